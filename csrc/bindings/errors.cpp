@@ -1,0 +1,38 @@
+#include "bindings/python_types.h"
+
+#include "text/error.h"
+
+namespace unspool::bindings {
+
+namespace {
+
+void raise(const char* name, const char* what) {
+  py::set_error(py::module_::import("unspool.errors").attr(name), what);
+}
+
+}  // namespace
+
+void register_errors(py::module_&) {
+  py::register_local_exception_translator([](std::exception_ptr pointer) {
+    if (!pointer) return;
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const ChannelClosedError& error) {
+      raise("ChannelClosedError", error.what());
+    } catch (const ChannelCancelledError& error) {
+      raise("ChannelCancelledError", error.what());
+    } catch (const ChannelTimeoutError& error) {
+      raise("ChannelTimeoutError", error.what());
+    } catch (const StreamError& error) {
+      raise("StreamError", error.what());
+    } catch (const FormatError& error) {
+      raise("FormatError", error.what());
+    } catch (const VocabularyError& error) {
+      raise("VocabularyError", error.what());
+    } catch (const ArgumentError& error) {
+      raise("ArgumentError", error.what());
+    }
+  });
+}
+
+}  // namespace unspool::bindings

@@ -1,0 +1,26 @@
+// One event in the shape that travels: owns its text, so that it can cross threads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "parser/event.h"
+#include "vocabulary/token_id.h"
+
+namespace unspool {
+
+struct Delta {
+  EventKind kind = EventKind::content;
+  std::int32_t index = -1;  // the call's number in the message; -1 where no call is meant
+  CallStatus status = CallStatus::complete;            // of tool_call_end
+  FinishReason finish_reason = FinishReason::stop;     // of finish
+  std::string text;    // content, reasoning, an arguments fragment, raw text of malformed
+  std::string id;      // of tool_call_begin
+  std::string name;    // of tool_call_begin
+  std::string reason;  // of malformed: what was wrong
+  TokenSpan span;      // positions of the token ids that it came from
+  std::vector<TokenId> token_ids;
+};
+
+}  // namespace unspool

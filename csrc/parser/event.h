@@ -1,0 +1,29 @@
+// What a parser says, in the order in which the model wrote it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace unspool {
+
+enum class EventKind : std::uint8_t {
+  content,
+  reasoning,
+  tool_call_begin,
+  tool_call_arguments,
+  tool_call_end,
+  malformed,
+  finish,
+};
+
+/// How a call ended.
+enum class CallStatus : std::uint8_t { complete, incomplete, malformed };
+
+/// Why generation ended, as the API says it.
+enum class FinishReason : std::uint8_t { stop, length, tool_calls, error, cancelled };
+
+std::string_view to_string(EventKind kind);
+std::string_view to_string(CallStatus status);
+std::string_view to_string(FinishReason reason);
+
+}  // namespace unspool

@@ -1,0 +1,118 @@
+#include "text/utf8.h"
+
+#include <cstring>
+
+namespace unspool {
+
+namespace {
+
+// Length of the ASCII run at the start of `text`, eight bytes at a time.
+std::size_t ascii_run(std::string_view text) {
+  std::size_t i = 0;
+  while (i + 8 <= text.size()) {
+    std::uint64_t word;
+    std::memcpy(&word, text.data() + i, 8);
+    if (word & 0x8080808080808080ULL) break;
+    i += 8;
+  }
+  while (i < text.size() && static_cast<unsigned char>(text[i]) < 0x80) ++i;
+  return i;
+}
+
+struct Lead {
+  std::uint8_t needed;  // 0: not a lead byte
+  std::uint8_t lower;
+  std::uint8_t upper;
+};
+
+Lead classify_lead(unsigned char byte) {
+  if (byte >= 0xC2 && byte <= 0xDF) return {1, 0x80, 0xBF};
+  if (byte == 0xE0) return {2, 0xA0, 0xBF};
+  if (byte == 0xED) return {2, 0x80, 0x9F};  // no surrogates
+  if (byte >= 0xE1 && byte <= 0xEF) return {2, 0x80, 0xBF};
+  if (byte == 0xF0) return {3, 0x90, 0xBF};
+  if (byte >= 0xF1 && byte <= 0xF3) return {3, 0x80, 0xBF};
+  if (byte == 0xF4) return {3, 0x80, 0x8F};
+  return {0, 0, 0};
+}
+
+// Length of the well-formed character at the start of `text`, 0 where there is none in full.
+std::size_t whole_character(std::string_view text) {
+  const Lead lead = classify_lead(static_cast<unsigned char>(text[0]));
+  if (lead.needed == 0 || text.size() <= lead.needed) return 0;
+  const auto second = static_cast<unsigned char>(text[1]);
+  if (second < lead.lower || second > lead.upper) return 0;
+  for (std::size_t i = 2; i <= lead.needed; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 0;
+  }
+  return lead.needed + 1U;
+}
+
+// Length of the well-formed run at the start of `text`.
+std::size_t valid_run(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    i += ascii_run(text.substr(i));
+    if (i == text.size()) break;
+    const std::size_t length = whole_character(text.substr(i));
+    if (length == 0) break;
+    i += length;
+  }
+  return i;
+}
+
+}  // namespace
+
+bool is_valid_utf8(std::string_view text) { return valid_run(text) == text.size(); }
+
+void Utf8Stream::put(std::string_view bytes, std::string& out) {
+  std::size_t i = 0;
+  while (i < bytes.size()) {
+    if (held_count_ == 0) {
+      const std::size_t run = valid_run(bytes.substr(i));
+      out.append(bytes, i, run);
+      i += run;
+      if (i == bytes.size()) return;
+    }
+    put_slow(static_cast<unsigned char>(bytes[i++]), out);
+  }
+}
+
+void Utf8Stream::put_slow(unsigned char byte, std::string& out) {
+  if (held_count_ > 0) {
+    if (byte >= lower_ && byte <= upper_) {
+      lower_ = 0x80;
+      upper_ = 0xBF;
+      if (--needed_ == 0) {
+        out.append(held_.data(), held_count_);
+        out += static_cast<char>(byte);
+        held_count_ = 0;
+      } else {
+        held_[held_count_++] = static_cast<char>(byte);
+      }
+      return;
+    }
+    out += kReplacementCharacter;
+    held_count_ = 0;
+  }
+  if (byte < 0x80) {
+    out += static_cast<char>(byte);
+    return;
+  }
+  const Lead lead = classify_lead(byte);
+  if (lead.needed == 0) {
+    out += kReplacementCharacter;
+    return;
+  }
+  needed_ = lead.needed;
+  lower_ = lead.lower;
+  upper_ = lead.upper;
+  held_[held_count_++] = static_cast<char>(byte);
+}
+
+void Utf8Stream::end(std::string& out) {
+  if (held_count_ > 0) out += kReplacementCharacter;
+  held_count_ = 0;
+}
+
+}  // namespace unspool

@@ -1,0 +1,51 @@
+"""The errors that unspool raises for bad arguments; bad model output is never an exception."""
+
+from __future__ import annotations
+
+__all__ = [
+    "ArgumentError",
+    "ChannelCancelledError",
+    "ChannelClosedError",
+    "ChannelTimeoutError",
+    "FormatError",
+    "StreamError",
+    "UnknownFormatError",
+    "UnspoolError",
+    "VocabularyError",
+]
+
+
+class UnspoolError(Exception):
+    """The base of every error that this package raises."""
+
+
+class ArgumentError(UnspoolError, ValueError):
+    """An argument is outside what the function takes."""
+
+
+class FormatError(UnspoolError, ValueError):
+    """A format file or description cannot be compiled."""
+
+
+class UnknownFormatError(FormatError, LookupError):
+    """No format has this name or alias."""
+
+
+class VocabularyError(UnspoolError, ValueError):
+    """A tokenizer cannot be compiled into a vocabulary."""
+
+
+class StreamError(UnspoolError, RuntimeError):
+    """A stream was used after its end, or by two threads at once."""
+
+
+class ChannelClosedError(StreamError):
+    """A channel was used after it was closed or failed."""
+
+
+class ChannelCancelledError(StreamError):
+    """The other side of the channel has cancelled."""
+
+
+class ChannelTimeoutError(UnspoolError, TimeoutError):
+    """A wait on a channel or a model ran out of time."""
