@@ -1,0 +1,66 @@
+// How a call is written inside its region: one transcoder per grammar, all behind this interface.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "body/json_scanner.h"
+#include "format/format.h"
+#include "format/schema.h"
+
+namespace unspool {
+
+/// Where a body says what it has read.
+class CallSink {
+ public:
+  /// A call's name is certain. False: this call is refused, and the body fails.
+  virtual bool begin_call(std::string_view name, std::string_view id) = 0;
+  virtual void put_arguments(std::string_view fragment) = 0;
+  virtual void end_call() = 0;
+  /// Whether the request's tools are known, so that a name alone tells a call.
+  virtual bool knows_tools() const = 0;
+
+ protected:
+  ~CallSink() = default;
+};
+
+struct BodyResult {
+  std::size_t consumed = 0;  // on failure: the bytes before the one that cannot be
+  ScanStatus status = ScanStatus::more;
+  std::string_view closer = {};  // the text of the marker that ended the body, if one did
+  bool closed_section = false;   // it was the section's
+  std::string_view unread = {};  // on failure: text that was consumed before but is not read
+};
+
+/// Reads one call, or several, resumable at any byte. Returns behind each call's end, so that its
+/// owner knows where the next one begins. After `done` or `failed` it reads no more.
+class Body {
+ public:
+  virtual ~Body() = default;
+
+  virtual BodyResult put(std::string_view text, CallSink& sink) = 0;
+
+  /// A token that the format knows by its id; fails where it cannot be part of the body.
+  virtual BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) = 0;
+
+  /// The input ended here: says what is certain. Adds nothing that was not written.
+  virtual void end(CallSink& sink) = 0;
+
+  /// Whether nothing that matters is missing if the call ends here; writes what completes it.
+  virtual bool may_end_here(CallSink& sink) = 0;
+
+  /// After a failure: what was wrong.
+  virtual const char* problem() const = 0;
+
+  /// Whether the next text is inside a string, where markers are text.
+  virtual bool in_string() const = 0;
+
+  /// Bytes read that nobody has been told of.
+  virtual std::size_t held_bytes() const = 0;
+};
+
+/// The body of one call. `schema`: of the tool, null if unknown; only for names outside the body.
+std::unique_ptr<Body> make_body(const CallSpec& call, const CallMarkers& markers,
+                                const ToolSchema* schema);
+
+}  // namespace unspool

@@ -1,0 +1,316 @@
+#include "body/json_call.h"
+
+#include <algorithm>
+
+namespace unspool {
+
+namespace {
+
+// Longer names and keys are no names; it bounds what one stream holds.
+constexpr std::size_t kMaxNameBytes = 1024;
+
+bool is_space(char byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
+
+bool contains(const std::vector<std::string>& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+}  // namespace
+
+BodyResult JsonCall::put(std::string_view text, CallSink& sink) {
+  std::size_t i = 0;
+  const auto fail_here = [&] { return BodyResult{i, ScanStatus::failed}; };
+  while (i < text.size()) {
+    const std::string_view rest = text.substr(i);
+    bool is_end = false;
+    problem_ = "";
+    switch (state_) {
+      case State::key_string:
+        i += put_string(rest, key_, is_end);
+        if (is_end) state_ = State::colon;
+        break;
+      case State::name_string:
+        i += put_string(rest, name_, is_end);
+        if (!is_end) break;
+        if (name_.empty()) {
+          problem_ = "the tool's name is empty";
+          --i;
+          break;
+        }
+        has_name_ = true;
+        state_ = State::after_value;
+        if ((!is_tentative_ || has_arguments_) && !announce(sink)) --i;
+        break;
+      case State::id_string:
+        i += put_string(rest, id_, is_end);
+        if (is_end) state_ = State::after_value;
+        break;
+      case State::arguments_string:
+        out_.clear();
+        i += put_arguments_string(rest);
+        say_arguments(out_, sink);
+        break;
+      case State::arguments_object:
+      case State::arguments_null:
+      case State::skipped_value:
+        i += put_scanned(rest, state_ == State::arguments_object ? &out_ : nullptr, sink);
+        break;
+      default:
+        switch (step(text[i], sink)) {
+          case Step::next: ++i; break;
+          case Step::call_ended: return {i + 1, ScanStatus::more};
+          case Step::again: break;
+          case Step::failed: return fail_here();
+          case Step::done: return {i + 1, ScanStatus::done};
+        }
+    }
+    if (*problem_ != '\0') return fail_here();
+  }
+  return {i, ScanStatus::more};
+}
+
+// Reads a string's inside into `into`; sets problem_ where it cannot be.
+std::size_t JsonCall::put_string(std::string_view text, std::string& into, bool& is_end) {
+  std::size_t i = 0;
+  while (i < text.size() && !is_end) {
+    const JsonStringDecoder::Piece piece = decoder_.next(text.substr(i));
+    i += piece.consumed;
+    if (piece.is_invalid) {
+      problem_ = "an escape in a string is not JSON";
+      return i;
+    }
+    is_end = piece.is_end;
+    const std::size_t room = kMaxNameBytes - std::min(into.size(), kMaxNameBytes);
+    if (piece.decoded.size() > room) {
+      problem_ = "a name or key is longer than 1,024 bytes";
+      return i - std::min(piece.consumed, piece.decoded.size() - room);
+    }
+    into += piece.decoded;
+  }
+  return i;
+}
+
+// Reads a string that holds JSON: decodes it and scans what comes out.
+std::size_t JsonCall::put_arguments_string(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const JsonStringDecoder::Piece piece = decoder_.next(text.substr(i));
+    if (piece.is_invalid) {
+      problem_ = "an escape in a string is not JSON";
+      return i + piece.consumed;
+    }
+    std::string_view decoded = piece.decoded;
+    std::size_t read = 0;  // of `decoded`
+    while (read < decoded.size()) {
+      if (arguments_done_ || !inner_begun_) {  // white space around the object
+        if (is_space(decoded[read])) {
+          ++read;
+          continue;
+        }
+        if (arguments_done_ || decoded[read] != '{') break;
+        inner_begun_ = true;
+      }
+      const ScanResult result = scanner_.put(decoded.substr(read), &out_);
+      read += result.consumed;
+      if (result.status == ScanStatus::done) arguments_done_ = true;
+      if (result.status == ScanStatus::failed) break;
+    }
+    if (read < decoded.size()) {
+      problem_ = "the arguments are not a JSON object";
+      // A plain run stands byte for byte in the text; an escape is refused as a whole.
+      return i + (piece.decoded.data() == text.data() + i ? read : piece.consumed - 1);
+    }
+    i += piece.consumed;
+    if (!piece.is_end) continue;
+    if (!inner_begun_) {
+      out_ += "{}";
+      arguments_done_ = true;
+    }
+    if (!arguments_done_) {
+      problem_ = "the arguments are not whole JSON";
+      return i - 1;
+    }
+    state_ = State::after_value;
+    break;
+  }
+  return i;
+}
+
+// Reads a value that the scanner understands.
+std::size_t JsonCall::put_scanned(std::string_view text, std::string* into, CallSink& sink) {
+  out_.clear();
+  const ScanResult result = scanner_.put(text, into);
+  if (into != nullptr) say_arguments(out_, sink);
+  if (result.status == ScanStatus::failed) problem_ = "the call is not valid JSON";
+  if (result.status == ScanStatus::done) {
+    if (state_ == State::arguments_null) say_arguments("{}", sink);
+    if (state_ != State::skipped_value) arguments_done_ = true;
+    state_ = State::after_value;
+  }
+  return result.consumed;
+}
+
+JsonCall::Step JsonCall::fail(const char* problem) {
+  problem_ = problem;
+  return Step::failed;
+}
+
+JsonCall::Step JsonCall::begin_object() {
+  has_name_ = has_arguments_ = arguments_done_ = is_announced_ = inner_begun_ = false;
+  name_.clear();
+  id_.clear();
+  held_arguments_.clear();
+  depth_ = 1;
+  state_ = State::first_key;
+  return Step::next;
+}
+
+JsonCall::Step JsonCall::step(char byte, CallSink& sink) {
+  if (is_space(byte)) return Step::next;
+  switch (state_) {
+    case State::start:
+      if (byte == '{') return begin_object();
+      if (byte != '[') return fail("the call is not a JSON object");
+      in_array_ = true;
+      state_ = State::first_element;
+      return Step::next;
+    case State::first_element:
+    case State::element:
+      if (byte == '{') return begin_object();
+      if (byte != ']' || state_ == State::element) return fail("a call in the list is not a JSON object");
+      return is_tentative_ ? fail("the list has no calls") : Step::done;
+    case State::after_element:
+      if (byte == ']') return Step::done;
+      if (byte != ',') return fail("the list of calls is not valid JSON");
+      state_ = State::element;
+      return Step::next;
+    case State::first_key:
+    case State::key:
+      if (byte == '}' && state_ == State::first_key) return end_object(sink);
+      if (byte != '"') return fail("the call is not valid JSON");
+      key_.clear();
+      decoder_.reset();
+      state_ = State::key_string;
+      return Step::next;
+    case State::colon:
+      if (byte != ':') return fail("the call is not valid JSON");
+      key_kind_ = classify_key();
+      // Nothing marks a bare object as a call but its keys.
+      if (is_tentative_ && key_kind_ == Key::other && !has_name_ && !has_arguments_ && key_ != "type") {
+        return fail("the object is not a call");
+      }
+      state_ = State::value;
+      return Step::next;
+    case State::value: return begin_value(byte, sink);
+    case State::after_value:
+      if (byte == '}') return end_object(sink);
+      if (byte != ',') return fail("the call is not valid JSON");
+      state_ = State::key;
+      return Step::next;
+    default: return Step::failed;
+  }
+}
+
+JsonCall::Key JsonCall::classify_key() const {
+  if (contains(spec_.name_keys, key_)) return Key::name;
+  if (contains(spec_.arguments_keys, key_)) return Key::arguments;
+  if (contains(spec_.id_keys, key_)) return Key::id;
+  if (contains(spec_.wrapper_keys, key_)) return Key::wrapper;
+  return Key::other;
+}
+
+JsonCall::Step JsonCall::begin_value(char byte, CallSink& sink) {
+  scanner_.reset();
+  decoder_.reset();
+  const bool is_name = key_kind_ == Key::name || (key_kind_ == Key::wrapper && byte == '"');
+  if (is_name && !has_name_) {
+    if (byte != '"') return fail("the tool's name is not a string");
+    state_ = State::name_string;
+    return Step::next;
+  }
+  if (key_kind_ == Key::wrapper && byte == '{' && depth_ == 1) {
+    depth_ = 2;
+    state_ = State::first_key;
+    return Step::next;
+  }
+  if (key_kind_ == Key::arguments) {
+    if (has_arguments_) return fail("the arguments are written twice");
+    if (byte != '{' && byte != '"' && byte != 'n') return fail("the arguments are not a JSON object");
+    has_arguments_ = true;
+    if (has_name_ && !is_announced_ && !announce(sink)) return Step::failed;
+    if (byte == '"') {
+      state_ = State::arguments_string;
+      return Step::next;
+    }
+    state_ = byte == '{' ? State::arguments_object : State::arguments_null;
+    return Step::again;
+  }
+  if (key_kind_ == Key::id && byte == '"' && id_.empty()) {
+    state_ = State::id_string;
+    return Step::next;
+  }
+  state_ = State::skipped_value;
+  return Step::again;
+}
+
+JsonCall::Step JsonCall::end_object(CallSink& sink) {
+  if (depth_ == 2) {
+    depth_ = 1;
+    state_ = State::after_value;
+    return Step::next;
+  }
+  if (!has_name_) return fail("the call has no name");
+  if (is_tentative_ && !has_arguments_ && !sink.knows_tools()) return fail("the object is not a call");
+  if (!is_announced_ && !announce(sink)) return Step::failed;
+  if (!has_arguments_) say_arguments("{}", sink);
+  sink.end_call();
+  has_calls_ = true;
+  state_ = State::after_element;
+  depth_ = 0;
+  return in_array_ ? Step::call_ended : Step::done;
+}
+
+bool JsonCall::announce(CallSink& sink) {
+  if (!sink.begin_call(name_, id_)) {
+    problem_ = "the tool is not one of the request's";
+    return false;
+  }
+  is_announced_ = true;
+  if (!held_arguments_.empty()) sink.put_arguments(held_arguments_);
+  held_arguments_.clear();
+  return true;
+}
+
+void JsonCall::say_arguments(std::string_view text, CallSink& sink) {
+  if (text.empty()) return;
+  if (is_announced_) {
+    sink.put_arguments(text);
+  } else {
+    held_arguments_ += text;
+  }
+}
+
+BodyResult JsonCall::put_token(Symbol, std::string_view literal, CallSink& sink) {
+  if (in_string()) return put(literal, sink);
+  problem_ = "a marker stands inside the call's JSON";
+  return {0, ScanStatus::failed};
+}
+
+bool JsonCall::in_string() const {
+  switch (state_) {
+    case State::key_string:
+    case State::name_string:
+    case State::id_string:
+    case State::arguments_string: return true;
+    case State::arguments_object:
+    case State::skipped_value: return scanner_.in_string();
+    default: return false;
+  }
+}
+
+bool JsonCall::may_end_here(CallSink&) {
+  if (is_announced_ && arguments_done_ && depth_ > 0 && state_ == State::after_value) return true;
+  return state_ == State::after_element && has_calls_;  // a list without its bracket
+}
+
+}  // namespace unspool

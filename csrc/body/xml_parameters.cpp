@@ -1,0 +1,340 @@
+#include "body/xml_parameters.h"
+
+#include <algorithm>
+
+#include "text/json_escape.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+// A longer name is none, and white space behind a tag beyond this is not markup; it bounds what is held.
+constexpr std::size_t kMaxKeyBytes = 1024;
+constexpr std::size_t kMaxTailSpace = 256;
+
+bool is_space(char byte) { return kSpace.find(byte) != std::string_view::npos; }
+
+}  // namespace
+
+XmlParameters::XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
+                             const ToolSchema* schema)
+    : spec_(spec), markers_(markers), schema_(schema) {
+  enter(State::parameter);
+}
+
+void XmlParameters::enter(State state) {
+  state_ = state;
+  switch (state) {
+    case State::parameter:
+    case State::maybe_end: cursor_.reset(&markers_.parameter); break;
+    case State::key: cursor_.reset(&markers_.key); break;
+    case State::value: cursor_.reset(&markers_.value); break;
+    case State::done: break;
+  }
+}
+
+BodyResult XmlParameters::put(std::string_view text, CallSink& sink) {
+  out_.clear();
+  std::size_t i = 0;
+  while (i < text.size() && state_ != State::done && !has_failed()) i += read_some(text.substr(i));
+  return finish_put(i, sink);
+}
+
+BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
+  out_.clear();
+  std::string released;
+  MarkerCursor::Found found;
+  switch (state_) {
+    case State::parameter: {
+      const std::string before(cursor_.held());
+      found = cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
+      if (!released.empty()) {
+        fail("text stands between the parameters", before);
+        return {0, ScanStatus::failed, {}, false, unread_};
+      }
+      break;
+    }
+    case State::key:
+      found = cursor_.put_token(symbol, literal, [&](std::string_view text) { key_text(text); });
+      break;
+    case State::value:
+      found = cursor_.put_token(symbol, literal, [&](std::string_view text) { value_text(text); });
+      break;
+    case State::maybe_end:
+      found = cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
+      end_maybe(found, released);
+      return finish_put(literal.size(), sink);
+    case State::done: break;
+  }
+  if (found.marker != nullptr) act_on(found);
+  return finish_put(literal.size(), sink);
+}
+
+BodyResult XmlParameters::finish_put(std::size_t consumed, CallSink& sink) {
+  if (!out_.empty()) sink.put_arguments(out_);
+  if (has_failed()) return {consumed, ScanStatus::failed, {}, false, unread_};
+  if (state_ != State::done) return {consumed, ScanStatus::more};
+  sink.end_call();
+  return {consumed, ScanStatus::done, closer_, closed_section_};
+}
+
+void XmlParameters::fail(const char* problem, std::string_view unread) {
+  if (!has_failed()) problem_ = problem;
+  unread_ += unread;
+}
+
+std::size_t XmlParameters::read_some(std::string_view text) {
+  std::string released;
+  switch (state_) {
+    case State::parameter: {
+      if (cursor_.is_idle() && is_space(text[0])) return 1;
+      const auto found =
+          cursor_.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
+      if (!released.empty()) {
+        fail("text stands between the parameters", released);
+        unread_ += cursor_.held();
+      } else if (found.marker != nullptr) {
+        act_on(found);
+      }
+      return 1;
+    }
+    case State::key:
+    case State::value: {
+      const bool in_key = state_ == State::key;
+      const auto found = cursor_.put(text, [&](std::string_view piece) {
+        in_key ? key_text(piece) : value_text(piece);
+      });
+      if (has_failed()) {
+        unread_ += found.marker != nullptr ? found.text : cursor_.held();
+      } else if (found.marker != nullptr) {
+        act_on(found);
+      }
+      return found.consumed;
+    }
+    case State::maybe_end: {
+      if (cursor_.is_idle() && is_space(text[0]) && tail_.size() < tail_tag_ + kMaxTailSpace) {
+        tail_ += text[0];
+        return 1;
+      }
+      const auto found =
+          cursor_.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
+      end_maybe(found, released);
+      return 1;
+    }
+    case State::done: break;
+  }
+  return text.size();
+}
+
+// In maybe_end: the tag was the value's end, or it was not, or that is still open.
+void XmlParameters::end_maybe(const MarkerCursor::Found& found, const std::string& released) {
+  if (found.marker != nullptr && released.empty()) {
+    tail_.clear();
+    end_value();
+    if (has_failed()) {
+      unread_ += found.text;
+    } else {
+      act_on(found);
+    }
+    return;
+  }
+  if (released.empty()) return;
+  // The tag is text after all; what followed it may begin the tag that counts.
+  std::string again = tail_.substr(tail_tag_) + released;
+  again += found.marker != nullptr ? found.text : cursor_.held();
+  const std::string tag = tail_.substr(0, tail_tag_);
+  tail_.clear();
+  enter(State::value);
+  value_text(tag);
+  std::string_view rest = again;
+  while (!rest.empty() && !has_failed()) rest.remove_prefix(read_some(rest));
+  unread_ += rest;
+}
+
+void XmlParameters::act_on(const MarkerCursor::Found& found) {
+  switch (static_cast<Role>(found.marker->role)) {
+    case Role::parameter_open:
+      key_.clear();
+      enter(State::key);
+      break;
+    case Role::value_begin: begin_value(); break;
+    case Role::value_close:
+      tail_ = found.text;
+      tail_tag_ = tail_.size();
+      enter(State::maybe_end);
+      break;
+    case Role::section_close: closed_section_ = true; [[fallthrough]];
+    case Role::body_close:
+      out_ += has_parameters_ ? "}" : "{}";
+      closer_ = found.text;
+      enter(State::done);
+      break;
+    default: break;
+  }
+}
+
+void XmlParameters::key_text(std::string_view text) {
+  const std::size_t room = kMaxKeyBytes - key_.size();
+  key_ += text.substr(0, room);
+  if (text.size() > room) fail("a parameter's name is longer than 1,024 bytes", text.substr(room));
+}
+
+TypeSet XmlParameters::types_of_key() const {
+  const TypeSet* types = schema_ == nullptr ? nullptr : schema_->find(key_);
+  if (types != nullptr && !types->is_empty()) return *types;
+  return spec_.guess_types ? TypeSet::any() : TypeSet(TypeSet::string);
+}
+
+void XmlParameters::begin_value() {
+  const std::size_t begin = key_.find_first_not_of(kSpace);
+  if (begin == std::string::npos) {
+    fail("a parameter has no name", {});
+    return;
+  }
+  key_ = key_.substr(begin, key_.find_last_not_of(kSpace) - begin + 1);
+  out_ += has_parameters_ ? ", " : "{";
+  has_parameters_ = true;
+  append_json_string(key_, out_);
+  out_ += ": ";
+  types_ = types_of_key();
+  held_.clear();
+  first_ = std::string::npos;
+  space_.clear();
+  scanner_.reset();
+  candidate_ = TypedCandidate(types_);
+  at_value_start_ = spec_.trim != ValueTrim::none;
+  mode_ = Mode::undecided;
+  if (types_.is_only(TypeSet::string)) become_string();
+  enter(State::value);
+}
+
+// White space at the edges goes as the format says; the rest is the value.
+void XmlParameters::value_text(std::string_view text) {
+  if (has_failed()) {
+    unread_ += text;
+    return;
+  }
+  if (text.empty()) return;
+  if (at_value_start_ && spec_.trim == ValueTrim::newline) {
+    at_value_start_ = false;
+    if (text[0] == '\n') text.remove_prefix(1);
+  }
+  if (spec_.trim != ValueTrim::space) {
+    write_value(text);
+    return;
+  }
+  if (at_value_start_) {
+    text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+    if (text.empty()) return;
+    at_value_start_ = false;
+  }
+  const std::size_t last = text.find_last_not_of(kSpace);
+  if (last != std::string_view::npos) {
+    write_value(space_);
+    space_.clear();
+    write_value(text.substr(0, last + 1));
+    text.remove_prefix(last + 1);
+  }
+  if (has_failed()) {
+    unread_ += text;
+  } else {
+    space_ += text;
+  }
+}
+
+void XmlParameters::write_value(std::string_view text) {
+  switch (mode_) {
+    case Mode::string: append_json_escaped(text, out_); return;
+    case Mode::container: write_container(text); return;
+    case Mode::undecided: break;
+  }
+  // Without a string to fall back on, an object or list is streamed as soon as the byte behind its
+  // bracket shows that it is JSON.
+  const auto opens = [this](char byte) {
+    return !types_.has(TypeSet::string) && ((byte == '{' && types_.has(TypeSet::object)) ||
+                                            (byte == '[' && types_.has(TypeSet::array)));
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char byte = text[i];
+    held_ += byte;
+    if (first_ == std::string::npos && !is_space(byte)) {
+      first_ = held_.size() - 1;
+      if (opens(byte)) continue;
+    } else if (first_ != std::string::npos && opens(held_[first_])) {
+      if (is_space(byte)) continue;
+      const std::string_view may_follow = held_[first_] == '{' ? "\"}" : "]\"{[-0123456789tfn";
+      if (may_follow.find(byte) == std::string_view::npos) {
+        become_string();
+      } else {
+        mode_ = Mode::container;
+        write_container(held_.substr(first_));
+      }
+      write_value(text.substr(i + 1));
+      return;
+    }
+    if (!candidate_.put(std::string_view(&byte, 1))) {
+      become_string();
+      write_value(text.substr(i + 1));
+      return;
+    }
+  }
+}
+
+void XmlParameters::write_container(std::string_view text) {
+  if (text.empty()) return;
+  const ScanResult result = scanner_.put(text, &out_);
+  const std::string_view rest = text.substr(result.consumed);
+  const std::size_t junk = std::min(rest.find_first_not_of(kSpace), rest.size());
+  if (result.status == ScanStatus::failed) {
+    fail("a parameter's value is not valid JSON", rest);
+  } else if (junk < rest.size()) {
+    fail("text follows a parameter's JSON", rest.substr(junk));
+  }
+}
+
+void XmlParameters::become_string() {
+  mode_ = Mode::string;
+  out_ += '"';
+  append_json_escaped(held_, out_);
+  held_.clear();
+}
+
+void XmlParameters::end_value() {
+  switch (mode_) {
+    case Mode::string: out_ += '"'; break;
+    case Mode::undecided: append_typed(held_, types_, out_); break;
+    case Mode::container:
+      if (!scanner_.is_complete()) fail("a parameter's value is not whole JSON", {});
+      break;
+  }
+  held_.clear();
+}
+
+void XmlParameters::end(CallSink& sink) {
+  out_.clear();
+  if (state_ == State::maybe_end) {
+    end_value();
+  } else if (state_ == State::value) {
+    cursor_.flush([&](std::string_view text) { value_text(text); });
+    write_value(space_);
+    // An unfinished value: a number's digits and a text's beginning are what they are.
+    JsonScanner scanner;
+    const bool is_json = scanner.put(held_, nullptr).status != ScanStatus::failed;
+    if (mode_ == Mode::undecided && !held_.empty()) {
+      if (!types_.has(TypeSet::string) && is_json) {
+        out_ += held_;
+      } else {
+        become_string();
+      }
+    }
+  }
+  if (!out_.empty()) sink.put_arguments(out_);
+}
+
+std::size_t XmlParameters::held_bytes() const {
+  return held_.size() + space_.size() + tail_.size() + (state_ == State::done ? 0 : cursor_.held().size()) +
+         (state_ == State::key ? key_.size() : 0);
+}
+
+}  // namespace unspool

@@ -1,0 +1,77 @@
+// Arguments as tagged text: <parameter=city>Paris</parameter>; the schema tells text from numbers.
+//
+// A value may itself hold the closing tag. A close counts only where the grammar goes on behind it:
+// another parameter, or the end of the call. Until that is known the tag is held back.
+#pragma once
+
+#include <string>
+
+#include "body/body.h"
+#include "body/scalar.h"
+
+namespace unspool {
+
+class XmlParameters final : public Body {
+ public:
+  XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers, const ToolSchema* schema);
+
+  BodyResult put(std::string_view text, CallSink& sink) override;
+  BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
+  void end(CallSink& sink) override;
+  bool may_end_here(CallSink&) override { return false; }
+  const char* problem() const override { return problem_; }
+  bool in_string() const override { return state_ == State::value; }
+  std::size_t held_bytes() const override;
+
+ private:
+  enum class State : std::uint8_t {
+    parameter,  // between parameters
+    key,        // inside a parameter's name
+    value,      // inside a value
+    maybe_end,  // behind a closing tag that may be part of the value
+    done,
+  };
+  /// How the value being read is written out.
+  enum class Mode : std::uint8_t { string, undecided, container };
+
+  std::size_t read_some(std::string_view text);
+  void act_on(const MarkerCursor::Found& found);
+  void begin_value();
+  void value_text(std::string_view text);
+  void write_value(std::string_view text);
+  void write_container(std::string_view text);
+  void become_string();
+  void end_value();
+  void end_maybe(const MarkerCursor::Found& found, const std::string& released);
+  void key_text(std::string_view text);
+  void enter(State state);
+  void fail(const char* problem, std::string_view unread);
+  bool has_failed() const { return *problem_ != '\0'; }
+  BodyResult finish_put(std::size_t consumed, CallSink& sink);
+  TypeSet types_of_key() const;
+
+  const XmlParametersSpec& spec_;
+  const CallMarkers& markers_;
+  const ToolSchema* schema_;
+  State state_ = State::parameter;
+  Mode mode_ = Mode::string;
+  MarkerCursor cursor_;
+  bool has_parameters_ = false;
+  bool at_value_start_ = false;
+  bool closed_section_ = false;
+  TypeSet types_;
+  TypedCandidate candidate_;
+  JsonScanner scanner_;         // of a container
+  std::string key_;
+  std::string held_;            // an undecided value
+  std::size_t first_ = 0;       // where its first byte that is not white space stands
+  std::string space_;           // white space that may be the value's end
+  std::string tail_;            // a closing tag and what follows, while in maybe_end
+  std::size_t tail_tag_ = 0;    // length of the tag in it
+  std::string out_;             // what this call of put has written
+  std::string_view closer_;
+  std::string unread_;
+  const char* problem_ = "";
+};
+
+}  // namespace unspool

@@ -1,0 +1,282 @@
+#include "format/format.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "text/error.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(kSpace) == std::string_view::npos;
+}
+
+// Calls `use` for every marker text of the format.
+void for_each_marker(const FormatSpec& spec, const std::function<void(const std::string&)>& use) {
+  const auto each = [&](const MarkerSpec& marker) {
+    for (const std::string& text : marker.texts) use(text);
+  };
+  for (const std::string& text : spec.ignore) use(text);
+  if (spec.reasoning) {
+    each(spec.reasoning->open);
+    each(spec.reasoning->close);
+  }
+  each(spec.section_open);
+  each(spec.section_close);
+  for (const CallSpec& call : spec.calls) {
+    for (const MarkerSpec* marker :
+         {&call.open, &call.close, &call.name_close, &call.xml_parameters.open,
+          &call.xml_parameters.name_close, &call.xml_parameters.close}) {
+      each(*marker);
+    }
+  }
+}
+
+// Cuts marker texts into letters: a token of the vocabulary where one is spelled, else bytes.
+class Speller {
+ public:
+  Speller(const std::vector<MarkerToken>& symbols, bool by_id) : symbols_(symbols), by_id_(by_id) {}
+
+  MarkerPattern spell(std::string_view before, std::string_view text) const {
+    MarkerPattern pattern;
+    pattern.append_text(before);
+    while (!text.empty()) {
+      std::size_t best = symbols_.size();
+      for (std::size_t i = 0; by_id_ && i < symbols_.size(); ++i) {
+        const bool longer =
+            best == symbols_.size() || symbols_[i].text.size() > symbols_[best].text.size();
+        if (longer && text.starts_with(symbols_[i].text)) best = i;
+      }
+      if (best == symbols_.size()) {
+        pattern.append_text(text.substr(0, 1));
+        text.remove_prefix(1);
+      } else {
+        pattern.append_token(static_cast<Symbol>(kFirstTokenSymbol + best), symbols_[best].text);
+        text.remove_prefix(symbols_[best].text.size());
+      }
+    }
+    return pattern;
+  }
+
+ private:
+  const std::vector<MarkerToken>& symbols_;
+  bool by_id_;
+};
+
+// Adds markers to sets, with every suffix of the white space that may stand before them.
+class Adder {
+ public:
+  Adder(const std::vector<MarkerToken>& symbols, bool by_id, MarkerTrust trust)
+      : by_id_(symbols, by_id), by_text_(symbols, false), both_(by_id && trust == MarkerTrust::either) {}
+
+  void add(MarkerSet& set, std::string_view text, std::string_view before, Role role,
+           std::size_t value = 0) const {
+    const Marker marker{static_cast<std::uint8_t>(role), static_cast<std::uint8_t>(value)};
+    for (std::size_t i = 0; i <= before.size(); ++i) {
+      set.add(by_id_.spell(before.substr(i), text), marker);
+      if (both_) set.add(by_text_.spell(before.substr(i), text), marker);
+    }
+  }
+
+  void add(MarkerSet& set, const MarkerSpec& spec, Role role, std::size_t value = 0) const {
+    for (const std::string& text : spec.texts) add(set, text, spec.before, role, value);
+  }
+
+ private:
+  Speller by_id_;
+  Speller by_text_;
+  bool both_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Format> Format::compile(FormatSpec spec,
+                                              const std::vector<MarkerToken>& tokens,
+                                              MarkerTrust trust) {
+  std::shared_ptr<Format> format(new Format());
+  format->spec_ = std::move(spec);
+  format->check();
+  for (std::size_t i = 0; i < format->spec_.calls.size(); ++i) {
+    const CallSpec& call = format->spec_.calls[i];
+    format->has_bare_calls_ |= call.bare != BarePlace::nowhere;
+    for (const std::string& text : call.open.texts) {
+      auto& texts = format->opener_texts_;
+      const auto at = static_cast<std::size_t>(std::find(texts.begin(), texts.end(), text) - texts.begin());
+      if (at == texts.size()) {
+        texts.push_back(text);
+        format->openers_.emplace_back();
+      }
+      format->openers_[at].push_back(static_cast<std::uint8_t>(i));
+    }
+  }
+  if (trust != MarkerTrust::by_text) {
+    for (const MarkerToken& token : tokens) {
+      if (token.text.size() < 2 || is_blank(token.text)) continue;
+      bool is_used = false;
+      for_each_marker(format->spec_, [&](const std::string& text) {
+        is_used |= text.find(token.text) != std::string::npos;
+      });
+      if (is_used) format->symbols_.push_back(token);
+    }
+  }
+  for (std::size_t i = 0; i < format->symbols_.size(); ++i) {
+    format->symbol_of_.emplace_back(format->symbols_[i].id, static_cast<Symbol>(kFirstTokenSymbol + i));
+  }
+  std::sort(format->symbol_of_.begin(), format->symbol_of_.end());
+  format->by_text_ = format->build(false, trust);
+  if (!format->symbols_.empty()) {
+    format->by_id_ = std::make_unique<MarkerTable>(format->build(true, trust));
+  }
+  return format;
+}
+
+void Format::check() const {
+  const auto fail = [&](const std::string& what) {
+    throw FormatError("format '" + spec_.name + "': " + what);
+  };
+  if (spec_.calls.size() > 200) fail("more than 200 kinds of call; split the file");
+  for (const CallSpec& call : spec_.calls) {
+    if (call.open.is_empty() && call.bare == BarePlace::nowhere) {
+      fail("a call has neither an opener nor a place for bare calls; write call.open or call.bare");
+    }
+    if (call.bare != BarePlace::nowhere && call.starts.empty()) {
+      fail("a bare call needs call.starts, the first letters of its body");
+    }
+    const bool needs_name = call.body != BodyKind::json_call && call.fixed_name.empty();
+    if (needs_name && !call.has_name_outside()) {
+      fail("the body has no name in it; write call.name_close or call.name_stops");
+    }
+    if (call.body == BodyKind::xml_parameters &&
+        (call.xml_parameters.open.is_empty() || call.xml_parameters.name_close.is_empty() ||
+         call.xml_parameters.close.is_empty() || call.close.is_empty())) {
+      fail("xml_parameters needs call.close and the body's open, name_close and close");
+    }
+  }
+  if (spec_.reasoning && (spec_.reasoning->open.is_empty() || spec_.reasoning->close.is_empty())) {
+    fail("reasoning needs open and close");
+  }
+  if (spec_.section_open.is_empty() != spec_.section_close.is_empty()) {
+    fail("a section needs open and close");
+  }
+}
+
+MarkerTable Format::build(bool by_id, MarkerTrust trust) {
+  MarkerTable table;
+  const Adder adder(symbols_, by_id, trust);
+  const auto add_openers = [&](MarkerSet& set) {
+    adder.add(set, spec_.section_open, Role::section_open);
+    for (std::size_t i = 0; i < opener_texts_.size(); ++i) {
+      const CallSpec& call = spec_.calls[openers_[i].front()];
+      adder.add(set, opener_texts_[i], call.open.before, Role::call_open, i);
+    }
+  };
+  const auto add_closers = [&](MarkerSet& set) {
+    adder.add(set, spec_.section_close, Role::section_close);
+    for (std::size_t i = 0; i < spec_.calls.size(); ++i) {
+      adder.add(set, spec_.calls[i].close, Role::call_close, i);
+    }
+  };
+  const auto add_ignored = [&](MarkerSet& set) {
+    for (const std::string& text : spec_.ignore) adder.add(set, text, {}, Role::ignore);
+  };
+
+  for (MarkerSet* set : {&table.content, &table.inside}) {
+    if (spec_.reasoning) adder.add(*set, spec_.reasoning->open, Role::reasoning_open);
+    add_openers(*set);
+    add_ignored(*set);
+  }
+  add_closers(table.inside);
+  add_openers(table.malformed);
+  add_closers(table.malformed);
+  add_ignored(table.malformed);
+  if (spec_.reasoning) {
+    adder.add(table.reasoning, spec_.reasoning->close, Role::reasoning_close);
+    adder.add(table.reasoning, spec_.reasoning->open, Role::reasoning_open);
+    if (spec_.reasoning->ends_at_tool_call) add_openers(table.reasoning);
+    add_ignored(table.reasoning);
+  }
+  for (std::size_t i = 0; i < spec_.calls.size(); ++i) {
+    const CallSpec& call = spec_.calls[i];
+    CallMarkers markers;
+    adder.add(markers.header, call.name_close, Role::name_close);
+    adder.add(markers.header, call.close, Role::call_close, i);
+    adder.add(markers.header, spec_.section_close, Role::section_close);
+    if (call.body == BodyKind::xml_parameters) {
+      const XmlParametersSpec& body = call.xml_parameters;
+      adder.add(markers.parameter, body.open, Role::parameter_open);
+      adder.add(markers.parameter, call.close, Role::body_close);
+      adder.add(markers.parameter, spec_.section_close, Role::section_close);
+      adder.add(markers.key, body.name_close, Role::value_begin);
+      const std::string_view before = body.trim == ValueTrim::newline ? "\n" : "";
+      for (const std::string& text : body.close.texts) {
+        adder.add(markers.value, text, before, Role::value_close);
+      }
+    }
+    for (MarkerSet* set : {&markers.header, &markers.parameter, &markers.key, &markers.value}) {
+      set->compile();
+    }
+    table.calls.push_back(std::move(markers));
+  }
+  for (MarkerSet* set : {&table.content, &table.inside, &table.reasoning, &table.malformed}) {
+    set->compile();
+  }
+  return table;
+}
+
+std::optional<Symbol> Format::symbol(TokenId id) const {
+  const auto it = std::lower_bound(symbol_of_.begin(), symbol_of_.end(), std::pair<TokenId, Symbol>{id, 0});
+  if (it == symbol_of_.end() || it->first != id) return std::nullopt;
+  return it->second;
+}
+
+Format::Start Format::start_without_prompt() const {
+  return {spec_.reasoning && spec_.reasoning->starts_open, {}};
+}
+
+Format::Start Format::start_after(std::string_view prompt) const {
+  if (!spec_.reasoning) return {};
+  const ReasoningSpec& reasoning = *spec_.reasoning;
+  // Only what the template wrote for this answer counts: a user may have written the tags too.
+  std::size_t from = std::string_view::npos;
+  for (const std::string& turn : reasoning.turn) {
+    const std::size_t at = prompt.rfind(turn);
+    if (at != std::string_view::npos && (from == std::string_view::npos || at + turn.size() > from)) {
+      from = at + turn.size();
+    }
+  }
+  std::string_view tail = prompt;
+  const bool has_turn = from != std::string_view::npos;
+  if (has_turn) tail.remove_prefix(from);
+  std::size_t opened = std::string_view::npos;
+  std::size_t closed = std::string_view::npos;
+  const auto latest = [&](const MarkerSpec& spec, std::size_t& where) {
+    for (const std::string& text : spec.texts) {
+      const std::size_t at = tail.rfind(text);
+      if (at == std::string_view::npos) continue;
+      // Without a turn marker to trust, a tag counts only at the very end of the prompt.
+      if (!has_turn && !is_blank(tail.substr(at + text.size()))) continue;
+      if (where == std::string_view::npos || at + text.size() > where) where = at + text.size();
+    }
+  };
+  latest(reasoning.open, opened);
+  latest(reasoning.close, closed);
+  if (opened == std::string_view::npos && closed == std::string_view::npos) {
+    return start_without_prompt();
+  }
+  if (opened == std::string_view::npos || (closed != std::string_view::npos && closed > opened)) {
+    return {};
+  }
+  std::string_view written = tail.substr(opened);
+  std::string_view skip = reasoning.open.after;
+  while (!skip.empty() && !written.empty() && skip[0] == written[0]) {
+    skip.remove_prefix(1);
+    written.remove_prefix(1);
+  }
+  return {true, written.empty() ? skip : std::string_view{}};
+}
+
+}  // namespace unspool

@@ -1,0 +1,102 @@
+// A format compiled: what to look for in each region. Immutable, shared by all streams of a model.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "format/format_spec.h"
+#include "format/marker_set.h"
+#include "vocabulary/token_id.h"
+
+namespace unspool {
+
+enum class Role : std::uint8_t {
+  reasoning_open,
+  reasoning_close,
+  section_open,
+  section_close,
+  call_open,   // value: index into Format::openers()
+  call_close,  // value: index of the call
+  ignore,
+  name_close,
+  parameter_open,
+  value_begin,
+  value_close,
+  body_close,
+};
+
+/// What one call's header and body look for.
+struct CallMarkers {
+  MarkerSet header;     // the end of a name outside the body
+  MarkerSet parameter;  // between parameters: the next one, or the end
+  MarkerSet key;        // the end of a parameter's name
+  MarkerSet value;      // the end of a parameter's value
+};
+
+/// One way to recognise a format: by text alone, or with tokens known by their ids.
+struct MarkerTable {
+  MarkerSet content;    // outside of everything
+  MarkerSet inside;     // within a section, or behind a call whose closer has yet to come
+  MarkerSet reasoning;
+  MarkerSet malformed;  // in a call that cannot be read
+  std::vector<CallMarkers> calls;
+};
+
+/// A token of the vocabulary that may be (part of) a marker.
+struct MarkerToken {
+  TokenId id;
+  std::string text;
+};
+
+class Format {
+ public:
+  /// Throws FormatError. `tokens`: the vocabulary's added tokens, if ids will be known.
+  static std::shared_ptr<const Format> compile(FormatSpec spec,
+                                               const std::vector<MarkerToken>& tokens = {},
+                                               MarkerTrust trust = MarkerTrust::by_id);
+
+  const FormatSpec& spec() const { return spec_; }
+  const MarkerTable& by_text() const { return by_text_; }
+  const MarkerTable& by_id() const { return by_id_ ? *by_id_ : by_text_; }
+
+  /// The letter for a token that this format knows by its id.
+  std::optional<Symbol> symbol(TokenId id) const;
+  std::string_view symbol_text(Symbol symbol) const {
+    return symbols_[symbol - kFirstTokenSymbol].text;
+  }
+  /// All tokens that serving stacks must not strip before this format sees them.
+  const std::vector<MarkerToken>& symbols() const { return symbols_; }
+
+  /// The calls that may begin with an opener, by the opener's index.
+  const std::vector<std::vector<std::uint8_t>>& openers() const { return openers_; }
+  bool has_bare_calls() const { return has_bare_calls_; }
+
+  /// Whether output that follows this prompt starts inside reasoning, and how much of the white
+  /// space behind the opening tag the prompt has written already.
+  struct Start {
+    bool in_reasoning = false;
+    std::string_view skip;  // a suffix of the opener's `after`
+  };
+  Start start_after(std::string_view prompt) const;
+  Start start_without_prompt() const;
+
+ private:
+  Format() = default;
+  MarkerTable build(bool by_id, MarkerTrust trust);
+  void check() const;
+
+  FormatSpec spec_;
+  MarkerTable by_text_;
+  std::unique_ptr<MarkerTable> by_id_;
+  std::vector<MarkerToken> symbols_;
+  std::vector<std::pair<TokenId, Symbol>> symbol_of_;  // sorted by id
+  std::vector<std::vector<std::uint8_t>> openers_;
+  std::vector<std::string> opener_texts_;
+  bool has_bare_calls_ = false;
+};
+
+}  // namespace unspool

@@ -1,0 +1,114 @@
+// One model family's output, as its file in parsers/ describes it: plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace unspool {
+
+/// What opens or closes a region: any of `texts`, with the white space that the template writes
+/// around it. White space is markup only as far as it is there: a prefix of `after` and a suffix of
+/// `before` count too.
+struct MarkerSpec {
+  std::vector<std::string> texts;
+  std::string before;
+  std::string after;
+
+  bool is_empty() const { return texts.empty(); }
+};
+
+/// How a call's arguments are written.
+enum class BodyKind : std::uint8_t { json_call, json_arguments, xml_parameters };
+
+/// Where a call without an opener of its own may begin.
+enum class BarePlace : std::uint8_t {
+  nowhere,
+  start,  // only white space before it in the message
+  line,   // at the start of any line, or behind the opening line of a fenced block
+};
+
+/// How the white space around a parameter's value is read.
+enum class ValueTrim : std::uint8_t {
+  none,     // every byte is the value's
+  newline,  // one line break at each side is markup
+  space,    // all white space at both sides is markup
+};
+
+enum class CallIdStyle : std::uint8_t {
+  random,     // call_ and 24 letters and digits
+  nine,       // nine letters and digits, as Mistral's templates demand
+  functions,  // functions.NAME:INDEX, as Kimi's templates demand
+};
+
+/// Whether a name must be one of the request's tools for text to be a call.
+enum class KnownTools : std::uint8_t {
+  any,
+  if_given,  // yes, where the request's tools are known
+  required,  // yes; without tools there are no calls
+};
+
+struct JsonCallSpec {
+  std::vector<std::string> name_keys{"name"};
+  std::vector<std::string> arguments_keys{"arguments", "parameters"};
+  std::vector<std::string> id_keys{"id"};
+  std::vector<std::string> wrapper_keys{"function"};
+};
+
+struct XmlParametersSpec {
+  MarkerSpec open;        // <parameter=
+  MarkerSpec name_close;  // > : the name ends here and the value begins
+  MarkerSpec close;       // </parameter>
+  ValueTrim trim = ValueTrim::newline;
+  bool guess_types = false;  // a parameter without a schema may be JSON of another type
+};
+
+struct CallSpec {
+  MarkerSpec open;
+  MarkerSpec close;
+  BarePlace bare = BarePlace::nowhere;
+  bool fenced = false;    // a fenced block may stand around bare calls
+  std::string starts;     // the first letters of the body; empty: anything
+  std::string separators; // letters that may stand between two calls
+  MarkerSpec name_close;  // ends a name that stands outside the body
+  std::string name_stops; // the body's first letter ends the name too
+  std::string name_prefix;  // dropped from the name
+  std::string fixed_name;   // the name is known beforehand (a named tool choice)
+  KnownTools known_tools = KnownTools::any;
+  bool is_certain = false;        // guided decoding wrote it: a bare body is a call whatever it says
+  BodyKind body = BodyKind::json_call;
+  JsonCallSpec json_call;
+  XmlParametersSpec xml_parameters;
+
+  /// Nothing marks its beginning, so it may turn out to be content.
+  bool is_tentative() const { return bare != BarePlace::nowhere && !is_certain; }
+  bool has_name_outside() const { return !name_close.is_empty() || !name_stops.empty(); }
+};
+
+struct ReasoningSpec {
+  MarkerSpec open;
+  MarkerSpec close;
+  bool starts_open = false;        // where the prompt does not tell
+  bool ends_at_tool_call = false;  // a call's opener ends it; otherwise it is text there
+  std::vector<std::string> turn;   // what the prompt writes before the model's answer
+};
+
+struct FormatSpec {
+  std::string name;
+  std::vector<std::string> ignore;  // dropped wherever no body is open: end-of-turn tokens
+  std::optional<ReasoningSpec> reasoning;
+  MarkerSpec section_open;  // around all calls
+  MarkerSpec section_close;
+  std::vector<CallSpec> calls;
+  CallIdStyle call_ids = CallIdStyle::random;
+};
+
+/// How far a marker's text is trusted where the vocabulary holds it as a token.
+enum class MarkerTrust : std::uint8_t {
+  by_id,   // only the token counts
+  by_text, // its spelling counts, however it was tokenised
+  either,
+};
+
+}  // namespace unspool

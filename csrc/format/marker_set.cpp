@@ -1,0 +1,91 @@
+#include "format/marker_set.h"
+
+#include <algorithm>
+
+#include "text/error.h"
+
+namespace unspool {
+
+void MarkerPattern::append_text(std::string_view text) {
+  for (const char byte : text) {
+    symbols.push_back(static_cast<unsigned char>(byte));
+    texts.emplace_back(1, byte);
+  }
+}
+
+void MarkerPattern::append_token(Symbol symbol, std::string_view text) {
+  symbols.push_back(symbol);
+  texts.emplace_back(text);
+}
+
+MarkerSet::State MarkerSet::child(State state, Symbol symbol) const {
+  for (const auto& [letter, target] : nodes_[state].children) {
+    if (letter == symbol) return target;
+  }
+  return 0;
+}
+
+void MarkerSet::add(const MarkerPattern& pattern, Marker marker) {
+  if (pattern.symbols.empty()) throw FormatError("a marker is empty; write its text");
+  State state = 0;
+  for (std::size_t i = 0; i < pattern.symbols.size(); ++i) {
+    const Symbol symbol = pattern.symbols[i];
+    State target = child(state, symbol);
+    if (target == 0) {
+      if (nodes_.size() >= 0xFFFF) throw FormatError("the format's markers are too many");
+      target = static_cast<State>(nodes_.size());
+      nodes_[state].children.emplace_back(symbol, target);
+      Node node;
+      node.text = nodes_[state].text + pattern.texts[i];
+      nodes_.push_back(std::move(node));
+    }
+    state = target;
+  }
+  Node& node = nodes_[state];
+  if (node.has_match) return;
+  node.marker = marker;
+  node.match_length = node.text.size();
+  node.has_match = true;
+}
+
+void MarkerSet::compile() {
+  for (const Node& node : nodes_) {
+    for (const auto& [symbol, target] : node.children) {
+      if (class_of_.size() <= symbol) class_of_.resize(symbol + 1U, 0);
+      if (class_of_[symbol] == 0) {
+        if (class_count_ > 0xFF) throw FormatError("the format's markers use too many letters");
+        class_of_[symbol] = static_cast<std::uint8_t>(class_count_++);
+      }
+    }
+  }
+  for (const auto& [symbol, target] : nodes_[0].children) {
+    if (symbol < kFirstTokenSymbol) starts_[symbol] = true;
+  }
+  table_.assign(nodes_.size() * class_count_, 0);
+  std::vector<State> queue{0};
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    const State state = queue[head];
+    const State fail = nodes_[state].fail;
+    const std::size_t row = static_cast<std::size_t>(state) * class_count_;
+    if (state != 0) {  // a letter without a child goes where the longest proper suffix would go
+      std::copy_n(table_.begin() + static_cast<std::ptrdiff_t>(fail * class_count_), class_count_,
+                  table_.begin() + static_cast<std::ptrdiff_t>(row));
+    }
+    for (const auto& [symbol, target] : nodes_[state].children) {
+      nodes_[target].fail = state == 0 ? 0 : next(fail, symbol);
+      queue.push_back(target);
+    }
+    for (const auto& [symbol, target] : nodes_[state].children) {
+      table_[row + symbol_class(symbol)] = target;
+    }
+    Node& node = nodes_[state];
+    const Node& suffix = nodes_[fail];
+    if (!node.has_match && suffix.has_match) {
+      node.has_match = true;
+      node.marker = suffix.marker;
+      node.match_length = suffix.match_length;
+    }
+  }
+}
+
+}  // namespace unspool

@@ -1,0 +1,166 @@
+// Finds what opens and closes regions: Aho–Corasick over literals whose letters are bytes or tokens.
+//
+// A marker that the vocabulary holds as one token is one letter here, so that text which merely
+// spells it cannot match (promise 7). What has to be held back is exactly the text on the path from
+// the root to the current state: the longest suffix of the input that is a proper prefix of a marker.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace unspool {
+
+/// A letter: 0 to 255 a byte of text, from 256 on a token that the format knows by its id.
+using Symbol = std::uint16_t;
+inline constexpr Symbol kFirstTokenSymbol = 256;
+
+/// A marker's letters, each with the text that it stands for.
+struct MarkerPattern {
+  std::vector<Symbol> symbols;
+  std::vector<std::string> texts;
+
+  void append_text(std::string_view text);
+  void append_token(Symbol symbol, std::string_view text);
+};
+
+/// What a match means to its owner.
+struct Marker {
+  std::uint8_t role = 0;
+  std::uint8_t value = 0;
+};
+
+class MarkerSet {
+ public:
+  using State = std::uint16_t;
+
+  /// Adds a pattern; the first of two equal ones counts. Empty patterns are refused.
+  void add(const MarkerPattern& pattern, Marker marker);
+
+  /// Builds the automaton; nothing may be added afterwards.
+  void compile();
+
+  State next(State state, Symbol symbol) const {
+    return table_[static_cast<std::size_t>(state) * class_count_ + symbol_class(symbol)];
+  }
+
+  /// The text on the path to `state`.
+  std::string_view held(State state) const { return nodes_[state].text; }
+
+  /// The longest marker that ends in `state`, or null; `length` is that of its text.
+  const Marker* match(State state, std::size_t& length) const {
+    const Node& node = nodes_[state];
+    length = node.match_length;
+    return node.has_match ? &node.marker : nullptr;
+  }
+
+  /// Length of the run at the start of `text` in which no marker can begin.
+  std::size_t skip(std::string_view text) const {
+    std::size_t i = 0;
+    while (i < text.size() && !starts_[static_cast<unsigned char>(text[i])]) ++i;
+    return i;
+  }
+
+ private:
+  struct Node {
+    std::string text;
+    Marker marker;
+    std::size_t match_length = 0;
+    bool has_match = false;
+    State fail = 0;
+    std::vector<std::pair<Symbol, State>> children;
+  };
+
+  std::size_t symbol_class(Symbol symbol) const {
+    return symbol < class_of_.size() ? class_of_[symbol] : 0;
+  }
+  State child(State state, Symbol symbol) const;
+
+  std::vector<Node> nodes_{1};
+  std::vector<State> table_{0};
+  std::size_t class_count_ = 1;
+  std::vector<std::uint8_t> class_of_;  // by symbol; 0: in no pattern
+  std::array<bool, 256> starts_{};
+};
+
+/// A place in a MarkerSet; the per-stream half.
+class MarkerCursor {
+ public:
+  struct Found {
+    const Marker* marker = nullptr;  // null: the text ran out
+    std::size_t consumed = 0;        // bytes of the text that were read
+    std::string_view text;           // the marker's own text; lives as long as the set
+  };
+
+  void reset(const MarkerSet* set) {
+    set_ = set;
+    state_ = 0;
+  }
+  std::string_view held() const { return set_->held(state_); }
+  bool is_idle() const { return state_ == 0; }
+  bool would_continue(unsigned char byte) const { return set_->next(state_, byte) != 0; }
+
+  /// Reads text up to the first marker; `release(std::string_view)` gets what is not part of one.
+  template <typename Release>
+  Found put(std::string_view text, Release&& release) {
+    std::size_t i = 0;
+    while (i < text.size()) {
+      if (state_ == 0) {
+        const std::size_t run = set_->skip(text.substr(i));
+        if (run > 0) release(text.substr(i, run));
+        i += run;
+        if (i == text.size()) break;
+      }
+      const std::string_view letter = text.substr(i++, 1);
+      Found found = step(static_cast<unsigned char>(letter[0]), letter, release);
+      if (found.marker != nullptr) {
+        found.consumed = i;
+        return found;
+      }
+    }
+    return {nullptr, text.size(), {}};
+  }
+
+  /// Reads one token that the format knows by its id; `literal` is its text.
+  template <typename Release>
+  Found put_token(Symbol symbol, std::string_view literal, Release&& release) {
+    return step(symbol, literal, release);
+  }
+
+  /// Gives up what is held.
+  template <typename Release>
+  void flush(Release&& release) {
+    const std::string_view text = held();
+    state_ = 0;
+    if (!text.empty()) release(text);
+  }
+
+ private:
+  template <typename Release>
+  Found step(Symbol symbol, std::string_view letter, Release&& release) {
+    const std::string_view before = set_->held(state_);
+    state_ = set_->next(state_, symbol);
+    const std::string_view after = set_->held(state_);
+    const std::size_t released = before.size() + letter.size() - after.size();
+    if (released > before.size()) {
+      if (!before.empty()) release(before);
+      release(letter);
+    } else if (released > 0) {
+      release(before.substr(0, released));
+    }
+    std::size_t length = 0;
+    const Marker* marker = set_->match(state_, length);
+    if (marker == nullptr) return {};
+    const std::size_t extra = after.size() - length;
+    if (extra > 0) release(after.substr(0, extra));
+    state_ = 0;
+    return {marker, 0, after.substr(extra)};
+  }
+
+  const MarkerSet* set_ = nullptr;
+  MarkerSet::State state_ = 0;
+};
+
+}  // namespace unspool

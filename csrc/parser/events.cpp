@@ -1,0 +1,93 @@
+#include "parser/events.h"
+
+#include <algorithm>
+
+namespace unspool {
+
+std::string_view to_string(Fate fate) {
+  switch (fate) {
+    case Fate::content: return "content";
+    case Fate::reasoning: return "reasoning";
+    case Fate::tool_call: return "tool_call";
+    case Fate::marker: return "marker";
+    case Fate::whitespace: return "whitespace";
+    case Fate::malformed: return "malformed";
+  }
+  return "";
+}
+
+std::pair<std::uint32_t, std::uint32_t> Events::store(std::string_view text) {
+  const auto begin = static_cast<std::uint32_t>(buffer_.size());
+  buffer_ += text;
+  return {begin, static_cast<std::uint32_t>(buffer_.size())};
+}
+
+// Spans neither overlap nor leave a gap: what no event showed goes with the next one.
+void Events::extend(Event& event, std::uint64_t token_end) {
+  event.span.end = std::max(event.span.end, token_end);
+  token_place_ = event.span.end;
+}
+
+Event& Events::add(EventKind kind, std::int32_t index, std::uint64_t token_end) {
+  Event& event = list_.emplace_back();
+  event.kind = kind;
+  event.index = index;
+  event.span = {token_place_, token_place_};
+  extend(event, token_end);
+  return event;
+}
+
+void Events::add_text(EventKind kind, std::int32_t index, std::string_view text,
+                      std::uint64_t token_end, const char* reason) {
+  if (!list_.empty()) {
+    Event& last = list_.back();
+    if (last.kind == kind && last.index == index && last.reason == reason &&
+        last.text_end == buffer_.size()) {
+      buffer_ += text;
+      last.text_end = static_cast<std::uint32_t>(buffer_.size());
+      extend(last, token_end);
+      return;
+    }
+  }
+  const auto [begin, end] = store(text);
+  Event& event = add(kind, index, token_end);
+  event.text_begin = begin;
+  event.text_end = end;
+  event.reason = reason;
+}
+
+void Events::add_begin(std::int32_t index, std::string_view name, std::string_view id,
+                       std::uint64_t token_end) {
+  const auto [name_begin, name_end] = store(name);
+  const auto [id_begin, id_end] = store(id);
+  Event& event = add(EventKind::tool_call_begin, index, token_end);
+  event.name_begin = name_begin;
+  event.name_end = name_end;
+  event.id_begin = id_begin;
+  event.id_end = id_end;
+}
+
+void Events::add_end(std::int32_t index, CallStatus status, std::uint64_t token_end) {
+  add(EventKind::tool_call_end, index, token_end).status = status;
+}
+
+void Events::add_finish(FinishReason reason, std::uint64_t token_end) {
+  add(EventKind::finish, -1, token_end).finish_reason = reason;
+}
+
+void Events::add_audit(Fate fate, std::string_view text) {
+  if (text.empty()) return;
+  if (!audit_.empty() && audit_.back().fate == fate) {
+    audit_.back().text += text;
+  } else {
+    audit_.push_back({fate, std::string(text)});
+  }
+}
+
+void Events::clear() {
+  buffer_.clear();
+  list_.clear();
+  audit_.clear();
+}
+
+}  // namespace unspool

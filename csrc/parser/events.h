@@ -1,0 +1,70 @@
+// The events of one put, in one buffer: no allocation per event once it has grown.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parser/event.h"
+#include "vocabulary/token_id.h"
+
+namespace unspool {
+
+/// What became of a stretch of output; audit mode tells it for every byte.
+enum class Fate : std::uint8_t { content, reasoning, tool_call, marker, whitespace, malformed };
+
+std::string_view to_string(Fate fate);
+
+struct Event {
+  EventKind kind = EventKind::content;
+  CallStatus status = CallStatus::complete;         // of tool_call_end
+  FinishReason finish_reason = FinishReason::stop;  // of finish
+  std::int32_t index = -1;                          // the call, -1 where none is meant
+  std::uint32_t text_begin = 0, text_end = 0;       // into Events::text
+  std::uint32_t name_begin = 0, name_end = 0;
+  std::uint32_t id_begin = 0, id_end = 0;
+  const char* reason = "";  // of malformed
+  TokenSpan span;
+};
+
+class Events {
+ public:
+  struct Audited {
+    Fate fate;
+    std::string text;
+  };
+
+  /// Appends text to the last event where that is of the same kind and call, else a new event.
+  void add_text(EventKind kind, std::int32_t index, std::string_view text, std::uint64_t token_end,
+                const char* reason = "");
+  void add_begin(std::int32_t index, std::string_view name, std::string_view id, std::uint64_t token_end);
+  void add_end(std::int32_t index, CallStatus status, std::uint64_t token_end);
+  void add_finish(FinishReason reason, std::uint64_t token_end);
+  void add_audit(Fate fate, std::string_view text);
+
+  /// Forgets the events, keeps the memory and the place in the stream of tokens.
+  void clear();
+
+  const std::vector<Event>& list() const { return list_; }
+  const std::vector<Audited>& audit() const { return audit_; }
+  bool is_empty() const { return list_.empty(); }
+  std::string_view text(const Event& event) const { return slice(event.text_begin, event.text_end); }
+  std::string_view name(const Event& event) const { return slice(event.name_begin, event.name_end); }
+  std::string_view id(const Event& event) const { return slice(event.id_begin, event.id_end); }
+
+ private:
+  std::string_view slice(std::uint32_t begin, std::uint32_t end) const {
+    return std::string_view(buffer_).substr(begin, end - begin);
+  }
+  Event& add(EventKind kind, std::int32_t index, std::uint64_t token_end);
+  void extend(Event& event, std::uint64_t token_end);
+  std::pair<std::uint32_t, std::uint32_t> store(std::string_view text);
+
+  std::string buffer_;
+  std::vector<Event> list_;
+  std::vector<Audited> audit_;
+  std::uint64_t token_place_ = 0;  // tokens before this one belong to an earlier event
+};
+
+}  // namespace unspool

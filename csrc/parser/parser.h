@@ -1,0 +1,150 @@
+// The one state machine: text and marker tokens in, events out. It knows no model; the format does.
+//
+//             reasoning opens            a call opens            its body ends
+//   content ───────────────► reasoning  ─────────────► opening ─► header ─► body ──┐
+//      ▲  ▲                     │                          │         │       │     │
+//      │  └── reasoning closes ─┘                          └─────────┴───────┴─► malformed
+//      └───────────────────────────────────────────────────────────────────────────┘
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "body/body.h"
+#include "format/format.h"
+#include "format/schema.h"
+#include "parser/call_ids.h"
+#include "parser/events.h"
+
+namespace unspool {
+
+/// What is open at a moment.
+enum class Region : std::uint8_t { content, reasoning, tool_call };
+
+struct ParserOptions {
+  std::shared_ptr<const ToolSchemas> tools;  // null: the request's tools are not known
+  std::optional<Format::Start> start;        // from the prompt; nullopt: as the format says
+  std::uint64_t id_seed = 0;                 // 0: random call ids
+  bool by_id = false;                        // markers that are tokens are known by id
+  bool audit = false;                        // tell the fate of every byte
+};
+
+/// One stream's parser. One thread at a time; no model output makes it throw.
+class Parser final : private CallSink {
+ public:
+  Parser(std::shared_ptr<const Format> format, ParserOptions options);
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  /// Markers that are tokens come by id from now on. Only before the first input.
+  void expect_ids() { by_id_ = true; reset_cursor(); }
+
+  /// Reads text, valid UTF-8 in whole characters. `token_end`: how many tokens the stream has had.
+  void put_text(std::string_view text, std::uint64_t token_end, Events& out);
+
+  /// Reads a token that the format knows by its id.
+  void put_token(Symbol symbol, std::uint64_t token_end, Events& out);
+
+  /// Ends the stream. No put may follow.
+  void finish(FinishReason reason, std::uint64_t token_end, Events& out);
+
+  /// What is open now; constant time.
+  Region region() const;
+
+  /// Bytes read that no event has told of yet.
+  std::size_t held_bytes() const;
+
+ private:
+  enum class State : std::uint8_t { content, reasoning, fence, opening, header, body, malformed };
+  /// What white space means here: between two pieces of markup it is markup itself.
+  enum class Boundary : std::uint8_t { none, start, after_markup };
+  /// Where in a line the text stands; a call without an opener may begin only at some places.
+  enum class Line : std::uint8_t { start, begin, inside };
+
+  // CallSink
+  bool begin_call(std::string_view name, std::string_view id) override;
+  void put_arguments(std::string_view fragment) override;
+  void end_call() override;
+  bool knows_tools() const override { return tools_ != nullptr; }
+
+  const CallSpec& call() const { return format_->spec().calls[call_]; }
+  const MarkerTable& markers() const { return by_id_ ? format_->by_id() : format_->by_text(); }
+  void enter(State state);
+  void reset_cursor();
+
+  std::size_t read_some(std::string_view text);
+  std::size_t read_content(std::string_view text);
+  std::size_t read_bare(std::string_view text);
+  std::size_t read_fence(char byte);
+  std::size_t read_opening(char byte);
+  std::size_t read_header(char byte);
+  std::size_t read_body(std::string_view text);
+
+  void on_marker(const MarkerCursor::Found& found);
+  void on_opener(const MarkerCursor::Found& found);
+  void on_closer(Role role, const MarkerCursor::Found& found);
+  void on_header_end(const MarkerCursor::Found& found);
+  void on_malformed_end(const MarkerCursor::Found& found);
+  void on_body(const BodyResult& result, std::string_view text, bool was_announced);
+  void on_failure(const char* problem, std::string_view unread);
+
+  bool chains_at(char byte) const;
+  int bare_call_at(char byte) const;
+  void begin_bare(std::uint8_t call, bool has_closer);
+  bool name_call();
+  void end_body(bool closed);
+  void finish_body(FinishReason reason);
+  void finish_malformed(FinishReason reason);
+
+  void release(std::string_view text);
+  void release_content(std::string_view text);
+  void release_raw_as_content();
+  void emit_content(std::string_view text);
+  void emit_malformed(std::string_view text);
+  std::string_view drop_skipped(std::string_view text);
+  void drop_space(Fate fate);
+  void after_markup(std::string_view skip);
+  void audit(Fate fate, std::string_view text);
+
+  std::shared_ptr<const Format> format_;
+  std::shared_ptr<const ToolSchemas> tools_;
+  CallIds ids_;
+  bool by_id_;
+  bool audits_;
+  Events* out_ = nullptr;
+  std::uint64_t token_end_ = 0;
+
+  State state_ = State::content;
+  MarkerCursor cursor_;
+  // Between regions:
+  Boundary boundary_ = Boundary::start;
+  Line line_ = Line::start;
+  bool in_section_ = false;
+  bool in_fence_ = false;
+  bool closer_pending_ = false;  // the last call's closer has yet to come
+  bool may_chain_ = false;       // another call of the same kind may follow without an opener
+  bool reasoning_is_empty_ = true;
+  std::string_view skip_;        // white space that the last marker takes with it
+  std::string space_;            // white space that may turn out to be markup
+  // The call being read:
+  std::uint8_t call_ = 0;
+  std::size_t opener_ = 0;       // index into Format::openers()
+  std::unique_ptr<Body> body_;
+  bool is_announced_ = false;
+  bool has_closer_ = false;
+  std::string raw_;              // what was read of it before it was announced
+  std::size_t raw_opener_ = 0;   // length of the opener in it
+  std::string name_;
+  std::string id_;
+  const char* problem_ = "";
+  bool malformed_is_empty_ = true;
+  // The message:
+  std::int32_t call_index_ = -1;
+  std::uint32_t complete_count_ = 0;
+  bool has_incomplete_ = false;
+};
+
+}  // namespace unspool
