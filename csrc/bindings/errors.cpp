@@ -1,5 +1,4 @@
 #include "bindings/python_types.h"
-
 #include "text/error.h"
 
 namespace unspool::bindings {
@@ -12,26 +11,32 @@ void raise(const char* name, const char* what) {
 
 }  // namespace
 
+bool set_python_error(const std::exception_ptr& pointer) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const ChannelClosedError& error) {
+    raise("ChannelClosedError", error.what());
+  } catch (const ChannelCancelledError& error) {
+    raise("ChannelCancelledError", error.what());
+  } catch (const ChannelTimeoutError& error) {
+    raise("ChannelTimeoutError", error.what());
+  } catch (const StreamError& error) {
+    raise("StreamError", error.what());
+  } catch (const FormatError& error) {
+    raise("FormatError", error.what());
+  } catch (const VocabularyError& error) {
+    raise("VocabularyError", error.what());
+  } catch (const ArgumentError& error) {
+    raise("ArgumentError", error.what());
+  } catch (...) {
+    return false;
+  }
+  return true;
+}
+
 void register_errors(py::module_&) {
   py::register_local_exception_translator([](std::exception_ptr pointer) {
-    if (!pointer) return;
-    try {
-      std::rethrow_exception(pointer);
-    } catch (const ChannelClosedError& error) {
-      raise("ChannelClosedError", error.what());
-    } catch (const ChannelCancelledError& error) {
-      raise("ChannelCancelledError", error.what());
-    } catch (const ChannelTimeoutError& error) {
-      raise("ChannelTimeoutError", error.what());
-    } catch (const StreamError& error) {
-      raise("StreamError", error.what());
-    } catch (const FormatError& error) {
-      raise("FormatError", error.what());
-    } catch (const VocabularyError& error) {
-      raise("VocabularyError", error.what());
-    } catch (const ArgumentError& error) {
-      raise("ArgumentError", error.what());
-    }
+    if (pointer && !set_python_error(pointer)) std::rethrow_exception(pointer);
   });
 }
 

@@ -4,4 +4,9 @@ PYBIND11_MODULE(_core, module) {
   using namespace unspool::bindings;
   module.attr("__version__") = UNSPOOL_VERSION;
   register_errors(module);
+  register_vocabulary(module);
+  register_format(module);
+  register_delta(module);
+  register_channel(module);
+  register_parser(module);
 }

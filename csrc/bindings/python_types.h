@@ -3,15 +3,33 @@
 
 #include <pybind11/pybind11.h>
 
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "vocabulary/token_id.h"
+
 namespace unspool::bindings {
 
 namespace py = pybind11;
 
 /// Maps unspool::Error and its children to the classes of unspool.errors.
 void register_errors(py::module_& module);
-
 void register_vocabulary(py::module_& module);
+void register_format(py::module_& module);
+void register_delta(py::module_& module);
+void register_parser(py::module_& module);
 void register_channel(py::module_& module);
+
+/// Sets the Python error for an exception of ours; false for any other.
+bool set_python_error(const std::exception_ptr& pointer);
+
+/// Appends the token ids of `object`: an int, a list, tuple or range of ints, a one-row buffer of
+/// integers (NumPy), or a tensor of one row. Throws a Python TypeError or an ArgumentError.
+void read_token_ids(py::handle object, std::vector<TokenId>& ids);
+
+/// The UTF-8 of a str; a lone surrogate is refused. Valid as long as the object.
+std::string_view read_text(py::handle object);
 
 /// Live objects hold native state: refuse copy and pickle with a reason.
 template <typename Class>

@@ -55,6 +55,9 @@ class Body {
   /// Whether the next text is inside a string, where markers are text.
   virtual bool in_string() const = 0;
 
+  /// How many of the last bytes read may turn out to be a closer, or not the call's at all.
+  virtual std::size_t undecided_bytes() const { return 0; }
+
   /// Bytes read that nobody has been told of.
   virtual std::size_t held_bytes() const = 0;
 };

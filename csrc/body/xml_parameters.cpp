@@ -332,9 +332,12 @@ void XmlParameters::end(CallSink& sink) {
   if (!out_.empty()) sink.put_arguments(out_);
 }
 
+std::size_t XmlParameters::undecided_bytes() const {
+  return tail_.size() + (state_ == State::done ? 0 : cursor_.held().size());
+}
+
 std::size_t XmlParameters::held_bytes() const {
-  return held_.size() + space_.size() + tail_.size() + (state_ == State::done ? 0 : cursor_.held().size()) +
-         (state_ == State::key ? key_.size() : 0);
+  return held_.size() + space_.size() + undecided_bytes() + (state_ == State::key ? key_.size() : 0);
 }
 
 }  // namespace unspool

@@ -21,6 +21,7 @@ class XmlParameters final : public Body {
   bool may_end_here(CallSink&) override { return false; }
   const char* problem() const override { return problem_; }
   bool in_string() const override { return state_ == State::value; }
+  std::size_t undecided_bytes() const override;
   std::size_t held_bytes() const override;
 
  private:

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "format/format_spec.h"
-#include "format/marker_set.h"
+#include "text/marker_set.h"
 #include "vocabulary/token_id.h"
 
 namespace unspool {

@@ -37,7 +37,10 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
       ids_(format_->spec().call_ids, options.id_seed),
       by_id_(options.by_id),
       audits_(options.audit) {
-  const Format::Start start = options.start.value_or(format_->start_without_prompt());
+  start_at(options.start.value_or(format_->start_without_prompt()));
+}
+
+void Parser::start_at(const Format::Start& start) {
   skip_ = start.skip;
   enter(start.in_reasoning ? State::reasoning : State::content);
 }
@@ -91,6 +94,7 @@ void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
   out_ = &out;
   token_end_ = token_end;
   const std::string_view literal = format_->symbol_text(symbol);
+  if (!by_id_) return put_text(literal, token_end, out);
   const auto& ignored = format_->spec().ignore;
   const bool is_ignored = std::find(ignored.begin(), ignored.end(), literal) != ignored.end();
   if (state_ == State::body) {
@@ -327,13 +331,16 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
   const FormatSpec& spec = format_->spec();
   const Role role = static_cast<Role>(found.marker->role);
   if (state_ == State::header) return on_header_end(found);
-  if (role == Role::ignore) return audit(Fate::marker, found.text);
+  if (role == Role::ignore) {
+    drop_space(Fate::whitespace);
+    return audit(Fate::marker, found.text);
+  }
   if (state_ == State::malformed) return on_malformed_end(found);
   if (role == Role::reasoning_open && state_ == State::reasoning && !reasoning_is_empty_) {
     return release(found.text);  // no nesting: it is text
   }
   drop_space(Fate::whitespace);
-  audit(Fate::marker, found.text);
+  if (role != Role::call_open) audit(Fate::marker, found.text);  // that of a call waits for its name
   switch (role) {
     case Role::reasoning_open:
       reasoning_is_empty_ = true;
@@ -485,7 +492,17 @@ std::size_t Parser::read_body(std::string_view text) {
 void Parser::on_body(const BodyResult& result, std::string_view text, bool was_announced) {
   const std::string_view read = text.substr(0, result.consumed);
   if (is_announced_ || was_announced) {
-    audit(Fate::tool_call, read.substr(0, read.size() - std::min(read.size(), result.closer.size())));
+    if (audits_) {  // but for what may turn out to be a closer, or not the call's
+      audit_pending_ += read;
+      std::size_t open = body_->undecided_bytes();
+      if (result.status == ScanStatus::done) open = result.closer.size();
+      if (result.status == ScanStatus::failed) open = result.unread.size();
+      const std::size_t sure = audit_pending_.size() - std::min(open, audit_pending_.size());
+      audit(Fate::tool_call, std::string_view(audit_pending_).substr(0, sure));
+      audit_pending_.erase(0, sure);
+      if (result.status == ScanStatus::done) audit(Fate::marker, audit_pending_);
+      if (result.status != ScanStatus::more) audit_pending_.clear();
+    }
     raw_.clear();
     raw_opener_ = 0;
   } else {
@@ -499,11 +516,10 @@ void Parser::on_body(const BodyResult& result, std::string_view text, bool was_a
       body_.reset();
       if (result.closer.empty()) {
         closer_pending_ = has_closer_;
-        may_chain_ = has_closer_ || call().bare != BarePlace::nowhere;
+        may_chain_ = has_closer_ || call().bare != BarePlace::nowhere || !call().separators.empty();
         after_markup({});
         line_ = Line::inside;
       } else {
-        if (audits_) audit(Fate::marker, result.closer);
         closer_pending_ = false;
         if (result.closed_section) in_section_ = false;
         after_markup(result.closed_section ? std::string_view(format_->spec().section_close.after)
@@ -579,10 +595,10 @@ void Parser::on_malformed_end(const MarkerCursor::Found& found) {
       out_->add_end(call_index_, CallStatus::malformed, token_end_);
       is_announced_ = false;
     }
-    audit(Fate::marker, found.text);
+    if (role != Role::call_open) audit(Fate::marker, found.text);
   } else if (closes) {
     emit_malformed(found.text);
-  } else {
+  } else if (role != Role::call_open) {
     audit(Fate::marker, found.text);
   }
   body_.reset();
@@ -627,6 +643,7 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
 
 void Parser::finish_body(FinishReason reason) {
   body_->end(*this);
+  audit(Fate::tool_call, audit_pending_);
   const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
   if (is_announced_) {
     if (stopped && body_->may_end_here(*this)) {

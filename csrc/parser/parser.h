@@ -40,7 +40,13 @@ class Parser final : private CallSink {
   Parser& operator=(const Parser&) = delete;
 
   /// Markers that are tokens come by id from now on. Only before the first input.
-  void expect_ids() { by_id_ = true; reset_cursor(); }
+  void expect_ids() {
+    by_id_ = true;
+    reset_cursor();
+  }
+
+  /// Where the output starts, as the prompt tells. Only before the first input.
+  void start_at(const Format::Start& start);
 
   /// Reads text, valid UTF-8 in whole characters. `token_end`: how many tokens the stream has had.
   void put_text(std::string_view text, std::uint64_t token_end, Events& out);
@@ -139,6 +145,7 @@ class Parser final : private CallSink {
   std::size_t raw_opener_ = 0;   // length of the opener in it
   std::string name_;
   std::string id_;
+  std::string audit_pending_;    // read by the body, and not certain to be the call's
   const char* problem_ = "";
   bool malformed_is_empty_ = true;
   // The message:

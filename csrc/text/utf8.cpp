@@ -92,8 +92,7 @@ void Utf8Stream::put_slow(unsigned char byte, std::string& out) {
       }
       return;
     }
-    out += kReplacementCharacter;
-    held_count_ = 0;
+    give_up(out);
   }
   if (byte < 0x80) {
     out += static_cast<char>(byte);
@@ -110,9 +109,13 @@ void Utf8Stream::put_slow(unsigned char byte, std::string& out) {
   held_[held_count_++] = static_cast<char>(byte);
 }
 
-void Utf8Stream::end(std::string& out) {
-  if (held_count_ > 0) out += kReplacementCharacter;
+// The held bytes are no character.
+void Utf8Stream::give_up(std::string& out) {
+  const int count = replacement_ == Replacement::per_byte ? held_count_ : (held_count_ > 0 ? 1 : 0);
+  for (int i = 0; i < count; ++i) out += kReplacementCharacter;
   held_count_ = 0;
 }
+
+void Utf8Stream::end(std::string& out) { give_up(out); }
 
 }  // namespace unspool

@@ -13,10 +13,17 @@ inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 /// True where all of `text` is well-formed UTF-8.
 bool is_valid_utf8(std::string_view text);
 
-/// A stream of bytes made valid, as Python's errors="replace" and Rust's from_utf8_lossy do it:
-/// one U+FFFD for each maximal invalid subpart, written as soon as it is known to be invalid.
+/// How many U+FFFD stand for bytes that are no character.
+enum class Replacement : std::uint8_t {
+  per_subpart,  // one for each maximal subpart, as Python's errors="replace" and Rust's lossy do
+  per_byte,     // one for each byte, as SentencePiece does
+};
+
+/// A stream of bytes made valid; what is invalid is replaced as soon as that is known.
 class Utf8Stream {
  public:
+  explicit Utf8Stream(Replacement replacement = Replacement::per_subpart) : replacement_(replacement) {}
+
   /// Appends to `out` what became certain.
   void put(std::string_view bytes, std::string& out);
 
@@ -28,7 +35,9 @@ class Utf8Stream {
 
  private:
   void put_slow(unsigned char byte, std::string& out);
+  void give_up(std::string& out);
 
+  Replacement replacement_;
   std::array<char, 3> held_{};
   std::uint8_t held_count_ = 0;
   std::uint8_t needed_ = 0;  // continuation bytes still to come

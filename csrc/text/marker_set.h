@@ -56,6 +56,9 @@ class MarkerSet {
     return node.has_match ? &node.marker : nullptr;
   }
 
+  /// Whether no longer marker begins with the text on the path to `state`.
+  bool is_leaf(State state) const { return nodes_[state].children.empty(); }
+
   /// Length of the run at the start of `text` in which no marker can begin.
   std::size_t skip(std::string_view text) const {
     std::size_t i = 0;

@@ -1,4 +1,4 @@
-#include "format/marker_set.h"
+#include "text/marker_set.h"
 
 #include <algorithm>
 

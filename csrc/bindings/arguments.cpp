@@ -1,0 +1,161 @@
+// Reads what Python callers pass: token ids in their many shapes, and text.
+#include <limits>
+
+#include "bindings/python_types.h"
+#include "text/error.h"
+
+namespace unspool::bindings {
+
+namespace {
+
+TokenId checked(long long id) {
+  if (id < 0) throw ArgumentError("token id " + std::to_string(id) + " is negative; ids start at 0");
+  if (id > std::numeric_limits<TokenId>::max()) {
+    throw ArgumentError("token id " + std::to_string(id) + " is above 4,294,967,295; is this a token id?");
+  }
+  return static_cast<TokenId>(id);
+}
+
+TokenId read_int(PyObject* object) {
+  int overflow = 0;
+  const long long id = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow != 0) return checked(overflow < 0 ? -1 : std::numeric_limits<long long>::max());
+  if (id == -1 && PyErr_Occurred()) throw py::error_already_set();
+  return checked(id);
+}
+
+[[noreturn]] void refuse(PyObject* object, const char* where) {
+  throw py::type_error(std::string(where) + " is of type " + Py_TYPE(object)->tp_name +
+                       "; pass an int, a list of ints, or a one-row integer array or tensor");
+}
+
+// An int, or something that counts as one (a NumPy scalar); not a bool, not a float.
+TokenId read_item(PyObject* object) {
+  if (PyLong_CheckExact(object)) return read_int(object);
+  if (PyBool_Check(object) || PyFloat_Check(object) || !PyIndex_Check(object)) refuse(object, "a token id");
+  const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(object));
+  if (!index) throw py::error_already_set();
+  return read_int(index.ptr());
+}
+
+void check_one_row(const std::vector<long long>& shape) {
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    std::string text;
+    for (const long long size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+    throw ArgumentError("ids has shape (" + text + "); pass one row, a stream each");
+  }
+}
+
+template <typename T>
+void read_row(const Py_buffer& view, std::vector<TokenId>& ids) {
+  const Py_ssize_t count = view.ndim == 0 ? 1 : view.shape[view.ndim - 1];
+  const Py_ssize_t stride = view.ndim == 0 ? 0 : view.strides[view.ndim - 1];
+  const char* item = static_cast<const char*>(view.buf);
+  for (Py_ssize_t i = 0; i < count; ++i, item += stride) {
+    T value;
+    std::memcpy(&value, item, sizeof(T));
+    if constexpr (std::is_signed_v<T>) {
+      ids.push_back(checked(value));
+    } else {
+      ids.push_back(checked(value > 0x7FFFFFFFFFFFFFFFULL ? std::numeric_limits<long long>::max()
+                                                          : static_cast<long long>(value)));
+    }
+  }
+}
+
+void read_buffer(PyObject* object, std::vector<TokenId>& ids) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_FORMAT | PyBUF_STRIDES) != 0) throw py::error_already_set();
+  struct Release {
+    Py_buffer* view;
+    ~Release() { PyBuffer_Release(view); }
+  } release{&view};
+  check_one_row(std::vector<long long>(view.shape, view.shape + view.ndim));
+  const std::string format = view.format == nullptr ? "B" : view.format;
+  const char kind = format.size() == 1 ? format[0] : (format.size() == 2 && format[0] != '>' ? format[1] : '\0');
+  for (int i = 0; i < view.ndim; ++i) {
+    if (view.shape[i] == 0) return;
+  }
+  switch (kind) {
+    case 'h': return read_row<short>(view, ids);
+    case 'H': return read_row<unsigned short>(view, ids);
+    case 'i': return read_row<int>(view, ids);
+    case 'I': return read_row<unsigned int>(view, ids);
+    case 'l': return view.itemsize == 4 ? read_row<std::int32_t>(view, ids) : read_row<std::int64_t>(view, ids);
+    case 'L': return view.itemsize == 4 ? read_row<std::uint32_t>(view, ids) : read_row<std::uint64_t>(view, ids);
+    case 'q': return read_row<long long>(view, ids);
+    case 'Q': return read_row<unsigned long long>(view, ids);
+    default: throw py::type_error("ids has items of format '" + format + "'; pass integers (int32 or int64)");
+  }
+}
+
+// A tensor: anything with a shape and tolist(), known without importing its library.
+void read_tensor(py::handle object, std::vector<TokenId>& ids) {
+  std::vector<long long> shape;
+  for (const py::handle& size : object.attr("shape")) shape.push_back(size.cast<long long>());
+  check_one_row(shape);
+  py::object list = object.attr("tolist")();
+  while (PyList_Check(list.ptr()) && PyList_GET_SIZE(list.ptr()) == 1 &&
+         PyList_Check(PyList_GET_ITEM(list.ptr(), 0))) {
+    list = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(list.ptr(), 0));
+  }
+  const auto read = [&](PyObject* item) {
+    if (!PyLong_Check(item) || PyBool_Check(item)) {
+      throw py::type_error("ids has dtype " + std::string(py::str(object.attr("dtype"))) +
+                           "; pass integers (int32 or int64)");
+    }
+    ids.push_back(read_int(item));
+  };
+  if (!PyList_Check(list.ptr())) return read(list.ptr());
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.ptr()); ++i) read(PyList_GET_ITEM(list.ptr(), i));
+}
+
+}  // namespace
+
+void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
+  PyObject* object = handle.ptr();
+  if (PyLong_CheckExact(object)) {
+    ids.push_back(read_int(object));
+    return;
+  }
+  if (PyList_Check(object) || PyTuple_Check(object)) {
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
+    for (Py_ssize_t i = 0; i < count; ++i) ids.push_back(read_item(PySequence_Fast_GET_ITEM(object, i)));
+    return;
+  }
+  if (PyRange_Check(object)) {
+    for (const py::handle& item : handle) ids.push_back(read_int(item.ptr()));
+    return;
+  }
+  if (PyBool_Check(object) || PyFloat_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object) ||
+      PyUnicode_Check(object)) {
+    refuse(object, "ids");
+  }
+  // NumPy's 1-element arrays have __index__ too: shapes go first.
+  if (py::hasattr(handle, "shape") && py::hasattr(handle, "tolist")) {
+    if (PyObject_CheckBuffer(object) != 0) return read_buffer(object, ids);
+    return read_tensor(handle, ids);
+  }
+  if (PyObject_CheckBuffer(object) != 0) return read_buffer(object, ids);
+  if (PyIndex_Check(object)) {
+    ids.push_back(read_item(object));
+    return;
+  }
+  refuse(object, "ids");
+}
+
+std::string_view read_text(py::handle object) {
+  if (!PyUnicode_Check(object.ptr())) {
+    throw py::type_error(std::string("text is of type ") + Py_TYPE(object.ptr())->tp_name + "; pass a str");
+  }
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(object.ptr(), &size);
+  if (data == nullptr) {
+    PyErr_Clear();
+    throw ArgumentError("text has a lone surrogate, which no output can hold; pass the UTF-8 bytes instead");
+  }
+  return {data, static_cast<std::size_t>(size)};
+}
+
+}  // namespace unspool::bindings

@@ -1,0 +1,23 @@
+// The Python type Delta: made once per token, so a plain CPython type around a native delta.
+#pragma once
+
+#include "bindings/python_types.h"
+#include "delta/chat_writer.h"
+#include "delta/delta.h"
+
+namespace unspool::bindings {
+
+/// A new reference; null with an error set.
+PyObject* make_delta(Delta&& delta, ReasoningField field);
+
+/// The native delta inside; null where `object` is not a Delta.
+const Delta* as_delta(PyObject* object);
+
+ReasoningField reasoning_field_of(PyObject* delta);
+
+ReasoningField parse_reasoning_field(const std::string& name);
+
+/// A finish reason by its name; throws ArgumentError.
+FinishReason parse_finish_reason(std::string_view name);
+
+}  // namespace unspool::bindings

@@ -1,0 +1,265 @@
+// ChunkParser: the native base of unspool.Parser and unspool.TokenStreamer.
+#include <pybind11/stl.h>
+
+#include <cstring>
+
+#include "bindings/channel_access.h"
+#include "bindings/delta_type.h"
+#include "bindings/fast_method.h"
+#include "stream/chunk_parser.h"
+#include "text/error.h"
+
+namespace unspool::bindings {
+
+namespace {
+
+// Above this, reading takes long enough (some 100 µs) that handing over the GIL pays.
+constexpr std::size_t kLongTextBytes = 1 << 18;
+constexpr std::size_t kLongIdCount = 1 << 14;
+constexpr std::size_t kMaxTextBytes = 1 << 30;
+
+/// Whether the first put of a streamer is the prompt, as transformers' generate does it.
+enum class FirstPut : std::uint8_t { output, prompt, tensor_is_prompt };
+
+struct PyChunkParser {
+  ChunkParser parser;
+  ReasoningField field;
+  FirstPut first_put;
+  std::shared_ptr<PyChannel> channel;
+  bool audits = false;
+  std::vector<Events::Audited> audit = {};
+  Events events = {};
+  std::vector<TokenId> ids = {};
+};
+
+Delta to_delta(const Event& event, PyChunkParser& self) {
+  Delta delta;
+  delta.kind = event.kind;
+  delta.index = event.index;
+  delta.status = event.status;
+  delta.finish_reason = event.finish_reason;
+  delta.text = self.events.text(event);
+  delta.id = self.events.id(event);
+  delta.name = self.events.name(event);
+  delta.reason = event.reason;
+  delta.span = event.span;
+  const auto ids = self.parser.ids_of(event.span);
+  delta.token_ids.assign(ids.begin(), ids.end());
+  return delta;
+}
+
+// The events of one put, as a list of deltas; or into the channel, and an empty list.
+PyObject* deliver(PyChunkParser& self) {
+  if (self.audits) {
+    const auto& audit = self.events.audit();
+    self.audit.insert(self.audit.end(), audit.begin(), audit.end());
+  }
+  const auto& events = self.events.list();
+  if (self.channel) {
+    self.channel->field = self.field;
+    for (const Event& event : events) {
+      Delta delta = to_delta(event, self);
+      put_to_channel(self.channel->channel, delta, std::nullopt, event.kind == EventKind::finish);
+    }
+    return PyList_New(0);
+  }
+  py::list list(events.size());
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    PyObject* delta = make_delta(to_delta(events[i], self), self.field);
+    if (delta == nullptr) throw py::error_already_set();
+    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), delta);
+  }
+  return list.release().ptr();
+}
+
+/// Text as str or as bytes of UTF-8 that may be cut anywhere; the view lives as long as this.
+class TextArgument {
+ public:
+  explicit TextArgument(PyObject* object) {
+    if (PyUnicode_Check(object)) {
+      view_ = read_text(object);
+    } else if (PyBytes_Check(object)) {
+      view_ = {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object))};
+    } else if (PyByteArray_Check(object) || PyMemoryView_Check(object)) {
+      copy_ = std::string(py::bytes(py::reinterpret_borrow<py::object>(object)));
+      view_ = copy_;
+    } else {
+      throw py::type_error(std::string("text is of type ") + Py_TYPE(object)->tp_name + "; pass a str, or bytes of UTF-8");
+    }
+    if (view_.size() > kMaxTextBytes) throw ArgumentError("text is longer than 1 GiB; pass it in chunks");
+  }
+  std::string_view view() const { return view_; }
+
+ private:
+  std::string copy_;
+  std::string_view view_;
+};
+
+void read_chunk(PyChunkParser& self, PyObject* text, PyObject* tokens, PyObject* finish_reason) {
+  const bool has_text = text != nullptr && text != Py_None;
+  const bool has_tokens = tokens != nullptr && tokens != Py_None;
+  std::optional<TextArgument> argument;
+  if (has_text) argument.emplace(text);
+  self.ids.clear();
+  if (has_tokens) read_token_ids(tokens, self.ids);
+  std::optional<FinishReason> reason;
+  if (finish_reason != nullptr && finish_reason != Py_None) reason = parse_finish_reason(read_text(finish_reason));
+  self.parser.check_ids(self.ids);
+  const std::string_view view = argument ? argument->view() : std::string_view{};
+  const auto work = [&] {
+    if (has_text && has_tokens) {
+      self.parser.put_text_and_ids(view, self.ids, self.events);
+    } else if (has_tokens) {
+      self.parser.put_ids(self.ids, self.events);
+    } else {
+      self.parser.put_text(view, self.events);
+    }
+    if (reason) self.parser.finish(*reason, self.events);
+  };
+  self.events.clear();
+  if (view.size() < kLongTextBytes && self.ids.size() < kLongIdCount) return work();
+  py::gil_scoped_release release;  // the text is immutable, and its owner is in the caller's hands
+  work();
+}
+
+PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return guarded([&]() -> PyObject* {
+    auto* self = native<PyChunkParser>(object);
+    if (self == nullptr) return nullptr;
+    PyObject* values[3] = {nullptr, nullptr, nullptr};
+    constexpr const char* kNames[3] = {"text", "tokens", "finish_reason"};
+    if (count > 3) throw py::type_error("parse_chunk takes text, tokens and finish_reason");
+    std::copy_n(args, count, values);
+    for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+      PyObject* name = PyTuple_GET_ITEM(names, i);
+      int at = -1;
+      for (int k = 0; k < 3; ++k) {
+        if (PyUnicode_CompareWithASCIIString(name, kNames[k]) == 0) at = k;
+      }
+      if (at < 0 || values[at] != nullptr) {
+        throw py::type_error("parse_chunk takes text, tokens and finish_reason once each, not '" +
+                             std::string(read_text(name)) + "'");
+      }
+      values[at] = args[count + i];
+    }
+    read_chunk(*self, values[0], values[1], values[2]);
+    return deliver(*self);
+  });
+}
+
+bool is_prompt(const PyChunkParser& self, PyObject* value) {
+  if (self.first_put != FirstPut::tensor_is_prompt) return self.first_put == FirstPut::prompt;
+  if (PyLong_Check(value) || PyList_Check(value) || PyTuple_Check(value)) return false;
+  const py::handle object(value);
+  return py::hasattr(object, "dim") && object.attr("dim")().cast<int>() >= 2;
+}
+
+PyObject* put(PyObject* object, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    auto* self = native<PyChunkParser>(object);
+    if (self == nullptr) return nullptr;
+    if (self->first_put != FirstPut::output) {
+      const bool is_the_prompt = is_prompt(*self, value);
+      self->first_put = FirstPut::output;
+      if (is_the_prompt) {
+        self->ids.clear();
+        read_token_ids(value, self->ids);
+        if (!self->ids.empty()) self->parser.put_prompt(self->ids);
+        return PyList_New(0);
+      }
+    }
+    read_chunk(*self, nullptr, value, nullptr);
+    return deliver(*self);
+  });
+}
+
+PyMethodDef kParseChunk = {
+    "parse_chunk", as_method(parse_chunk), METH_FASTCALL | METH_KEYWORDS,
+    "parse_chunk($self, text=None, tokens=None, finish_reason=None)\n--\n\nFeed a chunk, get the deltas that became certain."};
+PyMethodDef kPut = {"put", as_method(put), METH_O,
+                    "put($self, ids, /)\n--\n\nFeed token ids, get the deltas that became certain."};
+
+const char* region_name(Region region) {
+  switch (region) {
+    case Region::content: return "content";
+    case Region::reasoning: return "reasoning";
+    case Region::tool_call: return "tool_call";
+  }
+  return "";
+}
+
+// The message as plain values, in the order of unspool.message's constructors.
+py::tuple message(const PyChunkParser& self) {
+  const Message& message = self.parser.message();
+  py::list calls;
+  for (const ToolCall& call : message.tool_calls) {
+    calls.append(py::make_tuple(call.id, call.name, call.arguments, std::string(to_string(call.status))));
+  }
+  py::list malformed;
+  for (const Malformed& item : message.malformed) {
+    malformed.append(py::make_tuple(item.index < 0 ? py::none() : py::object(py::int_(item.index)), item.text, item.reason));
+  }
+  const TokenCounts& counts = self.parser.token_counts();
+  return py::make_tuple(message.content, message.reasoning, calls, malformed,
+                        message.is_finished ? py::object(py::str(std::string(to_string(message.finish_reason)))) : py::none(),
+                        py::make_tuple(counts.content, counts.reasoning, counts.tool_calls));
+}
+
+std::unique_ptr<PyChunkParser> make_parser(const std::shared_ptr<Format>& format,
+                                           const std::shared_ptr<ToolSchemas>& tools,
+                                           const std::shared_ptr<Vocabulary>& vocabulary, const py::object& prompt,
+                                           const std::optional<bool>& starts_in_reasoning, const std::string& reasoning_field,
+                                           bool skip_special_tokens, const std::vector<std::string>& stop, bool include_stop,
+                                           const std::string& first_put, const std::shared_ptr<PyChannel>& channel,
+                                           std::uint64_t id_seed, bool keeps_message, bool audit) {
+  ChunkParserOptions options;
+  options.parser.tools = tools;
+  options.parser.id_seed = id_seed;
+  options.parser.audit = audit;
+  options.keeps_message = keeps_message;
+  options.vocabulary = vocabulary;
+  options.detokenizer.skip_special_tokens = skip_special_tokens;
+  options.detokenizer.stop = stop;
+  options.detokenizer.include_stop = include_stop;
+  if (py::isinstance<py::str>(prompt)) {
+    options.parser.start = format->start_after(read_text(prompt));
+  }
+  if (starts_in_reasoning) options.parser.start = Format::Start{*starts_in_reasoning, {}};
+  const FirstPut first = first_put == "prompt" ? FirstPut::prompt : first_put == "output" ? FirstPut::output : FirstPut::tensor_is_prompt;
+  std::unique_ptr<PyChunkParser> self(new PyChunkParser{
+      ChunkParser(format, std::move(options)), parse_reasoning_field(reasoning_field), first, channel, audit});
+  if (!prompt.is_none() && !py::isinstance<py::str>(prompt)) {
+    read_token_ids(prompt, self->ids);
+    self->parser.put_prompt(self->ids);
+  }
+  return self;
+}
+
+}  // namespace
+
+void register_parser(py::module_& module) {
+  py::class_<PyChunkParser> parser(module, "ChunkParser");
+  parser
+      .def(py::init(&make_parser), py::arg("format"), py::kw_only(), py::arg("tools") = py::none(),
+           py::arg("vocabulary") = py::none(), py::arg("prompt") = py::none(), py::arg("starts_in_reasoning") = py::none(),
+           py::arg("reasoning_field") = "reasoning_content", py::arg("skip_special_tokens") = true,
+           py::arg("stop") = std::vector<std::string>{}, py::arg("include_stop") = false, py::arg("first_put") = "output",
+           py::arg("channel") = py::none(), py::arg("id_seed") = 0, py::arg("keeps_message") = true, py::arg("audit") = false)
+      .def_property_readonly("region", [](const PyChunkParser& self) { return region_name(self.parser.region()); })
+      .def_property_readonly("held_bytes", [](const PyChunkParser& self) { return self.parser.held_bytes(); })
+      .def_property_readonly("is_finished", [](const PyChunkParser& self) { return self.parser.is_finished(); })
+      .def_property_readonly("is_stopped", [](const PyChunkParser& self) { return self.parser.is_stopped(); })
+      .def("_message", &message)
+      .def("_audit", [](const PyChunkParser& self) {
+        py::list list;
+        for (const Events::Audited& item : self.audit) {
+          list.append(py::make_tuple(std::string(to_string(item.fate)), item.text));
+        }
+        return list;
+      });
+  add_fast_method(parser, &kParseChunk);
+  add_fast_method(parser, &kPut);
+  refuse_pickle(parser, "a live stream");
+}
+
+}  // namespace unspool::bindings

@@ -1,0 +1,132 @@
+#include "channel/delta_channel.h"
+
+#include <utility>
+
+namespace unspool {
+
+template <typename Ready>
+bool DeltaChannel::wait_for(std::condition_variable& condition, Lock& lock, const Deadline& deadline, Ready ready) {
+  if (ready()) return true;
+  if (!deadline) {
+    condition.wait(lock, ready);
+    return true;
+  }
+  return condition.wait_until(lock, *deadline, ready);
+}
+
+DeltaChannel::Put DeltaChannel::put(Delta& delta, const Deadline& deadline, bool is_last) {
+  Lock lock(mutex_);
+  const auto may_go_on = [this] { return end_ != End::open || maxsize_ == 0 || items_.size() < maxsize_; };
+  if (!wait_for(not_full_, lock, deadline, may_go_on)) return Put::timed_out;
+  if (end_ == End::cancelled) return Put::cancelled;
+  if (end_ != End::open) return Put::closed;
+  items_.push_back(std::move(delta));
+  if (is_last) {
+    end_ = End::closed;
+    not_full_.notify_all();
+  }
+  notify_consumer(std::move(lock));
+  return Put::accepted;
+}
+
+// Wakes the consumer, outside of the lock: an armed waker may run anything.
+void DeltaChannel::notify_consumer(Lock lock) {
+  const std::function<void()> waker = std::exchange(waker_, nullptr);
+  not_empty_.notify_all();
+  lock.unlock();
+  if (waker) waker();
+}
+
+void DeltaChannel::end(End how, std::exception_ptr error) {
+  std::deque<Delta> dropped;  // destroyed outside of the lock
+  Lock lock(mutex_);
+  const bool cancels = how == End::cancelled && end_ != End::cancelled;
+  if (end_ != End::open && !cancels) return;
+  end_ = how;
+  error_ = std::move(error);
+  if (cancels) dropped.swap(items_);
+  not_full_.notify_all();
+  notify_consumer(std::move(lock));
+}
+
+void DeltaChannel::close() { end(End::closed, nullptr); }
+void DeltaChannel::fail(std::exception_ptr error) { end(End::failed, std::move(error)); }
+void DeltaChannel::cancel() { end(End::cancelled, nullptr); }
+
+// Under the lock: the next item, or how it ended.
+DeltaChannel::Got DeltaChannel::take(Delta* delta) {
+  if (!items_.empty()) {
+    *delta = std::move(items_.front());
+    items_.pop_front();
+    not_full_.notify_one();
+    return Got::item;
+  }
+  switch (end_) {
+    case End::closed: return Got::finished;
+    case End::failed: return Got::failed;
+    case End::cancelled: return Got::cancelled;
+    case End::open: break;
+  }
+  return Got::timed_out;
+}
+
+DeltaChannel::Got DeltaChannel::get(Delta& delta, const Deadline& deadline) {
+  Lock lock(mutex_);
+  wait_for(not_empty_, lock, deadline, [this] { return is_ready(); });
+  return take(&delta);
+}
+
+DeltaChannel::Got DeltaChannel::drain(std::vector<Delta>& deltas) {
+  Lock lock(mutex_);
+  if (items_.empty()) return take(nullptr);
+  for (Delta& delta : items_) deltas.push_back(std::move(delta));
+  items_.clear();
+  not_full_.notify_all();
+  return Got::item;
+}
+
+bool DeltaChannel::wait(const Deadline& deadline) {
+  Lock lock(mutex_);
+  return wait_for(not_empty_, lock, deadline, [this] { return is_ready(); });
+}
+
+bool DeltaChannel::arm(std::function<void()> waker) {
+  Lock lock(mutex_);
+  if (is_ready()) return false;
+  waker_ = std::move(waker);
+  return true;
+}
+
+void DeltaChannel::disarm() {
+  std::function<void()> waker;  // destroyed outside of the lock
+  Lock lock(mutex_);
+  waker.swap(waker_);
+  lock.unlock();
+}
+
+std::exception_ptr DeltaChannel::error() const {
+  Lock lock(mutex_);
+  return error_;
+}
+
+std::size_t DeltaChannel::size() const {
+  Lock lock(mutex_);
+  return items_.size();
+}
+
+bool DeltaChannel::is_closed() const {
+  Lock lock(mutex_);
+  return end_ != End::open;
+}
+
+bool DeltaChannel::is_cancelled() const {
+  Lock lock(mutex_);
+  return end_ == End::cancelled;
+}
+
+bool DeltaChannel::is_finished() const {
+  Lock lock(mutex_);
+  return end_ != End::open && items_.empty();
+}
+
+}  // namespace unspool

@@ -1,0 +1,38 @@
+#include "delta/message.h"
+
+namespace unspool {
+
+void MessageBuilder::add(const Events& events) {
+  for (const Event& event : events.list()) add(event, events);
+}
+
+void MessageBuilder::add(const Event& event, const Events& events) {
+  const std::string_view text = keeps_text_ ? events.text(event) : std::string_view{};
+  const bool goes_on = malformed_is_open_ && event.kind == EventKind::malformed;
+  malformed_is_open_ = event.kind == EventKind::malformed;
+  switch (event.kind) {
+    case EventKind::content: message_.content += text; break;
+    case EventKind::reasoning: message_.reasoning += text; break;
+    case EventKind::tool_call_begin:
+      message_.tool_calls.push_back(
+          {std::string(events.id(event)), std::string(events.name(event)), {}, CallStatus::incomplete});
+      break;
+    case EventKind::tool_call_arguments: message_.tool_calls.back().arguments += text; break;
+    case EventKind::tool_call_end: message_.tool_calls.back().status = event.status; break;
+    case EventKind::malformed:
+      if (event.index < 0) message_.content += text;  // nothing is lost
+      if (goes_on && message_.malformed.back().index == event.index &&
+          message_.malformed.back().reason == event.reason) {
+        message_.malformed.back().text += text;
+      } else {
+        message_.malformed.push_back({event.index, std::string(text), event.reason});
+      }
+      break;
+    case EventKind::finish:
+      message_.finish_reason = event.finish_reason;
+      message_.is_finished = true;
+      break;
+  }
+}
+
+}  // namespace unspool

@@ -1,0 +1,52 @@
+// The whole answer: what the events of a stream add up to.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "parser/events.h"
+
+namespace unspool {
+
+struct ToolCall {
+  std::string id;
+  std::string name;
+  std::string arguments;
+  CallStatus status = CallStatus::incomplete;
+};
+
+/// Raw text that looked like a call and is none.
+struct Malformed {
+  std::int32_t index = -1;  // of the call that broke off; -1: it was never announced
+  std::string text;
+  std::string reason;
+};
+
+struct Message {
+  std::string content;
+  std::string reasoning;
+  std::vector<ToolCall> tool_calls;
+  std::vector<Malformed> malformed;
+  FinishReason finish_reason = FinishReason::stop;
+  bool is_finished = false;
+};
+
+class MessageBuilder {
+ public:
+  /// `keeps_text` false: only statuses and the finish reason are kept, so that memory stays flat.
+  explicit MessageBuilder(bool keeps_text = true) : keeps_text_(keeps_text) {}
+
+  void add(const Events& events);
+  const Message& message() const { return message_; }
+
+ private:
+  void add(const Event& event, const Events& events);
+
+  Message message_;
+  bool keeps_text_;
+  bool malformed_is_open_ = false;  // the last event was malformed: fragments of one text
+};
+
+}  // namespace unspool

@@ -1,0 +1,205 @@
+#include "stream/chunk_parser.h"
+
+#include "text/error.h"
+
+namespace unspool {
+
+ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOptions options)
+    : format_(format),
+      vocabulary_(options.vocabulary),
+      detokenizer_options_(std::move(options.detokenizer)),
+      parser_(std::move(format), std::move(options.parser)),
+      builder_(options.keeps_message) {
+  if (vocabulary_) detokenizer_.emplace(vocabulary_, detokenizer_options_);
+}
+
+void ChunkParser::put_prompt(std::span<const TokenId> ids) {
+  begin(Input::none);
+  if (!vocabulary_) throw ArgumentError("a prompt of token ids needs a tokenizer; pass tokenizer=");
+  if (has_begun()) throw StreamError("the prompt comes before the output; this stream has begun");
+  DetokenizerOptions plain;
+  plain.skip_special_tokens = false;
+  Detokenizer whole(vocabulary_, plain);
+  std::string prompt;
+  whole.put(ids, prompt);
+  whole.end(prompt);
+  parser_.start_at(format_->start_after(prompt));
+  detokenizer_options_.context.assign(ids.begin(), ids.end());
+  detokenizer_.emplace(vocabulary_, detokenizer_options_);
+}
+
+// The first chunk decides how markers are known: by id once there are ids and a vocabulary.
+void ChunkParser::begin(Input input) {
+  if (is_finished_) throw StreamError("this stream has ended; create a new Parser for the next response");
+  // What earlier events told of is forgotten; the rest waits for its event.
+  ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(told_ - ids_begin_));
+  ids_begin_ = told_;
+  if (input_ == Input::none && input != Input::none) {
+    input_ = input;
+    if (input != Input::text && vocabulary_) parser_.expect_ids();
+  }
+}
+
+void ChunkParser::end_put(Events& out) {
+  if (!out.is_empty()) told_ = out.list().back().span.end;
+  builder_.add(out);
+}
+
+void ChunkParser::check_ids(std::span<const TokenId> ids) const {
+  if (!vocabulary_ || vocabulary_->unknown() == UnknownId::ignored) return;
+  for (const TokenId id : ids) {
+    if (!vocabulary_->is_known(id)) throw ArgumentError(unknown_id_message(id, *vocabulary_));
+  }
+}
+
+void ChunkParser::put_text(std::string_view bytes, Events& out) {
+  if (bytes.empty()) {
+    begin(Input::none);
+    return;
+  }
+  begin(Input::text);
+  if (input_ == Input::both) return put_text_and_ids(bytes, {}, out);
+  text_.clear();
+  utf8_.put(bytes, text_);
+  parser_.put_text(text_, token_count_, out);
+  end_put(out);
+}
+
+void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
+  begin(ids.empty() ? Input::none : Input::ids);
+  if (input_ == Input::both) {
+    const TextAligner::Sink sink = sink_to(out);
+    for (const TokenId id : ids) expect_id(id);
+    aligner_.put({}, sink);
+  } else if (!vocabulary_) {
+    const Region region = parser_.region();
+    for (const TokenId id : ids) {
+      ids_.push_back(id);
+      ++token_count_;
+      count(region);
+    }
+  } else {
+    for (const TokenId id : ids) put_id(id, out);
+  }
+  end_put(out);
+}
+
+void ChunkParser::put_text_and_ids(std::string_view bytes, std::span<const TokenId> ids, Events& out) {
+  begin(bytes.empty() && ids.empty() ? Input::none : Input::both);
+  text_.clear();
+  if (!vocabulary_) {
+    const Region before = parser_.region();
+    for (const TokenId id : ids) ids_.push_back(id);
+    token_count_ += ids.size();
+    utf8_.put(bytes, text_);
+    parser_.put_text(text_, token_count_, out);
+    for (std::size_t i = 0; i < ids.size(); ++i) count(before);
+    end_put(out);
+    return;
+  }
+  const TextAligner::Sink sink = sink_to(out);
+  for (const TokenId id : ids) expect_id(id);
+  std::string text;
+  utf8_.put(bytes, text);
+  aligner_.put(text, sink);
+  end_put(out);
+}
+
+std::optional<Symbol> ChunkParser::marker_of(TokenId id) const {
+  return vocabulary_->is_added(id) ? format_->symbol(id) : std::nullopt;
+}
+
+void ChunkParser::put_id(TokenId id, Events& out) {
+  if (detokenizer_->is_stopped()) return;
+  const Region before = parser_.region();
+  const std::optional<Symbol> symbol = marker_of(id);
+  text_.clear();
+  if (symbol) {
+    detokenizer_->break_text(text_);
+    if (!text_.empty()) parser_.put_text(text_, token_count_, out);
+  } else {
+    detokenizer_->put(id, text_);
+  }
+  ids_.push_back(id);
+  ++token_count_;
+  if (symbol) {
+    parser_.put_token(*symbol, token_count_, out);
+  } else if (!text_.empty()) {
+    parser_.put_text(text_, token_count_, out);
+  }
+  count(before);
+}
+
+// A token whose text the host sends, or has yet to send.
+void ChunkParser::expect_id(TokenId id) {
+  text_.clear();
+  const bool is_token = vocabulary_->is_special(id) || marker_of(id);
+  if (is_token) {
+    detokenizer_->break_text(text_);
+    if (!text_.empty()) aligner_.expect_text(text_, token_count_);
+  } else {
+    detokenizer_->put(id, text_);
+  }
+  ids_.push_back(id);
+  ++token_count_;
+  if (is_token) {
+    aligner_.expect_token(vocabulary_->content(id), marker_of(id), token_count_);
+  } else if (!text_.empty()) {
+    aligner_.expect_text(text_, token_count_);
+  }
+}
+
+TextAligner::Sink ChunkParser::sink_to(Events& out) {
+  const auto count_to = [this](std::uint64_t token_end, Region before) {
+    for (; counted_ < token_end; ++counted_) count(before);
+  };
+  return {[this, &out, count_to](std::string_view text, std::uint64_t token_end) {
+            const Region before = parser_.region();
+            parser_.put_text(text, token_end, out);
+            count_to(token_end, before);
+          },
+          [this, &out, count_to](Symbol symbol, std::uint64_t token_end) {
+            const Region before = parser_.region();
+            parser_.put_token(symbol, token_end, out);
+            count_to(token_end, before);
+          }};
+}
+
+// A token counts to the region that it stands in; a marker to the one that it opens or closes.
+void ChunkParser::count(Region before) {
+  const Region after = parser_.region();
+  switch (before == Region::content ? after : before) {
+    case Region::content: ++counts_.content; break;
+    case Region::reasoning: ++counts_.reasoning; break;
+    case Region::tool_call: ++counts_.tool_calls; break;
+  }
+}
+
+void ChunkParser::finish(FinishReason reason, Events& out) {
+  begin(Input::none);
+  text_.clear();
+  if (input_ == Input::both && vocabulary_) {
+    utf8_.end(text_);
+    const TextAligner::Sink sink = sink_to(out);
+    if (!text_.empty()) aligner_.put(text_, sink);
+    aligner_.end(sink);
+  } else {
+    utf8_.end(text_);
+    if (detokenizer_ && input_ == Input::ids) detokenizer_->end(text_);
+    if (!text_.empty()) parser_.put_text(text_, token_count_, out);
+  }
+  parser_.finish(reason, token_count_, out);
+  is_finished_ = true;
+  end_put(out);
+}
+
+std::size_t ChunkParser::held_bytes() const {
+  return utf8_.held().size() + aligner_.held_bytes() + parser_.held_bytes();
+}
+
+std::span<const TokenId> ChunkParser::ids_of(const TokenSpan& span) const {
+  if (span.begin < ids_begin_ || span.end < span.begin || span.end - ids_begin_ > ids_.size()) return {};
+  return {ids_.data() + (span.begin - ids_begin_), static_cast<std::size_t>(span.end - span.begin)};
+}
+
+}  // namespace unspool

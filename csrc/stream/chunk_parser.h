@@ -1,0 +1,100 @@
+// One answer's whole path: text, token ids or both in, events out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "delta/message.h"
+#include "parser/parser.h"
+#include "stream/text_aligner.h"
+#include "text/utf8.h"
+#include "vocabulary/detokenizer.h"
+
+namespace unspool {
+
+/// How many token ids went into each region.
+struct TokenCounts {
+  std::uint64_t content = 0;
+  std::uint64_t reasoning = 0;
+  std::uint64_t tool_calls = 0;
+};
+
+struct ChunkParserOptions {
+  ParserOptions parser;
+  bool keeps_message = true;
+  std::shared_ptr<const Vocabulary> vocabulary;  // null: text only
+  DetokenizerOptions detokenizer;
+};
+
+/// One stream. Movable nowhere, shared by nobody: one thread at a time.
+class ChunkParser {
+ public:
+  ChunkParser(std::shared_ptr<const Format> format, ChunkParserOptions options);
+
+  /// The prompt's ids, before any output: whether the output starts inside reasoning, and what rules
+  /// for a first token have seen. None of it is emitted.
+  void put_prompt(std::span<const TokenId> ids);
+
+  /// Text, cut anywhere, even inside a character. Bytes that are not UTF-8 become U+FFFD.
+  void put_text(std::string_view bytes, Events& out);
+
+  /// Token ids, any number. Without a vocabulary they are only counted and passed on.
+  void put_ids(std::span<const TokenId> ids, Events& out);
+
+  /// Throws ArgumentError for an id that the tokenizer would refuse; put_ids does so half-way.
+  void check_ids(std::span<const TokenId> ids) const;
+
+  /// A chunk with both: the ids are those that produced the text, which may lag behind.
+  void put_text_and_ids(std::string_view bytes, std::span<const TokenId> ids, Events& out);
+
+  /// Ends the stream; no put may follow. Throws StreamError where it has ended before.
+  void finish(FinishReason reason, Events& out);
+
+  bool has_begun() const { return input_ != Input::none; }
+  bool is_finished() const { return is_finished_; }
+  bool is_stopped() const { return detokenizer_ && detokenizer_->is_stopped(); }
+  bool has_vocabulary() const { return vocabulary_ != nullptr; }
+  Region region() const { return parser_.region(); }
+  std::size_t held_bytes() const;
+  const Message& message() const { return builder_.message(); }
+  const TokenCounts& token_counts() const { return counts_; }
+
+  /// The ids at a span's positions; known for the events of the last put.
+  std::span<const TokenId> ids_of(const TokenSpan& span) const;
+
+ private:
+  enum class Input : std::uint8_t { none, text, ids, both };
+
+  void begin(Input input);
+  void end_put(Events& out);
+  void put_id(TokenId id, Events& out);
+  void expect_id(TokenId id);
+  std::optional<Symbol> marker_of(TokenId id) const;
+  void count(Region before);
+  TextAligner::Sink sink_to(Events& out);
+
+  std::shared_ptr<const Format> format_;
+  std::shared_ptr<const Vocabulary> vocabulary_;
+  DetokenizerOptions detokenizer_options_;
+  std::optional<Detokenizer> detokenizer_;
+  Parser parser_;
+  MessageBuilder builder_;
+  TextAligner aligner_;
+  Utf8Stream utf8_;
+  Input input_ = Input::none;
+  bool is_finished_ = false;
+  std::string text_;              // of one token, reused
+  std::vector<TokenId> ids_;      // those that no event has been told of before this put
+  std::uint64_t ids_begin_ = 0;   // position of the first of them
+  std::uint64_t token_count_ = 0;
+  std::uint64_t told_ = 0;        // positions before this one belong to earlier events
+  TokenCounts counts_;
+  std::uint64_t counted_ = 0;     // tokens in counts_, where text and ids come together
+};
+
+}  // namespace unspool

@@ -1,0 +1,95 @@
+#include "stream/text_aligner.h"
+
+#include <algorithm>
+
+namespace unspool {
+
+namespace {
+
+// Text that no id has explained for so long is not waited for.
+constexpr std::size_t kMaxAheadBytes = 1024;
+
+std::size_t common_prefix(std::string_view a, std::string_view b) {
+  const auto [at, _] = std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())), b.begin());
+  return static_cast<std::size_t>(at - a.begin());
+}
+
+bool is_space(char byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
+
+}  // namespace
+
+void TextAligner::expect_text(std::string_view text, std::uint64_t token_end) {
+  token_end_ = token_end;
+  const std::size_t known = items_.empty() ? common_prefix(ahead_, text) : 0;
+  ahead_.erase(0, known);
+  if (known < text.size()) ahead_.clear();
+  text.remove_prefix(known);
+  if (!text.empty()) items_.push_back({std::string(text), std::nullopt, token_end, false, false});
+}
+
+void TextAligner::expect_token(std::string_view literal, std::optional<Symbol> symbol,
+                               std::uint64_t token_end) {
+  token_end_ = token_end;
+  items_.push_back({std::string(literal), symbol, token_end, true, false});
+}
+
+void TextAligner::put(std::string_view text, const Sink& sink) {
+  text_ += text;
+  while (advance(sink)) {
+  }
+  if (!items_.empty() || text_.empty()) return;
+  sink.text(text_, token_end_);  // the ids lag behind
+  ahead_ += text_;
+  if (ahead_.size() > kMaxAheadBytes) ahead_.erase(0, ahead_.size() - kMaxAheadBytes);
+  text_.clear();
+}
+
+// Matches the next item; false where nothing more can be said.
+bool TextAligner::advance(const Sink& sink) {
+  if (items_.empty()) return false;
+  Item& item = items_.front();
+  if (item.symbol && !item.is_told) {  // all text before it has come
+    item.is_told = true;
+    sink.token(*item.symbol, item.token_end);
+  }
+  if (item.text.empty()) {
+    items_.pop_front();
+    return true;
+  }
+  if (text_.empty()) return false;
+  const std::size_t same = common_prefix(text_, item.text);
+  if (item.is_optional) {
+    if (same == item.text.size()) {
+      text_.erase(0, same);
+    } else if (same == text_.size()) {
+      return false;  // may become the token's text
+    }
+    items_.pop_front();
+    return true;
+  }
+  if (same > 0) {
+    sink.text(std::string_view(text_).substr(0, same), item.token_end);
+    text_.erase(0, same);
+    item.text.erase(0, same);
+    return true;
+  }
+  // The host wrote it otherwise. It may have dropped or added a space; beyond that its word counts.
+  if (is_space(item.text[0]) && !is_space(text_[0])) {
+    item.text.erase(0, 1);
+  } else {
+    sink.text(std::string_view(text_).substr(0, 1), item.token_end);
+    if (!is_space(text_[0])) item.text.erase(0, 1);
+    text_.erase(0, 1);
+  }
+  return true;
+}
+
+void TextAligner::end(const Sink& sink) {
+  while (advance(sink)) {
+  }
+  if (!text_.empty()) sink.text(text_, token_end_);
+  text_.clear();
+  items_.clear();
+}
+
+}  // namespace unspool

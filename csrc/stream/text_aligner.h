@@ -1,0 +1,56 @@
+// Text and ids that a host sends side by side: finds where in the text each token stands.
+//
+// The text may lag behind its ids (the host holds back for a stop string), and it may or may not
+// hold the text of special tokens. What the ids say is expected; what the text says counts.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "text/marker_set.h"
+
+namespace unspool {
+
+class TextAligner {
+ public:
+  /// Gets the text, and each marker token at its place in it.
+  struct Sink {
+    std::function<void(std::string_view text, std::uint64_t token_end)> text;
+    std::function<void(Symbol symbol, std::uint64_t token_end)> token;
+  };
+
+  /// A token that stands for `text`.
+  void expect_text(std::string_view text, std::uint64_t token_end);
+
+  /// A token whose own text may or may not be in the host's; `symbol` where the format knows it.
+  void expect_token(std::string_view literal, std::optional<Symbol> symbol, std::uint64_t token_end);
+
+  /// The host's text; call after the ids of the same chunk.
+  void put(std::string_view text, const Sink& sink);
+
+  /// The host sends no more text: what it has not sent is not part of the answer.
+  void end(const Sink& sink);
+
+  std::size_t held_bytes() const { return text_.size(); }
+
+ private:
+  struct Item {
+    std::string text;
+    std::optional<Symbol> symbol;
+    std::uint64_t token_end = 0;
+    bool is_optional = false;  // the text of a token
+    bool is_told = false;      // its symbol has gone to the sink
+  };
+  bool advance(const Sink& sink);
+
+  std::deque<Item> items_;
+  std::string text_;    // the host's, not yet matched
+  std::string ahead_;   // the host's, passed on before its ids came
+  std::uint64_t token_end_ = 0;
+};
+
+}  // namespace unspool

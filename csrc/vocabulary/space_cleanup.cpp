@@ -1,0 +1,51 @@
+#include "vocabulary/space_cleanup.h"
+
+#include <utility>
+
+namespace unspool {
+
+namespace {
+
+// In transformers' order; each works on what the one before has left.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kReplacements{{
+    {" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"},
+    {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+}};
+
+}  // namespace
+
+void SpaceCleanup::put_from(std::size_t stage, std::string_view text, std::string& out) {
+  if (stage == kCount) {
+    out += text;
+    return;
+  }
+  const auto& [pattern, replacement] = kReplacements[stage];
+  std::string& held = held_[stage];
+  std::string done;
+  for (const char byte : text) {
+    held += byte;
+    while (!pattern.starts_with(held)) {
+      done += held[0];
+      held.erase(0, 1);
+    }
+    if (held.size() < pattern.size()) continue;
+    done += replacement;
+    held.clear();
+  }
+  if (!done.empty()) put_from(stage + 1, done, out);
+}
+
+void SpaceCleanup::flush(std::string& out) {
+  for (std::size_t stage = 0; stage < kCount; ++stage) {
+    const std::string held = std::exchange(held_[stage], {});
+    put_from(stage + 1, held, out);
+  }
+}
+
+std::size_t SpaceCleanup::held_bytes() const {
+  std::size_t size = 0;
+  for (const std::string& held : held_) size += held.size();
+  return size;
+}
+
+}  // namespace unspool

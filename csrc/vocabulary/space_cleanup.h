@@ -1,0 +1,24 @@
+// transformers' clean_up_tokenization_spaces: ten replacements, one after the other, as text arrives.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace unspool {
+
+/// Gives what the ten replacements give on the whole text; holds back only what may begin one.
+class SpaceCleanup {
+ public:
+  void put(std::string_view text, std::string& out) { put_from(0, text, out); }
+  void flush(std::string& out);
+  std::size_t held_bytes() const;
+
+ private:
+  static constexpr std::size_t kCount = 10;
+  void put_from(std::size_t stage, std::string_view text, std::string& out);
+
+  std::array<std::string, kCount> held_;  // of each stage: a proper prefix of its pattern
+};
+
+}  // namespace unspool

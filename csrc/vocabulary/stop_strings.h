@@ -1,0 +1,41 @@
+// Ends a text at a stop string; holds back exactly what may still become one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/marker_set.h"
+
+namespace unspool {
+
+/// Several stop strings over a stream of text. The one that begins first ends the text; of those
+/// that begin at one place the longest, for which the shorter one waits.
+class StopStrings {
+ public:
+  /// Throws ArgumentError for an empty stop string.
+  StopStrings(const std::vector<std::string>& stops, bool include_stop);
+
+  /// Appends what is certain. Nothing more once the text has ended.
+  void put(std::string_view text, std::string& out);
+
+  /// Appends what is held: no more text comes, or a marker stands here.
+  void flush(std::string& out);
+
+  bool is_stopped() const { return is_stopped_; }
+  std::size_t held_bytes() const { return held_.size(); }
+
+ private:
+  void accept(std::string& out);
+
+  std::shared_ptr<const MarkerSet> set_;
+  bool include_stop_;
+  bool is_stopped_ = false;
+  MarkerSet::State state_ = 0;
+  std::string held_;                                 // the tail that may be (part of) a stop string
+  std::size_t match_begin_ = std::string::npos;      // in held_: the best match so far
+  std::size_t match_end_ = 0;
+};
+
+}  // namespace unspool

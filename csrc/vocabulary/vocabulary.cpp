@@ -1,0 +1,141 @@
+#include "vocabulary/vocabulary.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "text/error.h"
+#include "text/utf8.h"
+
+namespace unspool {
+
+Vocabulary::Vocabulary(VocabularySource source)
+    : unknown_(source.unknown),
+      special_breaks_text_(source.special_breaks_text),
+      is_sentencepiece_(source.is_sentencepiece) {
+  check(source);
+  std::size_t size = 0;
+  for (const auto& [id, token] : source.tokens) size = std::max<std::size_t>(size, id + 1ULL);
+  for (const AddedToken& token : source.added) size = std::max<std::size_t>(size, token.id + 1ULL);
+  if (size > 1U << 26) throw VocabularyError("a token id is above 67,108,863; is this a tokenizer?");
+  entries_.resize(size);
+  // A tokenizer leaves out special tokens by their text, however it came about.
+  std::unordered_set<std::string_view> specials;
+  for (const AddedToken& token : source.added) {
+    if (token.is_special) specials.insert(token.content);
+  }
+  const auto skipped = [&](const std::string& text) {
+    return specials.contains(text) ? static_cast<std::uint8_t>(kSkipped) : std::uint8_t{0};
+  };
+  for (const auto& [id, token] : source.tokens) {
+    add(id, token, static_cast<std::uint8_t>(kKnown | skipped(token)), source);
+  }
+  for (const AddedToken& token : source.added) {
+    const std::uint8_t special = token.is_special ? kSpecial : 0;
+    add(token.id, token.decoded,
+        static_cast<std::uint8_t>(kKnown | kAdded | special | skipped(token.decoded)), source);
+    id_of_added_.emplace(token.content, token.id);
+    added_index_.emplace(token.id, added_.size());
+    added_.push_back(token);
+  }
+  blob_.shrink_to_fit();
+}
+
+// Which chains can be told token by token, and what is left to do for the text as a whole.
+void Vocabulary::check(const VocabularySource& source) {
+  bool is_joined = false;
+  bool has_bytes = false;
+  joins_bytes_ = source.is_bytes;
+  const auto refuse = [](const std::string& what) {
+    throw VocabularyError("the tokenizer's decoder cannot be compiled: " + what +
+                          "; use unspool.SlowDetokenizer, which asks the tokenizer itself");
+  };
+  for (const DecoderStep& step : source.steps) {
+    if (step.kind == DecoderKind::strip && is_joined) {
+      if (!strip_.empty() && strip_ != step.content) refuse("it strips two characters");
+      if (strip_start_ + strip_stop_ > 0) refuse("it strips the text twice");
+      strip_ = step.content;
+      strip_start_ = step.start;
+      strip_stop_ = step.stop;
+      continue;
+    }
+    if (step.kind == DecoderKind::fuse) {
+      is_joined = true;
+      continue;
+    }
+    if (is_joined) refuse("a step after the text is joined looks at the whole of it");
+    if (has_bytes) refuse("a step after ByteFallback looks at the text that a run of bytes makes");
+    if (step.kind == DecoderKind::byte_level) is_joined = joins_bytes_ = true;
+    if (step.kind == DecoderKind::byte_fallback) has_bytes = true;
+  }
+}
+
+std::string Vocabulary::decode(std::string token, const VocabularySource& source, bool is_first,
+                               bool is_last, bool& is_byte) const {
+  bool is_joined = false;
+  for (const DecoderStep& step : source.steps) {
+    switch (step.kind) {
+      case DecoderKind::byte_level:
+        token = byte_level_bytes(token);
+        is_joined = true;
+        break;
+      case DecoderKind::byte_fallback:
+        if (const int value = byte_fallback_value(token); value >= 0) {
+          is_byte = true;
+          token.assign(1, static_cast<char>(value));
+        }
+        break;
+      case DecoderKind::fuse: is_joined = true; break;
+      case DecoderKind::strip:
+        if (!is_joined) strip_token(token, step.content, step.start, step.stop);
+        break;
+      case DecoderKind::replace: replace_all(token, step.content, step.replacement); break;
+      case DecoderKind::metaspace:
+        replace_all(token, step.content, is_first && step.prepends ? "" : " ");
+        break;
+      case DecoderKind::word_piece: word_piece_token(token, step, is_first); break;
+      case DecoderKind::bpe_suffix: replace_all(token, step.content, is_last ? "" : " "); break;
+    }
+  }
+  if (source.joins_with_space && !is_first) token.insert(token.begin(), ' ');
+  return token;
+}
+
+Vocabulary::Slice Vocabulary::store(std::string_view text) {
+  if (blob_.size() + text.size() > 0xFFFFFFFFULL) throw VocabularyError("the tokens are longer than 4 GiB");
+  const Slice slice{static_cast<std::uint32_t>(blob_.size()), static_cast<std::uint32_t>(text.size())};
+  blob_ += text;
+  return slice;
+}
+
+void Vocabulary::add(TokenId id, const std::string& token, std::uint8_t flags, const VocabularySource& source) {
+  Entry& entry = entries_[id];
+  bool is_byte = false;
+  const std::string text = decode(token, source, false, false, is_byte);
+  const std::string first = decode(token, source, true, false, is_byte);
+  const std::string last = decode(token, source, false, true, is_byte);
+  entry.text = store(text);
+  entry.first = first == text ? entry.text : store(first);
+  entry.last = last == text ? entry.text : store(last);
+  entry.flags = flags;
+  if (is_byte) entry.flags |= kByte;
+  const bool is_plain = !is_byte && first == text && last == text && is_valid_utf8(text);
+  if (is_plain && (flags & kAdded) == 0) entry.flags |= kPlain;
+}
+
+std::string_view Vocabulary::content(TokenId id) const {
+  const auto it = added_index_.find(id);
+  return it == added_index_.end() ? std::string_view{} : added_[it->second].content;
+}
+
+std::optional<TokenId> Vocabulary::find_added(std::string_view content) const {
+  const auto it = id_of_added_.find(std::string(content));
+  if (it == id_of_added_.end()) return std::nullopt;
+  return it->second;
+}
+
+std::string unknown_id_message(TokenId id, const Vocabulary& vocabulary) {
+  return "token id " + std::to_string(id) + " is not in the vocabulary, which has ids below " +
+         std::to_string(vocabulary.size()) + "; is this the model's tokenizer?";
+}
+
+}  // namespace unspool

@@ -1,0 +1,106 @@
+// What each token id stands for: a tokenizer's decoder chain compiled into one table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "vocabulary/decoder_steps.h"
+#include "vocabulary/token_id.h"
+
+namespace unspool {
+
+/// A token that the tokenizer keeps apart from its model: special, or added beside the vocabulary.
+struct AddedToken {
+  TokenId id = 0;
+  std::string content;  // its literal text
+  std::string decoded;  // what the decoder is given: `content`, but for normalized tokens
+  bool is_special = false;
+};
+
+/// What a tokenizer does with an id that it does not have.
+enum class UnknownId : std::uint8_t { ignored, refused };
+
+/// A tokenizer as its files describe it. Each id once in `tokens` or `added`; `added` wins.
+struct VocabularySource {
+  std::vector<std::pair<TokenId, std::string>> tokens;  // as the tokenizer spells them
+  std::vector<AddedToken> added;
+  std::vector<DecoderStep> steps;     // for `tokens` and `added`
+  bool is_bytes = false;              // `tokens` and `added` are bytes already; no steps
+  bool joins_with_space = false;      // a tokenizer without a decoder
+  UnknownId unknown = UnknownId::ignored;
+  bool special_breaks_text = false;   // a special token ends a character, even where it is skipped
+  bool is_sentencepiece = false;      // U+FFFD per invalid byte, runs of byte tokens read eagerly
+};
+
+class Vocabulary {
+ public:
+  /// Throws VocabularyError where the decoder chain cannot be compiled.
+  explicit Vocabulary(VocabularySource source);
+
+  /// One past the highest id.
+  std::size_t size() const { return entries_.size(); }
+  bool is_known(TokenId id) const { return id < entries_.size() && (entries_[id].flags & kKnown) != 0; }
+  bool is_special(TokenId id) const { return has(id, kSpecial); }
+  bool is_added(TokenId id) const { return has(id, kAdded); }
+  /// The literal text of an added token; empty for others.
+  std::string_view content(TokenId id) const;
+  std::optional<TokenId> find_added(std::string_view content) const;
+  const std::vector<AddedToken>& added_tokens() const { return added_; }
+  /// The bytes that the token stands for in the middle of a text.
+  std::string_view bytes(TokenId id) const { return is_known(id) ? slice(entries_[id].text) : ""; }
+  UnknownId unknown() const { return unknown_; }
+
+ private:
+  friend class Detokenizer;
+
+  enum Flag : std::uint8_t {
+    kKnown = 1,
+    kAdded = 2,
+    kSpecial = 4,
+    kSkipped = 8,   // left out with skip_special_tokens
+    kByte = 16,     // a byte of a run (byte fallback)
+    kPlain = 32,    // well-formed text on its own, the same in the first and last place
+  };
+  struct Slice {
+    std::uint32_t begin = 0;
+    std::uint32_t size = 0;
+    bool operator==(const Slice&) const = default;
+  };
+  struct Entry {
+    Slice text;   // in the middle
+    Slice first;  // as the first token
+    Slice last;   // as the last token
+    std::uint8_t flags = 0;
+  };
+
+  bool has(TokenId id, Flag flag) const { return id < entries_.size() && (entries_[id].flags & flag) != 0; }
+  std::string_view slice(Slice slice) const { return std::string_view(blob_).substr(slice.begin, slice.size); }
+  void check(const VocabularySource& source);
+  void add(TokenId id, const std::string& token, std::uint8_t flags, const VocabularySource& source);
+  std::string decode(std::string token, const VocabularySource& source, bool is_first, bool is_last,
+                     bool& is_byte) const;
+  Slice store(std::string_view text);
+
+  std::vector<Entry> entries_;
+  std::string blob_;
+  std::vector<AddedToken> added_;
+  std::unordered_map<std::string, TokenId> id_of_added_;
+  std::unordered_map<TokenId, std::size_t> added_index_;
+  UnknownId unknown_;
+  bool special_breaks_text_;
+  bool is_sentencepiece_;
+  bool joins_bytes_ = false;        // tokens may hold parts of characters
+  std::string strip_;               // cut off the whole text: this character,
+  std::uint32_t strip_start_ = 0;   // at most so many at its beginning
+  std::uint32_t strip_stop_ = 0;    // and so many at its end
+};
+
+/// What to tell a caller who passed an id that the vocabulary refuses.
+std::string unknown_id_message(TokenId id, const Vocabulary& vocabulary);
+
+}  // namespace unspool

@@ -1,0 +1,219 @@
+"""Reads and checks format files: TOML that describes one model family's output."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unspool.errors import FormatError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # pragma: no cover
+    import tomli as tomllib
+
+__all__ = ["FormatFile", "parse_format", "read_format"]
+
+_MARKER = (str, list)
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "body": ("json_call", "json_arguments", "xml_parameters"),
+    "bare": ("start", "line"),
+    "known_tools": ("any", "if_given", "required"),
+    "trim": ("none", "newline", "space"),
+    "call_ids": ("random", "nine", "functions"),
+    "tool_calls": ("keep", "end"),
+}
+
+
+def _marker(name: str) -> dict[str, Any]:
+    return {name: _MARKER, f"{name}_before": str, f"{name}_after": str}
+
+
+_REASONING: dict[str, Any] = {
+    **_marker("open"),
+    **_marker("close"),
+    "starts_open": bool,
+    "turn": _MARKER,
+    "tool_calls": str,
+}
+_SECTION: dict[str, Any] = {**_marker("open"), **_marker("close")}
+_JSON_CALL: dict[str, Any] = {
+    "name_keys": list,
+    "arguments_keys": list,
+    "id_keys": list,
+    "wrapper_keys": list,
+}
+_XML_PARAMETERS: dict[str, Any] = {
+    **_marker("open"),
+    **_marker("name_close"),
+    **_marker("close"),
+    "trim": str,
+    "guess_types": bool,
+}
+_CALL: dict[str, Any] = {
+    **_marker("open"),
+    **_marker("close"),
+    **_marker("name_close"),
+    "bare": str,
+    "fenced": bool,
+    "starts": str,
+    "separators": str,
+    "name_stops": str,
+    "name_prefix": str,
+    "known_tools": str,
+    "body": str,
+    "json_call": _JSON_CALL,
+    "xml_parameters": _XML_PARAMETERS,
+}
+_FILE: dict[str, Any] = {
+    "name": str,
+    "models": list,
+    "aliases": list,
+    "notes": str,
+    "ignore": _MARKER,
+    "call_ids": str,
+    "reasoning": _REASONING,
+    "section": _SECTION,
+    "call": [_CALL],
+    "example": [
+        {
+            "input": str,
+            "content": str,
+            "reasoning": str,
+            "calls": list,
+            "tools": list,
+            "prompt": str,
+        }
+    ],
+}
+_LISTS = {"open", "close", "name_close", "turn", "ignore"}
+
+
+@dataclass(frozen=True)
+class FormatFile:
+    """One format as its file says it.
+
+    Attributes:
+        description: What the native compiler takes: the file's tables, markers as lists.
+        examples: Inputs with what they parse to.
+    """
+
+    name: str
+    description: dict[str, Any]
+    models: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    notes: str = ""
+    examples: tuple[dict[str, Any], ...] = ()
+    source: str = field(default="", compare=False)
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether it says how calls are written."""
+        return bool(self.description.get("call"))
+
+    @property
+    def has_reasoning(self) -> bool:
+        """Whether it says how reasoning is written."""
+        return "reasoning" in self.description
+
+
+def read_format(path: str | os.PathLike[str]) -> FormatFile:
+    """Read one format file.
+
+    Raises:
+        FormatError: The file is not TOML, or not a format; the message names the line.
+    """
+    file = Path(path)
+    return parse_format(file.read_text(encoding="utf-8"), source=file.name)
+
+
+def parse_format(text: str, source: str = "<format>") -> FormatFile:
+    """Read one format from its text."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FormatError(f"{source}: not TOML: {error}") from None
+    checker = _Checker(text, source)
+    checker.check(data, _FILE, "")
+    if "name" not in data:
+        raise FormatError(f"{source}:1: no name; write name = \"...\"")
+    if not data.get("call") and "reasoning" not in data:
+        raise FormatError(f"{source}:1: neither calls nor reasoning; write [[call]] or [reasoning]")
+    description = {
+        key: _with_lists(value)
+        for key, value in data.items()
+        if key in ("ignore", "call_ids", "reasoning", "section", "call", "name")
+    }
+    if "ignore" in description:
+        description["ignore"] = _as_list(description["ignore"])
+    return FormatFile(
+        name=data["name"],
+        description=description,
+        models=tuple(data.get("models", ())),
+        aliases=tuple(data.get("aliases", ())),
+        notes=data.get("notes", "").strip(),
+        examples=tuple(data.get("example", ())),
+        source=source,
+    )
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _with_lists(value: Any) -> Any:
+    """Markers may be written as one text; the compiler takes lists."""
+    if isinstance(value, list):
+        return [_with_lists(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _as_list(item) if key in _LISTS else _with_lists(item) for key, item in value.items()
+    }
+
+
+class _Checker:
+    """Compares a file's tables with what a format may hold."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self._lines = text.splitlines()
+        self._source = source
+
+    def check(self, data: dict[str, Any], allowed: dict[str, Any], table: str) -> None:
+        for key, value in data.items():
+            path = f"{table}.{key}" if table else key
+            if key not in allowed:
+                self._fail(key, f"unknown key '{path}'; use one of {', '.join(sorted(allowed))}")
+            self._check_value(path, key, value, allowed[key])
+
+    def _check_value(self, path: str, key: str, value: Any, expected: Any) -> None:
+        if isinstance(expected, dict):
+            if not isinstance(value, dict):
+                self._fail(key, f"{path} is not a table; write [{path}]")
+            self.check(value, expected, path)
+        elif isinstance(expected, list):
+            if not isinstance(value, list):
+                self._fail(key, f"{path} is not a list of tables; write [[{path}]]")
+            for item in value:
+                self.check(item, expected[0], path)
+        elif not isinstance(value, expected):
+            kinds = expected if isinstance(expected, tuple) else (expected,)
+            names = " or ".join(kind.__name__ for kind in kinds)
+            self._fail(key, f"{path} is a {type(value).__name__}; write a {names}")
+        elif key in _CHOICES and isinstance(value, str) and value not in _CHOICES[key]:
+            self._fail(key, f"{path} is '{value}'; use one of {', '.join(_CHOICES[key])}")
+        elif isinstance(value, list) and expected is _MARKER and not all(
+            isinstance(item, str) and item for item in value
+        ):
+            self._fail(key, f"{path} holds an empty or non-text marker; write its text")
+        elif value == "" and expected is _MARKER:
+            self._fail(key, f"{path} is empty; write the marker's text")
+
+    def _fail(self, key: str, what: str) -> None:
+        pattern = re.compile(rf"^\s*(\[+)?([\w.]*\.)?{re.escape(key)}\b")
+        line = next((i for i, text in enumerate(self._lines, 1) if pattern.match(text)), 1)
+        raise FormatError(f"{self._source}:{line}: {what}")

@@ -1,0 +1,186 @@
+"""The formats by name, and their compiled forms."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import os
+import threading
+import weakref
+from importlib.resources import files
+from typing import Any, Literal
+
+from unspool._core import Format, Vocabulary
+from unspool.errors import ArgumentError, FormatError, UnknownFormatError
+from unspool.format_files import FormatFile, parse_format, read_format
+
+__all__ = ["compile_format", "formats", "get_format", "register_format"]
+
+Trust = Literal["id", "text", "either"]
+
+_registered: dict[str, FormatFile] = {}
+_lock = threading.Lock()
+_NO_REASONING = ("none", "identity", "passthrough")
+
+
+@functools.cache
+def _shipped() -> dict[str, FormatFile]:
+    folder = files("unspool") / "parsers"
+    found = {}
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(".toml"):
+            file = parse_format(entry.read_text(encoding="utf-8"), source=entry.name)
+            found[file.name] = file
+    return found
+
+
+@functools.cache
+def _shipped_names() -> dict[str, FormatFile]:
+    names: dict[str, FormatFile] = {}
+    for file in _shipped().values():
+        for name in (file.name, *file.aliases):
+            names.setdefault(name.lower(), file)
+    return names
+
+
+def formats() -> tuple[FormatFile, ...]:
+    """All formats, shipped and registered, by name."""
+    return tuple(sorted({**_shipped(), **_registered}.values(), key=lambda file: file.name))
+
+
+def get_format(name: str) -> FormatFile:
+    """The format of this name or alias.
+
+    Raises:
+        UnknownFormatError: There is none; the message names the nearest.
+    """
+    key = name.lower()
+    for file in _registered.values():
+        if key in (file.name.lower(), *(alias.lower() for alias in file.aliases)):
+            return file
+    found = _shipped_names().get(key)
+    if found is not None:
+        return found
+    known = [*_shipped_names(), *_registered]
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    raise UnknownFormatError(f"unknown format '{name}'; {hint}unspool.formats() lists all")
+
+
+def register_format(path: str | os.PathLike[str]) -> FormatFile:
+    """Add a format from a file of your own, for this process.
+
+    Raises:
+        FormatError: The file cannot be compiled, or its name or an alias is taken.
+    """
+    file = read_format(path)
+    Format(file.description)  # what cannot be compiled is refused here
+    with _lock:
+        for name in (file.name, *file.aliases):
+            taken = name.lower() in _shipped_names() or name in _registered
+            if taken:
+                raise FormatError(f"{file.source}: the name '{name}' is taken; choose another")
+        _registered[file.name] = file
+    return file
+
+
+def compile_format(
+    format: str | FormatFile | Format,
+    *,
+    reasoning: str | bool | None = None,
+    tools: bool = True,
+    tool_choice: str | None = None,
+    required: bool = False,
+    vocabulary: Vocabulary | None = None,
+    trust: Trust = "id",
+) -> Format:
+    """Compile a format for a model; the result is shared by its streams.
+
+    Args:
+        format: A name, a format file, or an already compiled format, which is returned as it is.
+        reasoning: The name of the format whose reasoning is meant; None: the format's own; False or
+            "none": tags are content.
+        tools: False: calls are content.
+        tool_choice: The name of the tool that must be called.
+        required: Some tool must be called.
+        vocabulary: Markers that it holds as tokens are known by id.
+        trust: "id": where a marker is a token, only the token counts; "text": its spelling counts;
+            "either": both.
+
+    Raises:
+        UnknownFormatError: No format has this name.
+        ArgumentError: `trust` is none of its choices.
+    """
+    if isinstance(format, Format):
+        return format
+    if trust not in ("id", "text", "either"):
+        raise ArgumentError(f"trust is '{trust}'; use 'id', 'text' or 'either'")
+    file = get_format(format) if isinstance(format, str) else format
+    other = _reasoning_file(reasoning)
+    if reasoning is True and not file.has_reasoning:
+        raise ArgumentError(
+            f"format '{file.name}' has no reasoning of its own; name one, such as reasoning='qwen3'"
+        )
+    keep = reasoning is None or reasoning is True
+    key = (file.name, id(file), keep, other and other.name, tools, tool_choice, required, trust)
+    cache = _cache_of(vocabulary)
+    with _lock:
+        found = cache.get(key)
+    if found is None:
+        description = _describe(file, keep, other, tools, tool_choice, required)
+        tokens = list(vocabulary.added_tokens.items()) if vocabulary is not None else []
+        found = Format(description, tokens, trust)
+        with _lock:
+            if len(cache) > 1024:  # a server with endless tool names
+                cache.clear()
+            cache[key] = found
+    return found
+
+
+_text_cache: dict[Any, Format] = {}
+_id_caches: weakref.WeakKeyDictionary[Vocabulary, dict[Any, Format]] = weakref.WeakKeyDictionary()
+
+
+def _cache_of(vocabulary: Vocabulary | None) -> dict[Any, Format]:
+    if vocabulary is None:
+        return _text_cache
+    with _lock:
+        return _id_caches.setdefault(vocabulary, {})
+
+
+def _reasoning_file(reasoning: str | bool | None) -> FormatFile | None:
+    if not isinstance(reasoning, str) or reasoning.lower() in _NO_REASONING:
+        return None
+    file = get_format(reasoning)
+    if not file.has_reasoning:
+        raise ArgumentError(f"format '{file.name}' has no reasoning; name one that has")
+    return file
+
+
+def _describe(
+    file: FormatFile,
+    keep_reasoning: bool,
+    other: FormatFile | None,
+    tools: bool,
+    tool_choice: str | None,
+    required: bool,
+) -> dict[str, Any]:
+    description = dict(file.description)
+    if not keep_reasoning:
+        description.pop("reasoning", None)
+    if other is not None:
+        description["reasoning"] = other.description["reasoning"]
+        ignore = [*description.get("ignore", ()), *other.description.get("ignore", ())]
+        description["ignore"] = list(dict.fromkeys(ignore))
+    if not tools:
+        for key in ("call", "section"):
+            description.pop(key, None)
+    elif tool_choice is not None or required:
+        guided: dict[str, Any] = {"bare": "start", "certain": True}
+        if tool_choice is not None:
+            guided.update(starts="{", body="json_arguments", fixed_name=tool_choice)
+        else:
+            guided.update(starts="[{", body="json_call", separators=",;")
+        native = [call for call in description.get("call", ()) if "bare" not in call]
+        description["call"] = [guided, *native]
+    return description

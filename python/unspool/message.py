@@ -1,0 +1,127 @@
+"""The whole answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from unspool._core import ChunkParser, Delta
+
+__all__ = ["MalformedText", "Message", "TokenCounts", "ToolCall"]
+
+CallStatus = Literal["complete", "incomplete", "malformed"]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call; run it only when its status is "complete".
+
+    Attributes:
+        arguments: JSON text as the model wrote it: an object when complete, a prefix of one when
+            incomplete, whatever was read when malformed.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    status: CallStatus
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the call ended well."""
+        return self.status == "complete"
+
+    def to_openai(self) -> dict[str, Any]:
+        """The call as a chat completion's message holds it."""
+        return {
+            "id": self.id,
+            "type": "function",
+            "function": {"name": self.name, "arguments": self.arguments},
+        }
+
+
+@dataclass(frozen=True)
+class MalformedText:
+    """Raw text that looked like a call.
+
+    Attributes:
+        text: What could not be read; for a call that was announced, from the fault on.
+        reason: What was wrong.
+        index: The call that broke off, or None where none was announced; the text is content then.
+    """
+
+    text: str
+    reason: str
+    index: int | None
+
+
+@dataclass(frozen=True)
+class TokenCounts:
+    """How many token ids went into each region; markers count to the region that they open or close."""
+
+    content: int = 0
+    reasoning: int = 0
+    tool_calls: int = 0
+
+    @property
+    def total(self) -> int:
+        """All token ids."""
+        return self.content + self.reasoning + self.tool_calls
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a stream adds up to.
+
+    Attributes:
+        content: Text for the user, "" where there is none.
+        reasoning: The model's reasoning, "" where there is none.
+        tool_calls: The calls, in the order in which they were written.
+        finish_reason: "tool_calls" where calls were made, all are complete and the model stopped.
+        malformed: What looked like a call and could not be read.
+        token_counts: Token ids by region; zeros where only text came.
+        deltas: What the last step still emitted.
+        audit: With `audit=True`: the fate of every byte of the output, in order.
+    """
+
+    content: str
+    reasoning: str
+    tool_calls: tuple[ToolCall, ...]
+    finish_reason: str | None
+    malformed: tuple[MalformedText, ...] = ()
+    token_counts: TokenCounts = TokenCounts()
+    deltas: tuple[Delta, ...] = ()
+    audit: tuple[tuple[str, str], ...] = ()
+    reasoning_field: str = "reasoning_content"
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a call was cut off before its end."""
+        return any(call.status == "incomplete" for call in self.tool_calls)
+
+    def to_openai(self) -> dict[str, Any]:
+        """The message of a chat completion's choice."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.content or None}
+        if self.reasoning:
+            message[self.reasoning_field] = self.reasoning
+        if self.tool_calls:
+            message["tool_calls"] = [call.to_openai() for call in self.tool_calls]
+        return message
+
+
+def build_message(
+    parser: ChunkParser, deltas: list[Delta], reasoning_field: str = "reasoning_content"
+) -> Message:
+    """Read a native parser's message."""
+    content, reasoning, calls, malformed, finish_reason, counts = parser._message()
+    return Message(
+        content=content,
+        reasoning=reasoning,
+        tool_calls=tuple(ToolCall(*call) for call in calls),
+        finish_reason=finish_reason,
+        malformed=tuple(MalformedText(text, reason, index) for index, text, reason in malformed),
+        token_counts=TokenCounts(*counts),
+        deltas=tuple(deltas),
+        audit=tuple(parser._audit()),
+        reasoning_field=reasoning_field,
+    )

@@ -1,0 +1,165 @@
+"""Text or token ids in, deltas out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from unspool._core import ChunkParser, Delta, DeltaChannel, Format, ToolSchemas, Vocabulary
+from unspool.errors import ArgumentError
+from unspool.format_files import FormatFile
+from unspool.formats import Trust, compile_format
+from unspool.message import Message, build_message
+from unspool.schema import compile_tools
+from unspool.vocabulary_sources import from_tokenizer
+
+__all__ = ["Parser", "parse"]
+
+ReasoningField = Literal["reasoning_content", "reasoning"]
+StartIn = Literal["auto", "content", "reasoning"]
+
+
+class Parser(ChunkParser):
+    """One answer's parser: feed it chunks, get the deltas that became certain.
+
+    Args:
+        format: The name of a format (`unspool.formats()` lists them), a `FormatFile`, or a compiled
+            `Format`.
+        tools: The request's tools, as the API holds them, or compiled `ToolSchemas`. None: not known,
+            every name is taken; an empty list: the request has none, and calls are content.
+        reasoning: The name of the format whose reasoning is meant; None: the format's own; False or
+            "none": reasoning tags are content.
+        prompt: What the model was given, as text or (with `tokenizer`) token ids: it tells whether the
+            output starts inside reasoning. Not emitted.
+        tokenizer: A tokenizer or `Vocabulary`, for token ids; markers that are tokens are then known
+            by id, and text that merely spells one is text.
+        tool_choice: "auto"; "none": calls are content; "required", or a tool's name (also as the API's
+            dict): the output may also be what guided decoding writes, the list of calls or the
+            arguments alone.
+        start_in: "auto": as the prompt and the format say; or "content" or "reasoning".
+        reasoning_field: The name of reasoning on the wire.
+        trust: How markers that are tokens are known where ids come: "id", "text" or "either".
+        skip_special_tokens: Leave out special tokens that are no markers of the format.
+        stop, include_stop: Stop strings, where ids come: they end the text, and are part of it or not.
+        keep_message: False: `finish` gives no texts, so that memory stays flat.
+        audit: Tell the fate of every byte in `Message.audit`.
+        id_seed: Not 0: the same call ids every time, for tests.
+
+    Raises:
+        UnknownFormatError: No format has this name.
+        ArgumentError: An option is none of its choices.
+        VocabularyError: The tokenizer cannot be compiled.
+    """
+
+    def __init__(
+        self,
+        format: str | FormatFile | Format,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        *,
+        reasoning: str | bool | None = None,
+        prompt: str | Sequence[int] | None = None,
+        tokenizer: Any = None,
+        tool_choice: str | Mapping[str, Any] | None = "auto",
+        start_in: StartIn = "auto",
+        reasoning_field: ReasoningField = "reasoning_content",
+        trust: Trust = "id",
+        skip_special_tokens: bool = True,
+        stop: str | Sequence[str] = (),
+        include_stop: bool = False,
+        keep_message: bool = True,
+        audit: bool = False,
+        id_seed: int = 0,
+        _first_put: str = "output",
+        _channel: DeltaChannel | None = None,
+    ) -> None:
+        vocabulary: Vocabulary | None = None if tokenizer is None else from_tokenizer(tokenizer)
+        schemas = compile_tools(tools)
+        named, required, off = _read_choice(tool_choice, schemas)
+        if start_in not in ("auto", "content", "reasoning"):
+            raise ArgumentError(f"start_in is '{start_in}'; use 'auto', 'content' or 'reasoning'")
+        compiled = compile_format(
+            format,
+            reasoning=reasoning,
+            tools=not off and (schemas is None or len(schemas) > 0),
+            tool_choice=named,
+            required=required,
+            vocabulary=vocabulary,
+            trust=trust,
+        )
+        super().__init__(
+            compiled,
+            tools=schemas,
+            vocabulary=vocabulary,
+            prompt=prompt,
+            starts_in_reasoning=None if start_in == "auto" else start_in == "reasoning",
+            reasoning_field=reasoning_field,
+            skip_special_tokens=skip_special_tokens,
+            stop=[stop] if isinstance(stop, str) else list(stop),
+            include_stop=include_stop,
+            first_put=_first_put,
+            channel=_channel,
+            id_seed=id_seed,
+            keeps_message=keep_message,
+            audit=audit,
+        )
+        self._reasoning_field = reasoning_field
+
+    def finish(self, reason: str = "stop") -> Message:
+        """End the stream; get the last deltas (`Message.deltas`) and the whole message.
+
+        Args:
+            reason: Why generation ended: "stop", "length", "error" or "cancelled".
+
+        A stream that a chunk's finish reason has ended gives its message, without deltas.
+        """
+        deltas: list[Delta] = []
+        if not self.is_finished:
+            deltas = self.parse_chunk(None, None, reason)
+        return build_message(self, deltas, self._reasoning_field)
+
+    @property
+    def message(self) -> Message:
+        """The message so far."""
+        return build_message(self, [], self._reasoning_field)
+
+    def parse(self, output: str | bytes | Sequence[int], finish_reason: str = "stop") -> Message:
+        """Parse a whole output, text or token ids: one chunk and the end."""
+        if isinstance(output, (str, bytes)):
+            deltas = self.parse_chunk(output, None, finish_reason)
+        else:
+            deltas = self.parse_chunk(None, output, finish_reason)
+        return build_message(self, deltas, self._reasoning_field)
+
+
+def parse(
+    output: str | bytes | Sequence[int],
+    format: str | FormatFile | Format,
+    tools: Iterable[Any] | ToolSchemas | None = None,
+    *,
+    finish_reason: str = "stop",
+    **options: Any,
+) -> Message:
+    """Parse a whole output with a new `Parser`; `options` are the parser's."""
+    return Parser(format, tools, **options).parse(output, finish_reason)
+
+
+def _read_choice(
+    choice: str | Mapping[str, Any] | None, schemas: ToolSchemas | None
+) -> tuple[str | None, bool, bool]:
+    """The named tool, whether some tool is required, whether tools are off."""
+    if choice is None or choice == "auto":
+        return None, False, False
+    if choice == "none":
+        return None, False, True
+    if choice in ("required", "any"):
+        return None, True, False
+    if isinstance(choice, Mapping):
+        name = (choice.get("function") or choice).get("name")
+        if not isinstance(name, str):
+            raise ArgumentError("tool_choice names no tool; write {'function': {'name': ...}}")
+        choice = name
+    if schemas is not None and choice not in schemas:
+        raise ArgumentError(
+            f"tool_choice is '{choice}'; use 'auto', 'none', 'required' or the name of one of the tools"
+        )
+    return choice, False, False

@@ -1,0 +1,91 @@
+"""Token ids in, deltas out; also a `streamer=` for transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
+from unspool.errors import ArgumentError
+from unspool.format_files import FormatFile
+from unspool.formats import Trust
+from unspool.message import Message, build_message
+from unspool.parser import Parser, ReasoningField, StartIn
+
+__all__ = ["TokenStreamer"]
+
+
+class TokenStreamer(Parser):
+    """One answer's stream of token ids.
+
+    `put(ids)` takes an int, a list, a NumPy array or a tensor of one row, and returns the deltas that
+    became certain; `end()` returns the last ones. With `channel`, deltas go there instead, the last one
+    together with the end.
+
+    It is a valid `streamer=` for `model.generate` of transformers: the first `put` there is the prompt,
+    a tensor of two dimensions, which is read and not emitted.
+
+    Args:
+        tokenizer: A tokenizer or `Vocabulary`.
+        format: The name of a format, a `FormatFile`, or a compiled `Format`.
+        tools, reasoning, tool_choice, prompt, …: as of `Parser`.
+        channel: Where deltas go; the channel is closed by `end`.
+        skip_prompt: Whether the first `put` is the prompt. None: where it is a tensor of two
+            dimensions; a list of ids never is.
+
+    Raises:
+        UnknownFormatError, ArgumentError, VocabularyError: as of `Parser`.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        format: str | FormatFile | Format,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        *,
+        reasoning: str | bool | None = None,
+        prompt: str | Sequence[int] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = "auto",
+        start_in: StartIn = "auto",
+        reasoning_field: ReasoningField = "reasoning_content",
+        trust: Trust = "id",
+        skip_special_tokens: bool = True,
+        stop: str | Sequence[str] = (),
+        include_stop: bool = False,
+        keep_message: bool = True,
+        audit: bool = False,
+        id_seed: int = 0,
+        channel: DeltaChannel | None = None,
+        skip_prompt: bool | None = None,
+    ) -> None:
+        if tokenizer is None:
+            raise ArgumentError("tokenizer is None; a streamer of token ids needs one")
+        first_put = {None: "tensor_is_prompt", True: "prompt", False: "output"}[skip_prompt]
+        super().__init__(
+            format,
+            tools,
+            reasoning=reasoning,
+            prompt=prompt,
+            tokenizer=tokenizer,
+            tool_choice=tool_choice,
+            start_in=start_in,
+            reasoning_field=reasoning_field,
+            trust=trust,
+            skip_special_tokens=skip_special_tokens,
+            stop=stop,
+            include_stop=include_stop,
+            keep_message=keep_message,
+            audit=audit,
+            id_seed=id_seed,
+            _first_put=first_put,
+            _channel=channel,
+        )
+
+    def end(self, finish_reason: str = "stop") -> list[Delta]:
+        """End the stream; get the last deltas. Its `message` is whole then."""
+        return self.parse_chunk(None, None, finish_reason)
+
+    def finish(self, reason: str = "stop") -> Message:
+        """`end`, and the whole message with the last deltas."""
+        deltas = [] if self.is_finished else self.end(reason)
+        return build_message(self, deltas, self._reasoning_field)
