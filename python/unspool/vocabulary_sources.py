@@ -136,7 +136,14 @@ def _from_sentencepiece(model: Any) -> Vocabulary:
     pieces = model.encode("a", out_type=str)
     if pieces and pieces[0].startswith(_SPACE):
         steps.append({"kind": "strip", "content": " ", "start": 1})
-    return Vocabulary(tokens, added, steps, refuses_unknown=True, is_sentencepiece=True)
+    return Vocabulary(
+        tokens,
+        added,
+        steps,
+        refuses_unknown=True,
+        special_breaks_text=True,
+        is_sentencepiece=True,
+    )
 
 
 def _from_hugging_face(tokenizer: Any) -> Vocabulary:

