@@ -363,7 +363,7 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
 
 void Parser::on_opener(const MarkerCursor::Found& found) {
   // Not announced yet: should it come to nothing, the opener is part of the raw text.
-  raw_ = found.text;
+  raw_ = drop_skipped(found.text);
   raw_opener_ = raw_.size();
   opener_ = found.marker->value;
   call_ = format_->openers()[opener_].front();
@@ -520,8 +520,9 @@ void Parser::on_body(const BodyResult& result, std::string_view text, bool was_a
         after_markup({});
         line_ = Line::inside;
       } else {
-        closer_pending_ = false;
-        if (result.closed_section) in_section_ = false;
+        // The section's opener may be missing; its closer is markup all the same.
+        closer_pending_ = !in_section_ && !format_->spec().section_close.is_empty();
+        if (result.closed_section) in_section_ = closer_pending_ = false;
         after_markup(result.closed_section ? std::string_view(format_->spec().section_close.after)
                                            : std::string_view(call().close.after));
       }

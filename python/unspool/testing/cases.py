@@ -1,0 +1,120 @@
+"""Cases: an output with what it parses to, in TOML files that anyone can read."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unspool.message import Message
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # pragma: no cover
+    import tomli as tomllib
+
+__all__ = ["Case", "load_cases"]
+
+_KEYS = {
+    "name", "why", "issue", "input", "content", "reasoning", "calls", "malformed",
+    "finish_reason", "expected_finish_reason", "options", "tools",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """One output and its answer.
+
+    Attributes:
+        calls: (name, arguments, status) of each call.
+        malformed: The raw texts that are reported.
+        finish_reason: Why generation ended; `expected_finish_reason` what the message says of it.
+        tools: The request's tools; None: not known.
+        options: More options for `Parser`.
+    """
+
+    format: str
+    name: str
+    input: str
+    content: str = ""
+    reasoning: str = ""
+    calls: tuple[tuple[str, str, str], ...] = ()
+    malformed: tuple[str, ...] = ()
+    finish_reason: str = "stop"
+    expected_finish_reason: str | None = None
+    tools: tuple[dict[str, Any], ...] | None = None
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def __str__(self) -> str:
+        return f"{self.format}: {self.name}"
+
+    def differences(self, message: Message) -> dict[str, tuple[Any, Any]]:
+        """What differs: (expected, found) by field; empty where the message is right."""
+        finish = self.expected_finish_reason
+        if finish is None:
+            complete = any(status == "complete" for _, _, status in self.calls)
+            cut = any(status == "incomplete" for _, _, status in self.calls)
+            stopped = self.finish_reason == "stop"
+            finish = "tool_calls" if stopped and complete and not cut else self.finish_reason
+        pairs = {
+            "content": (self.content, message.content),
+            "reasoning": (self.reasoning, message.reasoning),
+            "calls": (
+                list(self.calls),
+                [(call.name, call.arguments, call.status) for call in message.tool_calls],
+            ),
+            "malformed": (list(self.malformed), [item.text for item in message.malformed]),
+            "finish_reason": (finish, message.finish_reason),
+        }
+        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def load_cases(path: str | os.PathLike[str]) -> list[Case]:
+    """Read a file of cases: `format`, `[[tool]]` tables, and `[[case]]` tables.
+
+    Raises:
+        ValueError: A case has an unknown key, or two have one name.
+    """
+    file = Path(path)
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    declared = [_tool(tool) for tool in data.get("tool", ())]
+    cases = []
+    for entry in data["case"]:
+        unknown = set(entry) - _KEYS
+        if unknown:
+            raise ValueError(f"{file.name}: case '{entry.get('name')}': unknown keys {unknown}")
+        names = entry.get("tools")
+        tools = declared if names is None else [t for t in declared if t["name"] in names]
+        cases.append(
+            Case(
+                format=data["format"],
+                name=entry["name"],
+                input=entry["input"],
+                content=entry.get("content", ""),
+                reasoning=entry.get("reasoning", ""),
+                calls=tuple(
+                    (call["name"], call["arguments"], call.get("status", "complete"))
+                    for call in entry.get("calls", ())
+                ),
+                malformed=tuple(entry.get("malformed", ())),
+                finish_reason=entry.get("finish_reason", "stop"),
+                expected_finish_reason=entry.get("expected_finish_reason"),
+                tools=tuple(tools) if declared else None,
+                options=entry.get("options", {}),
+            )
+        )
+    doubled = {case.name for case in cases if sum(c.name == case.name for c in cases) > 1}
+    if doubled:
+        raise ValueError(f"{file.name}: two cases are named {sorted(doubled)}")
+    return cases
+
+
+def _tool(tool: dict[str, Any]) -> dict[str, Any]:
+    parameters = tool.get("parameters", {})
+    return {
+        "name": tool["name"],
+        "parameters": json.loads(parameters) if isinstance(parameters, str) else parameters,
+    }

@@ -1,0 +1,27 @@
+"""The one place that cuts a stream into pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+__all__ = ["byte_splits", "pieces_of"]
+
+Stream = TypeVar("Stream", bytes, Sequence[int])
+
+
+def pieces_of(stream: Stream, cuts: Sequence[int]) -> list[Stream]:
+    """The stream cut at these places; together the pieces are the stream.
+
+    A place may stand twice, for an empty piece.
+    """
+    places = [0, *sorted(cuts), len(stream)]
+    return [stream[begin:end] for begin, end in zip(places, places[1:])]  # noqa: B905
+
+
+def byte_splits(stream: Stream) -> Iterator[list[Stream]]:
+    """Whole, one at a time, and every way to cut it in two."""
+    yield [stream]
+    yield pieces_of(stream, range(1, len(stream)))
+    for place in range(1, len(stream)):
+        yield pieces_of(stream, [place])
