@@ -2,12 +2,13 @@
 
 namespace unspool {
 
-void MessageBuilder::add(const Events& events) {
-  for (const Event& event : events.list()) add(event, events);
+void MessageBuilder::add(Events& events) {
+  events.for_each_new([&](const Event& event, std::string_view text) {
+    add(event, keeps_text_ ? text : std::string_view{}, events);
+  });
 }
 
-void MessageBuilder::add(const Event& event, const Events& events) {
-  const std::string_view text = keeps_text_ ? events.text(event) : std::string_view{};
+void MessageBuilder::add(const Event& event, std::string_view text, const Events& events) {
   const bool goes_on = malformed_is_open_ && event.kind == EventKind::malformed;
   malformed_is_open_ = event.kind == EventKind::malformed;
   switch (event.kind) {

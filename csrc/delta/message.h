@@ -38,11 +38,12 @@ class MessageBuilder {
   /// `keeps_text` false: only statuses and the finish reason are kept, so that memory stays flat.
   explicit MessageBuilder(bool keeps_text = true) : keeps_text_(keeps_text) {}
 
-  void add(const Events& events);
+  /// Adds what is new in `events` since the last call.
+  void add(Events& events);
   const Message& message() const { return message_; }
 
  private:
-  void add(const Event& event, const Events& events);
+  void add(const Event& event, std::string_view text, const Events& events);
 
   Message message_;
   bool keeps_text_;

@@ -88,6 +88,8 @@ void Events::clear() {
   buffer_.clear();
   list_.clear();
   audit_.clear();
+  seen_events_ = 0;
+  seen_text_ = 0;
 }
 
 }  // namespace unspool

@@ -43,6 +43,20 @@ class Events {
   void add_finish(FinishReason reason, std::uint64_t token_end);
   void add_audit(Fate fate, std::string_view text);
 
+  /// Calls `use(event, text)` for what came since the last call: new events, and text that an event has
+  /// gained since.
+  template <typename Use>
+  void for_each_new(Use&& use) {
+    for (std::size_t i = seen_events_ == 0 ? 0 : seen_events_ - 1; i < list_.size(); ++i) {
+      const Event& event = list_[i];
+      const bool is_seen = i < seen_events_;
+      if (is_seen && event.text_end <= seen_text_) continue;
+      use(event, slice(is_seen ? seen_text_ : event.text_begin, event.text_end));
+    }
+    seen_events_ = list_.size();
+    seen_text_ = static_cast<std::uint32_t>(buffer_.size());
+  }
+
   /// Forgets the events, keeps the memory and the place in the stream of tokens.
   void clear();
 
@@ -64,6 +78,8 @@ class Events {
   std::string buffer_;
   std::vector<Event> list_;
   std::vector<Audited> audit_;
+  std::size_t seen_events_ = 0;
+  std::uint32_t seen_text_ = 0;
   std::uint64_t token_place_ = 0;  // tokens before this one belong to an earlier event
 };
 

@@ -580,6 +580,7 @@ void Parser::on_failure(const char* problem, std::string_view unread) {
 }
 
 void Parser::emit_malformed(std::string_view text) {
+  drop_space(Fate::whitespace);
   malformed_is_empty_ = false;
   out_->add_text(EventKind::malformed, is_announced_ ? call_index_ : -1, text, token_end_, problem_);
   audit(Fate::malformed, text);

@@ -1,0 +1,156 @@
+"""Hypothesis strategies for what models write: valid, cut off, mutated, and random."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+__all__ = ["TOOLS", "calls", "mutated", "outputs", "render", "soup"]
+
+#: The tools that the generated calls are to.
+TOOLS: list[dict[str, Any]] = [
+    {
+        "name": "get_weather",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "city": {"type": "string"},
+                "days": {"type": "integer"},
+                "metric": {"type": "boolean"},
+                "options": {"type": "object"},
+                "list": {"type": "array"},
+                "note": {"type": ["string", "null"]},
+                "either": {"type": ["string", "integer", "object"]},
+            },
+        },
+    },
+    {"name": "now", "parameters": {"type": "object", "properties": {}}},
+]
+
+# What trips parsers: markers of every format, and the letters that JSON and tags are made of.
+_PIECES = [
+    "<tool_call>", "</tool_call>", "<think>", "</think>", "\n", "\n\n", " ", "   ",
+    '{"name": "get_weather", "arguments": {"city": "Paris"}}', '{"name": "now"}',
+    '{"name": "get_weather", "parameters": {"city": "</tool_call>"}}',
+    "{", "}", "[", "]", '"', ",", ";", ":", "```json\n", "```", "\n```\n",
+    "<function=get_weather>", "<function=now>", "</function>", "<parameter=city>", "<parameter=days>",
+    "<parameter=metric>", "<parameter=options>", "<parameter=list>", "<parameter=note>",
+    "<parameter=either>", "</parameter>", "Paris", "12", "-1.5e3", "true", "null", '{"k": [1, 2]}',
+    "[1, ", "[TOOL_CALLS]", "[ARGS]", "get_weather", "now", "<|python_tag|>", "hello", "ü😀",
+    "\u00a0", "<|im_end|>", "<|eot_id|>", "</s>", "\\", "\\u00e9", "\\ud83d", "\\ude00", '\\"',
+    '"name": ', '"arguments": ', '"parameters": ', "<tool", "</thi", "<par", "</para",
+    '"{\\"city\\": 1}"', '{"type": "function", "function": ', "\x00", "\x1b", "\ufffd",
+]  # fmt: skip
+
+_text = st.text(
+    alphabet=st.one_of(
+        st.characters(exclude_categories=["Cs"], max_codepoint=0x7F),
+        st.sampled_from('äß世界🎉👩\u200d{}[]<>"\\/`\n\t ,:;=|'),
+    ),
+    max_size=30,
+)
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_text, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def soup() -> st.SearchStrategy[str]:
+    """Pieces in any order: mostly malformed."""
+    return st.lists(st.sampled_from(_PIECES) | _text, max_size=24).map("".join)
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
+    """One to three calls: a tool's name and its arguments."""
+    values = {
+        "city": _text,
+        "days": st.integers(),
+        "metric": st.booleans(),
+        "options": st.dictionaries(_text, _json, max_size=3),
+        "list": st.lists(_json, max_size=3),
+    }
+    made = []
+    for _ in range(draw(st.integers(1, 3))):
+        if draw(st.booleans()):
+            made.append(("now", {}))
+        else:
+            names = draw(st.lists(st.sampled_from(sorted(values)), unique=True, max_size=4))
+            made.append(("get_weather", {name: draw(values[name]) for name in names}))
+    return made
+
+
+def _hermes(name: str, arguments: dict[str, Any]) -> str:
+    body = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=len(name) % 2 == 0)
+    return f"<tool_call>\n{body}\n</tool_call>"
+
+
+def _xml_value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _xml(name: str, arguments: dict[str, Any]) -> str:
+    parameters = "".join(
+        f"<parameter={key}>\n{_xml_value(value)}\n</parameter>\n" for key, value in arguments.items()
+    )
+    return f"<tool_call>\n<function={name}>\n{parameters}</function>\n</tool_call>"
+
+
+def _llama(name: str, arguments: dict[str, Any]) -> str:
+    return json.dumps({"name": name, "parameters": arguments}, ensure_ascii=False)
+
+
+def render(
+    format: str, reasoning: str, content: str, made: list[tuple[str, dict[str, Any]]], style: int = 0
+) -> str:
+    """What the format's model writes for an answer, as its chat template does."""
+    if format in ("hermes", "qwen3"):
+        head = f"<think>\n{reasoning}\n</think>\n\n" if format == "qwen3" and reasoning else ""
+        return head + "\n".join([*([content] if content else []), *(_hermes(*call) for call in made)])
+    if format == "qwen3_coder":
+        return "\n".join([*([content] if content else []), *(_xml(*call) for call in made)])
+    if format == "llama3_json":
+        body = "; ".join(_llama(*call) for call in made)
+        return content + "<|python_tag|>" + body if content or style else body
+    if format == "mistral":
+        if style:
+            return content + "".join(f"[TOOL_CALLS]{n}[ARGS]{json.dumps(a)}" for n, a in made)
+        listed = [{"name": name, "arguments": arguments} for name, arguments in made]
+        return f"{content}[TOOL_CALLS] {json.dumps(listed)}" if made else content
+    if format == "json":
+        body = "\n".join(json.dumps({"name": n, "arguments": a}) for n, a in made)
+        return f"{content}\n```json\n{body}\n```" if style else body
+    return f"{reasoning}\n</think>\n\n{content}"
+
+
+@st.composite
+def _valid(draw: st.DrawFn, format: str) -> str:
+    return render(
+        format, draw(_text), draw(_text), draw(calls() | st.just([])), draw(st.integers(0, 1))
+    )
+
+
+@st.composite
+def mutated(draw: st.DrawFn, base: st.SearchStrategy[str]) -> str:
+    """An output with a few places deleted, doubled or overwritten."""
+    text = draw(base)
+    for _ in range(draw(st.integers(1, 4))):
+        begin = draw(st.integers(0, len(text)))
+        end = draw(st.integers(begin, min(len(text), begin + 6)))
+        text = text[:begin] + draw(st.sampled_from([*_PIECES, ""])) + text[end:]
+    return text
+
+
+@st.composite
+def _cut_off(draw: st.DrawFn, base: st.SearchStrategy[str]) -> str:
+    text = draw(base)
+    return text[: draw(st.integers(0, len(text)))]
+
+
+def outputs(format: str) -> st.SearchStrategy[str]:
+    """Valid, cut off, mutated and random outputs of a format."""
+    valid = _valid(format)
+    return st.one_of(valid, _cut_off(valid), mutated(valid), soup())

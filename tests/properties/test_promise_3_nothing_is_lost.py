@@ -1,0 +1,47 @@
+"""Every byte is in the content, the reasoning, a call, a marker, or white space that is markup."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unspool import Parser, get_format
+from unspool.testing import pieces_of
+from unspool.testing.outputs import TOOLS, outputs
+
+
+@given(data=st.data())
+def test_every_byte_has_a_fate(format: str, data: st.DataObject) -> None:
+    output = data.draw(outputs(format))
+    tools = data.draw(st.sampled_from([TOOLS, None, []]))
+    raw = output.encode()
+    parser = Parser(format, tools, audit=True)
+    for piece in pieces_of(raw, data.draw(st.lists(st.integers(0, len(raw)), max_size=6))):
+        parser.parse_chunk(piece)
+    message = parser.finish(data.draw(st.sampled_from(["stop", "length", "error"])))
+    assert "".join(text for _, text in message.audit) == output
+    fates: dict[str, list[str]] = {}
+    for fate, text in message.audit:
+        fates.setdefault(fate, []).append(text)
+    assert "".join(fates.get("reasoning", [])) == message.reasoning
+    unannounced = [item.text for item in message.malformed if item.index is None]
+    assert len(message.content) == len("".join(fates.get("content", []))) + len("".join(unannounced))
+    assert len("".join(fates.get("malformed", []))) <= len("".join(i.text for i in message.malformed))
+    assert not "".join(fates.get("whitespace", [])).strip(" \t\r\n,;")
+    # What is called a marker is one, with the white space that its template writes around it.
+    description = get_format(format).description
+    spelled = str(description).encode().decode("unicode_escape", "ignore")
+    for text in fates.get("marker", []):
+        for part in text.split():
+            pieces = part.replace("><", "> <").replace("][", "] [").split()
+            assert all(piece.strip("[]`") in spelled for piece in pieces), text
+
+
+@given(data=st.data())
+def test_invalid_utf8_becomes_replacement_characters(format: str, data: st.DataObject) -> None:
+    raw = data.draw(st.binary(max_size=40) | outputs(format).map(lambda text: text.encode()[1:-1]))
+    parser = Parser(format, TOOLS, audit=True)
+    for piece in pieces_of(raw, data.draw(st.lists(st.integers(0, len(raw)), max_size=6))):
+        parser.parse_chunk(piece)
+    message = parser.finish()
+    assert "".join(text for _, text in message.audit) == raw.decode("utf-8", "replace")

@@ -1,0 +1,67 @@
+"""Arguments are one JSON object when a call ends well, and a prefix of one when it is cut."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unspool import formats, parse
+from unspool.testing.outputs import TOOLS, calls, outputs, render
+
+
+def completions(prefix: str) -> list[str]:
+    """Ways in which a cut JSON text could go on, the shortest that close it."""
+    stack: list[str] = []
+    in_string = False
+    skip = False
+    for letter in prefix:
+        if skip:
+            skip = False
+        elif in_string:
+            skip = letter == "\\"
+            in_string = letter != '"'
+        elif letter == '"':
+            in_string = True
+        elif letter in "{[":
+            stack.append("}" if letter == "{" else "]")
+        elif letter in "}]":
+            stack.pop()
+    closers = "".join(reversed(stack))
+    string_ends = ['"', 'n"', '0000"', '000"', '00"', '0"'] if in_string else [""]
+    values = ["", ": 0", "0", ' "k": 0', "rue", "ue", "e", "alse", "lse", "se", "ull", "ll", "l"]
+    return [prefix + end + value + closers for end in string_ends for value in values]
+
+
+def is_json_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+@given(data=st.data())
+def test_arguments(format: str, data: st.DataObject) -> None:
+    output = data.draw(outputs(format))
+    message = parse(output, format, TOOLS, finish_reason=data.draw(st.sampled_from(["stop", "length"])))
+    for call in message.tool_calls:
+        if call.status == "complete":
+            assert is_json_object(call.arguments), call
+        else:
+            whole = [call.arguments, *completions(call.arguments), "{" + call.arguments + "}"]
+            assert any(map(is_json_object, whole)), call
+
+
+@pytest.mark.parametrize("format", [file.name for file in formats() if file.has_tools])
+@given(data=st.data())
+def test_valid_calls_come_through(format: str, data: st.DataObject) -> None:
+    """What a template writes is what the parser reads: names, values and their types."""
+    made: list[tuple[str, dict[str, Any]]] = data.draw(calls())
+    output = render(format, "", "", made, data.draw(st.integers(0, 1)))
+    message = parse(output, format, TOOLS)
+    assert [(call.name, json.loads(call.arguments)) for call in message.tool_calls] == made
+    assert message.finish_reason == "tool_calls"
+    assert not message.malformed

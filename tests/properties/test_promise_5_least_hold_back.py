@@ -1,0 +1,99 @@
+"""What is held is the beginning of a marker, of a character, or a value whose type is open."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unspool import Parser, get_format
+from unspool.testing.outputs import TOOLS, outputs
+
+
+def openers_and_closers(format: str) -> set[str]:
+    """Every marker with every suffix of the white space before it."""
+    found: set[str] = set()
+
+    def add(table: object) -> None:
+        if isinstance(table, list):
+            for item in table:
+                add(item)
+        if isinstance(table, dict):
+            for key in ("open", "close"):
+                for text in table.get(key, ()):
+                    before = table.get(f"{key}_before", "")
+                    found.update(before[i:] + text for i in range(len(before) + 1))
+            for value in table.values():
+                add(value)
+
+    description = get_format(format).description
+    add(description)
+    return found | set(description.get("ignore", ()))
+
+
+@given(data=st.data())
+def test_content_and_reasoning_wait_for_nothing_else(format: str, data: st.DataObject) -> None:
+    output = data.draw(outputs(format))
+    markers = openers_and_closers(format)
+    is_bare = any("bare" in call for call in get_format(format).description.get("call", ()))
+    parser = Parser(format, TOOLS, audit=True)
+    fed = ""
+    for letter in output:
+        parser.parse_chunk(letter)
+        fed += letter
+        told = "".join(text for _, text in parser._audit())
+        held = fed[len(told) :]
+        assert fed.startswith(told)
+        if parser.region == "tool_call" or (is_bare and parser.region == "content"):
+            continue  # names and bare calls: other tests
+        tail = held.lstrip(" \t\r\n,;")
+        assert any(
+            marker.startswith(part) and marker != part
+            for marker in markers
+            for part in {held, tail, "\n" + tail}
+        ), (fed, held)
+        assert len(held) - len(tail) <= 66
+
+
+@given(text=st.text(alphabet="ab <>{}[]\"\n\\é🎉", max_size=60))
+def test_json_arguments_stream_as_they_are_written(text: str) -> None:
+    arguments = json.dumps({"city": text}, ensure_ascii=False)
+    parser = Parser("hermes", TOOLS)
+    parser.parse_chunk('<tool_call>{"name": "get_weather", "arguments": ')
+    for letter in arguments:
+        (delta,) = parser.parse_chunk(letter)
+        assert delta.text == letter
+
+
+@given(text=st.text(alphabet="ab <>/parmete=\n\"é🎉", max_size=60))
+def test_tagged_text_streams_but_for_a_possible_closing_tag(text: str) -> None:
+    parser = Parser("qwen3_coder", TOOLS)
+    opened = parser.parse_chunk("<function=get_weather><parameter=city>\n")
+    fed, out = "", "".join(delta.text for delta in opened)
+    closer = "\n</parameter>"
+    for letter in text:
+        fed += letter
+        out += "".join(delta.text for delta in parser.parse_chunk(letter))
+        seen = json.loads(out + '"}')["city"]
+        assert fed.startswith(seen)
+        held = fed[len(seen) :]
+        assert closer.startswith(held) or closer[1:].startswith(held) or held.startswith("</parameter>")
+
+
+def test_a_name_is_told_as_soon_as_it_is_certain() -> None:
+    parser = Parser("hermes", TOOLS)
+    assert parser.parse_chunk('<tool_call>\n{"name": "get_weather') == []
+    (delta,) = parser.parse_chunk('"')
+    assert (delta.kind, delta.name) == ("tool_call_begin", "get_weather")
+
+
+def test_a_number_waits_for_its_end_and_a_union_only_while_it_is_open() -> None:
+    parser = Parser("qwen3_coder", TOOLS)
+    parser.parse_chunk("<function=get_weather><parameter=days>1")
+    assert parser.parse_chunk("2") == []
+    (delta,) = parser.parse_chunk("</parameter><parameter=")
+    assert delta.text == "12"
+    parser.parse_chunk("note>nul")
+    (delta,) = parser.parse_chunk("x")
+    assert delta.text == '"nulx'

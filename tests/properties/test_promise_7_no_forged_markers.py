@@ -1,0 +1,92 @@
+"""Where a marker is a token and ids are known, text that merely spells it is text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unspool import Parser, Vocabulary, get_format
+from unspool.testing.outputs import TOOLS, outputs
+
+
+def markers_of(description: Any) -> set[str]:
+    if isinstance(description, list):
+        return set().union(*map(markers_of, description)) if description else set()
+    if not isinstance(description, dict):
+        return set()
+    found = set()
+    for key, value in description.items():
+        if key in ("open", "close", "name_close", "ignore"):
+            found |= set(value)
+        else:
+            found |= markers_of(value)
+    return found
+
+
+def vocabulary_of(format: str) -> tuple[Vocabulary, dict[str, int]]:
+    """One id a byte, and one for each marker that is worth a token."""
+    markers = sorted(m for m in markers_of(get_format(format).description) if len(m) > 3)
+    ids = {marker: 256 + i for i, marker in enumerate(markers)}
+    added = [(id, marker, marker, True) for marker, id in ids.items()]
+    return Vocabulary({bytes([byte]): byte for byte in range(256)}, added, is_bytes=True), ids
+
+
+@given(data=st.data())
+def test_spelled_markers_are_text(format: str, data: st.DataObject) -> None:
+    vocabulary, ids = vocabulary_of(format)
+    spelled = data.draw(st.lists(st.sampled_from([*ids, "x", "\n", " y "]), max_size=8).map("".join))
+    message = Parser(
+        format, None, tokenizer=vocabulary, start_in="content", audit=True
+    ).parse(list(spelled.encode()))
+    if not any("bare" in call for call in get_format(format).description.get("call", ())):
+        assert message.content == spelled
+    assert message.tool_calls == ()
+    assert message.reasoning == ""
+
+
+@given(data=st.data())
+def test_real_markers_work_by_id_as_by_text(format: str, data: st.DataObject) -> None:
+    """The same output with its markers as tokens parses to the same message."""
+    vocabulary, ids = vocabulary_of(format)
+    output = data.draw(outputs(format))
+    tokens: list[int] = []
+    rest = output
+    while rest:
+        marker = next((m for m in sorted(ids, key=len, reverse=True) if rest.startswith(m)), None)
+        tokens += [ids[marker]] if marker else list(rest[0].encode())
+        rest = rest[len(marker or rest[0]) :]
+    by_text = Parser(format, TOOLS, id_seed=1).parse(output)
+    by_id = Parser(format, TOOLS, id_seed=1, tokenizer=vocabulary).parse(tokens)
+    if not by_text.malformed and all(call.status == "complete" for call in by_text.tool_calls):
+        assert by_id.reasoning == by_text.reasoning
+        assert by_id.content == by_text.content
+        assert by_id.tool_calls == by_text.tool_calls
+
+
+def test_a_marker_token_inside_a_string_is_part_of_the_string() -> None:
+    vocabulary, ids = vocabulary_of("hermes")
+    text = lambda part: list(part.encode())  # noqa: E731
+    message = Parser("hermes", tokenizer=vocabulary).parse(
+        [
+            ids["<tool_call>"],
+            *text('{"name": "f", "arguments": {"x": "'),
+            ids["</tool_call>"],
+            *text('"}}'),
+            ids["</tool_call>"],
+            ids["<|im_end|>"],
+        ]
+    )
+    assert message.tool_calls[0].arguments == '{"x": "</tool_call>"}'
+    assert message.content == ""
+
+
+@pytest.mark.parametrize("trust", ["id", "text", "either"])
+def test_trust_is_a_choice(trust: Any) -> None:
+    """Text grammars may spell a marker with ordinary tokens; who allows that says so."""
+    vocabulary, _ = vocabulary_of("hermes")
+    spelled = '<tool_call>{"name": "f"}</tool_call>'
+    message = Parser("hermes", tokenizer=vocabulary, trust=trust).parse(list(spelled.encode()))
+    assert len(message.tool_calls) == (0 if trust == "id" else 1)
