@@ -1,0 +1,137 @@
+// The core without Python: a format, ids and text, every split, no allocation in steady state.
+#include <cstdlib>
+#include <new>
+
+#include "check.h"
+#include "stream/chunk_parser.h"
+
+using namespace unspool;
+
+static std::size_t allocations = 0;
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+static FormatSpec hermes() {
+  FormatSpec spec;
+  spec.name = "hermes";
+  spec.ignore = {"<|im_end|>"};
+  spec.reasoning = ReasoningSpec{{{"<think>"}, "", "\n"}, {{"</think>"}, "\n", "\n\n"}, false, false, {}};
+  CallSpec call;
+  call.open = {{"<tool_call>"}, "\n", ""};
+  call.close = {{"</tool_call>"}, "", ""};
+  spec.calls.push_back(call);
+  CallSpec tagged;
+  tagged.open = {{"<function="}, "", ""};
+  tagged.close = {{"</function>"}, "", ""};
+  tagged.name_close = {{">"}, "", ""};
+  tagged.body = BodyKind::xml_parameters;
+  tagged.xml_parameters.open = {{"<parameter="}, "", ""};
+  tagged.xml_parameters.name_close = {{">"}, "", ""};
+  tagged.xml_parameters.close = {{"</parameter>"}, "", ""};
+  spec.calls.push_back(tagged);
+  return spec;
+}
+
+static std::shared_ptr<const Vocabulary> bytes_vocabulary() {
+  VocabularySource source;
+  source.is_bytes = true;
+  for (int byte = 0; byte < 256; ++byte) {
+    source.tokens.emplace_back(static_cast<TokenId>(byte), std::string(1, static_cast<char>(byte)));
+  }
+  source.added = {{256, "<tool_call>", "<tool_call>", true}, {257, "</tool_call>", "</tool_call>", true}};
+  return std::make_shared<Vocabulary>(std::move(source));
+}
+
+static std::string summary(const Message& message) {
+  std::string text = message.reasoning + "|" + message.content;
+  for (const ToolCall& call : message.tool_calls) {
+    text += "|" + call.name + call.arguments + std::string(to_string(call.status));
+  }
+  for (const Malformed& item : message.malformed) text += "!" + item.text;
+  return text;
+}
+
+static std::string parse(const std::shared_ptr<const Format>& format, std::initializer_list<std::string_view> pieces) {
+  ChunkParser parser(format, {});
+  Events events;
+  for (const std::string_view piece : pieces) {
+    events.clear();
+    parser.put_text(piece, events);
+  }
+  events.clear();
+  parser.finish(FinishReason::length, events);
+  return summary(parser.message());
+}
+
+static void every_split_gives_one_message() {
+  const auto format = Format::compile(hermes());
+  for (const std::string_view text :
+       {std::string_view("<think>\nhm 🎉\n</think>\n\nok\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": [1, \"}</tool_call>\"]}}\n</tool_call> z"),
+        std::string_view("<function=f><parameter=a>\nx</parameter>y\n</parameter><parameter=b>1</parameter></function>"),
+        std::string_view("<tool_call>{oops</tool_call><tool_call>{\"name\": \"f\", \"arguments\": {\"a\": tr}}"),
+        std::string_view("\xE2\x82<tool_call>{\"name\": \"\\ud83d\\ude00\", \"arguments\": \"{\\\"x\\\": 1}\"}<|im_end|>\xF0\x9F")}) {
+    const std::string whole = parse(format, {text});
+    for (std::size_t a = 0; a <= text.size(); ++a) {
+      for (std::size_t b = a; b <= text.size(); ++b) {
+        CHECK_EQUAL(parse(format, {text.substr(0, a), text.substr(a, b - a), text.substr(b)}), whole);
+      }
+    }
+  }
+}
+
+static void tokens_are_known_by_id() {
+  const auto vocabulary = bytes_vocabulary();
+  std::vector<MarkerToken> tokens;
+  for (const AddedToken& token : vocabulary->added_tokens()) tokens.push_back({token.id, token.content});
+  ChunkParserOptions options;
+  options.vocabulary = vocabulary;
+  ChunkParser parser(Format::compile(hermes(), tokens), std::move(options));
+  Events events;
+  const auto put = [&](std::string_view text) {
+    for (const char c : text) {
+      const TokenId id = static_cast<unsigned char>(c);
+      parser.put_ids({&id, 1}, events);
+    }
+  };
+  put("<tool_call> is a tag");
+  const TokenId open = 256;
+  const TokenId close = 257;
+  parser.put_ids({&open, 1}, events);
+  put("{\"name\": \"f\", \"arguments\": {\"s\": \"");
+  parser.put_ids({&close, 1}, events);
+  put("\"}}");
+  parser.put_ids({&close, 1}, events);
+  parser.finish(FinishReason::stop, events);
+  CHECK_EQUAL(summary(parser.message()), "|<tool_call> is a tag|f{\"s\": \"</tool_call>\"}complete");
+}
+
+static void steady_state_allocates_nothing() {
+  ChunkParserOptions options;
+  options.vocabulary = bytes_vocabulary();
+  options.keeps_message = false;
+  ChunkParser parser(Format::compile(hermes()), std::move(options));
+  Events events;
+  const auto put = [&](std::string_view text) {
+    for (const char c : text) {
+      const TokenId id = static_cast<unsigned char>(c);
+      events.clear();
+      parser.put_ids({&id, 1}, events);
+    }
+  };
+  put("Some words first. <tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"some text with \\n escapes ");
+  const std::size_t before = allocations;
+  put("more of it, much more, <tag> and \\\" and \xE2\x82\xAC and so on and on and on and on and on");
+  CHECK_EQUAL(allocations - before, 0U);
+}
+
+int main() {
+  every_split_gives_one_message();
+  tokens_are_known_by_id();
+  steady_state_allocates_nothing();
+  return TEST_RESULT();
+}
