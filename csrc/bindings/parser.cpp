@@ -81,7 +81,9 @@ class TextArgument {
     } else if (PyBytes_Check(object)) {
       view_ = {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object))};
     } else if (PyByteArray_Check(object) || PyMemoryView_Check(object)) {
-      copy_ = std::string(py::bytes(py::reinterpret_borrow<py::object>(object)));
+      const auto bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(object));
+      if (!bytes) throw py::error_already_set();
+      copy_ = std::string(bytes);
       view_ = copy_;
     } else {
       throw py::type_error(std::string("text is of type ") + Py_TYPE(object)->tp_name + "; pass a str, or bytes of UTF-8");

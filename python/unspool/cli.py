@@ -1,0 +1,236 @@
+"""The command line: `unspool demo`, `unspool parse`, `unspool formats`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unspool._core import Delta, __version__
+from unspool.demo import DEMOS, embedded_tokens
+from unspool.errors import UnspoolError
+from unspool.formats import formats
+from unspool.message import Message
+from unspool.parser import Parser
+from unspool.token_streamer import TokenStreamer
+
+__all__ = ["main"]
+
+_COLORS = {
+    "content": "white",
+    "reasoning": "bright_black",
+    "tool_call_begin": "bold cyan",
+    "tool_call_arguments": "cyan",
+    "malformed": "red",
+}
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def cli() -> None:
+    """Token ids in; text, reasoning and tool calls out, as they arrive."""
+
+
+def main() -> None:
+    """Run the command line; bad input is one line on standard error and exit code 2."""
+    try:
+        cli(standalone_mode=False)
+    except click.ClickException as error:
+        click.echo(f"unspool: {error.format_message()}", err=True)
+        sys.exit(2)
+    except click.Abort:
+        sys.exit(130)
+    except (UnspoolError, OSError, TypeError, ValueError) as error:
+        click.echo(f"unspool: {error}", err=True)
+        sys.exit(2)
+    except SystemExit as stop:
+        sys.exit(stop.code)
+
+
+@cli.command("formats")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a format.")
+def list_formats(as_json: bool) -> None:
+    """List the formats: what they read, and the other names that they answer to."""
+    for file in formats():
+        reads = [*(["tools"] if file.has_tools else []), *(["reasoning"] if file.has_reasoning else [])]
+        if as_json:
+            entry = {"name": file.name, "reads": reads, "aliases": file.aliases, "models": file.models}
+            click.echo(json.dumps(entry, ensure_ascii=False))
+        else:
+            names = f" (also {', '.join(file.aliases)})" if file.aliases else ""
+            click.echo(f"{file.name:12} {'+'.join(reads):16} {', '.join(file.models)}{names}")
+
+
+@cli.command()
+@click.argument("names", nargs=-1)
+@click.option("--delay", default=0.0, help="Seconds between two token ids.")
+def demo(names: tuple[str, ...], delay: float) -> None:
+    """Replay bundled outputs, id by id: how tokens become regions and deltas."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True)
+    unknown = [name for name in names if name not in DEMOS]
+    if unknown:
+        raise click.UsageError(f"no demo of '{unknown[0]}'; there is {', '.join(DEMOS)}")
+    for name in names or DEMOS:
+        _show_demo(console, name, delay)
+
+
+def _show_demo(console: Any, name: str, delay: float) -> None:
+    from rich.text import Text
+
+    bundled = DEMOS[name]
+    vocabulary, ids = embedded_tokens(bundled)
+    streamer = TokenStreamer(vocabulary, name, bundled.tools)
+    console.rule(f"{name}: {len(ids)} token ids")
+    shown = Text()
+    wires: list[str] = []
+    regions: list[tuple[str, str]] = []
+    for id in [*ids, None]:
+        deltas = streamer.end() if id is None else streamer.put(id)
+        for delta in deltas:
+            regions.append((delta.kind, delta.text or (delta.name or "")))
+            if delta.to_openai():
+                wires.append(delta.json.decode())
+        time.sleep(delay)
+    for kind, text in regions:
+        style = _COLORS.get(kind)
+        if style:
+            shown.append(f"⟨{text}⟩" if kind == "tool_call_begin" else text, style=style)
+    console.print(shown)
+    for wire in _shortened(wires):
+        console.print(Text(f"  {wire}", style="dim"))
+    message = streamer.message
+    console.print(Text(f"  finish_reason {message.finish_reason}, {message.token_counts}", style="dim"))
+    for call in message.tool_calls:
+        console.print(Text(f"  → {call.name}({call.arguments})  {call.status}", style="green"))
+
+
+def _shortened(lines: list[str], most: int = 6) -> list[str]:
+    if len(lines) <= most:
+        return lines
+    return [*lines[: most - 2], f"… {len(lines) - most + 1} more deltas …", lines[-1]]
+
+
+@cli.command("parse")
+@click.argument("file", default="-")
+@click.option("--format", "format_", required=True, help="The format's name, or a format file (.toml).")
+@click.option("--tools", "tools_file", help="A JSON file with the request's tools.")
+@click.option("--tokenizer", help="A tokenizer.json, tekken.json or SentencePiece model: input is ids.")
+@click.option("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
+@click.option("--tool-choice", default="auto", show_default=True)
+@click.option("--prompt", help="What the model was given, as text.")
+@click.option("--finish-reason", default="stop", show_default=True)
+@click.option("--chunk", default=0, help="Feed so many characters or ids at a time; 0: a line at a time.")
+@click.option("--message", "as_message", is_flag=True, help="Print the message, not the deltas.")
+@click.option("--audit", is_flag=True, help="With --message: the fate of every byte.")
+def parse_command(
+    file: str,
+    format_: str,
+    tools_file: str | None,
+    tokenizer: str | None,
+    reasoning: str | None,
+    tool_choice: str,
+    prompt: str | None,
+    finish_reason: str,
+    chunk: int,
+    as_message: bool,
+    audit: bool,
+) -> None:
+    """Turn an output into deltas, one JSON object a line, or into a message.
+
+    FILE holds text, or with --tokenizer token ids, separated by spaces, commas or lines; "-" is standard
+    input.
+    """
+    from unspool.format_files import read_format
+    from unspool.vocabulary_sources import from_file
+
+    if chunk < 0:
+        raise click.UsageError("--chunk is negative; pass a number of characters or ids")
+    parser = Parser(
+        read_format(format_) if format_.endswith(".toml") else format_,
+        None if tools_file is None else _read_json(tools_file),
+        reasoning=reasoning,
+        tool_choice=tool_choice,
+        prompt=prompt,
+        tokenizer=None if tokenizer is None else from_file(tokenizer),
+        audit=audit,
+    )
+    raw = click.get_binary_stream("stdin").read() if file == "-" else Path(file).read_bytes()
+    chunks = _id_chunks(raw, chunk) if tokenizer else _text_chunks(raw, chunk)
+    for piece in chunks:
+        deltas = parser.parse_chunk(piece) if isinstance(piece, bytes) else parser.parse_chunk(None, piece)
+        _print_deltas([] if as_message else deltas)
+    message = parser.finish(finish_reason)
+    _print_deltas([] if as_message else message.deltas)
+    if as_message:
+        click.echo(json.dumps(_message_json(message, audit), ensure_ascii=False, indent=2))
+
+
+def _read_json(path: str) -> Any:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise click.UsageError(f"{path}: not JSON: {error}") from None
+
+
+def _text_chunks(raw: bytes, size: int) -> Iterator[bytes]:
+    if size == 0:
+        yield from raw.splitlines(keepends=True)
+        return
+    text = raw.decode("utf-8", "surrogateescape")
+    for begin in range(0, len(text), size):
+        yield text[begin : begin + size].encode("utf-8", "surrogateescape")
+
+
+def _id_chunks(raw: bytes, size: int) -> Iterator[list[int]]:
+    lines = raw.decode("utf-8", "replace").splitlines()
+    rows = [[_id(word) for word in line.replace(",", " ").split()] for line in lines]
+    if size == 0:
+        yield from (row for row in rows if row)
+        return
+    ids = [id for row in rows for id in row]
+    for begin in range(0, len(ids), size):
+        yield ids[begin : begin + size]
+
+
+def _id(word: str) -> int:
+    try:
+        return int(word.strip("[]"))
+    except ValueError:
+        raise click.UsageError(f"'{word}' is no token id; without --tokenizer input is text") from None
+
+
+def _print_deltas(deltas: Any) -> None:
+    for delta in deltas:
+        click.echo(json.dumps(_delta_json(delta), ensure_ascii=False))
+
+
+def _delta_json(delta: Delta) -> dict[str, Any]:
+    """The wire's shape, with what the API has no words for beside it."""
+    entry: dict[str, Any] = {"delta": delta.to_openai()}
+    if delta.kind == "tool_call_end":
+        entry = {"tool_call_end": {"index": delta.index, "status": delta.status}}
+    elif delta.kind == "malformed":
+        entry["malformed"] = {"index": delta.index, "text": delta.text, "reason": delta.reason}
+    elif delta.kind == "finish":
+        entry["finish_reason"] = delta.finish_reason
+    return entry
+
+
+def _message_json(message: Message, audit: bool) -> dict[str, Any]:
+    data: dict[str, Any] = {"message": message.to_openai(), "finish_reason": message.finish_reason}
+    if any(not call.is_complete for call in message.tool_calls):
+        data["call_status"] = [call.status for call in message.tool_calls]
+    if message.malformed:
+        data["malformed"] = [
+            {"index": item.index, "text": item.text, "reason": item.reason} for item in message.malformed
+        ]
+    if audit:
+        data["audit"] = [list(item) for item in message.audit]
+    return data

