@@ -6,15 +6,15 @@ import functools
 import os
 import platform
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
-
 import unspool
+from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -132,7 +132,7 @@ def _sentencepiece() -> RealTokenizer:
         model,
         unspool.Vocabulary.from_tokenizer(model),
         lambda ids, _: model.decode(ids),
-        lambda text: model.encode(text),
+        model.encode,
         model.get_piece_size(),
         has_skip=False,
     )

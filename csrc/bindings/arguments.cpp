@@ -9,9 +9,11 @@ namespace unspool::bindings {
 namespace {
 
 TokenId checked(long long id) {
-  if (id < 0) throw ArgumentError("token id " + std::to_string(id) + " is negative; ids start at 0");
+  if (id < 0)
+    throw ArgumentError("token id " + std::to_string(id) + " is negative; ids start at 0");
   if (id > std::numeric_limits<TokenId>::max()) {
-    throw ArgumentError("token id " + std::to_string(id) + " is above 4,294,967,295; is this a token id?");
+    throw ArgumentError("token id " + std::to_string(id) +
+                        " is above 4,294,967,295; is this a token id?");
   }
   return static_cast<TokenId>(id);
 }
@@ -32,7 +34,8 @@ TokenId read_int(PyObject* object) {
 // An int, or something that counts as one (a NumPy scalar); not a bool, not a float.
 TokenId read_item(PyObject* object) {
   if (PyLong_CheckExact(object)) return read_int(object);
-  if (PyBool_Check(object) || PyFloat_Check(object) || !PyIndex_Check(object)) refuse(object, "a token id");
+  if (PyBool_Check(object) || PyFloat_Check(object) || !PyIndex_Check(object))
+    refuse(object, "a token id");
   const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(object));
   if (!index) throw py::error_already_set();
   return read_int(index.ptr());
@@ -66,14 +69,16 @@ void read_row(const Py_buffer& view, std::vector<TokenId>& ids) {
 
 void read_buffer(PyObject* object, std::vector<TokenId>& ids) {
   Py_buffer view;
-  if (PyObject_GetBuffer(object, &view, PyBUF_FORMAT | PyBUF_STRIDES) != 0) throw py::error_already_set();
+  if (PyObject_GetBuffer(object, &view, PyBUF_FORMAT | PyBUF_STRIDES) != 0)
+    throw py::error_already_set();
   struct Release {
     Py_buffer* view;
     ~Release() { PyBuffer_Release(view); }
   } release{&view};
   check_one_row(std::vector<long long>(view.shape, view.shape + view.ndim));
   const std::string format = view.format == nullptr ? "B" : view.format;
-  const char kind = format.size() == 1 ? format[0] : (format.size() == 2 && format[0] != '>' ? format[1] : '\0');
+  const char kind =
+      format.size() == 1 ? format[0] : (format.size() == 2 && format[0] != '>' ? format[1] : '\0');
   for (int i = 0; i < view.ndim; ++i) {
     if (view.shape[i] == 0) return;
   }
@@ -82,11 +87,17 @@ void read_buffer(PyObject* object, std::vector<TokenId>& ids) {
     case 'H': return read_row<unsigned short>(view, ids);
     case 'i': return read_row<int>(view, ids);
     case 'I': return read_row<unsigned int>(view, ids);
-    case 'l': return view.itemsize == 4 ? read_row<std::int32_t>(view, ids) : read_row<std::int64_t>(view, ids);
-    case 'L': return view.itemsize == 4 ? read_row<std::uint32_t>(view, ids) : read_row<std::uint64_t>(view, ids);
+    case 'l':
+      return view.itemsize == 4 ? read_row<std::int32_t>(view, ids)
+                                : read_row<std::int64_t>(view, ids);
+    case 'L':
+      return view.itemsize == 4 ? read_row<std::uint32_t>(view, ids)
+                                : read_row<std::uint64_t>(view, ids);
     case 'q': return read_row<long long>(view, ids);
     case 'Q': return read_row<unsigned long long>(view, ids);
-    default: throw py::type_error("ids has items of format '" + format + "'; pass integers (int32 or int64)");
+    default:
+      throw py::type_error("ids has items of format '" + format +
+                           "'; pass integers (int32 or int64)");
   }
 }
 
@@ -121,15 +132,16 @@ void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
   }
   if (PyList_Check(object) || PyTuple_Check(object)) {
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
-    for (Py_ssize_t i = 0; i < count; ++i) ids.push_back(read_item(PySequence_Fast_GET_ITEM(object, i)));
+    for (Py_ssize_t i = 0; i < count; ++i)
+      ids.push_back(read_item(PySequence_Fast_GET_ITEM(object, i)));
     return;
   }
   if (PyRange_Check(object)) {
     for (const py::handle& item : handle) ids.push_back(read_int(item.ptr()));
     return;
   }
-  if (PyBool_Check(object) || PyFloat_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object) ||
-      PyUnicode_Check(object)) {
+  if (PyBool_Check(object) || PyFloat_Check(object) || PyBytes_Check(object) ||
+      PyByteArray_Check(object) || PyUnicode_Check(object)) {
     refuse(object, "ids");
   }
   // NumPy's 1-element arrays have __index__ too: shapes go first.
@@ -147,13 +159,15 @@ void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
 
 std::string_view read_text(py::handle object) {
   if (!PyUnicode_Check(object.ptr())) {
-    throw py::type_error(std::string("text is of type ") + Py_TYPE(object.ptr())->tp_name + "; pass a str");
+    throw py::type_error(std::string("text is of type ") + Py_TYPE(object.ptr())->tp_name +
+                         "; pass a str");
   }
   Py_ssize_t size = 0;
   const char* data = PyUnicode_AsUTF8AndSize(object.ptr(), &size);
   if (data == nullptr) {
     PyErr_Clear();
-    throw ArgumentError("text has a lone surrogate, which no output can hold; pass the UTF-8 bytes instead");
+    throw ArgumentError(
+        "text has a lone surrogate, which no output can hold; pass the UTF-8 bytes instead");
   }
   return {data, static_cast<std::size_t>(size)};
 }

@@ -18,6 +18,7 @@ struct PyChannel {
 
 /// Puts, releasing the GIL only while it has to wait. Throws our channel errors, or Python's
 /// KeyboardInterrupt.
-void put_to_channel(DeltaChannel& channel, Delta& delta, const DeltaChannel::Deadline& deadline, bool is_last);
+void put_to_channel(DeltaChannel& channel, Delta& delta, const DeltaChannel::Deadline& deadline,
+                    bool is_last);
 
 }  // namespace unspool::bindings

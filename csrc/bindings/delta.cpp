@@ -10,8 +10,7 @@ namespace unspool::bindings {
 namespace {
 
 struct DeltaObject {
-  PyObject_HEAD
-  ReasoningField field;
+  PyObject_HEAD ReasoningField field;
   Delta delta;
 };
 
@@ -31,7 +30,9 @@ PyObject* to_str(std::string_view text) {
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
 }
 
-PyObject* word_or_none(bool is_there, PyObject* word) { return Py_NewRef(is_there ? word : Py_None); }
+PyObject* word_or_none(bool is_there, PyObject* word) {
+  return Py_NewRef(is_there ? word : Py_None);
+}
 
 PyObject* get_kind(PyObject* self, void*) {
   return Py_NewRef(words.kinds[static_cast<std::size_t>(delta_of(self).kind)]);
@@ -65,7 +66,8 @@ PyObject* get_reason(PyObject* self, void*) {
 }
 PyObject* get_token_span(PyObject* self, void*) {
   const TokenSpan& span = delta_of(self).span;
-  return Py_BuildValue("(KK)", static_cast<unsigned long long>(span.begin), static_cast<unsigned long long>(span.end));
+  return Py_BuildValue("(KK)", static_cast<unsigned long long>(span.begin),
+                       static_cast<unsigned long long>(span.end));
 }
 PyObject* get_token_ids(PyObject* self, void*) {
   const auto& ids = delta_of(self).token_ids;
@@ -96,16 +98,18 @@ PyObject* to_openai(PyObject* self, PyObject*) {
     if (is_wire_content(delta)) return Py_BuildValue("{s:N}", "content", to_str(delta.text));
     switch (delta.kind) {
       case EventKind::reasoning: {
-        const bool is_short = reinterpret_cast<DeltaObject*>(self)->field == ReasoningField::reasoning;
-        return Py_BuildValue("{s:N}", is_short ? "reasoning" : "reasoning_content", to_str(delta.text));
+        const bool is_short =
+            reinterpret_cast<DeltaObject*>(self)->field == ReasoningField::reasoning;
+        return Py_BuildValue("{s:N}", is_short ? "reasoning" : "reasoning_content",
+                             to_str(delta.text));
       }
       case EventKind::tool_call_begin:
-        return Py_BuildValue("{s:[{s:i,s:N,s:s,s:{s:N,s:s}}]}", "tool_calls", "index", delta.index, "id",
-                             to_str(delta.id), "type", "function", "function", "name", to_str(delta.name),
-                             "arguments", "");
+        return Py_BuildValue("{s:[{s:i,s:N,s:s,s:{s:N,s:s}}]}", "tool_calls", "index", delta.index,
+                             "id", to_str(delta.id), "type", "function", "function", "name",
+                             to_str(delta.name), "arguments", "");
       case EventKind::tool_call_arguments:
-        return Py_BuildValue("{s:[{s:i,s:{s:N}}]}", "tool_calls", "index", delta.index, "function", "arguments",
-                             to_str(delta.text));
+        return Py_BuildValue("{s:[{s:i,s:{s:N}}]}", "tool_calls", "index", delta.index, "function",
+                             "arguments", to_str(delta.text));
       default: return PyDict_New();
     }
   });
@@ -137,14 +141,17 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     PyObject *text = nullptr, *index = Py_None, *id = Py_None, *name = Py_None, *status = Py_None;
     PyObject *finish_reason = Py_None, *reason = Py_None, *span = Py_None, *ids = Py_None;
     const char* field = "reasoning_content";
-    static const char* const kNames[] = {"kind",   "text",          "index",  "id",         "name",      "status",
-                                         "finish_reason", "reason", "token_span", "token_ids", "reasoning_field", nullptr};
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "s|$OOOOOOOOOs:Delta", const_cast<char**>(kNames), &kind, &text, &index,
-                                    &id, &name, &status, &finish_reason, &reason, &span, &ids, &field) == 0) {
+    static const char* const kNames[] = {"kind",       "text",      "index",           "id",
+                                         "name",       "status",    "finish_reason",   "reason",
+                                         "token_span", "token_ids", "reasoning_field", nullptr};
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "s|$OOOOOOOOOs:Delta", const_cast<char**>(kNames),
+                                    &kind, &text, &index, &id, &name, &status, &finish_reason,
+                                    &reason, &span, &ids, &field) == 0) {
       return nullptr;
     }
     const auto read = [](PyObject* object) {
-      return object == nullptr || object == Py_None ? std::string() : std::string(read_text(object));
+      return object == nullptr || object == Py_None ? std::string()
+                                                    : std::string(read_text(object));
     };
     Delta delta;
     delta.kind = find_word<EventKind>(words.kinds, kind, "kind");
@@ -154,14 +161,17 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       if (PyErr_Occurred() != nullptr) throw py::error_already_set();
       if (delta.index < 0) throw ArgumentError("index is negative; calls are numbered from 0");
     }
-    const bool is_call = delta.kind == EventKind::tool_call_begin || delta.kind == EventKind::tool_call_arguments ||
+    const bool is_call = delta.kind == EventKind::tool_call_begin ||
+                         delta.kind == EventKind::tool_call_arguments ||
                          delta.kind == EventKind::tool_call_end;
     if (is_call && delta.index < 0) throw ArgumentError("a delta of a tool call needs its index");
     delta.id = read(id);
     delta.name = read(name);
     delta.reason = read(reason);
-    if (status != Py_None) delta.status = find_word<CallStatus>(words.statuses, read_text(status), "status");
-    if (finish_reason != Py_None) delta.finish_reason = parse_finish_reason(read_text(finish_reason));
+    if (status != Py_None)
+      delta.status = find_word<CallStatus>(words.statuses, read_text(status), "status");
+    if (finish_reason != Py_None)
+      delta.finish_reason = parse_finish_reason(read_text(finish_reason));
     if (span != Py_None) {
       const auto pair = py::handle(span).cast<std::pair<std::uint64_t, std::uint64_t>>();
       delta.span = {pair.first, pair.second};
@@ -182,18 +192,21 @@ py::tuple values_of(PyObject* self) {
     if (object == nullptr) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(object);
   };
-  return py::make_tuple(own(get_kind(self, nullptr)), own(get_text(self, nullptr)), own(get_index(self, nullptr)),
-                        own(get_id(self, nullptr)), own(get_name(self, nullptr)), own(get_status(self, nullptr)),
-                        own(get_finish_reason(self, nullptr)), own(get_reason(self, nullptr)),
-                        own(get_token_span(self, nullptr)), own(get_token_ids(self, nullptr)),
-                        py::str(reasoning_field_of(self) == ReasoningField::reasoning ? "reasoning" : "reasoning_content"));
+  return py::make_tuple(
+      own(get_kind(self, nullptr)), own(get_text(self, nullptr)), own(get_index(self, nullptr)),
+      own(get_id(self, nullptr)), own(get_name(self, nullptr)), own(get_status(self, nullptr)),
+      own(get_finish_reason(self, nullptr)), own(get_reason(self, nullptr)),
+      own(get_token_span(self, nullptr)), own(get_token_ids(self, nullptr)),
+      py::str(reasoning_field_of(self) == ReasoningField::reasoning ? "reasoning"
+                                                                    : "reasoning_content"));
 }
 
 PyObject* repr(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const py::tuple values = values_of(self);
     std::string text = "Delta(" + std::string(py::repr(values[0]));
-    constexpr const char* kNames[] = {"", "text", "index", "id", "name", "status", "finish_reason", "reason"};
+    constexpr const char* kNames[] = {"",     "text",   "index",         "id",
+                                      "name", "status", "finish_reason", "reason"};
     for (std::size_t i = 1; i < std::size(kNames); ++i) {
       if (values[i].is_none() || (i == 1 && py::len(values[i]) == 0)) continue;
       text.append(", ").append(kNames[i]).append("=").append(std::string(py::repr(values[i])));
@@ -203,8 +216,12 @@ PyObject* repr(PyObject* self) {
 }
 
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
-  if (as_delta(b) == nullptr || (operation != Py_EQ && operation != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
-  return guarded([&] { return Py_NewRef((values_of(a).equal(values_of(b)) == (operation == Py_EQ)) ? Py_True : Py_False); });
+  if (as_delta(b) == nullptr || (operation != Py_EQ && operation != Py_NE))
+    Py_RETURN_NOTIMPLEMENTED;
+  return guarded([&] {
+    return Py_NewRef((values_of(a).equal(values_of(b)) == (operation == Py_EQ)) ? Py_True
+                                                                                : Py_False);
+  });
 }
 
 Py_hash_t hash(PyObject* self) {
@@ -217,12 +234,16 @@ Py_hash_t hash(PyObject* self) {
 
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&] {
-    return py::make_tuple(py::module_::import("unspool.deltas").attr("_restore_delta"), values_of(self)).release().ptr();
+    return py::make_tuple(py::module_::import("unspool.deltas").attr("_restore_delta"),
+                          values_of(self))
+        .release()
+        .ptr();
   });
 }
 
 PyMethodDef methods[] = {
-    {"to_openai", to_openai, METH_NOARGS, "to_openai($self, /)\n--\n\nThe delta as a chat completion chunk holds it."},
+    {"to_openai", to_openai, METH_NOARGS,
+     "to_openai($self, /)\n--\n\nThe delta as a chat completion chunk holds it."},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -236,7 +257,8 @@ PyGetSetDef attributes[] = {
     {"status", get_status, nullptr, "How the call ended, where it does.", nullptr},
     {"finish_reason", get_finish_reason, nullptr, "Why the output ended, where it does.", nullptr},
     {"reason", get_reason, nullptr, "What was wrong, where text is malformed.", nullptr},
-    {"token_span", get_token_span, nullptr, "Positions of the token ids that it came from.", nullptr},
+    {"token_span", get_token_span, nullptr, "Positions of the token ids that it came from.",
+     nullptr},
     {"token_ids", get_token_ids, nullptr, "Those token ids.", nullptr},
     {"json", get_json, nullptr, "What to_openai() gives, as JSON in UTF-8.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -277,7 +299,9 @@ const Delta* as_delta(PyObject* object) {
   return Py_TYPE(object) == delta_type ? &reinterpret_cast<DeltaObject*>(object)->delta : nullptr;
 }
 
-ReasoningField reasoning_field_of(PyObject* delta) { return reinterpret_cast<DeltaObject*>(delta)->field; }
+ReasoningField reasoning_field_of(PyObject* delta) {
+  return reinterpret_cast<DeltaObject*>(delta)->field;
+}
 
 ReasoningField parse_reasoning_field(const std::string& name) {
   if (name == "reasoning_content") return ReasoningField::reasoning_content;

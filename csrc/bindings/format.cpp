@@ -1,8 +1,9 @@
 // Format and ToolSchemas from plain Python data; the files are read in Python.
+#include "format/format.h"
+
 #include <pybind11/stl.h>
 
 #include "bindings/python_types.h"
-#include "format/format.h"
 #include "format/schema.h"
 #include "text/error.h"
 
@@ -22,7 +23,8 @@ class Table {
   }
 
   template <typename Enum>
-  void choose(const char* key, Enum& into, std::initializer_list<std::pair<const char*, Enum>> choices) const {
+  void choose(const char* key, Enum& into,
+              std::initializer_list<std::pair<const char*, Enum>> choices) const {
     if (!dict_.contains(key)) return;
     const auto value = dict_[key].cast<std::string>();
     for (const auto& [name, choice] : choices) {
@@ -64,7 +66,9 @@ CallSpec read_call(const Table& table) {
   table.get("fixed_name", call.fixed_name);
   table.get("certain", call.is_certain);
   table.choose("known_tools", call.known_tools,
-               {{"any", KnownTools::any}, {"if_given", KnownTools::if_given}, {"required", KnownTools::required}});
+               {{"any", KnownTools::any},
+                {"if_given", KnownTools::if_given},
+                {"required", KnownTools::required}});
   table.choose("body", call.body,
                {{"json_call", BodyKind::json_call},
                 {"json_arguments", BodyKind::json_arguments},
@@ -82,8 +86,9 @@ CallSpec read_call(const Table& table) {
     call.xml_parameters.name_close = body.marker("name_close");
     call.xml_parameters.close = body.marker("close");
     body.get("guess_types", call.xml_parameters.guess_types);
-    body.choose("trim", call.xml_parameters.trim,
-                {{"none", ValueTrim::none}, {"newline", ValueTrim::newline}, {"space", ValueTrim::space}});
+    body.choose(
+        "trim", call.xml_parameters.trim,
+        {{"none", ValueTrim::none}, {"newline", ValueTrim::newline}, {"space", ValueTrim::space}});
   }
   return call;
 }
@@ -94,7 +99,9 @@ FormatSpec read_spec(const py::dict& dict) {
   table.get("name", spec.name);
   table.get("ignore", spec.ignore);
   table.choose("call_ids", spec.call_ids,
-               {{"random", CallIdStyle::random}, {"nine", CallIdStyle::nine}, {"functions", CallIdStyle::functions}});
+               {{"random", CallIdStyle::random},
+                {"nine", CallIdStyle::nine},
+                {"functions", CallIdStyle::functions}});
   if (table.has("reasoning")) {
     const Table part = table.table("reasoning");
     ReasoningSpec& reasoning = spec.reasoning.emplace();
@@ -110,7 +117,8 @@ FormatSpec read_spec(const py::dict& dict) {
     spec.section_close = part.marker("close");
   }
   if (table.has("call")) {
-    for (const py::handle& item : table["call"]) spec.calls.push_back(read_call(Table(item.cast<py::dict>())));
+    for (const py::handle& item : table["call"])
+      spec.calls.push_back(read_call(Table(item.cast<py::dict>())));
   }
   return spec;
 }
@@ -131,7 +139,8 @@ std::shared_ptr<const ToolSchemas> make_schemas(
   auto schemas = std::make_shared<ToolSchemas>();
   for (const auto& [name, parameters] : tools) {
     ToolSchema& schema = schemas->tools[name];
-    for (const auto& [parameter, types] : parameters) schema.parameters.emplace(parameter, TypeSet(types));
+    for (const auto& [parameter, types] : parameters)
+      schema.parameters.emplace(parameter, TypeSet(types));
   }
   return schemas;
 }
@@ -141,33 +150,40 @@ std::shared_ptr<const ToolSchemas> make_schemas(
 void register_format(py::module_& module) {
   py::class_<Format, std::shared_ptr<Format>> format(module, "Format", py::is_final());
   format
-      .def(py::init([](const py::dict& description, const std::vector<std::pair<TokenId, std::string>>& tokens,
+      .def(py::init([](const py::dict& description,
+                       const std::vector<std::pair<TokenId, std::string>>& tokens,
                        const std::string& trust) {
              return std::const_pointer_cast<Format>(compile(description, tokens, trust));
            }),
-           py::arg("description"), py::arg("tokens") = std::vector<std::pair<TokenId, std::string>>{},
+           py::arg("description"),
+           py::arg("tokens") = std::vector<std::pair<TokenId, std::string>>{},
            py::arg("trust") = "id")
       .def_property_readonly("name", [](const Format& self) { return self.spec().name; })
       .def_property_readonly("marker_ids",
                              [](const Format& self) {
                                std::vector<TokenId> ids;
-                               for (const MarkerToken& token : self.symbols()) ids.push_back(token.id);
+                               for (const MarkerToken& token : self.symbols())
+                                 ids.push_back(token.id);
                                return ids;
                              })
-      .def("starts_in_reasoning",
-           [](const Format& self, const std::string& prompt) { return self.start_after(prompt).in_reasoning; },
-           py::arg("prompt"))
+      .def(
+          "starts_in_reasoning",
+          [](const Format& self, const std::string& prompt) {
+            return self.start_after(prompt).in_reasoning;
+          },
+          py::arg("prompt"))
       .def("__repr__", [](const Format& self) { return "Format('" + self.spec().name + "')"; });
   refuse_pickle(format, "a Format");
 
-  py::class_<ToolSchemas, std::shared_ptr<ToolSchemas>> schemas(module, "ToolSchemas", py::is_final());
+  py::class_<ToolSchemas, std::shared_ptr<ToolSchemas>> schemas(module, "ToolSchemas",
+                                                                py::is_final());
   schemas
       .def(py::init([](const std::map<std::string, std::map<std::string, std::uint8_t>>& tools) {
              return std::const_pointer_cast<ToolSchemas>(make_schemas(tools));
            }),
            py::arg("tools"))
-      .def("__contains__",
-           [](const ToolSchemas& self, const std::string& name) { return self.find(name) != nullptr; })
+      .def("__contains__", [](const ToolSchemas& self,
+                              const std::string& name) { return self.find(name) != nullptr; })
       .def("__len__", [](const ToolSchemas& self) { return self.tools.size(); });
   refuse_pickle(schemas, "a ToolSchemas");
 }

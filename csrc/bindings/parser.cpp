@@ -86,9 +86,11 @@ class TextArgument {
       copy_ = std::string(bytes);
       view_ = copy_;
     } else {
-      throw py::type_error(std::string("text is of type ") + Py_TYPE(object)->tp_name + "; pass a str, or bytes of UTF-8");
+      throw py::type_error(std::string("text is of type ") + Py_TYPE(object)->tp_name +
+                           "; pass a str, or bytes of UTF-8");
     }
-    if (view_.size() > kMaxTextBytes) throw ArgumentError("text is longer than 1 GiB; pass it in chunks");
+    if (view_.size() > kMaxTextBytes)
+      throw ArgumentError("text is longer than 1 GiB; pass it in chunks");
   }
   std::string_view view() const { return view_; }
 
@@ -105,7 +107,8 @@ void read_chunk(PyChunkParser& self, PyObject* text, PyObject* tokens, PyObject*
   self.ids.clear();
   if (has_tokens) read_token_ids(tokens, self.ids);
   std::optional<FinishReason> reason;
-  if (finish_reason != nullptr && finish_reason != Py_None) reason = parse_finish_reason(read_text(finish_reason));
+  if (finish_reason != nullptr && finish_reason != Py_None)
+    reason = parse_finish_reason(read_text(finish_reason));
   self.parser.check_ids(self.ids);
   const std::string_view view = argument ? argument->view() : std::string_view{};
   const auto work = [&] {
@@ -177,9 +180,11 @@ PyObject* put(PyObject* object, PyObject* value) {
 
 PyMethodDef kParseChunk = {
     "parse_chunk", as_method(parse_chunk), METH_FASTCALL | METH_KEYWORDS,
-    "parse_chunk($self, text=None, tokens=None, finish_reason=None)\n--\n\nFeed a chunk, get the deltas that became certain."};
-PyMethodDef kPut = {"put", as_method(put), METH_O,
-                    "put($self, ids, /)\n--\n\nFeed token ids, get the deltas that became certain."};
+    "parse_chunk($self, text=None, tokens=None, finish_reason=None)\n--\n\nFeed a chunk, get the "
+    "deltas that became certain."};
+PyMethodDef kPut = {
+    "put", as_method(put), METH_O,
+    "put($self, ids, /)\n--\n\nFeed token ids, get the deltas that became certain."};
 
 const char* region_name(Region region) {
   switch (region) {
@@ -195,25 +200,29 @@ py::tuple message(const PyChunkParser& self) {
   const Message& message = self.parser.message();
   py::list calls;
   for (const ToolCall& call : message.tool_calls) {
-    calls.append(py::make_tuple(call.id, call.name, call.arguments, std::string(to_string(call.status))));
+    calls.append(
+        py::make_tuple(call.id, call.name, call.arguments, std::string(to_string(call.status))));
   }
   py::list malformed;
   for (const Malformed& item : message.malformed) {
-    malformed.append(py::make_tuple(item.index < 0 ? py::none() : py::object(py::int_(item.index)), item.text, item.reason));
+    malformed.append(py::make_tuple(item.index < 0 ? py::none() : py::object(py::int_(item.index)),
+                                    item.text, item.reason));
   }
   const TokenCounts& counts = self.parser.token_counts();
   return py::make_tuple(message.content, message.reasoning, calls, malformed,
-                        message.is_finished ? py::object(py::str(std::string(to_string(message.finish_reason)))) : py::none(),
+                        message.is_finished
+                            ? py::object(py::str(std::string(to_string(message.finish_reason))))
+                            : py::none(),
                         py::make_tuple(counts.content, counts.reasoning, counts.tool_calls));
 }
 
-std::unique_ptr<PyChunkParser> make_parser(const std::shared_ptr<Format>& format,
-                                           const std::shared_ptr<ToolSchemas>& tools,
-                                           const std::shared_ptr<Vocabulary>& vocabulary, const py::object& prompt,
-                                           const std::optional<bool>& starts_in_reasoning, const std::string& reasoning_field,
-                                           bool skip_special_tokens, const std::vector<std::string>& stop, bool include_stop,
-                                           const std::string& first_put, const std::shared_ptr<PyChannel>& channel,
-                                           std::uint64_t id_seed, bool keeps_message, bool audit) {
+std::unique_ptr<PyChunkParser> make_parser(
+    const std::shared_ptr<Format>& format, const std::shared_ptr<ToolSchemas>& tools,
+    const std::shared_ptr<Vocabulary>& vocabulary, const py::object& prompt,
+    const std::optional<bool>& starts_in_reasoning, const std::string& reasoning_field,
+    bool skip_special_tokens, const std::vector<std::string>& stop, bool include_stop,
+    const std::string& first_put, const std::shared_ptr<PyChannel>& channel, std::uint64_t id_seed,
+    bool keeps_message, bool audit) {
   ChunkParserOptions options;
   options.parser.tools = tools;
   options.parser.id_seed = id_seed;
@@ -227,9 +236,12 @@ std::unique_ptr<PyChunkParser> make_parser(const std::shared_ptr<Format>& format
     options.parser.start = format->start_after(read_text(prompt));
   }
   if (starts_in_reasoning) options.parser.start = Format::Start{*starts_in_reasoning, {}};
-  const FirstPut first = first_put == "prompt" ? FirstPut::prompt : first_put == "output" ? FirstPut::output : FirstPut::tensor_is_prompt;
-  std::unique_ptr<PyChunkParser> self(new PyChunkParser{
-      ChunkParser(format, std::move(options)), parse_reasoning_field(reasoning_field), first, channel, audit});
+  const FirstPut first = first_put == "prompt"   ? FirstPut::prompt
+                         : first_put == "output" ? FirstPut::output
+                                                 : FirstPut::tensor_is_prompt;
+  std::unique_ptr<PyChunkParser> self(new PyChunkParser{ChunkParser(format, std::move(options)),
+                                                        parse_reasoning_field(reasoning_field),
+                                                        first, channel, audit});
   if (!prompt.is_none() && !py::isinstance<py::str>(prompt)) {
     read_token_ids(prompt, self->ids);
     self->parser.put_prompt(self->ids);
@@ -243,14 +255,20 @@ void register_parser(py::module_& module) {
   py::class_<PyChunkParser> parser(module, "ChunkParser");
   parser
       .def(py::init(&make_parser), py::arg("format"), py::kw_only(), py::arg("tools") = py::none(),
-           py::arg("vocabulary") = py::none(), py::arg("prompt") = py::none(), py::arg("starts_in_reasoning") = py::none(),
+           py::arg("vocabulary") = py::none(), py::arg("prompt") = py::none(),
+           py::arg("starts_in_reasoning") = py::none(),
            py::arg("reasoning_field") = "reasoning_content", py::arg("skip_special_tokens") = true,
-           py::arg("stop") = std::vector<std::string>{}, py::arg("include_stop") = false, py::arg("first_put") = "output",
-           py::arg("channel") = py::none(), py::arg("id_seed") = 0, py::arg("keeps_message") = true, py::arg("audit") = false)
-      .def_property_readonly("region", [](const PyChunkParser& self) { return region_name(self.parser.region()); })
-      .def_property_readonly("held_bytes", [](const PyChunkParser& self) { return self.parser.held_bytes(); })
-      .def_property_readonly("is_finished", [](const PyChunkParser& self) { return self.parser.is_finished(); })
-      .def_property_readonly("is_stopped", [](const PyChunkParser& self) { return self.parser.is_stopped(); })
+           py::arg("stop") = std::vector<std::string>{}, py::arg("include_stop") = false,
+           py::arg("first_put") = "output", py::arg("channel") = py::none(), py::arg("id_seed") = 0,
+           py::arg("keeps_message") = true, py::arg("audit") = false)
+      .def_property_readonly(
+          "region", [](const PyChunkParser& self) { return region_name(self.parser.region()); })
+      .def_property_readonly("held_bytes",
+                             [](const PyChunkParser& self) { return self.parser.held_bytes(); })
+      .def_property_readonly("is_finished",
+                             [](const PyChunkParser& self) { return self.parser.is_finished(); })
+      .def_property_readonly("is_stopped",
+                             [](const PyChunkParser& self) { return self.parser.is_stopped(); })
       .def("_message", &message)
       .def("_audit", [](const PyChunkParser& self) {
         py::list list;

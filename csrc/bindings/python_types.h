@@ -35,7 +35,8 @@ std::string_view read_text(py::handle object);
 template <typename Class>
 void refuse_pickle(Class& cls, const char* what) {
   cls.def("__reduce__", [what](const py::object&) -> py::object {
-    throw py::type_error(std::string(what) + " cannot be copied or pickled: it is a live native object");
+    throw py::type_error(std::string(what) +
+                         " cannot be copied or pickled: it is a live native object");
   });
 }
 

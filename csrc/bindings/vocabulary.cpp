@@ -1,23 +1,32 @@
 // Vocabulary and Detokenizer. Tokenizers are read in Python (unspool.vocabulary_sources).
+#include "vocabulary/vocabulary.h"
+
 #include <pybind11/stl.h>
 
 #include "bindings/fast_method.h"
 #include "text/error.h"
 #include "vocabulary/detokenizer.h"
-#include "vocabulary/vocabulary.h"
 
 namespace unspool::bindings {
 
 namespace {
 
 DecoderStep read_step(const py::dict& dict) {
-  const auto text = [&](const char* key) { return dict.contains(key) ? dict[key].cast<std::string>() : std::string(); };
-  const auto number = [&](const char* key) { return dict.contains(key) ? dict[key].cast<std::uint32_t>() : 0U; };
+  const auto text = [&](const char* key) {
+    return dict.contains(key) ? dict[key].cast<std::string>() : std::string();
+  };
+  const auto number = [&](const char* key) {
+    return dict.contains(key) ? dict[key].cast<std::uint32_t>() : 0U;
+  };
   constexpr std::pair<const char*, DecoderKind> kKinds[] = {
-      {"byte_level", DecoderKind::byte_level}, {"byte_fallback", DecoderKind::byte_fallback},
-      {"fuse", DecoderKind::fuse},             {"strip", DecoderKind::strip},
-      {"replace", DecoderKind::replace},       {"metaspace", DecoderKind::metaspace},
-      {"word_piece", DecoderKind::word_piece}, {"bpe_suffix", DecoderKind::bpe_suffix},
+      {"byte_level", DecoderKind::byte_level},
+      {"byte_fallback", DecoderKind::byte_fallback},
+      {"fuse", DecoderKind::fuse},
+      {"strip", DecoderKind::strip},
+      {"replace", DecoderKind::replace},
+      {"metaspace", DecoderKind::metaspace},
+      {"word_piece", DecoderKind::word_piece},
+      {"bpe_suffix", DecoderKind::bpe_suffix},
   };
   DecoderStep step;
   const std::string kind = text("kind");
@@ -37,16 +46,18 @@ DecoderStep read_step(const py::dict& dict) {
   return step;
 }
 
-std::shared_ptr<Vocabulary> make_vocabulary(const py::dict& tokens, const py::list& added, const py::list& steps,
-                                            bool is_bytes, bool joins_with_space, bool refuses_unknown,
+std::shared_ptr<Vocabulary> make_vocabulary(const py::dict& tokens, const py::list& added,
+                                            const py::list& steps, bool is_bytes,
+                                            bool joins_with_space, bool refuses_unknown,
                                             bool special_breaks_text, bool is_sentencepiece) {
   VocabularySource source;
   source.tokens.reserve(tokens.size());
-  for (const auto& [text, id] : tokens) source.tokens.emplace_back(id.cast<TokenId>(), text.cast<std::string>());
+  for (const auto& [text, id] : tokens)
+    source.tokens.emplace_back(id.cast<TokenId>(), text.cast<std::string>());
   for (const py::handle& item : added) {
     const auto entry = item.cast<py::tuple>();
-    source.added.push_back({entry[0].cast<TokenId>(), entry[1].cast<std::string>(), entry[2].cast<std::string>(),
-                            entry[3].cast<bool>()});
+    source.added.push_back({entry[0].cast<TokenId>(), entry[1].cast<std::string>(),
+                            entry[2].cast<std::string>(), entry[3].cast<bool>()});
   }
   for (const py::handle& step : steps) source.steps.push_back(read_step(step.cast<py::dict>()));
   source.is_bytes = is_bytes;
@@ -71,7 +82,8 @@ PyObject* put(PyObject* self, PyObject* argument) {
   return guarded([&]() -> PyObject* {
     auto* stream = native<PyDetokenizer>(self);
     if (stream == nullptr) return nullptr;
-    if (stream->has_ended) throw StreamError("this stream has ended; create a new Detokenizer for the next one");
+    if (stream->has_ended)
+      throw StreamError("this stream has ended; create a new Detokenizer for the next one");
     stream->out.clear();
     stream->ids.clear();
     read_token_ids(argument, stream->ids);
@@ -81,7 +93,8 @@ PyObject* put(PyObject* self, PyObject* argument) {
       }
     }
     stream->detokenizer.put(stream->ids, stream->out);
-    return PyUnicode_DecodeUTF8(stream->out.data(), static_cast<Py_ssize_t>(stream->out.size()), nullptr);
+    return PyUnicode_DecodeUTF8(stream->out.data(), static_cast<Py_ssize_t>(stream->out.size()),
+                                nullptr);
   });
 }
 
@@ -89,16 +102,20 @@ PyObject* end(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     auto* stream = native<PyDetokenizer>(self);
     if (stream == nullptr) return nullptr;
-    if (stream->has_ended) throw StreamError("this stream has ended; create a new Detokenizer for the next one");
+    if (stream->has_ended)
+      throw StreamError("this stream has ended; create a new Detokenizer for the next one");
     stream->has_ended = true;
     stream->out.clear();
     stream->detokenizer.end(stream->out);
-    return PyUnicode_DecodeUTF8(stream->out.data(), static_cast<Py_ssize_t>(stream->out.size()), nullptr);
+    return PyUnicode_DecodeUTF8(stream->out.data(), static_cast<Py_ssize_t>(stream->out.size()),
+                                nullptr);
   });
 }
 
-PyMethodDef kPut = {"put", as_method(put), METH_O, "put($self, ids, /)\n--\n\nFeed token ids, get the text that became certain."};
-PyMethodDef kEnd = {"end", as_method(end), METH_NOARGS, "end($self, /)\n--\n\nEnd the stream, get what was held."};
+PyMethodDef kPut = {"put", as_method(put), METH_O,
+                    "put($self, ids, /)\n--\n\nFeed token ids, get the text that became certain."};
+PyMethodDef kEnd = {"end", as_method(end), METH_NOARGS,
+                    "end($self, /)\n--\n\nEnd the stream, get what was held."};
 
 py::object load(const char* function, const py::args& args, const py::kwargs& kwargs) {
   return py::module_::import("unspool.vocabulary_sources").attr(function)(*args, **kwargs);
@@ -107,27 +124,40 @@ py::object load(const char* function, const py::args& args, const py::kwargs& kw
 }  // namespace
 
 void register_vocabulary(py::module_& module) {
-  py::class_<Vocabulary, std::shared_ptr<Vocabulary>> vocabulary(module, "Vocabulary", py::is_final());
+  py::class_<Vocabulary, std::shared_ptr<Vocabulary>> vocabulary(module, "Vocabulary",
+                                                                 py::is_final());
   vocabulary
-      .def(py::init(&make_vocabulary), py::arg("tokens"), py::arg("added"), py::arg("steps") = py::list(), py::kw_only(),
-           py::arg("is_bytes") = false, py::arg("joins_with_space") = false, py::arg("refuses_unknown") = false,
+      .def(py::init(&make_vocabulary), py::arg("tokens"), py::arg("added"),
+           py::arg("steps") = py::list(), py::kw_only(), py::arg("is_bytes") = false,
+           py::arg("joins_with_space") = false, py::arg("refuses_unknown") = false,
            py::arg("special_breaks_text") = false, py::arg("is_sentencepiece") = false)
-      .def_static("from_file", [](const py::args& a, const py::kwargs& k) { return load("from_file", a, k); })
-      .def_static("from_tokenizer", [](const py::args& a, const py::kwargs& k) { return load("from_tokenizer", a, k); })
-      .def_static("from_tiktoken", [](const py::args& a, const py::kwargs& k) { return load("from_tiktoken", a, k); })
+      .def_static("from_file",
+                  [](const py::args& a, const py::kwargs& k) { return load("from_file", a, k); })
+      .def_static(
+          "from_tokenizer",
+          [](const py::args& a, const py::kwargs& k) { return load("from_tokenizer", a, k); })
+      .def_static("from_tiktoken", [](const py::args& a,
+                                      const py::kwargs& k) { return load("from_tiktoken", a, k); })
       .def("__len__", &Vocabulary::size)
       .def("is_special", &Vocabulary::is_special, py::arg("id"))
       .def("is_added", &Vocabulary::is_added, py::arg("id"))
-      .def("content",
-           [](const Vocabulary& self, TokenId id) -> py::object {
-             if (!self.is_added(id)) return py::none();
-             return py::str(std::string(self.content(id)));
-           },
-           py::arg("id"))
-      .def("find_added", [](const Vocabulary& self, const std::string& content) { return self.find_added(content); },
-           py::arg("content"))
-      .def("token_bytes", [](const Vocabulary& self, TokenId id) { return py::bytes(std::string(self.bytes(id))); },
-           py::arg("id"))
+      .def(
+          "content",
+          [](const Vocabulary& self, TokenId id) -> py::object {
+            if (!self.is_added(id)) return py::none();
+            return py::str(std::string(self.content(id)));
+          },
+          py::arg("id"))
+      .def(
+          "find_added",
+          [](const Vocabulary& self, const std::string& content) {
+            return self.find_added(content);
+          },
+          py::arg("content"))
+      .def(
+          "token_bytes",
+          [](const Vocabulary& self, TokenId id) { return py::bytes(std::string(self.bytes(id))); },
+          py::arg("id"))
       .def_property_readonly("added_tokens",
                              [](const Vocabulary& self) {
                                py::dict tokens;
@@ -136,14 +166,18 @@ void register_vocabulary(py::module_& module) {
                                }
                                return tokens;
                              })
-      .def("__repr__", [](const Vocabulary& self) { return "Vocabulary(" + std::to_string(self.size()) + " ids)"; });
+      .def("__repr__", [](const Vocabulary& self) {
+        return "Vocabulary(" + std::to_string(self.size()) + " ids)";
+      });
   refuse_pickle(vocabulary, "a Vocabulary");
 
   py::class_<PyDetokenizer> detokenizer(module, "Detokenizer", py::is_final());
   detokenizer
-      .def(py::init([](const py::object& source, bool skip_special_tokens, const py::object& stop, bool include_stop,
-                       bool exact, bool clean_up_tokenization_spaces, const py::object& context) {
-             const py::object object = py::module_::import("unspool.vocabulary_sources").attr("from_tokenizer")(source);
+      .def(py::init([](const py::object& source, bool skip_special_tokens, const py::object& stop,
+                       bool include_stop, bool exact, bool clean_up_tokenization_spaces,
+                       const py::object& context) {
+             const py::object object =
+                 py::module_::import("unspool.vocabulary_sources").attr("from_tokenizer")(source);
              std::shared_ptr<const Vocabulary> shared = object.cast<std::shared_ptr<Vocabulary>>();
              DetokenizerOptions options;
              options.skip_special_tokens = skip_special_tokens;
@@ -157,11 +191,13 @@ void register_vocabulary(py::module_& module) {
                options.stop = stop.cast<std::vector<std::string>>();
              }
              read_token_ids(context, options.context);
-             return std::make_unique<PyDetokenizer>(PyDetokenizer{shared, Detokenizer(shared, std::move(options)), false, {}, {}});
+             return std::make_unique<PyDetokenizer>(
+                 PyDetokenizer{shared, Detokenizer(shared, std::move(options)), false, {}, {}});
            }),
-           py::arg("vocabulary"), py::arg("skip_special_tokens") = true, py::arg("stop") = py::tuple(), py::kw_only(),
-           py::arg("include_stop") = false, py::arg("exact") = false,
-           py::arg("clean_up_tokenization_spaces") = false, py::arg("context") = py::tuple())
+           py::arg("vocabulary"), py::arg("skip_special_tokens") = true,
+           py::arg("stop") = py::tuple(), py::kw_only(), py::arg("include_stop") = false,
+           py::arg("exact") = false, py::arg("clean_up_tokenization_spaces") = false,
+           py::arg("context") = py::tuple())
       .def("spans",
            [](PyDetokenizer& self) {
              py::list pieces;
@@ -170,7 +206,8 @@ void register_vocabulary(py::module_& module) {
              }
              return pieces;
            })
-      .def_property_readonly("is_stopped", [](const PyDetokenizer& self) { return self.detokenizer.is_stopped(); });
+      .def_property_readonly(
+          "is_stopped", [](const PyDetokenizer& self) { return self.detokenizer.is_stopped(); });
   add_fast_method(detokenizer, &kPut);
   add_fast_method(detokenizer, &kEnd);
   refuse_pickle(detokenizer, "a Detokenizer");

@@ -177,7 +177,8 @@ JsonCall::Step JsonCall::step(char byte, CallSink& sink) {
     case State::first_element:
     case State::element:
       if (byte == '{') return begin_object();
-      if (byte != ']' || state_ == State::element) return fail("a call in the list is not a JSON object");
+      if (byte != ']' || state_ == State::element)
+        return fail("a call in the list is not a JSON object");
       return is_tentative_ ? fail("the list has no calls") : Step::done;
     case State::after_element:
       if (byte == ']') return Step::done;
@@ -196,7 +197,8 @@ JsonCall::Step JsonCall::step(char byte, CallSink& sink) {
       if (byte != ':') return fail("the call is not valid JSON");
       key_kind_ = classify_key();
       // Nothing marks a bare object as a call but its keys.
-      if (is_tentative_ && key_kind_ == Key::other && !has_name_ && !has_arguments_ && key_ != "type") {
+      if (is_tentative_ && key_kind_ == Key::other && !has_name_ && !has_arguments_ &&
+          key_ != "type") {
         return fail("the object is not a call");
       }
       state_ = State::value;
@@ -235,7 +237,8 @@ JsonCall::Step JsonCall::begin_value(char byte, CallSink& sink) {
   }
   if (key_kind_ == Key::arguments) {
     if (has_arguments_) return fail("the arguments are written twice");
-    if (byte != '{' && byte != '"' && byte != 'n') return fail("the arguments are not a JSON object");
+    if (byte != '{' && byte != '"' && byte != 'n')
+      return fail("the arguments are not a JSON object");
     has_arguments_ = true;
     if (has_name_ && !is_announced_ && !announce(sink)) return Step::failed;
     if (byte == '"') {
@@ -260,7 +263,8 @@ JsonCall::Step JsonCall::end_object(CallSink& sink) {
     return Step::next;
   }
   if (!has_name_) return fail("the call has no name");
-  if (is_tentative_ && !has_arguments_ && !sink.knows_tools()) return fail("the object is not a call");
+  if (is_tentative_ && !has_arguments_ && !sink.knows_tools())
+    return fail("the object is not a call");
   if (!is_announced_ && !announce(sink)) return Step::failed;
   if (!has_arguments_) say_arguments("{}", sink);
   sink.end_call();

@@ -11,7 +11,8 @@ namespace unspool {
 class JsonCall final : public Body {
  public:
   /// `is_tentative`: nothing marks this as a call, so it is not announced before it has arguments.
-  JsonCall(const JsonCallSpec& spec, bool is_tentative) : spec_(spec), is_tentative_(is_tentative) {}
+  JsonCall(const JsonCallSpec& spec, bool is_tentative)
+      : spec_(spec), is_tentative_(is_tentative) {}
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -64,7 +65,7 @@ class JsonCall final : public Body {
   std::uint8_t depth_ = 0;  // 1 in the call, 2 in a wrapper object inside it
   // Of the call being read:
   bool has_name_ = false;
-  bool has_arguments_ = false;   // their key has been seen
+  bool has_arguments_ = false;  // their key has been seen
   bool arguments_done_ = false;
   bool is_announced_ = false;
   std::string name_, id_, key_;

@@ -160,9 +160,7 @@ bool JsonScanner::step(char byte) {
       if (byte != literal_[count_]) return false;
       if (literal_[++count_] == '\0') end_value();
       return true;
-    case State::minus:
-      state_ = byte == '0' ? State::zero : State::integer;
-      return is_digit(byte);
+    case State::minus: state_ = byte == '0' ? State::zero : State::integer; return is_digit(byte);
     case State::zero:
     case State::integer:
       if (byte == '.') {
@@ -171,18 +169,14 @@ bool JsonScanner::step(char byte) {
         state_ = State::exponent;
       }
       return true;
-    case State::point:
-      state_ = State::fraction;
-      return is_digit(byte);
+    case State::point: state_ = State::fraction; return is_digit(byte);
     case State::fraction:
       if (byte == 'e' || byte == 'E') state_ = State::exponent;
       return true;
     case State::exponent:
       state_ = is_digit(byte) ? State::exponent_digits : State::exponent_sign;
       return is_digit(byte) || byte == '+' || byte == '-';
-    case State::exponent_sign:
-      state_ = State::exponent_digits;
-      return is_digit(byte);
+    case State::exponent_sign: state_ = State::exponent_digits; return is_digit(byte);
     case State::exponent_digits: return true;
     case State::done: return false;
   }

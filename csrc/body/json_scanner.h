@@ -27,7 +27,9 @@ class JsonScanner {
   /// Whether the value would be whole if the input ended here (a number has no end of its own).
   bool is_complete() const;
 
-  bool in_string() const { return state_ == State::string || state_ == State::escape || state_ == State::hex; }
+  bool in_string() const {
+    return state_ == State::string || state_ == State::escape || state_ == State::hex;
+  }
   void reset() { *this = JsonScanner(); }
 
  private:
@@ -62,7 +64,7 @@ class JsonScanner {
 
   State state_ = State::value;
   bool string_is_key_ = false;
-  std::uint8_t count_ = 0;      // hex digits seen, or position in the literal
+  std::uint8_t count_ = 0;  // hex digits seen, or position in the literal
   const char* literal_ = "";
   std::uint16_t depth_ = 0;
   std::bitset<kMaxDepth> is_object_;

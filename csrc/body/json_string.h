@@ -7,8 +7,8 @@
 
 namespace unspool {
 
-/// Starts behind the opening quote. Surrogate pairs are joined; a lone surrogate, which UTF-8 cannot
-/// say, comes out as the six characters of its escape.
+/// Starts behind the opening quote. Surrogate pairs are joined; a lone surrogate, which UTF-8
+/// cannot say, comes out as the six characters of its escape.
 class JsonStringDecoder {
  public:
   struct Piece {

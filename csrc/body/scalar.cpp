@@ -88,12 +88,11 @@ bool append_strict(std::string_view text, TypeSet types, std::string& out) {
   const char first = text.empty() ? '\0' : text[0];
   const bool is_number = first == '-' || (first >= '0' && first <= '9');
   const bool is_integer = is_number && text.find_first_of(".eE") == std::string_view::npos;
-  const bool is_wanted = (types.has(TypeSet::null) && first == 'n') ||
-                         (types.has(TypeSet::boolean) && (first == 't' || first == 'f')) ||
-                         (types.has(TypeSet::integer) && is_integer) ||
-                         (types.has(TypeSet::number) && is_number) ||
-                         (types.has(TypeSet::object) && first == '{') ||
-                         (types.has(TypeSet::array) && first == '[');
+  const bool is_wanted =
+      (types.has(TypeSet::null) && first == 'n') ||
+      (types.has(TypeSet::boolean) && (first == 't' || first == 'f')) ||
+      (types.has(TypeSet::integer) && is_integer) || (types.has(TypeSet::number) && is_number) ||
+      (types.has(TypeSet::object) && first == '{') || (types.has(TypeSet::array) && first == '[');
   return is_wanted && append_json(text, out);
 }
 

@@ -28,10 +28,10 @@ class TypedCandidate {
   bool put_lenient(char byte);
 
   TypeSet types_;
-  JsonScanner scanner_;     // where a string is allowed too
-  char first_ = 0;          // the first byte that is not white space
-  std::uint8_t size_ = 0;   // of a word
-  bool is_over_ = false;    // white space has followed
+  JsonScanner scanner_;    // where a string is allowed too
+  char first_ = 0;         // the first byte that is not white space
+  std::uint8_t size_ = 0;  // of a word
+  bool is_over_ = false;   // white space has followed
 };
 
 }  // namespace unspool

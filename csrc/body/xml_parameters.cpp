@@ -9,7 +9,8 @@ namespace unspool {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
-// A longer name is none, and white space behind a tag beyond this is not markup; it bounds what is held.
+// A longer name is none, and white space behind a tag beyond this is not markup; it bounds what is
+// held.
 constexpr std::size_t kMaxKeyBytes = 1024;
 constexpr std::size_t kMaxTailSpace = 256;
 
@@ -102,9 +103,8 @@ std::size_t XmlParameters::read_some(std::string_view text) {
     case State::key:
     case State::value: {
       const bool in_key = state_ == State::key;
-      const auto found = cursor_.put(text, [&](std::string_view piece) {
-        in_key ? key_text(piece) : value_text(piece);
-      });
+      const auto found = cursor_.put(
+          text, [&](std::string_view piece) { in_key ? key_text(piece) : value_text(piece); });
       if (has_failed()) {
         unread_ += found.marker != nullptr ? found.text : cursor_.held();
       } else if (found.marker != nullptr) {
@@ -337,7 +337,8 @@ std::size_t XmlParameters::undecided_bytes() const {
 }
 
 std::size_t XmlParameters::held_bytes() const {
-  return held_.size() + space_.size() + undecided_bytes() + (state_ == State::key ? key_.size() : 0);
+  return held_.size() + space_.size() + undecided_bytes() +
+         (state_ == State::key ? key_.size() : 0);
 }
 
 }  // namespace unspool

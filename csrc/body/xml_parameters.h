@@ -13,7 +13,8 @@ namespace unspool {
 
 class XmlParameters final : public Body {
  public:
-  XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers, const ToolSchema* schema);
+  XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
+                const ToolSchema* schema);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -62,14 +63,14 @@ class XmlParameters final : public Body {
   bool closed_section_ = false;
   TypeSet types_;
   TypedCandidate candidate_;
-  JsonScanner scanner_;         // of a container
+  JsonScanner scanner_;  // of a container
   std::string key_;
-  std::string held_;            // an undecided value
-  std::size_t first_ = 0;       // where its first byte that is not white space stands
-  std::string space_;           // white space that may be the value's end
-  std::string tail_;            // a closing tag and what follows, while in maybe_end
-  std::size_t tail_tag_ = 0;    // length of the tag in it
-  std::string out_;             // what this call of put has written
+  std::string held_;          // an undecided value
+  std::size_t first_ = 0;     // where its first byte that is not white space stands
+  std::string space_;         // white space that may be the value's end
+  std::string tail_;          // a closing tag and what follows, while in maybe_end
+  std::size_t tail_tag_ = 0;  // length of the tag in it
+  std::string out_;           // what this call of put has written
   std::string_view closer_;
   std::string unread_;
   const char* problem_ = "";

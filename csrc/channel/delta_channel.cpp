@@ -5,7 +5,8 @@
 namespace unspool {
 
 template <typename Ready>
-bool DeltaChannel::wait_for(std::condition_variable& condition, Lock& lock, const Deadline& deadline, Ready ready) {
+bool DeltaChannel::wait_for(std::condition_variable& condition, Lock& lock,
+                            const Deadline& deadline, Ready ready) {
   if (ready()) return true;
   if (!deadline) {
     condition.wait(lock, ready);
@@ -16,7 +17,9 @@ bool DeltaChannel::wait_for(std::condition_variable& condition, Lock& lock, cons
 
 DeltaChannel::Put DeltaChannel::put(Delta& delta, const Deadline& deadline, bool is_last) {
   Lock lock(mutex_);
-  const auto may_go_on = [this] { return end_ != End::open || maxsize_ == 0 || items_.size() < maxsize_; };
+  const auto may_go_on = [this] {
+    return end_ != End::open || maxsize_ == 0 || items_.size() < maxsize_;
+  };
   if (!wait_for(not_full_, lock, deadline, may_go_on)) return Put::timed_out;
   if (end_ == End::cancelled) return Put::cancelled;
   if (end_ != End::open) return Put::closed;

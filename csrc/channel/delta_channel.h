@@ -15,8 +15,8 @@
 
 namespace unspool {
 
-/// Bounded, many producers, one consumer. It ends once: closed, failed or cancelled, whichever comes
-/// first. Items, end and error are seen together, under one lock.
+/// Bounded, many producers, one consumer. It ends once: closed, failed or cancelled, whichever
+/// comes first. Items, end and error are seen together, under one lock.
 class DeltaChannel {
  public:
   using Clock = std::chrono::steady_clock;
@@ -32,10 +32,14 @@ class DeltaChannel {
   DeltaChannel& operator=(const DeltaChannel&) = delete;
 
   /// Waits while the channel is full. `delta` is moved from only where it is accepted.
-  Put put(Delta& delta, const Deadline& deadline = std::nullopt) { return put(delta, deadline, false); }
+  Put put(Delta& delta, const Deadline& deadline = std::nullopt) {
+    return put(delta, deadline, false);
+  }
 
   /// The last one: the consumer sees it and the end together.
-  Put put_final(Delta& delta, const Deadline& deadline = std::nullopt) { return put(delta, deadline, true); }
+  Put put_final(Delta& delta, const Deadline& deadline = std::nullopt) {
+    return put(delta, deadline, true);
+  }
 
   /// No more puts; what is in it can be read.
   void close();
@@ -65,9 +69,9 @@ class DeltaChannel {
 
   std::size_t size() const;
   std::size_t maxsize() const { return maxsize_; }
-  bool is_closed() const;     // takes no more puts
+  bool is_closed() const;  // takes no more puts
   bool is_cancelled() const;
-  bool is_finished() const;   // closed, and nothing left to read
+  bool is_finished() const;  // closed, and nothing left to read
 
  private:
   enum class End { open, closed, failed, cancelled };
@@ -79,7 +83,8 @@ class DeltaChannel {
   bool is_ready() const { return !items_.empty() || end_ != End::open; }
   void notify_consumer(Lock lock);
   template <typename Ready>
-  static bool wait_for(std::condition_variable& condition, Lock& lock, const Deadline& deadline, Ready ready);
+  static bool wait_for(std::condition_variable& condition, Lock& lock, const Deadline& deadline,
+                       Ready ready);
 
   const std::size_t maxsize_;
   mutable std::mutex mutex_;

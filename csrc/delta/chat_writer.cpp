@@ -19,14 +19,16 @@ void append_call_head(const Delta& delta, std::string& out) {
 }  // namespace
 
 bool is_wire_content(const Delta& delta) {
-  return delta.kind == EventKind::content || (delta.kind == EventKind::malformed && delta.index < 0);
+  return delta.kind == EventKind::content ||
+         (delta.kind == EventKind::malformed && delta.index < 0);
 }
 
 void append_chat_delta(const Delta& delta, ReasoningField field, std::string& out) {
   if (is_wire_content(delta)) return append_text_field("content", delta.text, out);
   switch (delta.kind) {
     case EventKind::reasoning:
-      append_text_field(field == ReasoningField::reasoning ? "reasoning" : "reasoning_content", delta.text, out);
+      append_text_field(field == ReasoningField::reasoning ? "reasoning" : "reasoning_content",
+                        delta.text, out);
       return;
     case EventKind::tool_call_begin:
       append_call_head(delta, out);

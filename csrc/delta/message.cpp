@@ -15,8 +15,10 @@ void MessageBuilder::add(const Event& event, std::string_view text, const Events
     case EventKind::content: message_.content += text; break;
     case EventKind::reasoning: message_.reasoning += text; break;
     case EventKind::tool_call_begin:
-      message_.tool_calls.push_back(
-          {std::string(events.id(event)), std::string(events.name(event)), {}, CallStatus::incomplete});
+      message_.tool_calls.push_back({std::string(events.id(event)),
+                                     std::string(events.name(event)),
+                                     {},
+                                     CallStatus::incomplete});
       break;
     case EventKind::tool_call_arguments: message_.tool_calls.back().arguments += text; break;
     case EventKind::tool_call_end: message_.tool_calls.back().status = event.status; break;

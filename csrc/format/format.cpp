@@ -71,7 +71,9 @@ class Speller {
 class Adder {
  public:
   Adder(const std::vector<MarkerToken>& symbols, bool by_id, MarkerTrust trust)
-      : by_id_(symbols, by_id), by_text_(symbols, false), both_(by_id && trust == MarkerTrust::either) {}
+      : by_id_(symbols, by_id),
+        by_text_(symbols, false),
+        both_(by_id && trust == MarkerTrust::either) {}
 
   void add(MarkerSet& set, std::string_view text, std::string_view before, Role role,
            std::size_t value = 0) const {
@@ -105,7 +107,8 @@ std::shared_ptr<const Format> Format::compile(FormatSpec spec,
     format->has_bare_calls_ |= call.bare != BarePlace::nowhere;
     for (const std::string& text : call.open.texts) {
       auto& texts = format->opener_texts_;
-      const auto at = static_cast<std::size_t>(std::find(texts.begin(), texts.end(), text) - texts.begin());
+      const auto at =
+          static_cast<std::size_t>(std::find(texts.begin(), texts.end(), text) - texts.begin());
       if (at == texts.size()) {
         texts.push_back(text);
         format->openers_.emplace_back();
@@ -124,7 +127,8 @@ std::shared_ptr<const Format> Format::compile(FormatSpec spec,
     }
   }
   for (std::size_t i = 0; i < format->symbols_.size(); ++i) {
-    format->symbol_of_.emplace_back(format->symbols_[i].id, static_cast<Symbol>(kFirstTokenSymbol + i));
+    format->symbol_of_.emplace_back(format->symbols_[i].id,
+                                    static_cast<Symbol>(kFirstTokenSymbol + i));
   }
   std::sort(format->symbol_of_.begin(), format->symbol_of_.end());
   format->by_text_ = format->build(false, trust);
@@ -228,7 +232,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
 }
 
 std::optional<Symbol> Format::symbol(TokenId id) const {
-  const auto it = std::lower_bound(symbol_of_.begin(), symbol_of_.end(), std::pair<TokenId, Symbol>{id, 0});
+  const auto it =
+      std::lower_bound(symbol_of_.begin(), symbol_of_.end(), std::pair<TokenId, Symbol>{id, 0});
   if (it == symbol_of_.end() || it->first != id) return std::nullopt;
   return it->second;
 }
@@ -244,7 +249,8 @@ Format::Start Format::start_after(std::string_view prompt) const {
   std::size_t from = std::string_view::npos;
   for (const std::string& turn : reasoning.turn) {
     const std::size_t at = prompt.rfind(turn);
-    if (at != std::string_view::npos && (from == std::string_view::npos || at + turn.size() > from)) {
+    if (at != std::string_view::npos &&
+        (from == std::string_view::npos || at + turn.size() > from)) {
       from = at + turn.size();
     }
   }

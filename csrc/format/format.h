@@ -39,8 +39,8 @@ struct CallMarkers {
 
 /// One way to recognise a format: by text alone, or with tokens known by their ids.
 struct MarkerTable {
-  MarkerSet content;    // outside of everything
-  MarkerSet inside;     // within a section, or behind a call whose closer has yet to come
+  MarkerSet content;  // outside of everything
+  MarkerSet inside;   // within a section, or behind a call whose closer has yet to come
   MarkerSet reasoning;
   MarkerSet malformed;  // in a call that cannot be read
   std::vector<CallMarkers> calls;

@@ -68,15 +68,15 @@ struct CallSpec {
   MarkerSpec open;
   MarkerSpec close;
   BarePlace bare = BarePlace::nowhere;
-  bool fenced = false;    // a fenced block may stand around bare calls
-  std::string starts;     // the first letters of the body; empty: anything
-  std::string separators; // letters that may stand between two calls
-  MarkerSpec name_close;  // ends a name that stands outside the body
-  std::string name_stops; // the body's first letter ends the name too
+  bool fenced = false;      // a fenced block may stand around bare calls
+  std::string starts;       // the first letters of the body; empty: anything
+  std::string separators;   // letters that may stand between two calls
+  MarkerSpec name_close;    // ends a name that stands outside the body
+  std::string name_stops;   // the body's first letter ends the name too
   std::string name_prefix;  // dropped from the name
   std::string fixed_name;   // the name is known beforehand (a named tool choice)
   KnownTools known_tools = KnownTools::any;
-  bool is_certain = false;        // guided decoding wrote it: a bare body is a call whatever it says
+  bool is_certain = false;  // guided decoding wrote it: a bare body is a call whatever it says
   BodyKind body = BodyKind::json_call;
   JsonCallSpec json_call;
   XmlParametersSpec xml_parameters;
@@ -106,8 +106,8 @@ struct FormatSpec {
 
 /// How far a marker's text is trusted where the vocabulary holds it as a token.
 enum class MarkerTrust : std::uint8_t {
-  by_id,   // only the token counts
-  by_text, // its spelling counts, however it was tokenised
+  by_id,    // only the token counts
+  by_text,  // its spelling counts, however it was tokenised
   either,
 };
 

@@ -38,13 +38,14 @@ class Events {
   /// Appends text to the last event where that is of the same kind and call, else a new event.
   void add_text(EventKind kind, std::int32_t index, std::string_view text, std::uint64_t token_end,
                 const char* reason = "");
-  void add_begin(std::int32_t index, std::string_view name, std::string_view id, std::uint64_t token_end);
+  void add_begin(std::int32_t index, std::string_view name, std::string_view id,
+                 std::uint64_t token_end);
   void add_end(std::int32_t index, CallStatus status, std::uint64_t token_end);
   void add_finish(FinishReason reason, std::uint64_t token_end);
   void add_audit(Fate fate, std::string_view text);
 
-  /// Calls `use(event, text)` for what came since the last call: new events, and text that an event has
-  /// gained since.
+  /// Calls `use(event, text)` for what came since the last call: new events, and text that an event
+  /// has gained since.
   template <typename Use>
   void for_each_new(Use&& use) {
     for (std::size_t i = seen_events_ == 0 ? 0 : seen_events_ - 1; i < list_.size(); ++i) {
@@ -63,8 +64,12 @@ class Events {
   const std::vector<Event>& list() const { return list_; }
   const std::vector<Audited>& audit() const { return audit_; }
   bool is_empty() const { return list_.empty(); }
-  std::string_view text(const Event& event) const { return slice(event.text_begin, event.text_end); }
-  std::string_view name(const Event& event) const { return slice(event.name_begin, event.name_end); }
+  std::string_view text(const Event& event) const {
+    return slice(event.text_begin, event.text_end);
+  }
+  std::string_view name(const Event& event) const {
+    return slice(event.name_begin, event.name_end);
+  }
   std::string_view id(const Event& event) const { return slice(event.id_begin, event.id_end); }
 
  private:

@@ -16,7 +16,8 @@ bool is_space(char byte) { return kSpace.find(byte) != std::string_view::npos; }
 
 bool is_fence_info(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-         (byte >= '0' && byte <= '9') || std::string_view("_+-. \t\r").find(byte) != std::string_view::npos;
+         (byte >= '0' && byte <= '9') ||
+         std::string_view("_+-. \t\r").find(byte) != std::string_view::npos;
 }
 
 std::string_view trim(std::string_view text) {
@@ -26,7 +27,8 @@ std::string_view trim(std::string_view text) {
 }
 
 bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20; });
 }
 
 }  // namespace
@@ -60,7 +62,8 @@ Region Parser::region() const {
 }
 
 std::size_t Parser::held_bytes() const {
-  const bool has_cursor = state_ != State::body && state_ != State::fence && state_ != State::opening;
+  const bool has_cursor =
+      state_ != State::body && state_ != State::fence && state_ != State::opening;
   return space_.size() + raw_.size() + (has_cursor ? cursor_.held().size() : 0) +
          (state_ == State::body ? body_->held_bytes() : 0);
 }
@@ -184,7 +187,8 @@ std::size_t Parser::read_bare(std::string_view text) {
   if (line_ != Line::inside && !cursor_.would_continue(static_cast<unsigned char>(byte))) {
     const int call = in_fence_ ? -1 : bare_call_at(byte);
     const auto& calls = format_->spec().calls;
-    const bool has_fences = std::any_of(calls.begin(), calls.end(), [](const CallSpec& c) { return c.fenced; });
+    const bool has_fences =
+        std::any_of(calls.begin(), calls.end(), [](const CallSpec& c) { return c.fenced; });
     if (call >= 0 || (has_fences && byte == '`')) {
       cursor_.flush([this](std::string_view held) { release(held); });
       raw_.clear();
@@ -340,7 +344,8 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
     return release(found.text);  // no nesting: it is text
   }
   drop_space(Fate::whitespace);
-  if (role != Role::call_open) audit(Fate::marker, found.text);  // that of a call waits for its name
+  if (role != Role::call_open)
+    audit(Fate::marker, found.text);  // that of a call waits for its name
   switch (role) {
     case Role::reasoning_open:
       reasoning_is_empty_ = true;
@@ -582,7 +587,8 @@ void Parser::on_failure(const char* problem, std::string_view unread) {
 void Parser::emit_malformed(std::string_view text) {
   drop_space(Fate::whitespace);
   malformed_is_empty_ = false;
-  out_->add_text(EventKind::malformed, is_announced_ ? call_index_ : -1, text, token_end_, problem_);
+  out_->add_text(EventKind::malformed, is_announced_ ? call_index_ : -1, text, token_end_,
+                 problem_);
   audit(Fate::malformed, text);
 }
 
@@ -640,7 +646,8 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   space_.clear();
   const bool called = complete_count_ > 0 && !has_incomplete_;
   const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
-  out.add_finish(stopped ? (called ? FinishReason::tool_calls : FinishReason::stop) : reason, token_end_);
+  out.add_finish(stopped ? (called ? FinishReason::tool_calls : FinishReason::stop) : reason,
+                 token_end_);
 }
 
 void Parser::finish_body(FinishReason reason) {

@@ -133,19 +133,19 @@ class Parser final : private CallSink {
   bool closer_pending_ = false;  // the last call's closer has yet to come
   bool may_chain_ = false;       // another call of the same kind may follow without an opener
   bool reasoning_is_empty_ = true;
-  std::string_view skip_;        // white space that the last marker takes with it
-  std::string space_;            // white space that may turn out to be markup
+  std::string_view skip_;  // white space that the last marker takes with it
+  std::string space_;      // white space that may turn out to be markup
   // The call being read:
   std::uint8_t call_ = 0;
-  std::size_t opener_ = 0;       // index into Format::openers()
+  std::size_t opener_ = 0;  // index into Format::openers()
   std::unique_ptr<Body> body_;
   bool is_announced_ = false;
   bool has_closer_ = false;
-  std::string raw_;              // what was read of it before it was announced
-  std::size_t raw_opener_ = 0;   // length of the opener in it
+  std::string raw_;             // what was read of it before it was announced
+  std::size_t raw_opener_ = 0;  // length of the opener in it
   std::string name_;
   std::string id_;
-  std::string audit_pending_;    // read by the body, and not certain to be the call's
+  std::string audit_pending_;  // read by the body, and not certain to be the call's
   const char* problem_ = "";
   bool malformed_is_empty_ = true;
   // The message:

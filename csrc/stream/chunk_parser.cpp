@@ -30,7 +30,8 @@ void ChunkParser::put_prompt(std::span<const TokenId> ids) {
 
 // The first chunk decides how markers are known: by id once there are ids and a vocabulary.
 void ChunkParser::begin(Input input) {
-  if (is_finished_) throw StreamError("this stream has ended; create a new Parser for the next response");
+  if (is_finished_)
+    throw StreamError("this stream has ended; create a new Parser for the next response");
   // What earlier events told of is forgotten; the rest waits for its event.
   ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(told_ - ids_begin_));
   ids_begin_ = told_;
@@ -84,7 +85,8 @@ void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
   end_put(out);
 }
 
-void ChunkParser::put_text_and_ids(std::string_view bytes, std::span<const TokenId> ids, Events& out) {
+void ChunkParser::put_text_and_ids(std::string_view bytes, std::span<const TokenId> ids,
+                                   Events& out) {
   begin(bytes.empty() && ids.empty() ? Input::none : Input::both);
   text_.clear();
   if (!vocabulary_) {
@@ -198,7 +200,8 @@ std::size_t ChunkParser::held_bytes() const {
 }
 
 std::span<const TokenId> ChunkParser::ids_of(const TokenSpan& span) const {
-  if (span.begin < ids_begin_ || span.end < span.begin || span.end - ids_begin_ > ids_.size()) return {};
+  if (span.begin < ids_begin_ || span.end < span.begin || span.end - ids_begin_ > ids_.size())
+    return {};
   return {ids_.data() + (span.begin - ids_begin_), static_cast<std::size_t>(span.end - span.begin)};
 }
 

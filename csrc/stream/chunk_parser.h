@@ -36,8 +36,8 @@ class ChunkParser {
  public:
   ChunkParser(std::shared_ptr<const Format> format, ChunkParserOptions options);
 
-  /// The prompt's ids, before any output: whether the output starts inside reasoning, and what rules
-  /// for a first token have seen. None of it is emitted.
+  /// The prompt's ids, before any output: whether the output starts inside reasoning, and what
+  /// rules for a first token have seen. None of it is emitted.
   void put_prompt(std::span<const TokenId> ids);
 
   /// Text, cut anywhere, even inside a character. Bytes that are not UTF-8 become U+FFFD.
@@ -88,13 +88,13 @@ class ChunkParser {
   Utf8Stream utf8_;
   Input input_ = Input::none;
   bool is_finished_ = false;
-  std::string text_;              // of one token, reused
-  std::vector<TokenId> ids_;      // those that no event has been told of before this put
-  std::uint64_t ids_begin_ = 0;   // position of the first of them
+  std::string text_;             // of one token, reused
+  std::vector<TokenId> ids_;     // those that no event has been told of before this put
+  std::uint64_t ids_begin_ = 0;  // position of the first of them
   std::uint64_t token_count_ = 0;
-  std::uint64_t told_ = 0;        // positions before this one belong to earlier events
+  std::uint64_t told_ = 0;  // positions before this one belong to earlier events
   TokenCounts counts_;
-  std::uint64_t counted_ = 0;     // tokens in counts_, where text and ids come together
+  std::uint64_t counted_ = 0;  // tokens in counts_, where text and ids come together
 };
 
 }  // namespace unspool

@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t kMaxAheadBytes = 1024;
 
 std::size_t common_prefix(std::string_view a, std::string_view b) {
-  const auto [at, _] = std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())), b.begin());
+  const auto [at, _] = std::mismatch(
+      a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())), b.begin());
   return static_cast<std::size_t>(at - a.begin());
 }
 

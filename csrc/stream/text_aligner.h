@@ -27,7 +27,8 @@ class TextAligner {
   void expect_text(std::string_view text, std::uint64_t token_end);
 
   /// A token whose own text may or may not be in the host's; `symbol` where the format knows it.
-  void expect_token(std::string_view literal, std::optional<Symbol> symbol, std::uint64_t token_end);
+  void expect_token(std::string_view literal, std::optional<Symbol> symbol,
+                    std::uint64_t token_end);
 
   /// The host's text; call after the ids of the same chunk.
   void put(std::string_view text, const Sink& sink);
@@ -48,8 +49,8 @@ class TextAligner {
   bool advance(const Sink& sink);
 
   std::deque<Item> items_;
-  std::string text_;    // the host's, not yet matched
-  std::string ahead_;   // the host's, passed on before its ids came
+  std::string text_;   // the host's, not yet matched
+  std::string ahead_;  // the host's, passed on before its ids came
   std::uint64_t token_end_ = 0;
 };
 

@@ -1,8 +1,10 @@
-// Finds what opens and closes regions: Aho–Corasick over literals whose letters are bytes or tokens.
+// Finds what opens and closes regions: Aho–Corasick over literals whose letters are bytes or
+// tokens.
 //
 // A marker that the vocabulary holds as one token is one letter here, so that text which merely
 // spells it cannot match (promise 7). What has to be held back is exactly the text on the path from
-// the root to the current state: the longest suffix of the input that is a proper prefix of a marker.
+// the root to the current state: the longest suffix of the input that is a proper prefix of a
+// marker.
 #pragma once
 
 #include <array>

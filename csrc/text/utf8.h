@@ -22,7 +22,8 @@ enum class Replacement : std::uint8_t {
 /// A stream of bytes made valid; what is invalid is replaced as soon as that is known.
 class Utf8Stream {
  public:
-  explicit Utf8Stream(Replacement replacement = Replacement::per_subpart) : replacement_(replacement) {}
+  explicit Utf8Stream(Replacement replacement = Replacement::per_subpart)
+      : replacement_(replacement) {}
 
   /// Appends to `out` what became certain.
   void put(std::string_view bytes, std::string& out);
@@ -41,7 +42,8 @@ class Utf8Stream {
   std::array<char, 3> held_{};
   std::uint8_t held_count_ = 0;
   std::uint8_t needed_ = 0;  // continuation bytes still to come
-  // The range that the next continuation byte must be in: narrower than 80..BF after E0, ED, F0, F4.
+  // The range that the next continuation byte must be in: narrower than 80..BF after E0, ED, F0,
+  // F4.
   std::uint8_t lower_ = 0x80;
   std::uint8_t upper_ = 0xBF;
 };

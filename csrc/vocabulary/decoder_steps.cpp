@@ -13,16 +13,27 @@ constexpr std::array<std::int16_t, 0x180> kByteOf = [] {
   for (auto& entry : table) entry = -1;
   std::int16_t next = 0x100;
   for (std::int16_t byte = 0; byte < 256; ++byte) {
-    const bool is_printable = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+    const bool is_printable =
+        (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
     table[static_cast<std::size_t>(is_printable ? byte : next++)] = byte;
   }
   return table;
 }();
-static_assert(kByteOf['A'] == 'A' && kByteOf[0x120] == ' ' && kByteOf[0x10A] == '\n' && kByteOf[' '] == -1);
+static_assert(kByteOf['A'] == 'A' && kByteOf[0x120] == ' ' && kByteOf[0x10A] == '\n' &&
+              kByteOf[' '] == -1);
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kWordPieceCleanup{{
-    {" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"},
-    {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+    {" .", "."},
+    {" ?", "?"},
+    {" !", "!"},
+    {" ,", ","},
+    {" ' ", "'"},
+    {" n't", "n't"},
+    {" 'm", "'m"},
+    {" do not", " don't"},
+    {" 's", "'s"},
+    {" 've", "'ve"},
+    {" 're", "'re"},
 }};
 
 }  // namespace
@@ -67,7 +78,8 @@ int byte_fallback_value(std::string_view token) {
   return value;
 }
 
-void strip_token(std::string& token, std::string_view content, std::uint32_t start, std::uint32_t stop) {
+void strip_token(std::string& token, std::string_view content, std::uint32_t start,
+                 std::uint32_t stop) {
   if (content.empty()) return;
   for (; start > 0 && token.starts_with(content); --start) token.erase(0, content.size());
   for (; stop > 0 && token.ends_with(content); --stop) token.resize(token.size() - content.size());

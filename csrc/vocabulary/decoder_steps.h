@@ -1,8 +1,8 @@
 // A tokenizer's decoder chain as plain data, and what each step does to one token.
 //
-// Rules: reference implementation is the Rust crate `tokenizers`, module decoders. A step that looks
-// at one token at a time is applied when the table is built; what looks at the whole text (joining,
-// stripping, runs of byte tokens) is left to the detokenizer.
+// Rules: reference implementation is the Rust crate `tokenizers`, module decoders. A step that
+// looks at one token at a time is applied when the table is built; what looks at the whole text
+// (joining, stripping, runs of byte tokens) is left to the detokenizer.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ struct DecoderStep {
   DecoderKind kind = DecoderKind::fuse;
   std::string content;
   std::string replacement;
-  std::uint32_t start = 0;        // strip: at most so many at the beginning
-  std::uint32_t stop = 0;         // strip: at most so many at the end
-  bool prepends = true;           // metaspace: the scheme is not "never"
-  bool cleans_up = false;         // word_piece: its cleanup option
+  std::uint32_t start = 0;  // strip: at most so many at the beginning
+  std::uint32_t stop = 0;   // strip: at most so many at the end
+  bool prepends = true;     // metaspace: the scheme is not "never"
+  bool cleans_up = false;   // word_piece: its cleanup option
 };
 
 void replace_all(std::string& text, std::string_view from, std::string_view to);
@@ -41,7 +41,8 @@ std::string byte_level_bytes(std::string_view token);
 int byte_fallback_value(std::string_view token);
 
 /// Cuts up to `start` of the character `content` off the beginning, up to `stop` off the end.
-void strip_token(std::string& token, std::string_view content, std::uint32_t start, std::uint32_t stop);
+void strip_token(std::string& token, std::string_view content, std::uint32_t start,
+                 std::uint32_t stop);
 
 /// WordPiece's way to write a token, with its cleanup where asked for.
 void word_piece_token(std::string& token, const DecoderStep& step, bool is_first);

@@ -66,7 +66,8 @@ void Detokenizer::put_raw(TokenId id, std::string& out) {
     throw ArgumentError(unknown_id_message(id, *vocabulary_));
   }
   const Vocabulary::Entry& entry = vocabulary_->entries_[id];
-  const bool breaks = vocabulary_->special_breaks_text_ && (entry.flags & Vocabulary::kSpecial) != 0;
+  const bool breaks =
+      vocabulary_->special_breaks_text_ && (entry.flags & Vocabulary::kSpecial) != 0;
   if (breaks) utf8_.end(out);
   if (skip_special_tokens_ && (entry.flags & Vocabulary::kSkipped) != 0) return;
   if (!held_in_middle_.empty()) out += held_in_middle_;
@@ -92,7 +93,9 @@ void Detokenizer::put_raw(TokenId id, std::string& out) {
     return;
   }
   const auto same = static_cast<std::size_t>(
-      std::mismatch(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(text.size(), last.size())), last.begin())
+      std::mismatch(text.begin(),
+                    text.begin() + static_cast<std::ptrdiff_t>(std::min(text.size(), last.size())),
+                    last.begin())
           .first -
       text.begin());
   out += text.substr(0, same);
@@ -127,8 +130,9 @@ void Detokenizer::strip(std::string& text) {
   if (vocabulary_->strip_stop_ == 0 || text.empty()) return;
   text.insert(0, tail_);
   std::size_t count = 0;
-  while (count < vocabulary_->strip_stop_ &&
-         std::string_view(text).substr(0, text.size() - count * content.size()).ends_with(content)) {
+  while (
+      count < vocabulary_->strip_stop_ &&
+      std::string_view(text).substr(0, text.size() - count * content.size()).ends_with(content)) {
     ++count;
   }
   tail_ = text.substr(text.size() - count * content.size());
@@ -208,9 +212,10 @@ std::vector<Detokenizer::Piece> Detokenizer::take_pieces() {
   std::vector<Piece> pieces;
   PieceEnd begin;
   for (const PieceEnd& end : piece_ends_) {
-    pieces.push_back({piece_text_.substr(begin.text, end.text - begin.text),
-                      std::vector<TokenId>(piece_ids_.begin() + static_cast<std::ptrdiff_t>(begin.id),
-                                           piece_ids_.begin() + static_cast<std::ptrdiff_t>(end.id))});
+    pieces.push_back(
+        {piece_text_.substr(begin.text, end.text - begin.text),
+         std::vector<TokenId>(piece_ids_.begin() + static_cast<std::ptrdiff_t>(begin.id),
+                              piece_ids_.begin() + static_cast<std::ptrdiff_t>(end.id))});
     begin = end;
   }
   // Ids that have made no text yet stay for the next piece.

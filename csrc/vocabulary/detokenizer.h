@@ -32,7 +32,8 @@ struct DetokenizerOptions {
 /// One stream's detokenizer; one thread at a time.
 class Detokenizer {
  public:
-  explicit Detokenizer(std::shared_ptr<const Vocabulary> vocabulary, DetokenizerOptions options = {});
+  explicit Detokenizer(std::shared_ptr<const Vocabulary> vocabulary,
+                       DetokenizerOptions options = {});
 
   /// Appends to `out` the text that became certain. Throws ArgumentError, before anything changes,
   /// for an id that the tokenizer itself would refuse.
@@ -81,16 +82,16 @@ class Detokenizer {
   bool exact_;
   bool tracks_pieces_;
   bool is_first_ = true;
-  bool is_quiet_ = false;              // nothing held, no rule but "append" applies
+  bool is_quiet_ = false;  // nothing held, no rule but "append" applies
   Utf8Stream utf8_;
-  std::string run_;                    // exact: a run of byte tokens
-  std::string_view held_in_middle_;    // what the last token adds if another one follows
-  std::string_view held_at_end_;       // and if none does
+  std::string run_;                  // exact: a run of byte tokens
+  std::string_view held_in_middle_;  // what the last token adds if another one follows
+  std::string_view held_at_end_;     // and if none does
   std::uint32_t strip_left_ = 0;
-  std::string tail_;                   // characters that are stripped if the text ends here
+  std::string tail_;  // characters that are stripped if the text ends here
   std::optional<SpaceCleanup> cleanup_;
   std::optional<StopStrings> stop_;
-  std::string raw_, cleaned_;          // reused
+  std::string raw_, cleaned_;  // reused
   struct PieceEnd {
     std::size_t text = 0;
     std::size_t id = 0;

@@ -8,8 +8,16 @@ namespace {
 
 // In transformers' order; each works on what the one before has left.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kReplacements{{
-    {" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"},
-    {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+    {" .", "."},
+    {" ?", "?"},
+    {" !", "!"},
+    {" ,", ","},
+    {" ' ", "'"},
+    {" n't", "n't"},
+    {" 'm", "'m"},
+    {" 's", "'s"},
+    {" 've", "'ve"},
+    {" 're", "'re"},
 }};
 
 }  // namespace

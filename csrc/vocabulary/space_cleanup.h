@@ -1,4 +1,5 @@
-// transformers' clean_up_tokenization_spaces: ten replacements, one after the other, as text arrives.
+// transformers' clean_up_tokenization_spaces: ten replacements, one after the other, as text
+// arrives.
 #pragma once
 
 #include <array>

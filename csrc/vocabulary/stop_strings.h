@@ -33,8 +33,8 @@ class StopStrings {
   bool include_stop_;
   bool is_stopped_ = false;
   MarkerSet::State state_ = 0;
-  std::string held_;                                 // the tail that may be (part of) a stop string
-  std::size_t match_begin_ = std::string::npos;      // in held_: the best match so far
+  std::string held_;                             // the tail that may be (part of) a stop string
+  std::size_t match_begin_ = std::string::npos;  // in held_: the best match so far
   std::size_t match_end_ = 0;
 };
 

@@ -16,7 +16,8 @@ Vocabulary::Vocabulary(VocabularySource source)
   std::size_t size = 0;
   for (const auto& [id, token] : source.tokens) size = std::max<std::size_t>(size, id + 1ULL);
   for (const AddedToken& token : source.added) size = std::max<std::size_t>(size, token.id + 1ULL);
-  if (size > 1U << 26) throw VocabularyError("a token id is above 67,108,863; is this a tokenizer?");
+  if (size > 1U << 26)
+    throw VocabularyError("a token id is above 67,108,863; is this a tokenizer?");
   entries_.resize(size);
   // A tokenizer leaves out special tokens by their text, however it came about.
   std::unordered_set<std::string_view> specials;
@@ -101,13 +102,16 @@ std::string Vocabulary::decode(std::string token, const VocabularySource& source
 }
 
 Vocabulary::Slice Vocabulary::store(std::string_view text) {
-  if (blob_.size() + text.size() > 0xFFFFFFFFULL) throw VocabularyError("the tokens are longer than 4 GiB");
-  const Slice slice{static_cast<std::uint32_t>(blob_.size()), static_cast<std::uint32_t>(text.size())};
+  if (blob_.size() + text.size() > 0xFFFFFFFFULL)
+    throw VocabularyError("the tokens are longer than 4 GiB");
+  const Slice slice{static_cast<std::uint32_t>(blob_.size()),
+                    static_cast<std::uint32_t>(text.size())};
   blob_ += text;
   return slice;
 }
 
-void Vocabulary::add(TokenId id, const std::string& token, std::uint8_t flags, const VocabularySource& source) {
+void Vocabulary::add(TokenId id, const std::string& token, std::uint8_t flags,
+                     const VocabularySource& source) {
   Entry& entry = entries_[id];
   bool is_byte = false;
   const std::string text = decode(token, source, false, false, is_byte);

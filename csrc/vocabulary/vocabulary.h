@@ -29,12 +29,12 @@ enum class UnknownId : std::uint8_t { ignored, refused };
 struct VocabularySource {
   std::vector<std::pair<TokenId, std::string>> tokens;  // as the tokenizer spells them
   std::vector<AddedToken> added;
-  std::vector<DecoderStep> steps;     // for `tokens` and `added`
-  bool is_bytes = false;              // `tokens` and `added` are bytes already; no steps
-  bool joins_with_space = false;      // a tokenizer without a decoder
+  std::vector<DecoderStep> steps;  // for `tokens` and `added`
+  bool is_bytes = false;           // `tokens` and `added` are bytes already; no steps
+  bool joins_with_space = false;   // a tokenizer without a decoder
   UnknownId unknown = UnknownId::ignored;
-  bool special_breaks_text = false;   // a special token ends a character, even where it is skipped
-  bool is_sentencepiece = false;      // U+FFFD per invalid byte, runs of byte tokens read eagerly
+  bool special_breaks_text = false;  // a special token ends a character, even where it is skipped
+  bool is_sentencepiece = false;     // U+FFFD per invalid byte, runs of byte tokens read eagerly
 };
 
 class Vocabulary {
@@ -44,7 +44,9 @@ class Vocabulary {
 
   /// One past the highest id.
   std::size_t size() const { return entries_.size(); }
-  bool is_known(TokenId id) const { return id < entries_.size() && (entries_[id].flags & kKnown) != 0; }
+  bool is_known(TokenId id) const {
+    return id < entries_.size() && (entries_[id].flags & kKnown) != 0;
+  }
   bool is_special(TokenId id) const { return has(id, kSpecial); }
   bool is_added(TokenId id) const { return has(id, kAdded); }
   /// The literal text of an added token; empty for others.
@@ -62,9 +64,9 @@ class Vocabulary {
     kKnown = 1,
     kAdded = 2,
     kSpecial = 4,
-    kSkipped = 8,   // left out with skip_special_tokens
-    kByte = 16,     // a byte of a run (byte fallback)
-    kPlain = 32,    // well-formed text on its own, the same in the first and last place
+    kSkipped = 8,  // left out with skip_special_tokens
+    kByte = 16,    // a byte of a run (byte fallback)
+    kPlain = 32,   // well-formed text on its own, the same in the first and last place
   };
   struct Slice {
     std::uint32_t begin = 0;
@@ -78,10 +80,15 @@ class Vocabulary {
     std::uint8_t flags = 0;
   };
 
-  bool has(TokenId id, Flag flag) const { return id < entries_.size() && (entries_[id].flags & flag) != 0; }
-  std::string_view slice(Slice slice) const { return std::string_view(blob_).substr(slice.begin, slice.size); }
+  bool has(TokenId id, Flag flag) const {
+    return id < entries_.size() && (entries_[id].flags & flag) != 0;
+  }
+  std::string_view slice(Slice slice) const {
+    return std::string_view(blob_).substr(slice.begin, slice.size);
+  }
   void check(const VocabularySource& source);
-  void add(TokenId id, const std::string& token, std::uint8_t flags, const VocabularySource& source);
+  void add(TokenId id, const std::string& token, std::uint8_t flags,
+           const VocabularySource& source);
   std::string decode(std::string token, const VocabularySource& source, bool is_first, bool is_last,
                      bool& is_byte) const;
   Slice store(std::string_view text);
@@ -94,10 +101,10 @@ class Vocabulary {
   UnknownId unknown_;
   bool special_breaks_text_;
   bool is_sentencepiece_;
-  bool joins_bytes_ = false;        // tokens may hold parts of characters
-  std::string strip_;               // cut off the whole text: this character,
-  std::uint32_t strip_start_ = 0;   // at most so many at its beginning
-  std::uint32_t strip_stop_ = 0;    // and so many at its end
+  bool joins_bytes_ = false;       // tokens may hold parts of characters
+  std::string strip_;              // cut off the whole text: this character,
+  std::uint32_t strip_start_ = 0;  // at most so many at its beginning
+  std::uint32_t strip_stop_ = 0;   // and so many at its end
 };
 
 /// What to tell a caller who passed an id that the vocabulary refuses.

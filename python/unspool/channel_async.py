@@ -37,9 +37,7 @@ async def get(channel: DeltaChannel, timeout: float | None = None) -> Delta | No
     try:
         await asyncio.wait_for(_until_ready(channel), timeout)
     except asyncio.TimeoutError:
-        raise ChannelTimeoutError(
-            "no delta came in time; is the model still running?"
-        ) from None
+        raise ChannelTimeoutError("no delta came in time; is the model still running?") from None
     return channel.get(timeout=0)
 
 

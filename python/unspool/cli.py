@@ -57,9 +57,17 @@ def main() -> None:
 def list_formats(as_json: bool) -> None:
     """List the formats: what they read, and the other names that they answer to."""
     for file in formats():
-        reads = [*(["tools"] if file.has_tools else []), *(["reasoning"] if file.has_reasoning else [])]
+        reads = [
+            *(["tools"] if file.has_tools else []),
+            *(["reasoning"] if file.has_reasoning else []),
+        ]
         if as_json:
-            entry = {"name": file.name, "reads": reads, "aliases": file.aliases, "models": file.models}
+            entry = {
+                "name": file.name,
+                "reads": reads,
+                "aliases": file.aliases,
+                "models": file.models,
+            }
             click.echo(json.dumps(entry, ensure_ascii=False))
         else:
             names = f" (also {', '.join(file.aliases)})" if file.aliases else ""
@@ -161,8 +169,8 @@ def parse_command(
         tokenizer=None if tokenizer is None else from_file(tokenizer),
         audit=audit,
     )
-    raw = click.get_binary_stream("stdin").read() if file == "-" else Path(file).read_bytes()
-    chunks = _id_chunks(raw, chunk) if tokenizer else _text_chunks(raw, chunk)
+    raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    chunks: Iterator[Any] = _id_chunks(raw, chunk) if tokenizer else _text_chunks(raw, chunk)
     for piece in chunks:
         deltas = parser.parse_chunk(piece) if isinstance(piece, bytes) else parser.parse_chunk(None, piece)
         _print_deltas([] if as_message else deltas)

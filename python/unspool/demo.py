@@ -105,9 +105,7 @@ def embedded_tokens(demo: Demo) -> tuple[Vocabulary, list[int]]:
         if found:
             ids.append(added[found.group()])
             place = found.end()
-    vocabulary = Vocabulary(
-        table, [(id, text, text, True) for text, id in added.items()], is_bytes=True
-    )
+    vocabulary = Vocabulary(table, [(id, text, text, True) for text, id in added.items()], is_bytes=True)
     return vocabulary, ids
 
 

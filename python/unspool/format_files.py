@@ -140,7 +140,7 @@ def parse_format(text: str, source: str = "<format>") -> FormatFile:
     checker = _Checker(text, source)
     checker.check(data, _FILE, "")
     if "name" not in data:
-        raise FormatError(f"{source}:1: no name; write name = \"...\"")
+        raise FormatError(f'{source}:1: no name; write name = "..."')
     if not data.get("call") and "reasoning" not in data:
         raise FormatError(f"{source}:1: neither calls nor reasoning; write [[call]] or [reasoning]")
     description = {
@@ -171,9 +171,7 @@ def _with_lists(value: Any) -> Any:
         return [_with_lists(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {
-        key: _as_list(item) if key in _LISTS else _with_lists(item) for key, item in value.items()
-    }
+    return {key: _as_list(item) if key in _LISTS else _with_lists(item) for key, item in value.items()}
 
 
 class _Checker:
@@ -206,8 +204,10 @@ class _Checker:
             self._fail(key, f"{path} is a {type(value).__name__}; write a {names}")
         elif key in _CHOICES and isinstance(value, str) and value not in _CHOICES[key]:
             self._fail(key, f"{path} is '{value}'; use one of {', '.join(_CHOICES[key])}")
-        elif isinstance(value, list) and expected is _MARKER and not all(
-            isinstance(item, str) and item for item in value
+        elif (
+            isinstance(value, list)
+            and expected is _MARKER
+            and not all(isinstance(item, str) and item for item in value)
         ):
             self._fail(key, f"{path} holds an empty or non-text marker; write its text")
         elif value == "" and expected is _MARKER:

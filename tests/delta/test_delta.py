@@ -8,7 +8,6 @@ import pickle
 from typing import Any
 
 import pytest
-
 from unspool import Delta, Parser
 
 DELTAS = [
@@ -36,7 +35,12 @@ def test_shapes() -> None:
         {"reasoning": "hm"},
         {
             "tool_calls": [
-                {"index": 0, "id": "call_1", "type": "function", "function": {"name": 'f"', "arguments": ""}}
+                {
+                    "index": 0,
+                    "id": "call_1",
+                    "type": "function",
+                    "function": {"name": 'f"', "arguments": ""},
+                }
             ]
         },
         {"tool_calls": [{"index": 3, "function": {"arguments": '{"a": "\\u00e9'}}]},

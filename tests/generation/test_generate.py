@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM, LogitsProcessor, PreTrainedTokenizerFast
-
 import unspool
+from transformers import LlamaConfig, LlamaForCausalLM, LogitsProcessor, PreTrainedTokenizerFast
 from unspool import ArgumentError, generate
 from unspool.testing.outputs import TOOLS
 
@@ -92,16 +91,18 @@ def test_an_unforced_model_streams_what_it_generates(model: Any, tokenizer: Any)
     with torch.inference_mode():
         whole = model.generate(ids, max_new_tokens=24, do_sample=False, attention_mask=torch.ones_like(ids))
     expected = tokenizer.decode(whole[0, len(PROMPT) :], skip_special_tokens=True)
-    generation = generate(model, tokenizer, PROMPT, format="hermes", tools=[], max_new_tokens=24, do_sample=False)
+    generation = generate(
+        model, tokenizer, PROMPT, format="hermes", tools=[], max_new_tokens=24, do_sample=False
+    )
     assert "".join(delta.text for delta in generation) == expected
     assert generation.message.finish_reason == "length"
 
 
 def test_messages_and_the_guessed_format(model: Any, tokenizer: Any) -> None:
     messages = [{"role": "user", "content": "Weather?"}]
-    prompt = tokenizer(
-        tokenizer.apply_chat_template(messages, tokenize=False), add_special_tokens=False
-    )["input_ids"]
+    prompt = tokenizer(tokenizer.apply_chat_template(messages, tokenize=False), add_special_tokens=False)[
+        "input_ids"
+    ]
     generation = generate(
         model, tokenizer, messages, tools=TOOLS, logits_processor=[forced(tokenizer, prompt)],
         max_new_tokens=200, do_sample=False,

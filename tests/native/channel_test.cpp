@@ -45,7 +45,8 @@ static void all_arrive_in_each_producers_order(std::size_t maxsize) {
     in_bounds = in_bounds && (maxsize == 0 || channel.size() <= maxsize);
     if (channel.drain(batch) == Got::finished) break;
     for (const Delta& item : batch) {
-      in_order = in_order && item.text == std::to_string(next[static_cast<std::size_t>(item.index)]++);
+      in_order =
+          in_order && item.text == std::to_string(next[static_cast<std::size_t>(item.index)]++);
     }
   }
   for (std::thread& thread : producers) thread.join();

@@ -11,7 +11,8 @@ template <typename A, typename B>
 void equal(const A& a, const B& b, const char* text, const char* file, int line) {
   if (a == b) return;
   ++failures;
-  std::cerr << file << ":" << line << ": " << text << "\n  left:  " << a << "\n  right: " << b << "\n";
+  std::cerr << file << ":" << line << ": " << text << "\n  left:  " << a << "\n  right: " << b
+            << "\n";
 }
 
 inline void is_true(bool value, const char* text, const char* file, int line) {

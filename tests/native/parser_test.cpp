@@ -20,7 +20,8 @@ static FormatSpec hermes() {
   FormatSpec spec;
   spec.name = "hermes";
   spec.ignore = {"<|im_end|>"};
-  spec.reasoning = ReasoningSpec{{{"<think>"}, "", "\n"}, {{"</think>"}, "\n", "\n\n"}, false, false, {}};
+  spec.reasoning =
+      ReasoningSpec{{{"<think>"}, "", "\n"}, {{"</think>"}, "\n", "\n\n"}, false, false, {}};
   CallSpec call;
   call.open = {{"<tool_call>"}, "\n", ""};
   call.close = {{"</tool_call>"}, "", ""};
@@ -43,7 +44,8 @@ static std::shared_ptr<const Vocabulary> bytes_vocabulary() {
   for (int byte = 0; byte < 256; ++byte) {
     source.tokens.emplace_back(static_cast<TokenId>(byte), std::string(1, static_cast<char>(byte)));
   }
-  source.added = {{256, "<tool_call>", "<tool_call>", true}, {257, "</tool_call>", "</tool_call>", true}};
+  source.added = {{256, "<tool_call>", "<tool_call>", true},
+                  {257, "</tool_call>", "</tool_call>", true}};
   return std::make_shared<Vocabulary>(std::move(source));
 }
 
@@ -56,7 +58,8 @@ static std::string summary(const Message& message) {
   return text;
 }
 
-static std::string parse(const std::shared_ptr<const Format>& format, std::initializer_list<std::string_view> pieces) {
+static std::string parse(const std::shared_ptr<const Format>& format,
+                         std::initializer_list<std::string_view> pieces) {
   ChunkParser parser(format, {});
   Events events;
   for (const std::string_view piece : pieces) {
@@ -71,14 +74,19 @@ static std::string parse(const std::shared_ptr<const Format>& format, std::initi
 static void every_split_gives_one_message() {
   const auto format = Format::compile(hermes());
   for (const std::string_view text :
-       {std::string_view("<think>\nhm 🎉\n</think>\n\nok\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": [1, \"}</tool_call>\"]}}\n</tool_call> z"),
-        std::string_view("<function=f><parameter=a>\nx</parameter>y\n</parameter><parameter=b>1</parameter></function>"),
-        std::string_view("<tool_call>{oops</tool_call><tool_call>{\"name\": \"f\", \"arguments\": {\"a\": tr}}"),
-        std::string_view("\xE2\x82<tool_call>{\"name\": \"\\ud83d\\ude00\", \"arguments\": \"{\\\"x\\\": 1}\"}<|im_end|>\xF0\x9F")}) {
+       {std::string_view("<think>\nhm 🎉\n</think>\n\nok\n<tool_call>\n{\"name\": \"f\", "
+                         "\"arguments\": {\"a\": [1, \"}</tool_call>\"]}}\n</tool_call> z"),
+        std::string_view("<function=f><parameter=a>\nx</parameter>y\n</parameter><parameter=b>1</"
+                         "parameter></function>"),
+        std::string_view(
+            "<tool_call>{oops</tool_call><tool_call>{\"name\": \"f\", \"arguments\": {\"a\": tr}}"),
+        std::string_view("\xE2\x82<tool_call>{\"name\": \"\\ud83d\\ude00\", \"arguments\": "
+                         "\"{\\\"x\\\": 1}\"}<|im_end|>\xF0\x9F")}) {
     const std::string whole = parse(format, {text});
     for (std::size_t a = 0; a <= text.size(); ++a) {
       for (std::size_t b = a; b <= text.size(); ++b) {
-        CHECK_EQUAL(parse(format, {text.substr(0, a), text.substr(a, b - a), text.substr(b)}), whole);
+        CHECK_EQUAL(parse(format, {text.substr(0, a), text.substr(a, b - a), text.substr(b)}),
+                    whole);
       }
     }
   }
@@ -87,7 +95,8 @@ static void every_split_gives_one_message() {
 static void tokens_are_known_by_id() {
   const auto vocabulary = bytes_vocabulary();
   std::vector<MarkerToken> tokens;
-  for (const AddedToken& token : vocabulary->added_tokens()) tokens.push_back({token.id, token.content});
+  for (const AddedToken& token : vocabulary->added_tokens())
+    tokens.push_back({token.id, token.content});
   ChunkParserOptions options;
   options.vocabulary = vocabulary;
   ChunkParser parser(Format::compile(hermes(), tokens), std::move(options));
@@ -107,7 +116,8 @@ static void tokens_are_known_by_id() {
   put("\"}}");
   parser.put_ids({&close, 1}, events);
   parser.finish(FinishReason::stop, events);
-  CHECK_EQUAL(summary(parser.message()), "|<tool_call> is a tag|f{\"s\": \"</tool_call>\"}complete");
+  CHECK_EQUAL(summary(parser.message()),
+              "|<tool_call> is a tag|f{\"s\": \"</tool_call>\"}complete");
 }
 
 static void steady_state_allocates_nothing() {
@@ -123,9 +133,11 @@ static void steady_state_allocates_nothing() {
       parser.put_ids({&id, 1}, events);
     }
   };
-  put("Some words first. <tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"some text with \\n escapes ");
+  put("Some words first. <tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"some text with \\n "
+      "escapes ");
   const std::size_t before = allocations;
-  put("more of it, much more, <tag> and \\\" and \xE2\x82\xAC and so on and on and on and on and on");
+  put("more of it, much more, <tag> and \\\" and \xE2\x82\xAC and so on and on and on and on and "
+      "on");
   CHECK_EQUAL(allocations - before, 0U);
 }
 

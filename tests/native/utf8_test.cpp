@@ -1,6 +1,7 @@
 // Utf8Stream gives the same text on every split, one U+FFFD for each maximal invalid subpart.
-#include "check.h"
 #include "text/utf8.h"
+
+#include "check.h"
 
 using namespace unspool;
 
@@ -30,8 +31,9 @@ int main() {
   CHECK_EQUAL(whole("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
   CHECK_EQUAL(whole("\xC0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD");
   CHECK_EQUAL(whole("\xE2\x82\xF0\x9F\x98\x80"), "\xEF\xBF\xBD\xF0\x9F\x98\x80");
-  for (std::string_view bytes : {std::string_view("a\xE2\x82\xACz\xFF\xF0\x9F\x98\x80\xF0\x9F\xED\xA0\x80q"),
-                                 std::string_view("\xF4\x8F\xBF\xBF\xF4\x90\x80\x80\xE0\x9F\xBF")}) {
+  for (std::string_view bytes :
+       {std::string_view("a\xE2\x82\xACz\xFF\xF0\x9F\x98\x80\xF0\x9F\xED\xA0\x80q"),
+        std::string_view("\xF4\x8F\xBF\xBF\xF4\x90\x80\x80\xE0\x9F\xBF")}) {
     for (std::size_t at = 0; at <= bytes.size(); ++at) CHECK_EQUAL(split(bytes, at), whole(bytes));
   }
   return TEST_RESULT();

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 import unspool
 from unspool.testing import Case, byte_splits, load_cases, pieces_of
 
@@ -25,7 +24,11 @@ def check(case: Case, pieces: list[Any], **more: Any) -> None:
     deltas = [delta for piece in pieces for delta in parser.parse_chunk(piece)]
     message = parser.finish(case.finish_reason)
     assert not (found := case.differences(message)), f"{case} cut into {pieces}: {found}"
-    assert accumulate([*deltas, *message.deltas]) == (message.content, message.reasoning, calls_of(message))
+    assert accumulate([*deltas, *message.deltas]) == (
+        message.content,
+        message.reasoning,
+        calls_of(message),
+    )
 
 
 def calls_of(message: unspool.Message) -> list[tuple[str, str, str]]:

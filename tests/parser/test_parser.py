@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-
 import unspool
 from unspool import ArgumentError, Parser, StreamError, UnknownFormatError, parse
 from unspool.testing.outputs import TOOLS
@@ -16,12 +15,18 @@ CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</
 
 def test_the_readme_loop() -> None:
     parser = Parser("hermes", tools=TOOLS)
-    sent = [delta.to_openai() for chunk in ("Hi ", CALL[:30], CALL[30:]) for delta in parser.parse_chunk(chunk)]
+    sent = [
+        delta.to_openai() for chunk in ("Hi ", CALL[:30], CALL[30:]) for delta in parser.parse_chunk(chunk)
+    ]
     sent = [wire for wire in sent if wire]
     assert sent[0] == {"content": "Hi "}
     (begin,) = sent[1]["tool_calls"]
     assert re.fullmatch(r"call_[0-9A-Za-z]{24}", begin.pop("id"))
-    assert begin == {"index": 0, "type": "function", "function": {"name": "get_weather", "arguments": ""}}
+    assert begin == {
+        "index": 0,
+        "type": "function",
+        "function": {"name": "get_weather", "arguments": ""},
+    }
     assert sent[2] == {"tool_calls": [{"index": 0, "function": {"arguments": '{"city": "Paris"}'}}]}
     message = parser.finish("stop")
     assert message.finish_reason == "tool_calls"
@@ -48,7 +53,16 @@ def test_the_last_chunk_may_carry_everything() -> None:
 def test_region_tells_what_is_open() -> None:
     parser = Parser("qwen3")
     regions = []
-    for piece in ("<think>", "a", "</think>", "b", '<tool_call>{"na', 'me": "f", "arguments": {', "}}", "</tool_call>c"):
+    for piece in (
+        "<think>",
+        "a",
+        "</think>",
+        "b",
+        '<tool_call>{"na',
+        'me": "f", "arguments": {',
+        "}}",
+        "</tool_call>c",
+    ):
         parser.parse_chunk(piece)
         regions.append(parser.region)
     assert regions == [
@@ -74,7 +88,7 @@ def test_finish_reasons() -> None:
 
 
 def test_call_ids_by_format() -> None:
-    nine = parse('[TOOL_CALLS]f[ARGS]{}', "mistral").tool_calls[0].id
+    nine = parse("[TOOL_CALLS]f[ARGS]{}", "mistral").tool_calls[0].id
     assert re.fullmatch(r"[0-9A-Za-z]{9}", nine)
     ids = {parse(CALL, "hermes").tool_calls[0].id for _ in range(200)}
     assert len(ids) == 200
@@ -82,7 +96,7 @@ def test_call_ids_by_format() -> None:
     assert parse(own, "hermes").tool_calls[0].id == "my-1"
 
 
-def test_kimi_ids_from_a_format_of_ones_own(tmp_path: Any) -> None:
+def test_kimi_ids_from_a_format_of_ones_own() -> None:
     from unspool.format_files import parse_format
 
     file = parse_format(
@@ -107,7 +121,11 @@ def test_ids_without_a_tokenizer_are_passed_on() -> None:
     parser = Parser("hermes")
     deltas = parser.parse_chunk("Hello ", [5, 6]) + parser.parse_chunk("world", [7])
     deltas += parser.finish().deltas
-    assert [(d.text, d.token_ids) for d in deltas] == [("Hello ", (5, 6)), ("world", (7,)), ("", ())]
+    assert [(d.text, d.token_ids) for d in deltas] == [
+        ("Hello ", (5, 6)),
+        ("world", (7,)),
+        ("", ()),
+    ]
 
 
 def test_text_with_ids_whose_special_tokens_are_not_in_it(tekken: Any) -> None:
@@ -119,7 +137,13 @@ def test_text_with_ids_whose_special_tokens_are_not_in_it(tekken: Any) -> None:
     for skip in (True, False):
         shown = {True: "", False: "[TOOL_CALLS]"}[skip]
         end = {True: "", False: "</s>"}[skip]
-        chunks = [("Hi.", ids[:2]), (shown, ids[2:3]), ('[{"name": "f", "argu', ids[3:9]), ('ments": {"a": 1}}]', ids[9:-1]), (end, [close])]
+        chunks = [
+            ("Hi.", ids[:2]),
+            (shown, ids[2:3]),
+            ('[{"name": "f", "argu', ids[3:9]),
+            ('ments": {"a": 1}}]', ids[9:-1]),
+            (end, [close]),
+        ]
         parser = Parser("mistral", tokenizer=vocabulary)
         for text, tokens in chunks:
             parser.parse_chunk(text, tokens)
@@ -212,14 +236,22 @@ def test_tools_in_every_shape() -> None:
         ({"format": "hermes", "tools": {"name": "x"}}, ArgumentError, "pass a list"),
         ({"format": "hermes", "tools": [{}]}, ArgumentError, r"tools\[0\] has no name"),
         ({"format": "hermes", "tools": ["f"]}, ArgumentError, r"tools\[0\] is a str"),
-        ({"format": "hermes", "tool_choice": "zzz", "tools": TOOLS}, ArgumentError, "name of one of the tools"),
+        (
+            {"format": "hermes", "tool_choice": "zzz", "tools": TOOLS},
+            ArgumentError,
+            "name of one of the tools",
+        ),
         ({"format": "hermes", "tool_choice": {"type": "function"}}, ArgumentError, "names no tool"),
         ({"format": "hermes", "reasoning": True}, ArgumentError, "no reasoning of its own"),
         ({"format": "hermes", "reasoning": "mistral"}, ArgumentError, "has no reasoning"),
         ({"format": "hermes", "start_in": "middle"}, ArgumentError, "start_in is 'middle'"),
         ({"format": "hermes", "trust": "all"}, ArgumentError, "trust is 'all'"),
         ({"format": "hermes", "reasoning_field": "thoughts"}, ArgumentError, "reasoning_field"),
-        ({"format": "hermes", "tokenizer": 7}, ValueError, "no way to read a tokenizer of type builtins.int"),
+        (
+            {"format": "hermes", "tokenizer": 7},
+            ValueError,
+            "no way to read a tokenizer of type builtins.int",
+        ),
     ],
 )
 def test_bad_options_raise_at_once(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -246,7 +278,16 @@ def test_bad_chunks_change_nothing(arguments: Any, error: type[Exception], messa
 
 
 def test_aliases_resolve() -> None:
-    for name in ("hermes3", "qwen25", "qwen3_json", "llama3", "llama4_json", "qwen3_xml", "deepseek-r1", "Hermes"):
+    for name in (
+        "hermes3",
+        "qwen25",
+        "qwen3_json",
+        "llama3",
+        "llama4_json",
+        "qwen3_xml",
+        "deepseek-r1",
+        "Hermes",
+    ):
         assert unspool.get_format(name).name in {file.name for file in unspool.formats()}
 
 
@@ -263,14 +304,20 @@ def test_register_format(tmp_path: Any) -> None:
     ("text", "message"),
     [
         ('name = "x"\n[[call]]\nopne = "a"', r"my.toml:3: unknown key 'call.opne'; use one of"),
-        ('name = "x"\n[[call]]\nopen = "a"\nbody = "jsn"', r"my.toml:4: call.body is 'jsn'; use one of json_call"),
+        (
+            'name = "x"\n[[call]]\nopen = "a"\nbody = "jsn"',
+            r"my.toml:4: call.body is 'jsn'; use one of json_call",
+        ),
         ('name = "x"\n[[call]]\nopen = ""\n', r"my.toml:3: call.open is empty"),
         ('name = "x"\nmodels = "y"\n', r"my.toml:2: models is a str; write a list"),
         ('[[call]]\nopen = "a"\n', r"my.toml:1: no name"),
         ('name = "x"\n', r"neither calls nor reasoning"),
         ("name = ", r"my.toml: not TOML"),
         ('name = "x"\n[[call]]\nbody = "json_call"\n', r"neither an opener nor a place"),
-        ('name = "x"\n[[call]]\nopen = "a"\nbody = "json_arguments"\n', r"the body has no name in it"),
+        (
+            'name = "x"\n[[call]]\nopen = "a"\nbody = "json_arguments"\n',
+            r"the body has no name in it",
+        ),
         ('name = "x"\n[reasoning]\nopen = "a"\n', r"reasoning needs open and close"),
     ],
 )

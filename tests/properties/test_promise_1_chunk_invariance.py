@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from unspool import Message, Parser
 from unspool.testing import pieces_of
 from unspool.testing.outputs import TOOLS, outputs
@@ -18,7 +17,13 @@ tool_lists = st.sampled_from([TOOLS, None, []])
 
 
 def key(message: Message) -> Any:
-    return message.content, message.reasoning, message.tool_calls, message.malformed, message.finish_reason
+    return (
+        message.content,
+        message.reasoning,
+        message.tool_calls,
+        message.malformed,
+        message.finish_reason,
+    )
 
 
 @given(data=st.data())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from unspool import Parser, parse
 from unspool.testing import pieces_of
 from unspool.testing.outputs import TOOLS, outputs

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from unspool import formats, parse
 from unspool.testing.outputs import TOOLS, calls, outputs, render
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from unspool import Parser
 from unspool.testing.outputs import TOOLS, render
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from unspool import Parser, Vocabulary, get_format
 from unspool.testing.outputs import TOOLS, outputs
 
@@ -38,9 +37,9 @@ def vocabulary_of(format: str) -> tuple[Vocabulary, dict[str, int]]:
 def test_spelled_markers_are_text(format: str, data: st.DataObject) -> None:
     vocabulary, ids = vocabulary_of(format)
     spelled = data.draw(st.lists(st.sampled_from([*ids, "x", "\n", " y "]), max_size=8).map("".join))
-    message = Parser(
-        format, None, tokenizer=vocabulary, start_in="content", audit=True
-    ).parse(list(spelled.encode()))
+    message = Parser(format, None, tokenizer=vocabulary, start_in="content", audit=True).parse(
+        list(spelled.encode())
+    )
     if not any("bare" in call for call in get_format(format).description.get("call", ())):
         assert message.content == spelled
     assert message.tool_calls == ()

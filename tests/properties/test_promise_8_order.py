@@ -6,7 +6,6 @@ from itertools import groupby
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from unspool import Parser
 from unspool.testing import pieces_of
 from unspool.testing.outputs import TOOLS, outputs

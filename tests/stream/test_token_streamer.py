@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-
 from unspool import ArgumentError, DeltaChannel, StreamError, TokenStreamer, Vocabulary
 from unspool.testing.outputs import TOOLS
 

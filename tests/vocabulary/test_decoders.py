@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
-
 from unspool import Detokenizer, SlowDetokenizer, Vocabulary, VocabularyError
 
 SPACE = "\u2581"

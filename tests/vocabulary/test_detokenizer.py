@@ -10,7 +10,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-
 from unspool import ArgumentError, Detokenizer, StreamError, Vocabulary
 
 # One id a character, for rules that look at text.
@@ -211,7 +210,7 @@ def test_sources(real_tokenizer: Any) -> None:
         assert vocabulary.find_added(content) == id
 
 
-def test_from_tiktoken_file(tmp_path: Any, qwen: Any) -> None:
+def test_from_tiktoken_file(tmp_path: Any) -> None:
     import base64
 
     path = tmp_path / "small.tiktoken"
@@ -231,5 +230,5 @@ def test_transformers_tokenizer(deepseek: Any) -> None:
 
     wrapped = PreTrainedTokenizerFast(tokenizer_object=deepseek.tokenizer)
     assert len(Vocabulary.from_tokenizer(wrapped)) == len(deepseek.vocabulary)
-    with pytest.raises(ValueError, match="no way to read a tokenizer of type builtins.dict"):
+    with pytest.raises(ValueError, match=r"of type builtins\.dict"):
         Vocabulary.from_tokenizer({})

@@ -136,7 +136,7 @@ def generate(
     worker_streamer = _WorkerStreamer(streamer)
 
     class Cancelled(StoppingCriteria):  # type: ignore[misc]
-        def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+        def __call__(self, input_ids: Any, *_: Any, **__: Any) -> Any:
             stop = channel.is_cancelled or streamer.is_stopped
             return torch.full((input_ids.shape[0],), stop, device=input_ids.device, dtype=torch.bool)
 

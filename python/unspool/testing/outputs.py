@@ -73,7 +73,7 @@ def calls(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
         "options": st.dictionaries(_text, _json, max_size=3),
         "list": st.lists(_json, max_size=3),
     }
-    made = []
+    made: list[tuple[str, dict[str, Any]]] = []
     for _ in range(draw(st.integers(1, 3))):
         if draw(st.booleans()):
             made.append(("now", {}))
@@ -104,7 +104,11 @@ def _llama(name: str, arguments: dict[str, Any]) -> str:
 
 
 def render(
-    format: str, reasoning: str, content: str, made: list[tuple[str, dict[str, Any]]], style: int = 0
+    format: str,
+    reasoning: str,
+    content: str,
+    made: list[tuple[str, dict[str, Any]]],
+    style: int = 0,
 ) -> str:
     """What the format's model writes for an answer, as its chat template does."""
     if format in ("hermes", "qwen3"):
@@ -128,9 +132,7 @@ def render(
 
 @st.composite
 def _valid(draw: st.DrawFn, format: str) -> str:
-    return render(
-        format, draw(_text), draw(_text), draw(calls() | st.just([])), draw(st.integers(0, 1))
-    )
+    return render(format, draw(_text), draw(_text), draw(calls() | st.just([])), draw(st.integers(0, 1)))
 
 
 @st.composite

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 __all__ = ["byte_splits", "pieces_of"]
@@ -16,7 +17,7 @@ def pieces_of(stream: Stream, cuts: Sequence[int]) -> list[Stream]:
     A place may stand twice, for an empty piece.
     """
     places = [0, *sorted(cuts), len(stream)]
-    return [stream[begin:end] for begin, end in zip(places, places[1:])]  # noqa: B905
+    return [stream[begin:end] for begin, end in pairwise(places)]
 
 
 def byte_splits(stream: Stream) -> Iterator[list[Stream]]:

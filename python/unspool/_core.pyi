@@ -1,0 +1,400 @@
+"""Types and documentation of the native module."""
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, SupportsIndex, final
+
+__version__: str
+
+@final
+class Vocabulary:
+    """What each token id stands for: a tokenizer's decoder chain compiled into a table.
+
+    Immutable; one for a model, shared by all its streams.
+    """
+
+    def __init__(
+        self,
+        tokens: Mapping[str, int] | Mapping[bytes, int],
+        added: Sequence[tuple[int, str, str, bool]],
+        steps: Sequence[Mapping[str, Any]] = ...,
+        *,
+        is_bytes: bool = False,
+        joins_with_space: bool = False,
+        refuses_unknown: bool = False,
+        special_breaks_text: bool = False,
+        is_sentencepiece: bool = False,
+    ) -> None:
+        """Compile a table from plain data; `from_tokenizer` and `from_file` are the usual ways.
+
+        Args:
+            tokens: Token, as the tokenizer spells it (or its bytes), to id.
+            added: (id, content, what the decoder is given, is special) of each added token.
+            steps: The decoder chain, a dict a step with `kind`, `content`, ….
+
+        Raises:
+            VocabularyError: The chain cannot be compiled; the message says which step and why.
+        """
+
+    @staticmethod
+    def from_file(path: str | os.PathLike[str]) -> Vocabulary:
+        """Read a `tokenizer.json`, a `tekken.json` or a SentencePiece `.model` file.
+
+        Raises:
+            VocabularyError: It is none of these, or its decoder cannot be compiled.
+        """
+
+    @staticmethod
+    def from_tokenizer(tokenizer: Any) -> Vocabulary:
+        """Compile a live tokenizer: of tokenizers, transformers, tiktoken, mistral-common, SentencePiece.
+
+        A Vocabulary is returned as it is.
+
+        Raises:
+            VocabularyError: No way to read it, or its decoder cannot be compiled.
+        """
+
+    @staticmethod
+    def from_tiktoken(
+        path: str | os.PathLike[str], special_tokens: Mapping[str, int] | None = None
+    ) -> Vocabulary:
+        """Read a `.tiktoken` file; its special tokens are not in it."""
+
+    def __len__(self) -> int:
+        """One past the highest id."""
+
+    def is_special(self, id: int) -> bool:
+        """Whether the tokenizer marks this id as special."""
+
+    def is_added(self, id: int) -> bool:
+        """Whether this id is an added token, special or not."""
+
+    def content(self, id: int) -> str | None:
+        """The literal text of an added token; None for others."""
+
+    def find_added(self, content: str) -> int | None:
+        """The id of the added token with this text."""
+
+    def token_bytes(self, id: int) -> bytes:
+        """What the id stands for in the middle of a text; empty for unknown ids."""
+
+    @property
+    def added_tokens(self) -> dict[int, str]:
+        """Id to text of every added token."""
+
+@final
+class Detokenizer:
+    """Ids in, text out: holds back only an unfinished character, or what may become a stop string.
+
+    Args:
+        vocabulary: A Vocabulary, or a tokenizer to compile.
+        skip_special_tokens: Leave special tokens out.
+        stop: Stop strings: the first to begin ends the text; of those at one place the longest.
+        include_stop: Whether the stop string is part of the text.
+        exact: On runs of byte-fallback tokens that are not UTF-8, match Hugging Face to the letter, at
+            the price of holding the run.
+        clean_up_tokenization_spaces: Apply transformers' ten replacements; off, as serving stacks run.
+        context: The prompt's last ids: rules for a first token apply to it; none of it is emitted.
+
+    Raises:
+        VocabularyError: The tokenizer cannot be compiled.
+        ArgumentError: A stop string is empty.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Any,
+        skip_special_tokens: bool = True,
+        stop: str | Sequence[str] = (),
+        *,
+        include_stop: bool = False,
+        exact: bool = False,
+        clean_up_tokenization_spaces: bool = False,
+        context: Sequence[int] = (),
+    ) -> None: ...
+    def put(self, ids: SupportsIndex | Sequence[int] | Any, /) -> str:
+        """Feed token ids, get the text that became certain.
+
+        Args:
+            ids: An int; a list, tuple or range; a one-row integer array or tensor; n ids, n may be 0.
+
+        Returns:
+            Text, possibly empty. At most 3 bytes are held for UTF-8's sake, and what may begin a stop
+            string.
+
+        Raises:
+            TypeError: `ids` is not integral.
+            ArgumentError: More than one row, a negative id, or an id that the tokenizer itself would
+                refuse; nothing has changed then. Others contribute nothing, as with the tokenizer.
+            StreamError: `end` was called before.
+        """
+
+    def end(self) -> str:
+        """End the stream, get what was held; an unfinished character becomes U+FFFD."""
+
+    def spans(self) -> list[tuple[str, list[int]]]:
+        """The pieces since the last call, each with the ids that made it; the last 4,096 at most."""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a stop string has ended the text."""
+
+@final
+class Format:
+    """A format compiled; immutable, shared by all streams of a model. See docs/add-a-format.md."""
+
+    def __init__(
+        self,
+        description: Mapping[str, Any],
+        tokens: Sequence[tuple[int, str]] = ...,
+        trust: str = "id",
+    ) -> None:
+        """Compile a checked description, with the vocabulary's added tokens as (id, text).
+
+        Raises:
+            FormatError: It cannot be compiled.
+        """
+
+    @property
+    def name(self) -> str:
+        """The format's name."""
+
+    @property
+    def marker_ids(self) -> list[int]:
+        """Token ids that this format must see: hosts must not strip them."""
+
+    def starts_in_reasoning(self, prompt: str) -> bool:
+        """Whether output that follows this prompt starts inside reasoning."""
+
+@final
+class ToolSchemas:
+    """The request's tools compiled: names, and parameters with their types as bits."""
+
+    def __init__(self, tools: Mapping[str, Mapping[str, int]]) -> None: ...
+    def __contains__(self, name: str) -> bool: ...
+    def __len__(self) -> int: ...
+
+_Kind = Literal[
+    "content",
+    "reasoning",
+    "tool_call_begin",
+    "tool_call_arguments",
+    "tool_call_end",
+    "malformed",
+    "finish",
+]
+
+class Delta:
+    """One step of the answer, in the shape that an API sends. Immutable; compares by value."""
+
+    def __new__(
+        cls,
+        kind: str,
+        *,
+        text: str = "",
+        index: int | None = None,
+        id: str | None = None,
+        name: str | None = None,
+        status: str | None = None,
+        finish_reason: str | None = None,
+        reason: str | None = None,
+        token_span: tuple[int, int] | None = None,
+        token_ids: Sequence[int] | None = None,
+        reasoning_field: str = "reasoning_content",
+    ) -> Delta: ...
+    @property
+    def kind(self) -> _Kind:
+        """What it tells."""
+
+    @property
+    def text(self) -> str:
+        """Content, reasoning, an arguments fragment, or raw text; "" where there is none."""
+
+    @property
+    def index(self) -> int | None:
+        """The call's number in the message, from 0 without gaps."""
+
+    @property
+    def id(self) -> str | None:
+        """The call's id, where it begins."""
+
+    @property
+    def name(self) -> str | None:
+        """The tool's name, where the call begins."""
+
+    @property
+    def status(self) -> Literal["complete", "incomplete", "malformed"] | None:
+        """How the call ended, where it does."""
+
+    @property
+    def finish_reason(self) -> Literal["stop", "length", "tool_calls", "error", "cancelled"] | None:
+        """Why the output ended, where it does."""
+
+    @property
+    def reason(self) -> str | None:
+        """What was wrong, where text is malformed."""
+
+    @property
+    def token_span(self) -> tuple[int, int]:
+        """The half-open range of positions of the token ids that it came from."""
+
+    @property
+    def token_ids(self) -> tuple[int, ...]:
+        """Those token ids; empty where only text came."""
+
+    def to_openai(self) -> dict[str, Any]:
+        """The `delta` of a chat completion chunk; {} for what the API has no words for."""
+
+    @property
+    def json(self) -> bytes:
+        """What `to_openai` gives, as JSON in UTF-8."""
+
+@final
+class DeltaChannel:
+    """Deltas across threads and event loops: bounded, many producers, one consumer.
+
+    It ends once: closed, failed or cancelled, whichever comes first. Waits release the GIL.
+
+    Args:
+        maxsize: How many deltas it holds before `put` waits; 0: any number.
+    """
+
+    def __init__(self, maxsize: int = 0) -> None: ...
+    def put(self, delta: Delta, timeout: float | None = None) -> None:
+        """Put one in; waits while the channel is full.
+
+        Raises:
+            ChannelClosedError: After `close` or `fail`.
+            ChannelCancelledError: The consumer has cancelled.
+            ChannelTimeoutError: It stayed full for `timeout` seconds.
+        """
+
+    def put_many(self, deltas: Iterable[Delta], timeout: float | None = None) -> None:
+        """Put several in, one after the other."""
+
+    def put_final(self, delta: Delta, timeout: float | None = None) -> None:
+        """Put the last one in: the consumer sees it and the end together."""
+
+    def close(self) -> None:
+        """No more puts; what is in it can be read."""
+
+    def fail(self, error: BaseException) -> None:
+        """No more puts; the consumer gets what is in it, then this very exception."""
+
+    def cancel(self) -> None:
+        """Drop what is in it; waiting producers and the consumer return."""
+
+    def get(self, timeout: float | None = None) -> Delta | None:
+        """The next delta; None once the channel is closed and empty.
+
+        Raises:
+            ChannelTimeoutError: Nothing came in `timeout` seconds.
+            ChannelCancelledError: It was cancelled.
+            BaseException: The one given to `fail`.
+        """
+
+    async def aget(self, timeout: float | None = None) -> Delta | None:
+        """`get` for a running event loop."""
+
+    def drain(self) -> list[Delta]:
+        """All that is ready, without waiting."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until `get` would return at once; False where time ran out."""
+
+    def _arm(self, callback: Callable[[], None]) -> bool: ...
+    def _disarm(self) -> None: ...
+    def __iter__(self) -> DeltaChannel: ...
+    def __next__(self) -> Delta: ...
+    def __aiter__(self) -> AsyncIterator[Delta]: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> Literal[True]: ...
+    @property
+    def maxsize(self) -> int:
+        """How many it holds before `put` waits; 0: any number."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more."""
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether it was cancelled."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it is closed, and nothing is left to read."""
+
+class ChunkParser:
+    """The native base of `unspool.Parser` and `unspool.TokenStreamer`; use those."""
+
+    def __init__(
+        self,
+        format: Format,
+        *,
+        tools: ToolSchemas | None = None,
+        vocabulary: Vocabulary | None = None,
+        prompt: str | Sequence[int] | None = None,
+        starts_in_reasoning: bool | None = None,
+        reasoning_field: str = "reasoning_content",
+        skip_special_tokens: bool = True,
+        stop: Sequence[str] = ...,
+        include_stop: bool = False,
+        first_put: str = "output",
+        channel: DeltaChannel | None = None,
+        id_seed: int = 0,
+        keeps_message: bool = True,
+        audit: bool = False,
+    ) -> None: ...
+    def parse_chunk(
+        self,
+        text: str | bytes | bytearray | memoryview | None = None,
+        tokens: SupportsIndex | Sequence[int] | Any | None = None,
+        finish_reason: str | None = None,
+    ) -> list[Delta]:
+        """Feed a chunk, get the deltas that became certain.
+
+        Args:
+            text: A str, or UTF-8 bytes that may be cut anywhere.
+            tokens: Token ids; alone (with a tokenizer), or those that produced the text, which may lag
+                behind them, and hold the text of special tokens or not.
+            finish_reason: Ends the stream, as `finish` does.
+
+        Returns:
+            Deltas, possibly none.
+
+        Raises:
+            TypeError, ArgumentError: A bad argument; nothing has changed then.
+            StreamError: The stream has ended.
+        """
+
+    def put(self, ids: SupportsIndex | Sequence[int] | Any, /) -> list[Delta]:
+        """Feed token ids, get the deltas that became certain; `parse_chunk(tokens=ids)`."""
+
+    @property
+    def region(self) -> Literal["content", "reasoning", "tool_call"]:
+        """What is open now; takes constant time."""
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes received that no delta has shown yet."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the stream has ended."""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a stop string has ended the text."""
+
+    def _message(
+        self,
+    ) -> tuple[
+        str,
+        str,
+        list[tuple[str, str, str, Any]],
+        list[tuple[int | None, str, str]],
+        str | None,
+        tuple[int, int, int],
+    ]: ...
+    def _audit(self) -> list[tuple[str, str]]: ...

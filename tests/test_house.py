@@ -1,0 +1,114 @@
+"""What must agree, in two places or more: layers, stub, versions, commands, examples."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import unspool
+from unspool import _core
+
+ROOT = Path(__file__).parents[1]
+LAYERS = [
+    "text",
+    "vocabulary",
+    "format",
+    "body",
+    "parser",
+    "delta",
+    "channel",
+    "stream",
+    "bindings",
+]
+in_checkout = pytest.mark.skipif(not (ROOT / "csrc").is_dir(), reason="runs in a checkout")
+
+
+@in_checkout
+def test_a_folder_includes_only_those_above_it() -> None:
+    for file in (ROOT / "csrc").rglob("*.[hc]*"):
+        layer = LAYERS.index(file.parent.name)
+        for include in re.findall(r'#include "(\w+)/', file.read_text()):
+            assert LAYERS.index(include) <= layer, f"{file.name} includes {include}/"
+        if file.parent.name != "bindings":
+            assert "pybind11" not in file.read_text(), file.name
+
+
+@in_checkout
+def test_one_version() -> None:
+    assert unspool.__version__ == _core.__version__
+    assert f'version = "{unspool.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"## {unspool.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@in_checkout
+def test_readmes_commands_are_what_ci_runs() -> None:
+    readme, ci = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
+    for command in ("pip install . && unspool demo", "pip install -e '.[test]' && pytest"):
+        assert command in readme
+    assert "pip install -q -e '.[test]' && pytest" in ci
+
+
+def test_import_is_light() -> None:
+    code = (
+        "import sys, time; t = time.perf_counter(); import unspool; t = time.perf_counter() - t;"
+        "print(*(m for m in ('torch', 'transformers', 'numpy', 'tokenizers', 'click', 'rich') if m in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+@in_checkout
+def test_stub_and_module_name_the_same_things() -> None:
+    stub = (ROOT / "python" / "unspool" / "_core.pyi").read_text()
+    for name, cls in vars(_core).items():
+        if not inspect.isclass(cls):
+            continue
+        block = re.search(rf"^class {name}\b.*?(?=^class |^@final|^_Kind|\Z)", stub, re.M | re.S)
+        assert block, f"{name} is not in the stub"
+        declared = set(re.findall(r"def (\w+)\(", block.group()))
+        real = {key for key in vars(cls) if not key.startswith("__")}
+        assert {key for key in declared if not key.startswith("__")} == real, name
+
+
+@in_checkout
+def test_everything_public_is_documented() -> None:
+    for name in unspool.__all__:
+        if name != "__version__":
+            assert (
+                inspect.getdoc(getattr(unspool, name))
+                or name in (ROOT / "python/unspool/_core.pyi").read_text()
+            )
+
+
+@in_checkout
+def test_readmes_python_runs() -> None:
+    readme = (ROOT / "README.md").read_text()
+    code = re.search(r"```python\n(import unspool.*?)```\n\n```\n(.*?)```", readme, re.S)
+    assert code
+    done = subprocess.run([sys.executable, "-c", code.group(1)], capture_output=True, text=True, check=True)
+    assert re.sub(r"call_\w{24}", "call_…", done.stdout) == code.group(2)
+
+
+def test_formats_are_package_data() -> None:
+    names = {file.name for file in unspool.formats()}
+    assert {
+        "hermes",
+        "qwen3",
+        "qwen3_coder",
+        "llama3_json",
+        "mistral",
+        "deepseek_r1",
+        "json",
+    } <= names
+    aliases = [alias for file in unspool.formats() for alias in (file.name, *file.aliases)]
+    assert len(aliases) == len(set(aliases)), "no name resolves to two formats"
+
+
+def test_metadata() -> None:
+    if metadata.packages_distributions().get("unspool"):
+        assert metadata.version("unspool") == unspool.__version__
