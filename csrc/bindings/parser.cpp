@@ -30,6 +30,24 @@ struct PyChunkParser {
   std::vector<Events::Audited> audit = {};
   Events events = {};
   std::vector<TokenId> ids = {};
+  bool is_busy = false;
+};
+
+/// A call that may let go of the GIL, or run a caller's Python, must not be entered twice.
+class Busy {
+ public:
+  explicit Busy(PyChunkParser& self) : self_(self) {
+    if (self.is_busy) {
+      throw StreamError("this stream is in use by another thread; give each stream to one thread");
+    }
+    self.is_busy = true;
+  }
+  ~Busy() { self_.is_busy = false; }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  PyChunkParser& self_;
 };
 
 Delta to_delta(const Event& event, PyChunkParser& self) {
@@ -131,6 +149,7 @@ PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count,
   return guarded([&]() -> PyObject* {
     auto* self = native<PyChunkParser>(object);
     if (self == nullptr) return nullptr;
+    const Busy busy(*self);
     PyObject* values[3] = {nullptr, nullptr, nullptr};
     constexpr const char* kNames[3] = {"text", "tokens", "finish_reason"};
     if (count > 3) throw py::type_error("parse_chunk takes text, tokens and finish_reason");
@@ -163,6 +182,7 @@ PyObject* put(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
     auto* self = native<PyChunkParser>(object);
     if (self == nullptr) return nullptr;
+    const Busy busy(*self);
     if (self->first_put != FirstPut::output) {
       const bool is_the_prompt = is_prompt(*self, value);
       self->first_put = FirstPut::output;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,18 @@ def test_replay_of_what_a_small_model_really_wrote(qwen: Any) -> None:
 
 def test_vocabulary_is_shared(deepseek: Any) -> None:
     assert Vocabulary.from_tokenizer(deepseek.vocabulary) is deepseek.vocabulary
+
+
+def test_two_threads_in_one_stream_are_refused(deepseek: Any) -> None:
+    channel = DeltaChannel(maxsize=1)
+    streamer = TokenStreamer(deepseek.vocabulary, "hermes", channel=channel)
+    ids = deepseek.encode("a b c d e f")
+    thread = threading.Thread(target=lambda: [streamer.put(id) for id in ids], daemon=True)
+    thread.start()
+    while len(channel) < 1:
+        pass
+    time.sleep(0.05)  # it waits for room now, inside put
+    with pytest.raises(StreamError, match="in use by another thread"):
+        streamer.put(ids[0])
+    while thread.is_alive():
+        channel.drain()
