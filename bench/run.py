@@ -175,7 +175,7 @@ def report(results: dict[tuple[str, str, int], dict[str, Any]], sizes: list[int]
     curves: dict[str, dict[str, list[tuple[int, float]]]] = {}
     for workload in WORKLOADS:
         print(f"\n{workload}")
-        print(f"{'':28}" + "".join(f"{size:>26,}" for size in sizes) + f"{'growth':>10}")
+        print(f"{'':28}" + "".join(f"{size:>30,}" for size in sizes) + f"{'growth':>10}")
         for peer in peers:
             row = [results[peer, workload, size] for size in sizes]
             if all(entry["status"] == "none" for entry in row):
@@ -188,7 +188,7 @@ def report(results: dict[tuple[str, str, int], dict[str, Any]], sizes: list[int]
             cells = [cell(e, results.get(("ours", workload, s))) for e, s in zip(row, sizes)]  # noqa: B905
             print(
                 f"{label:28}"
-                + "".join(f"{c:>26}" for c in cells)
+                + "".join(f"{c:>30}" for c in cells)
                 + (f"{exponent:>10.2f}" if exponent else f"{'–':>10}")
             )
     for (peer, workload, size), entry in sorted(results.items()):
