@@ -153,6 +153,20 @@ void Detokenizer::filter(std::string& text, std::string& out) {
   }
 }
 
+// No text comes to continue what the filters hold.
+void Detokenizer::flush_filters(std::string& out) {
+  if (cleanup_) {
+    cleaned_.clear();
+    cleanup_->flush(cleaned_);
+    if (stop_) {
+      stop_->put(cleaned_, out);
+    } else {
+      out += cleaned_;
+    }
+  }
+  if (stop_) stop_->flush(out);
+}
+
 void Detokenizer::end_raw(std::string& out) {
   end_run(out);
   out += held_at_end_;
@@ -169,12 +183,7 @@ void Detokenizer::break_text(std::string& out) {
   raw_ += tail_;
   tail_.clear();
   filter(raw_, out);
-  if (cleanup_) {
-    cleaned_.clear();
-    cleanup_->flush(cleaned_);
-    stop_ ? stop_->put(cleaned_, out) : static_cast<void>(out += cleaned_);
-  }
-  if (stop_) stop_->flush(out);
+  flush_filters(out);
   update_quiet();
 }
 
@@ -184,12 +193,7 @@ void Detokenizer::end(std::string& out) {
   end_raw(raw_);
   strip(raw_);
   filter(raw_, out);
-  if (cleanup_) {
-    cleaned_.clear();
-    cleanup_->flush(cleaned_);
-    stop_ ? stop_->put(cleaned_, out) : static_cast<void>(out += cleaned_);
-  }
-  if (stop_) stop_->flush(out);
+  flush_filters(out);
   const std::string_view text = std::string_view(out).substr(before);
   const std::size_t told = piece_ends_.empty() ? 0 : piece_ends_.back().id;
   if (tracks_pieces_ && (!text.empty() || piece_ids_.size() > told)) end_piece(text);

@@ -70,6 +70,7 @@ class Detokenizer {
   void end_raw(std::string& out);
   void strip(std::string& text);
   void filter(std::string& text, std::string& out);
+  void flush_filters(std::string& out);
   void update_quiet();
   void track(TokenId id, std::string_view text) {
     piece_ids_.push_back(id);

@@ -3,7 +3,7 @@
 #include <new>
 
 #include "check.h"
-#include "stream/chunk_parser.h"
+#include "unspool.h"
 
 using namespace unspool;
 

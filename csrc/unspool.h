@@ -1,0 +1,11 @@
+// The public C++ face: all that an embedder needs, without Python.
+#pragma once
+
+#include "channel/delta_channel.h"
+#include "delta/chat_writer.h"
+#include "delta/delta.h"
+#include "delta/message.h"
+#include "format/format.h"
+#include "stream/chunk_parser.h"
+#include "text/error.h"
+#include "vocabulary/vocabulary.h"
