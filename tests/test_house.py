@@ -52,7 +52,7 @@ def test_readmes_commands_are_what_ci_runs() -> None:
     readme, ci = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
     for command in ("pip install . && unspool demo", "pip install -e '.[test]' && pytest"):
         assert command in readme
-    assert "pip install -q -e '.[test]' && pytest" in ci
+        assert f"\n{command}" in ci
 
 
 def test_import_is_light() -> None:

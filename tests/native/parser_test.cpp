@@ -3,6 +3,7 @@
 #include <new>
 
 #include "check.h"
+#include "formats_for_tests.h"
 #include "unspool.h"
 
 using namespace unspool;
@@ -15,28 +16,6 @@ void* operator new(std::size_t size) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-
-static FormatSpec hermes() {
-  FormatSpec spec;
-  spec.name = "hermes";
-  spec.ignore = {"<|im_end|>"};
-  spec.reasoning =
-      ReasoningSpec{{{"<think>"}, "", "\n"}, {{"</think>"}, "\n", "\n\n"}, false, false, {}};
-  CallSpec call;
-  call.open = {{"<tool_call>"}, "\n", ""};
-  call.close = {{"</tool_call>"}, "", ""};
-  spec.calls.push_back(call);
-  CallSpec tagged;
-  tagged.open = {{"<function="}, "", ""};
-  tagged.close = {{"</function>"}, "", ""};
-  tagged.name_close = {{">"}, "", ""};
-  tagged.body = BodyKind::xml_parameters;
-  tagged.xml_parameters.open = {{"<parameter="}, "", ""};
-  tagged.xml_parameters.name_close = {{">"}, "", ""};
-  tagged.xml_parameters.close = {{"</parameter>"}, "", ""};
-  spec.calls.push_back(tagged);
-  return spec;
-}
 
 static std::shared_ptr<const Vocabulary> bytes_vocabulary() {
   VocabularySource source;
@@ -72,7 +51,7 @@ static std::string parse(const std::shared_ptr<const Format>& format,
 }
 
 static void every_split_gives_one_message() {
-  const auto format = Format::compile(hermes());
+  const auto format = Format::compile(test::tagged());
   for (const std::string_view text :
        {std::string_view("<think>\nhm 🎉\n</think>\n\nok\n<tool_call>\n{\"name\": \"f\", "
                          "\"arguments\": {\"a\": [1, \"}</tool_call>\"]}}\n</tool_call> z"),
@@ -99,7 +78,7 @@ static void tokens_are_known_by_id() {
     tokens.push_back({token.id, token.content});
   ChunkParserOptions options;
   options.vocabulary = vocabulary;
-  ChunkParser parser(Format::compile(hermes(), tokens), std::move(options));
+  ChunkParser parser(Format::compile(test::tagged(), tokens), std::move(options));
   Events events;
   const auto put = [&](std::string_view text) {
     for (const char c : text) {
@@ -124,7 +103,7 @@ static void steady_state_allocates_nothing() {
   ChunkParserOptions options;
   options.vocabulary = bytes_vocabulary();
   options.keeps_message = false;
-  ChunkParser parser(Format::compile(hermes()), std::move(options));
+  ChunkParser parser(Format::compile(test::tagged()), std::move(options));
   Events events;
   const auto put = [&](std::string_view text) {
     for (const char c : text) {
