@@ -129,7 +129,16 @@ std::size_t XmlParameters::read_some(std::string_view text) {
 
 // In maybe_end: the tag was the value's end, or it was not, or that is still open.
 void XmlParameters::end_maybe(const MarkerCursor::Found& found, const std::string& released) {
-  if (found.marker != nullptr && released.empty()) {
+  const bool is_whole = found.marker != nullptr && released.empty();
+  if (closed_section_) {
+    closed_section_ = false;  // something follows: all of it was text
+  } else if (is_whole && static_cast<Role>(found.marker->role) == Role::section_close) {
+    // The call's own closer is missing. A value may hold this too: it counts only if nothing
+    // follows.
+    tail_ += found.text;
+    closed_section_ = true;
+    return;
+  } else if (is_whole) {
     tail_.clear();
     end_value();
     if (has_failed()) {
@@ -138,8 +147,9 @@ void XmlParameters::end_maybe(const MarkerCursor::Found& found, const std::strin
       act_on(found);
     }
     return;
+  } else if (released.empty()) {
+    return;
   }
-  if (released.empty()) return;
   // The tag is text after all; what followed it may begin the tag that counts.
   std::string again = tail_.substr(tail_tag_) + released;
   again += found.marker != nullptr ? found.text : cursor_.held();
@@ -315,6 +325,7 @@ void XmlParameters::end(CallSink& sink) {
   out_.clear();
   if (state_ == State::maybe_end) {
     end_value();
+    if (closed_section_) out_ += '}';
   } else if (state_ == State::value) {
     cursor_.flush([&](std::string_view text) { value_text(text); });
     write_value(space_);

@@ -19,7 +19,7 @@ class XmlParameters final : public Body {
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
-  bool may_end_here(CallSink&) override { return false; }
+  bool may_end_here(CallSink&) override { return state_ == State::maybe_end && closed_section_; }
   const char* problem() const override { return problem_; }
   bool in_string() const override { return state_ == State::value; }
   std::size_t undecided_bytes() const override;
@@ -60,7 +60,7 @@ class XmlParameters final : public Body {
   MarkerCursor cursor_;
   bool has_parameters_ = false;
   bool at_value_start_ = false;
-  bool closed_section_ = false;
+  bool closed_section_ = false;  // the last marker was the section's closer
   TypeSet types_;
   TypedCandidate candidate_;
   JsonScanner scanner_;  // of a container
