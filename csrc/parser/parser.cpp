@@ -161,7 +161,9 @@ void Parser::release(std::string_view text) {
 
 std::size_t Parser::read_content(std::string_view text) {
   if (may_chain_) {
-    if (!cursor_.would_continue(static_cast<unsigned char>(text[0])) && chains_at(text[0])) {
+    const bool is_open = !cursor_.would_continue(static_cast<unsigned char>(text[0])) &&
+                         trim(cursor_.held()).empty();
+    if (is_open && chains_at(text[0])) {
       cursor_.flush([this](std::string_view held) { release(held); });
       begin_bare(call_, closer_pending_);
       return 0;
