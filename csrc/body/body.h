@@ -52,9 +52,6 @@ class Body {
   /// After a failure: what was wrong.
   virtual const char* problem() const = 0;
 
-  /// Whether the next text is inside a string, where markers are text.
-  virtual bool in_string() const = 0;
-
   /// How many of the last bytes read may turn out to be a closer, or not the call's at all.
   virtual std::size_t undecided_bytes() const { return 0; }
 

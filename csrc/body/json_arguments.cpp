@@ -18,7 +18,7 @@ BodyResult JsonArguments::put(std::string_view text, CallSink& sink) {
 }
 
 BodyResult JsonArguments::put_token(Symbol, std::string_view literal, CallSink& sink) {
-  if (in_string()) return put(literal, sink);
+  if (scanner_.in_string()) return put(literal, sink);
   return {0, ScanStatus::failed};
 }
 

@@ -14,7 +14,6 @@ class JsonArguments final : public Body {
   void end(CallSink&) override {}
   bool may_end_here(CallSink& sink) override;
   const char* problem() const override;
-  bool in_string() const override { return scanner_.in_string(); }
   std::size_t held_bytes() const override { return 0; }
 
  private:

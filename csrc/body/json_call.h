@@ -19,7 +19,6 @@ class JsonCall final : public Body {
   void end(CallSink&) override {}
   bool may_end_here(CallSink& sink) override;
   const char* problem() const override { return problem_; }
-  bool in_string() const override;
   std::size_t held_bytes() const override { return held_arguments_.size() + name_.size(); }
 
  private:
@@ -44,6 +43,7 @@ class JsonCall final : public Body {
   enum class Key : std::uint8_t { other, name, arguments, id, wrapper };
   enum class Step : std::uint8_t { next, again, call_ended, failed, done };
 
+  bool in_string() const;
   std::size_t put_string(std::string_view text, std::string& into, bool& is_end);
   std::size_t put_arguments_string(std::string_view text);
   std::size_t put_scanned(std::string_view text, std::string* into, CallSink& sink);

@@ -21,7 +21,6 @@ class XmlParameters final : public Body {
   void end(CallSink& sink) override;
   bool may_end_here(CallSink&) override { return state_ == State::maybe_end && closed_section_; }
   const char* problem() const override { return problem_; }
-  bool in_string() const override { return state_ == State::value; }
   std::size_t undecided_bytes() const override;
   std::size_t held_bytes() const override;
 

@@ -98,23 +98,22 @@ void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
   token_end_ = token_end;
   const std::string_view literal = format_->symbol_text(symbol);
   if (!by_id_) return put_text(literal, token_end, out);
-  const auto& ignored = format_->spec().ignore;
-  const bool is_ignored = std::find(ignored.begin(), ignored.end(), literal) != ignored.end();
+  if (state_ == State::body || state_ == State::header || state_ == State::opening ||
+      state_ == State::fence) {
+    // The end of a turn is never text where it is known by id, not even inside a string.
+    const auto& ignored = format_->spec().ignore;
+    if (std::find(ignored.begin(), ignored.end(), literal) != ignored.end()) {
+      return audit(Fate::marker, literal);
+    }
+  }
   if (state_ == State::body) {
-    if (is_ignored && !body_->in_string()) return audit(Fate::marker, literal);
     const bool was_announced = is_announced_;
     const BodyResult result = body_->put_token(symbol, literal, *this);
     on_body(result, literal, was_announced);
     if (result.consumed > 0) return;
   }
-  if (state_ == State::opening || state_ == State::fence) {
-    if (is_ignored) return audit(Fate::marker, literal);
-    if (state_ == State::fence) {
-      release_raw_as_content();
-    } else {
-      on_failure("what follows the opener is not a call", {});
-    }
-  }
+  if (state_ == State::fence) release_raw_as_content();
+  if (state_ == State::opening) on_failure("what follows the opener is not a call", {});
   if (state_ == State::content) line_ = Line::inside;
   const MarkerCursor::Found found =
       cursor_.put_token(symbol, literal, [this](std::string_view text) { release(text); });
