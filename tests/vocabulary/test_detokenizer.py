@@ -210,6 +210,26 @@ def test_sources(real_tokenizer: Any) -> None:
         assert vocabulary.find_added(content) == id
 
 
+@pytest.mark.parametrize("name", ["tokenizer.model.v1", "240323.model.v3", "tekken_240911.json"])
+def test_files_of_mistral(name: str) -> None:
+    from importlib.metadata import distribution
+
+    files = distribution("mistral-common").files or ()
+    path = next(file for file in files if str(file).endswith(name)).locate()
+    vocabulary = Vocabulary.from_file(str(path))
+    assert len(vocabulary) > 30_000
+    assert vocabulary.find_added("</s>") == 2
+
+
+def test_mistrals_sentencepiece_wrapper() -> None:
+    from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
+
+    tokenizer = MistralTokenizer.v3()
+    ids = tokenizer.instruct_tokenizer.tokenizer.encode("Zürich 🎉\n\tx", bos=True, eos=True)
+    detokenizer = Detokenizer(tokenizer)
+    assert detokenizer.put(ids) + detokenizer.end() == "Zürich 🎉\n\tx"
+
+
 def test_from_tiktoken_file(tmp_path: Any) -> None:
     import base64
 
