@@ -24,8 +24,9 @@ void ChunkParser::put_prompt(std::span<const TokenId> ids) {
   whole.put(ids, prompt);
   whole.end(prompt);
   parser_.start_at(format_->start_after(prompt));
-  detokenizer_options_.context.assign(ids.begin(), ids.end());
-  detokenizer_.emplace(vocabulary_, detokenizer_options_);
+  DetokenizerOptions options = detokenizer_options_;
+  options.context.assign(ids.begin(), ids.end());
+  detokenizer_.emplace(vocabulary_, std::move(options));
 }
 
 // The first chunk decides how markers are known: by id once there are ids and a vocabulary.
