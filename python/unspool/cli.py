@@ -96,21 +96,17 @@ def _show_demo(console: Any, name: str, delay: float) -> None:
     vocabulary, ids = embedded_tokens(bundled)
     streamer = TokenStreamer(vocabulary, name, bundled.tools)
     console.rule(f"{name}: {len(ids)} token ids")
-    shown = Text()
     wires: list[str] = []
-    regions: list[tuple[str, str]] = []
     for id in [*ids, None]:
-        deltas = streamer.end() if id is None else streamer.put(id)
-        for delta in deltas:
-            regions.append((delta.kind, delta.text or (delta.name or "")))
+        for delta in streamer.end() if id is None else streamer.put(id):
+            style = _COLORS.get(delta.kind)
+            if style:
+                shown = f"⟨{delta.name}⟩" if delta.kind == "tool_call_begin" else delta.text
+                console.print(Text(shown, style=style), end="")
             if delta.to_openai():
                 wires.append(delta.json.decode())
         time.sleep(delay)
-    for kind, text in regions:
-        style = _COLORS.get(kind)
-        if style:
-            shown.append(f"⟨{text}⟩" if kind == "tool_call_begin" else text, style=style)
-    console.print(shown)
+    console.print()
     for wire in _shortened(wires):
         console.print(Text(f"  {wire}", style="dim"))
     message = streamer.message
