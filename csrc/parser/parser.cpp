@@ -61,6 +61,11 @@ Region Parser::region() const {
   return Region::content;
 }
 
+bool Parser::is_undecided() const {
+  return state_ == State::fence ||
+         (state_ == State::body && !is_announced_ && call().is_tentative());
+}
+
 std::size_t Parser::held_bytes() const {
   const bool has_cursor =
       state_ != State::body && state_ != State::fence && state_ != State::opening;

@@ -60,6 +60,12 @@ class Parser final : private CallSink {
   /// What is open now; constant time.
   Region region() const;
 
+  /// Whether what was read last may turn out to be a call or content.
+  bool is_undecided() const;
+
+  /// How many calls have been announced.
+  std::uint32_t call_count() const { return static_cast<std::uint32_t>(call_index_ + 1); }
+
   /// Bytes read that no event has told of yet.
   std::size_t held_bytes() const;
 

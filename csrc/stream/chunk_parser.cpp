@@ -1,5 +1,7 @@
 #include "stream/chunk_parser.h"
 
+#include <utility>
+
 #include "text/error.h"
 
 namespace unspool {
@@ -170,7 +172,14 @@ TextAligner::Sink ChunkParser::sink_to(Events& out) {
 
 // A token counts to the region that it stands in; a marker to the one that it opens or closes.
 void ChunkParser::count(Region before) {
-  const Region after = parser_.region();
+  if (parser_.is_undecided()) {
+    ++undecided_;
+    return;
+  }
+  const bool has_called = parser_.call_count() != calls_seen_;
+  calls_seen_ = parser_.call_count();
+  (has_called ? counts_.tool_calls : counts_.content) += std::exchange(undecided_, 0);
+  const Region after = has_called ? Region::tool_call : parser_.region();
   switch (before == Region::content ? after : before) {
     case Region::content: ++counts_.content; break;
     case Region::reasoning: ++counts_.reasoning; break;
@@ -192,6 +201,7 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
     if (!text_.empty()) parser_.put_text(text_, token_count_, out);
   }
   parser_.finish(reason, token_count_, out);
+  counts_.content += std::exchange(undecided_, 0);
   is_finished_ = true;
   end_put(out);
 }

@@ -94,6 +94,8 @@ class ChunkParser {
   std::uint64_t token_count_ = 0;
   std::uint64_t told_ = 0;  // positions before this one belong to earlier events
   TokenCounts counts_;
+  std::uint64_t undecided_ = 0;  // tokens of what may be a call or content
+  std::uint32_t calls_seen_ = 0;
   std::uint64_t counted_ = 0;  // tokens in counts_, where text and ids come together
 };
 
