@@ -145,7 +145,7 @@ def test_a_waiting_consumer_returns(end: str) -> None:
         "put": lambda: channel.put(text("x")),
     }[end]()
     thread.join(5)
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < 4
     expected = {"close": None, "fail": OSError, "cancel": ChannelCancelledError, "put": text("x")}
     assert results == [expected[end]]
 
@@ -176,7 +176,7 @@ def test_timeouts() -> None:
     begin = time.monotonic()
     with pytest.raises(TimeoutError, match="no delta came in time"):
         channel.get(timeout=0.08)
-    assert 0.07 < time.monotonic() - begin < 0.5
+    assert 0.07 < time.monotonic() - begin < 5
     with pytest.raises(ChannelTimeoutError):
         channel.get(timeout=0)
     assert not channel.wait(0)

@@ -132,7 +132,7 @@ def test_the_models_exception_arrives_as_itself_after_what_came_before(model: An
 
 @pytest.mark.parametrize("how", ["close", "drop", "break"])
 def test_leaving_early_stops_the_model_within_two_steps(model: Any, tokenizer: Any, how: str) -> None:
-    processor = forced(tokenizer, PROMPT, pause=0.02)
+    processor = forced(tokenizer, PROMPT, pause=0.2)  # 10 s in all
     generation = run(model, tokenizer, processor)
     next(generation)
     begin = time.monotonic()
@@ -147,7 +147,7 @@ def test_leaving_early_stops_the_model_within_two_steps(model: Any, tokenizer: A
             for _ in generation:
                 break
         steps = processor.steps
-    assert time.monotonic() - begin < 0.3
+    assert time.monotonic() - begin < 3
     for thread in threading.enumerate():
         if thread.name == "unspool-generate":
             thread.join(5)
@@ -155,12 +155,12 @@ def test_leaving_early_stops_the_model_within_two_steps(model: Any, tokenizer: A
 
 
 def test_timeout(model: Any, tokenizer: Any) -> None:
-    processor = forced(tokenizer, PROMPT, pause=0.5)
+    processor = forced(tokenizer, PROMPT, pause=3)
     generation = run(model, tokenizer, processor, timeout=0.1)
     begin = time.monotonic()
     with pytest.raises(TimeoutError, match="no delta came in time"):
         list(generation)
-    assert time.monotonic() - begin < 0.4
+    assert time.monotonic() - begin < 2.5  # it did not wait for the model
     for thread in threading.enumerate():
         if thread.name == "unspool-generate":
             thread.join(5)
