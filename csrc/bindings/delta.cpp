@@ -27,7 +27,7 @@ Words words;
 const Delta& delta_of(PyObject* self) { return reinterpret_cast<DeltaObject*>(self)->delta; }
 
 PyObject* to_str(std::string_view text) {
-  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
 PyObject* word_or_none(bool is_there, PyObject* word) {

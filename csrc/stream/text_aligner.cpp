@@ -9,10 +9,23 @@ namespace {
 // Text that no id has explained for so long is not waited for.
 constexpr std::size_t kMaxAheadBytes = 1024;
 
+bool is_continuation(std::string_view text, std::size_t at) {
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+}
+
+// Length of the first character.
+std::size_t character(std::string_view text) {
+  std::size_t size = 1;
+  while (is_continuation(text, size)) ++size;
+  return size;
+}
+
+// Length of what both begin with, in whole characters.
 std::size_t common_prefix(std::string_view a, std::string_view b) {
-  const auto [at, _] = std::mismatch(
-      a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())), b.begin());
-  return static_cast<std::size_t>(at - a.begin());
+  std::size_t same = 0;
+  while (same < a.size() && same < b.size() && a[same] == b[same]) ++same;
+  while (same > 0 && (is_continuation(a, same) || is_continuation(b, same))) --same;
+  return same;
 }
 
 bool is_space(char byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
@@ -77,11 +90,12 @@ bool TextAligner::advance(const Sink& sink) {
   // The host wrote it otherwise. It may have dropped or added a space; beyond that its word counts.
   if (is_space(item.text[0]) && !is_space(text_[0])) {
     item.text.erase(0, 1);
-  } else {
-    sink.text(std::string_view(text_).substr(0, 1), item.token_end);
-    if (!is_space(text_[0])) item.text.erase(0, 1);
-    text_.erase(0, 1);
+    return true;
   }
+  const std::size_t size = character(text_);
+  sink.text(std::string_view(text_).substr(0, size), item.token_end);
+  if (!is_space(text_[0])) item.text.erase(0, character(item.text));
+  text_.erase(0, size);
   return true;
 }
 

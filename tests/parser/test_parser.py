@@ -160,6 +160,25 @@ def test_text_that_a_stop_string_cut_off_is_not_added(deepseek: Any) -> None:
     assert parser.finish().content == "Answer"
 
 
+def test_a_host_that_writes_other_text_than_its_ids_say(tekken: Any) -> None:
+    """Its word counts; markers keep their places, and no character is cut."""
+    vocabulary = tekken.vocabulary
+    marker = vocabulary.find_added("[TOOL_CALLS]")
+    ids = [*tekken.encode("é è"), marker, *tekken.encode('f{"a": 1}')]
+    for host in ("世世世", "é  è", "éè", "", "a", "😀😀😀😀"):
+        for text in (host + 'f{"a": 1}', host + '[TOOL_CALLS]f{"a": 1}'):
+            for size in (1, 2, 50):
+                parser = Parser("mistral", tokenizer=vocabulary)
+                deltas = parser.parse_chunk("", ids)
+                for begin in range(0, len(text), size):
+                    deltas += parser.parse_chunk(text[begin : begin + size], [])
+                message = parser.finish()
+                said = message.content + "".join(c.name + c.arguments for c in message.tool_calls)
+                assert said.replace(" ", "").replace("[TOOL_CALLS]", "") == text.replace(
+                    "[TOOL_CALLS]", ""
+                ).replace(" ", "")
+
+
 def test_own_stop_strings(deepseek: Any) -> None:
     ids = deepseek.encode("Answer\nObservation: x")
     for include, expected in ((False, "Answer\n"), (True, "Answer\nObservation")):
