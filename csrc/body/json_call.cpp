@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "text/white_space.h"
+
 namespace unspool {
 
 namespace {
 
 // Longer names and keys are no names; it bounds what one stream holds.
 constexpr std::size_t kMaxNameBytes = 1024;
-
-bool is_space(char byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
 
 bool contains(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();

@@ -3,12 +3,12 @@
 #include <array>
 
 #include "text/json_escape.h"
+#include "text/white_space.h"
 
 namespace unspool {
 
 namespace {
 
-bool is_space(char byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 bool is_hex(char byte) {
   return is_digit(byte) || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F');

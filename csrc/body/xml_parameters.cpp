@@ -3,18 +3,16 @@
 #include <algorithm>
 
 #include "text/json_escape.h"
+#include "text/white_space.h"
 
 namespace unspool {
 
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n";
 // A longer name is none, and white space behind a tag beyond this is not markup; it bounds what is
 // held.
 constexpr std::size_t kMaxKeyBytes = 1024;
 constexpr std::size_t kMaxTailSpace = 256;
-
-bool is_space(char byte) { return kSpace.find(byte) != std::string_view::npos; }
 
 }  // namespace
 

@@ -4,16 +4,11 @@
 #include <functional>
 
 #include "text/error.h"
+#include "text/white_space.h"
 
 namespace unspool {
 
 namespace {
-
-constexpr std::string_view kSpace = " \t\r\n";
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(kSpace) == std::string_view::npos;
-}
 
 // Calls `use` for every marker text of the format.
 void for_each_marker(const FormatSpec& spec, const std::function<void(const std::string&)>& use) {

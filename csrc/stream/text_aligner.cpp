@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/white_space.h"
+
 namespace unspool {
 
 namespace {
@@ -27,8 +29,6 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
   while (same > 0 && (is_continuation(a, same) || is_continuation(b, same))) --same;
   return same;
 }
-
-bool is_space(char byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
 
 }  // namespace
 

@@ -1,0 +1,285 @@
+// The parser inside a call: its name, its body, and what becomes of one that cannot be read.
+#include <algorithm>
+
+#include "parser/parser.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+// White space behind an opener beyond this is no call's, and a longer name is none.
+constexpr std::size_t kMaxSpaceBytes = 64;
+constexpr std::size_t kMaxNameBytes = 1024;
+
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+}
+
+}  // namespace
+
+std::size_t Parser::read_opening(char byte) {
+  if (is_space(byte) && raw_.size() < raw_opener_ + kMaxSpaceBytes) {
+    raw_ += byte;
+    return 1;
+  }
+  int choice = -1;
+  for (const std::uint8_t candidate : format_->openers()[opener_]) {
+    const std::string& starts = format_->spec().calls[candidate].starts;
+    const bool fits = starts.empty() || starts.find(byte) != std::string::npos;
+    if (fits && (choice < 0 || !starts.empty())) choice = candidate;
+  }
+  if (choice < 0) {
+    on_failure("what follows the opener is not a call", {});
+    return 0;
+  }
+  call_ = static_cast<std::uint8_t>(choice);
+  has_closer_ = !call().close.is_empty();
+  name_.clear();
+  if (call().has_name_outside()) {
+    enter(State::header);
+  } else {
+    body_ = make_body(call(), markers().calls[call_], nullptr);
+    enter(State::body);
+  }
+  return 0;
+}
+
+void Parser::begin_bare(std::uint8_t call_number, bool has_closer) {
+  call_ = call_number;
+  has_closer_ = has_closer;
+  raw_opener_ = raw_.size();
+  is_announced_ = false;
+  may_chain_ = false;
+  name_.clear();
+  const ToolSchema* schema = tools_ ? tools_->find(call().fixed_name) : nullptr;
+  body_ = make_body(call(), markers().calls[call_], schema);
+  enter(State::body);
+  if (!call().fixed_name.empty()) begin_call(call().fixed_name, {});
+}
+
+std::size_t Parser::read_header(char byte) {
+  const bool continues = cursor_.would_continue(static_cast<unsigned char>(byte));
+  if (!continues && call().name_stops.find(byte) != std::string::npos) {
+    cursor_.flush([this](std::string_view text) { release(text); });
+    if (!name_call()) return 0;
+    enter(State::body);
+    return 0;
+  }
+  raw_ += byte;
+  const MarkerCursor::Found found =
+      cursor_.put(std::string_view(&byte, 1), [this](std::string_view text) { release(text); });
+  if (found.marker != nullptr) {
+    on_header_end(found);
+  } else if (name_.size() > kMaxNameBytes) {
+    on_failure("no tool name follows the opener", {});
+  }
+  return 1;
+}
+
+void Parser::on_header_end(const MarkerCursor::Found& found) {
+  const Role role = static_cast<Role>(found.marker->role);
+  if (role != Role::name_close) {
+    raw_.resize(raw_.size() - found.text.size());  // the closer is not the call's
+  }
+  if (!name_call()) {
+    if (role != Role::name_close) on_malformed_end(found);
+    return;
+  }
+  if (role == Role::name_close) return enter(State::body);
+  put_arguments("{}");
+  end_call();
+  body_.reset();
+  audit(Fate::marker, found.text);
+  on_closer(role, found);
+}
+
+// The name has been read: announces the call, or finds it malformed.
+bool Parser::name_call() {
+  std::string_view name = trim(name_);
+  if (name.starts_with(call().name_prefix)) name.remove_prefix(call().name_prefix.size());
+  if (name.empty() || has_control(name)) {
+    on_failure("no tool name follows the opener", {});
+    return false;
+  }
+  const std::string copy(name);
+  body_ = make_body(call(), markers().calls[call_], tools_ ? tools_->find(copy) : nullptr);
+  if (!begin_call(copy, {})) {
+    on_failure("the tool is not one of the request's", {});
+    return false;
+  }
+  return true;
+}
+
+std::size_t Parser::read_body(std::string_view text) {
+  const bool was_announced = is_announced_;
+  const std::int32_t before = call_index_;
+  const BodyResult result = body_->put(text, *this);
+  // A call that began and ended within this put has been announced too.
+  on_body(result, text, was_announced || call_index_ != before);
+  return result.consumed;
+}
+
+void Parser::on_body(const BodyResult& result, std::string_view text, bool was_announced) {
+  const std::string_view read = text.substr(0, result.consumed);
+  if (is_announced_ || was_announced) {
+    if (audits_) {  // but for what may turn out to be a closer, or not the call's
+      audit_pending_ += read;
+      std::size_t open = body_->undecided_bytes();
+      if (result.status == ScanStatus::done) open = result.closer.size();
+      if (result.status == ScanStatus::failed) open = result.unread.size();
+      const std::size_t sure = audit_pending_.size() - std::min(open, audit_pending_.size());
+      audit(Fate::tool_call, std::string_view(audit_pending_).substr(0, sure));
+      audit_pending_.erase(0, sure);
+      if (result.status == ScanStatus::done) audit(Fate::marker, audit_pending_);
+      if (result.status != ScanStatus::more) audit_pending_.clear();
+    }
+    raw_.clear();
+    raw_opener_ = 0;
+  } else {
+    raw_ += read;
+  }
+  switch (result.status) {
+    case ScanStatus::more: break;
+    case ScanStatus::done:
+      if (!raw_.empty()) audit(Fate::marker, raw_);  // an empty list of calls
+      raw_.clear();
+      body_.reset();
+      if (result.closer.empty()) {
+        closer_pending_ = has_closer_;
+        may_chain_ = has_closer_ || call().bare != BarePlace::nowhere || !call().separators.empty();
+        after_markup({});
+        line_ = Line::inside;
+      } else {
+        // The section's opener may be missing; its closer is markup all the same.
+        closer_pending_ = !in_section_ && !format_->spec().section_close.is_empty();
+        if (result.closed_section) in_section_ = closer_pending_ = false;
+        after_markup(result.closed_section ? std::string_view(format_->spec().section_close.after)
+                                           : std::string_view(call().close.after));
+      }
+      break;
+    case ScanStatus::failed: on_failure(body_->problem(), result.unread); break;
+  }
+}
+
+bool Parser::begin_call(std::string_view name, std::string_view id) {
+  const KnownTools known = call().known_tools;
+  const bool must_know = known == KnownTools::required || (known == KnownTools::if_given && tools_);
+  if (must_know && (!tools_ || tools_->find(name) == nullptr)) return false;
+  drop_space(Fate::whitespace);
+  audit(Fate::marker, std::string_view(raw_).substr(0, raw_opener_));
+  audit(Fate::tool_call, std::string_view(raw_).substr(raw_opener_));
+  raw_.clear();
+  raw_opener_ = 0;
+  ++call_index_;
+  is_announced_ = true;
+  boundary_ = Boundary::none;
+  id_ = id;
+  if (id_.empty()) ids_.append(name, static_cast<std::uint32_t>(call_index_), id_);
+  out_->add_begin(call_index_, name, id_, token_end_);
+  return true;
+}
+
+void Parser::put_arguments(std::string_view fragment) {
+  out_->add_text(EventKind::tool_call_arguments, call_index_, fragment, token_end_);
+}
+
+void Parser::end_call() {
+  out_->add_end(call_index_, CallStatus::complete, token_end_);
+  is_announced_ = false;
+  ++complete_count_;
+}
+
+// The call cannot be read. What nothing marked as a call is content; the rest is reported.
+void Parser::on_failure(const char* problem, std::string_view unread) {
+  if (!is_announced_ && call().is_tentative() && state_ == State::body) {
+    body_.reset();
+    release_raw_as_content();
+    return;
+  }
+  problem_ = problem;
+  malformed_is_empty_ = true;
+  const std::string raw = std::move(raw_);
+  const std::string rest(unread);
+  raw_.clear();
+  enter(State::malformed);
+  if (!raw.empty()) emit_malformed(raw);
+  std::string_view text = rest;
+  while (!text.empty()) text.remove_prefix(read_some(text));
+}
+
+void Parser::emit_malformed(std::string_view text) {
+  drop_space(Fate::whitespace);
+  malformed_is_empty_ = false;
+  out_->add_text(EventKind::malformed, is_announced_ ? call_index_ : -1, text, token_end_,
+                 problem_);
+  audit(Fate::malformed, text);
+}
+
+void Parser::on_malformed_end(const MarkerCursor::Found& found) {
+  const Role role = static_cast<Role>(found.marker->role);
+  const bool closes = role == Role::call_close || role == Role::section_close;
+  if (is_announced_) {
+    if (closes && malformed_is_empty_ && body_ && body_->may_end_here(*this)) {
+      end_call();
+    } else {
+      if (malformed_is_empty_) emit_malformed({});
+      out_->add_end(call_index_, CallStatus::malformed, token_end_);
+      is_announced_ = false;
+    }
+    if (role != Role::call_open) audit(Fate::marker, found.text);
+  } else if (closes) {
+    emit_malformed(found.text);
+  } else if (role != Role::call_open) {
+    audit(Fate::marker, found.text);
+  }
+  body_.reset();
+  state_ = State::content;
+  if (closes) return on_closer(role, found);
+  if (role == Role::call_open) return on_opener(found);
+  in_section_ = true;
+  after_markup(format_->spec().section_open.after);
+}
+
+void Parser::finish_body(FinishReason reason) {
+  body_->end(*this);
+  audit(Fate::tool_call, audit_pending_);
+  const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
+  if (is_announced_) {
+    if (stopped && body_->may_end_here(*this)) {
+      end_call();
+    } else {
+      has_incomplete_ = true;
+      out_->add_end(call_index_, CallStatus::incomplete, token_end_);
+      is_announced_ = false;
+    }
+  } else if (call().is_tentative()) {
+    body_.reset();
+    release_raw_as_content();
+    return;
+  } else if (trim(raw_).find_first_not_of(",") != std::string_view::npos) {
+    problem_ = "the output ends before the tool's name";
+    emit_malformed(raw_);
+  } else {
+    audit(Fate::tool_call, raw_);  // a list without its bracket
+  }
+  raw_.clear();
+}
+
+void Parser::finish_malformed(FinishReason reason) {
+  cursor_.flush([this](std::string_view text) { release(text); });
+  if (!is_announced_) return;
+  const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
+  if (!malformed_is_empty_) {
+    out_->add_end(call_index_, CallStatus::malformed, token_end_);
+  } else if (stopped && body_ && body_->may_end_here(*this)) {
+    end_call();
+  } else {
+    has_incomplete_ = true;
+    out_->add_end(call_index_, CallStatus::incomplete, token_end_);
+  }
+  is_announced_ = false;
+}
+
+}  // namespace unspool

@@ -1,0 +1,195 @@
+// The parser between regions: text, and where calls may begin without an opener.
+#include <algorithm>
+
+#include "parser/parser.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+// Longer runs are content, not markup: it bounds what a stream holds.
+constexpr std::size_t kMaxSpaceBytes = 64;
+constexpr std::size_t kMaxFenceBytes = 32;
+
+bool is_fence_info(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+         (byte >= '0' && byte <= '9') ||
+         std::string_view("_+-. \t\r").find(byte) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::size_t Parser::read_content(std::string_view text) {
+  if (may_chain_) {
+    const bool is_open = !cursor_.would_continue(static_cast<unsigned char>(text[0])) &&
+                         trim(cursor_.held()).empty();
+    if (is_open && chains_at(text[0])) {
+      cursor_.flush([this](std::string_view held) { release(held); });
+      begin_bare(call_, closer_pending_);
+      return 0;
+    }
+    text = text.substr(0, 1);
+  }
+  if (format_->has_bare_calls()) return read_bare(text);
+  const MarkerCursor::Found found =
+      cursor_.put(text, [this](std::string_view piece) { release_content(piece); });
+  if (found.marker != nullptr) on_marker(found);
+  return found.consumed;
+}
+
+bool Parser::chains_at(char byte) const {
+  const std::string_view starts = call().body == BodyKind::json_call ? std::string_view("{") : "";
+  return starts.find(byte) != std::string_view::npos;
+}
+
+// Content in which a call may begin without an opener, at the start of the message or of a line.
+std::size_t Parser::read_bare(std::string_view text) {
+  const char byte = text[0];
+  std::size_t size = 1;
+  if (line_ != Line::inside && !cursor_.would_continue(static_cast<unsigned char>(byte))) {
+    const int call = in_fence_ ? -1 : bare_call_at(byte);
+    const auto& calls = format_->spec().calls;
+    const bool has_fences =
+        std::any_of(calls.begin(), calls.end(), [](const CallSpec& c) { return c.fenced; });
+    if (call >= 0 || (has_fences && byte == '`')) {
+      cursor_.flush([this](std::string_view held) { release(held); });
+      raw_.clear();
+      if (call >= 0) {
+        begin_bare(static_cast<std::uint8_t>(call), false);
+      } else {
+        enter(State::fence);
+      }
+      return 0;
+    }
+  }
+  if (line_ == Line::inside || !is_space(byte)) {
+    size = std::min(text.find('\n'), text.size() - 1) + 1;
+  }
+  const MarkerCursor::Found found =
+      cursor_.put(text.substr(0, size), [this](std::string_view piece) { release_content(piece); });
+  const char last = text[found.consumed - 1];
+  if (line_ != Line::start || !is_space(last) || found.consumed > 1) {
+    line_ = last == '\n' ? Line::begin : Line::inside;
+  }
+  if (found.marker != nullptr) on_marker(found);
+  return found.consumed;
+}
+
+int Parser::bare_call_at(char byte) const {
+  const auto& calls = format_->spec().calls;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const bool may_begin = calls[i].bare == BarePlace::line ||
+                           (calls[i].bare == BarePlace::start && line_ == Line::start);
+    if (may_begin && calls[i].starts.find(byte) != std::string::npos) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// The opening line of a fenced block, until it is clear whether a call follows.
+std::size_t Parser::read_fence(char byte) {
+  const auto& calls = format_->spec().calls;
+  const std::size_t line_end = raw_.find('\n');
+  if (raw_.size() < 3) {
+    if (byte == '`') {
+      raw_ += byte;
+      return 1;
+    }
+    release_raw_as_content();
+    return 0;
+  }
+  if (!in_fence_ && line_end == std::string::npos && raw_.size() < kMaxFenceBytes &&
+      (is_fence_info(byte) || byte == '\n')) {
+    raw_ += byte;
+    return 1;
+  }
+  const bool is_opening = !in_fence_;
+  in_fence_ = is_opening;
+  if (is_opening && line_end != std::string::npos) {
+    if (is_space(byte) && raw_.size() < line_end + kMaxSpaceBytes) {
+      in_fence_ = false;  // still undecided
+      raw_ += byte;
+      return 1;
+    }
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (!calls[i].fenced || calls[i].starts.find(byte) == std::string::npos) continue;
+      begin_bare(static_cast<std::uint8_t>(i), true);
+      return 0;
+    }
+  }
+  const bool at_line_begin = raw_.back() == '\n';
+  release_raw_as_content();
+  line_ = at_line_begin ? Line::begin : Line::inside;
+  return 0;
+}
+
+std::string_view Parser::drop_skipped(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size() && i < skip_.size() && text[i] == skip_[i]) ++i;
+  audit(Fate::whitespace, text.substr(0, i));
+  skip_ = i == text.size() ? skip_.substr(i) : std::string_view{};
+  return text.substr(i);
+}
+
+void Parser::release_content(std::string_view text) {
+  if (!skip_.empty()) text = drop_skipped(text);
+  if (text.empty()) return;
+  if (boundary_ == Boundary::none) return emit_content(text);
+  const std::string_view separators =
+      boundary_ == Boundary::after_markup && may_chain_ ? std::string_view(call().separators) : "";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char byte = text[i];
+    if (is_space(byte) || separators.find(byte) != std::string_view::npos) {
+      space_ += byte;
+      if (space_.size() <= kMaxSpaceBytes) continue;
+      text = text.substr(i + 1);
+    } else if (closer_pending_ && std::string_view("}])").find(byte) != std::string_view::npos) {
+      // A bracket too many: models do this, and nobody wants to read it.
+      drop_space(Fate::whitespace);
+      out_->add_text(EventKind::malformed, call_index_, text.substr(i, 1), token_end_,
+                     "a bracket follows the call's end");
+      audit(Fate::malformed, text.substr(i, 1));
+      continue;
+    } else {
+      text = text.substr(i);
+    }
+    boundary_ = Boundary::none;
+    may_chain_ = false;
+    const std::string space = std::move(space_);
+    space_.clear();
+    if (!space.empty()) emit_content(space);
+    if (!text.empty()) emit_content(text);
+    return;
+  }
+}
+
+void Parser::emit_content(std::string_view text) {
+  out_->add_text(EventKind::content, -1, text, token_end_);
+  audit(Fate::content, text);
+}
+
+void Parser::release_raw_as_content() {
+  const std::string raw = std::move(raw_);
+  raw_.clear();
+  line_ = Line::inside;
+  enter(State::content);
+  release_content(raw);
+}
+
+void Parser::drop_space(Fate fate) {
+  audit(fate, space_);
+  space_.clear();
+}
+
+// A marker has been read: white space up to the next one is markup, `skip` in any case.
+void Parser::after_markup(std::string_view skip) {
+  boundary_ = Boundary::after_markup;
+  skip_ = skip;
+  enter(State::content);
+}
+
+void Parser::audit(Fate fate, std::string_view text) {
+  if (audits_) out_->add_audit(fate, text);
+}
+
+}  // namespace unspool
