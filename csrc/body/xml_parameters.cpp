@@ -200,6 +200,10 @@ void XmlParameters::begin_value() {
     fail("a parameter has no name", {});
     return;
   }
+  if (key_.find_first_of("<>\n") != std::string::npos) {
+    fail("a parameter's name holds markup", {});
+    return;
+  }
   key_ = key_.substr(begin, key_.find_last_not_of(kSpace) - begin + 1);
   out_ += has_parameters_ ? ", " : "{";
   has_parameters_ = true;

@@ -99,7 +99,8 @@ void Parser::on_header_end(const MarkerCursor::Found& found) {
 bool Parser::name_call() {
   std::string_view name = trim(name_);
   if (name.starts_with(call().name_prefix)) name.remove_prefix(call().name_prefix.size());
-  if (name.empty() || has_control(name)) {
+  // Markup in a name is a marker that went astray.
+  if (name.empty() || has_control(name) || name.find_first_of("<>") != std::string_view::npos) {
     on_failure("no tool name follows the opener", {});
     return false;
   }
