@@ -60,7 +60,7 @@ def test_real_markers_work_by_id_as_by_text(format: str, data: st.DataObject) ->
     by_text = Parser(format, TOOLS, id_seed=1).parse(output)
     by_id = Parser(format, TOOLS, id_seed=1, tokenizer=vocabulary).parse(tokens)
     ends = get_format(format).description.get("ignore", [])
-    if any(end in output[: -len(end)] for end in ends):
+    if any(end in output.removesuffix(end) for end in ends):
         return  # a turn that goes on after its end: text may be a string's, the token never is
     if not by_text.malformed and all(call.status == "complete" for call in by_text.tool_calls):
         assert by_id.reasoning == by_text.reasoning
