@@ -18,7 +18,7 @@ PyTypeObject* delta_type = nullptr;
 
 // Interned words, made at import: kinds, statuses and reasons come with every delta.
 struct Words {
-  std::array<PyObject*, 7> kinds{};
+  std::array<PyObject*, 8> kinds{};
   std::array<PyObject*, 3> statuses{};
   std::array<PyObject*, 5> reasons{};
 };
@@ -61,7 +61,7 @@ PyObject* get_finish_reason(PyObject* self, void*) {
                       words.reasons[static_cast<std::size_t>(delta.finish_reason)]);
 }
 PyObject* get_reason(PyObject* self, void*) {
-  if (delta_of(self).kind != EventKind::malformed) Py_RETURN_NONE;
+  if (delta_of(self).reason.empty()) Py_RETURN_NONE;
   return to_str(delta_of(self).reason);
 }
 PyObject* get_token_span(PyObject* self, void*) {
@@ -256,7 +256,7 @@ PyGetSetDef attributes[] = {
     {"name", get_name, nullptr, "The tool's name, where the call begins.", nullptr},
     {"status", get_status, nullptr, "How the call ended, where it does.", nullptr},
     {"finish_reason", get_finish_reason, nullptr, "Why the output ended, where it does.", nullptr},
-    {"reason", get_reason, nullptr, "What was wrong, where text is malformed.", nullptr},
+    {"reason", get_reason, nullptr, "What was wrong, where text is malformed or dropped.", nullptr},
     {"token_span", get_token_span, nullptr, "Positions of the token ids that it came from.",
      nullptr},
     {"token_ids", get_token_ids, nullptr, "Those token ids.", nullptr},

@@ -52,17 +52,36 @@ class Table {
   py::dict dict_;
 };
 
+// "json": anything but text; text is what is left where it is none of these.
+TypeSet type_named(const std::string& name) {
+  if (name == "string") return TypeSet(TypeSet::string);
+  if (name == "json") return TypeSet(TypeSet::any().bits() & ~TypeSet::string);
+  if (name == "number") return TypeSet(TypeSet::integer | TypeSet::number);
+  if (name == "integer") return TypeSet(TypeSet::integer);
+  if (name == "boolean") return TypeSet(TypeSet::boolean);
+  if (name == "null") return TypeSet(TypeSet::null);
+  if (name == "object") return TypeSet(TypeSet::object);
+  if (name == "array") return TypeSet(TypeSet::array);
+  throw FormatError("a type is '" + name + "', which is none of JSON's; or write \"json\"");
+}
+
 CallSpec read_call(const Table& table) {
   CallSpec call;
   call.open = table.marker("open");
   call.close = table.marker("close");
   call.name_close = table.marker("name_close");
+  call.next = table.marker("next");
+  call.quotes = table.marker("quotes");
   table.choose("bare", call.bare, {{"start", BarePlace::start}, {"line", BarePlace::line}});
   table.get("fenced", call.fenced);
   table.get("starts", call.starts);
+  table.get("second", call.second);
+  table.get("may_be_text", call.may_be_text);
   table.get("separators", call.separators);
   table.get("name_stops", call.name_stops);
   table.get("name_prefix", call.name_prefix);
+  table.get("name_is_id", call.name_is_id);
+  table.get("by_recipient", call.by_recipient);
   table.get("fixed_name", call.fixed_name);
   table.get("certain", call.is_certain);
   table.choose("known_tools", call.known_tools,
@@ -72,25 +91,54 @@ CallSpec read_call(const Table& table) {
   table.choose("body", call.body,
                {{"json_call", BodyKind::json_call},
                 {"json_arguments", BodyKind::json_arguments},
-                {"xml_parameters", BodyKind::xml_parameters}});
+                {"literal_arguments", BodyKind::literal_arguments},
+                {"pythonic", BodyKind::pythonic},
+                {"xml_parameters", BodyKind::xml_parameters},
+                {"xml_elements", BodyKind::xml_elements}});
   if (table.has("json_call")) {
     const Table body = table.table("json_call");
     body.get("name_keys", call.json_call.name_keys);
     body.get("arguments_keys", call.json_call.arguments_keys);
     body.get("id_keys", call.json_call.id_keys);
     body.get("wrapper_keys", call.json_call.wrapper_keys);
+    body.get("name_is_key", call.json_call.name_is_key);
   }
   if (table.has("xml_parameters")) {
     const Table body = table.table("xml_parameters");
     call.xml_parameters.open = body.marker("open");
     call.xml_parameters.name_close = body.marker("name_close");
     call.xml_parameters.close = body.marker("close");
+    body.get("name_end", call.xml_parameters.name_end);
+    body.get("value_open", call.xml_parameters.value_open);
+    body.get("entities", call.xml_parameters.entities);
+    body.get("json_body", call.xml_parameters.json_body);
+    if (body.has("types")) {
+      for (const auto& [text, type] : body["types"].cast<std::map<std::string, std::string>>()) {
+        call.xml_parameters.types.emplace_back(text, type_named(type));
+      }
+    }
     body.get("guess_types", call.xml_parameters.guess_types);
     body.choose(
         "trim", call.xml_parameters.trim,
         {{"none", ValueTrim::none}, {"newline", ValueTrim::newline}, {"space", ValueTrim::space}});
   }
+  if (table.has("xml_elements")) {
+    const Table body = table.table("xml_elements");
+    call.xml_elements.open = body.marker("open");
+    call.xml_elements.close = body.marker("close");
+  }
   return call;
+}
+
+MarkupSpec read_markup(const Table& table) {
+  MarkupSpec markup;
+  markup.open = table.marker("open");
+  markup.close = table.marker("close");
+  table.get("begins", markup.begins);
+  table.get("recipient", markup.recipient);
+  table.get("not_tools", markup.not_tools);
+  table.get("reasoning", markup.reasoning);
+  return markup;
 }
 
 FormatSpec read_spec(const py::dict& dict) {
@@ -110,6 +158,10 @@ FormatSpec read_spec(const py::dict& dict) {
     part.get("starts_open", reasoning.starts_open);
     part.get("turn", reasoning.turn);
     part.choose("tool_calls", reasoning.ends_at_tool_call, {{"keep", false}, {"end", true}});
+  }
+  if (table.has("markup")) {
+    for (const py::handle& item : table["markup"])
+      spec.markup.push_back(read_markup(Table(item.cast<py::dict>())));
   }
   if (table.has("section")) {
     const Table part = table.table("section");
@@ -134,13 +186,24 @@ std::shared_ptr<const Format> compile(const py::dict& description,
   return Format::compile(read_spec(description), marker_tokens, how);
 }
 
+// (types, {property: value}, value of items or None), as unspool.schema writes it.
+ValueSchema read_value(const py::tuple& value) {
+  ValueSchema schema;
+  schema.types = TypeSet(value[0].cast<std::uint8_t>());
+  for (const auto& [name, inner] : value[1].cast<py::dict>()) {
+    schema.properties.emplace(name.cast<std::string>(), read_value(inner.cast<py::tuple>()));
+  }
+  if (!value[2].is_none()) schema.items.push_back(read_value(value[2].cast<py::tuple>()));
+  return schema;
+}
+
 std::shared_ptr<const ToolSchemas> make_schemas(
-    const std::map<std::string, std::map<std::string, std::uint8_t>>& tools) {
+    const std::map<std::string, std::map<std::string, py::tuple>>& tools) {
   auto schemas = std::make_shared<ToolSchemas>();
   for (const auto& [name, parameters] : tools) {
     ToolSchema& schema = schemas->tools[name];
-    for (const auto& [parameter, types] : parameters)
-      schema.parameters.emplace(parameter, TypeSet(types));
+    for (const auto& [parameter, value] : parameters)
+      schema.parameters.emplace(parameter, read_value(value));
   }
   return schemas;
 }
@@ -178,7 +241,7 @@ void register_format(py::module_& module) {
   py::class_<ToolSchemas, std::shared_ptr<ToolSchemas>> schemas(module, "ToolSchemas",
                                                                 py::is_final());
   schemas
-      .def(py::init([](const std::map<std::string, std::map<std::string, std::uint8_t>>& tools) {
+      .def(py::init([](const std::map<std::string, std::map<std::string, py::tuple>>& tools) {
              return std::const_pointer_cast<ToolSchemas>(make_schemas(tools));
            }),
            py::arg("tools"))

@@ -220,20 +220,25 @@ py::tuple message(const PyChunkParser& self) {
   const Message& message = self.parser.message();
   py::list calls;
   for (const ToolCall& call : message.tool_calls) {
-    calls.append(
-        py::make_tuple(call.id, call.name, call.arguments, std::string(to_string(call.status))));
+    calls.append(py::make_tuple(call.id, call.name, call.arguments,
+                                std::string(to_string(call.status)), call.repairs));
   }
   py::list malformed;
   for (const Malformed& item : message.malformed) {
     malformed.append(py::make_tuple(item.index < 0 ? py::none() : py::object(py::int_(item.index)),
                                     item.text, item.reason));
   }
+  py::list dropped;
+  for (const Malformed& item : message.dropped) {
+    dropped.append(py::make_tuple(py::none(), item.text, item.reason));
+  }
   const TokenCounts& counts = self.parser.token_counts();
   return py::make_tuple(message.content, message.reasoning, calls, malformed,
                         message.is_finished
                             ? py::object(py::str(std::string(to_string(message.finish_reason))))
                             : py::none(),
-                        py::make_tuple(counts.content, counts.reasoning, counts.tool_calls));
+                        py::make_tuple(counts.content, counts.reasoning, counts.tool_calls),
+                        dropped);
 }
 
 std::unique_ptr<PyChunkParser> make_parser(
@@ -242,11 +247,17 @@ std::unique_ptr<PyChunkParser> make_parser(
     const std::optional<bool>& starts_in_reasoning, const std::string& reasoning_field,
     bool skip_special_tokens, const std::vector<std::string>& stop, bool include_stop,
     const std::string& first_put, const std::shared_ptr<PyChannel>& channel, std::uint64_t id_seed,
-    bool keeps_message, bool audit) {
+    bool keeps_message, bool audit, const std::string& unknown_tools, bool parallel_tool_calls,
+    bool repair) {
   ChunkParserOptions options;
   options.parser.tools = tools;
   options.parser.id_seed = id_seed;
   options.parser.audit = audit;
+  options.parser.unknown_tools = unknown_tools == "content"            ? UnknownTools::content
+                                 : unknown_tools == "drop-with-report" ? UnknownTools::drop
+                                                                       : UnknownTools::forward;
+  options.parser.parallel_calls = parallel_tool_calls;
+  options.parser.repair = repair;
   options.keeps_message = keeps_message;
   options.vocabulary = vocabulary;
   options.detokenizer.skip_special_tokens = skip_special_tokens;
@@ -280,7 +291,9 @@ void register_parser(py::module_& module) {
            py::arg("reasoning_field") = "reasoning_content", py::arg("skip_special_tokens") = true,
            py::arg("stop") = std::vector<std::string>{}, py::arg("include_stop") = false,
            py::arg("first_put") = "output", py::arg("channel") = py::none(), py::arg("id_seed") = 0,
-           py::arg("keeps_message") = true, py::arg("audit") = false)
+           py::arg("keeps_message") = true, py::arg("audit") = false,
+           py::arg("unknown_tools") = "forward", py::arg("parallel_tool_calls") = true,
+           py::arg("repair") = false)
       .def_property_readonly(
           "region", [](const PyChunkParser& self) { return region_name(self.parser.region()); })
       .def_property_readonly("held_bytes",

@@ -49,6 +49,12 @@ class Body {
   /// Whether nothing that matters is missing if the call ends here; writes what completes it.
   virtual bool may_end_here(CallSink& sink) = 0;
 
+  /// The input ended inside an announced call: writes what completes it, and ends it.
+  virtual void complete(CallSink&) {}
+
+  /// What had to be mended so far, as bits of Repair.
+  virtual std::uint8_t repairs() const { return 0; }
+
   /// After a failure: what was wrong.
   virtual const char* problem() const = 0;
 
@@ -59,8 +65,14 @@ class Body {
   virtual std::size_t held_bytes() const = 0;
 };
 
-/// The body of one call. `schema`: of the tool, null if unknown; only for names outside the body.
+struct BodyOptions {
+  const ToolSchema* schema = nullptr;  // of the tool, where its name stands outside and is known
+  bool repairs = false;                // almost-JSON is read as JSON
+  bool in_parameter = false;           // the marker that ended the name opened the first parameter
+};
+
+/// The body of one call.
 std::unique_ptr<Body> make_body(const CallSpec& call, const CallMarkers& markers,
-                                const ToolSchema* schema);
+                                const BodyOptions& options);
 
 }  // namespace unspool

@@ -213,7 +213,12 @@ JsonCall::Step JsonCall::step(char byte, CallSink& sink) {
   }
 }
 
-JsonCall::Key JsonCall::classify_key() const {
+JsonCall::Key JsonCall::classify_key() {
+  if (spec_.name_is_key && !has_name_) {
+    name_ = key_;
+    has_name_ = !name_.empty();
+    return Key::arguments;
+  }
   if (contains(spec_.name_keys, key_)) return Key::name;
   if (contains(spec_.arguments_keys, key_)) return Key::arguments;
   if (contains(spec_.id_keys, key_)) return Key::id;

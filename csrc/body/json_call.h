@@ -52,7 +52,7 @@ class JsonCall final : public Body {
   Step end_object(CallSink& sink);
   Step begin_value(char byte, CallSink& sink);
   Step fail(const char* problem);
-  Key classify_key() const;
+  Key classify_key();
   bool announce(CallSink& sink);
   void say_arguments(std::string_view text, CallSink& sink);
 

@@ -55,6 +55,31 @@ bool JsonScanner::is_complete() const {
   return state_ == State::done || (depth_ == 0 && is_number_complete());
 }
 
+bool JsonScanner::close(std::string& out) {
+  switch (state_) {
+    case State::key: return false;  // a comma cannot be taken back
+    case State::value:
+      if (depth_ > 0 && !is_object_[depth_ - 1U]) return false;
+      out += "null";
+      break;
+    case State::colon: out += ": null"; break;
+    case State::escape: out += '\\'; [[fallthrough]];
+    case State::hex:
+      if (state_ == State::hex) out.append(static_cast<std::size_t>(4 - count_), '0');
+      [[fallthrough]];
+    case State::string: out += string_is_key_ ? "\": null" : "\""; break;
+    case State::literal: out += literal_ + count_; break;
+    case State::minus:
+    case State::point:
+    case State::exponent:
+    case State::exponent_sign: out += '0'; break;
+    default: break;
+  }
+  while (depth_ > 0) out += is_object_[--depth_] ? '}' : ']';
+  state_ = State::done;
+  return true;
+}
+
 bool JsonScanner::is_number_complete() const {
   return state_ == State::zero || state_ == State::integer || state_ == State::fraction ||
          state_ == State::exponent_digits;

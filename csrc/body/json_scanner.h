@@ -27,6 +27,9 @@ class JsonScanner {
   /// Whether the value would be whole if the input ended here (a number has no end of its own).
   bool is_complete() const;
 
+  /// Writes what is missing to make the value whole; false where that cannot be done by adding.
+  bool close(std::string& out);
+
   bool in_string() const {
     return state_ == State::string || state_ == State::escape || state_ == State::hex;
   }

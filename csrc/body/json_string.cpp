@@ -1,5 +1,7 @@
 #include "body/json_string.h"
 
+#include "text/utf8.h"
+
 namespace unspool {
 
 namespace {
@@ -21,22 +23,9 @@ void JsonStringDecoder::append_lone(std::uint16_t surrogate) {
 }
 
 void JsonStringDecoder::append_code_point(std::uint32_t code_point) {
-  const auto put = [&](std::uint32_t byte) { buffer_[size_++] = static_cast<char>(byte); };
-  if (code_point < 0x80) {
-    put(code_point);
-  } else if (code_point < 0x800) {
-    put(0xC0 | (code_point >> 6));
-    put(0x80 | (code_point & 0x3F));
-  } else if (code_point < 0x10000) {
-    put(0xE0 | (code_point >> 12));
-    put(0x80 | ((code_point >> 6) & 0x3F));
-    put(0x80 | (code_point & 0x3F));
-  } else {
-    put(0xF0 | (code_point >> 18));
-    put(0x80 | ((code_point >> 12) & 0x3F));
-    put(0x80 | ((code_point >> 6) & 0x3F));
-    put(0x80 | (code_point & 0x3F));
-  }
+  std::string text;
+  append_utf8(code_point, text);
+  for (const char byte : text) buffer_[size_++] = byte;
 }
 
 JsonStringDecoder::Piece JsonStringDecoder::next(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "body/names.h"
 #include "text/json_escape.h"
 #include "text/white_space.h"
 
@@ -17,9 +18,9 @@ constexpr std::size_t kMaxTailSpace = 256;
 }  // namespace
 
 XmlParameters::XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
-                             const ToolSchema* schema)
+                             const ToolSchema* schema, bool in_parameter)
     : spec_(spec), markers_(markers), schema_(schema) {
-  enter(State::parameter);
+  enter(in_parameter ? State::key : State::parameter);
 }
 
 void XmlParameters::enter(State state) {
@@ -29,6 +30,7 @@ void XmlParameters::enter(State state) {
     case State::maybe_end: cursor_.reset(&markers_.parameter); break;
     case State::key: cursor_.reset(&markers_.key); break;
     case State::value: cursor_.reset(&markers_.value); break;
+    case State::json:
     case State::done: break;
   }
 }
@@ -64,6 +66,10 @@ BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, Cal
       found = cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
       end_maybe(found, released);
       return finish_put(literal.size(), sink);
+    case State::json:
+      if (scanner_.in_string()) return put(literal, sink);
+      fail("a marker stands inside the call's JSON", {});
+      return finish_put(0, sink);
     case State::done: break;
   }
   if (found.marker != nullptr) act_on(found);
@@ -88,6 +94,12 @@ std::size_t XmlParameters::read_some(std::string_view text) {
   switch (state_) {
     case State::parameter: {
       if (cursor_.is_idle() && is_space(text[0])) return 1;
+      if (spec_.json_body && !has_parameters_ && cursor_.is_idle() && text[0] == '{') {
+        has_parameters_ = has_json_ = true;
+        scanner_.reset();
+        enter(State::json);
+        return 0;
+      }
       const auto found =
           cursor_.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
       if (!released.empty()) {
@@ -119,6 +131,15 @@ std::size_t XmlParameters::read_some(std::string_view text) {
           cursor_.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
       end_maybe(found, released);
       return 1;
+    }
+    case State::json: {
+      const ScanResult result = scanner_.put(text, &out_);
+      if (result.status == ScanStatus::failed) {
+        fail("the arguments are not valid JSON", text.substr(result.consumed, 1));
+        return result.consumed + 1;
+      }
+      if (result.status == ScanStatus::done) enter(State::parameter);
+      return result.consumed;
     }
     case State::done: break;
   }
@@ -163,6 +184,7 @@ void XmlParameters::end_maybe(const MarkerCursor::Found& found, const std::strin
 void XmlParameters::act_on(const MarkerCursor::Found& found) {
   switch (static_cast<Role>(found.marker->role)) {
     case Role::parameter_open:
+      if (has_json_) return fail("a parameter follows the call's JSON", found.text);
       key_.clear();
       enter(State::key);
       break;
@@ -174,7 +196,7 @@ void XmlParameters::act_on(const MarkerCursor::Found& found) {
       break;
     case Role::section_close: closed_section_ = true; [[fallthrough]];
     case Role::body_close:
-      out_ += has_parameters_ ? "}" : "{}";
+      if (!has_json_) out_ += has_parameters_ ? "}" : "{}";
       closer_ = found.text;
       enter(State::done);
       break;
@@ -188,41 +210,84 @@ void XmlParameters::key_text(std::string_view text) {
   if (text.size() > room) fail("a parameter's name is longer than 1,024 bytes", text.substr(room));
 }
 
-TypeSet XmlParameters::types_of_key() const {
-  const TypeSet* types = schema_ == nullptr ? nullptr : schema_->find(key_);
-  if (types != nullptr && !types->is_empty()) return *types;
+TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
+  for (const auto& [text, types] : spec_.types) {
+    if (attributes.find(text) != std::string_view::npos) return types;
+  }
+  const ValueSchema* value = schema_ == nullptr ? nullptr : schema_->find(key_);
+  if (value != nullptr && !value->types.is_empty()) return value->types;
   return spec_.guess_types ? TypeSet::any() : TypeSet(TypeSet::string);
 }
 
-void XmlParameters::begin_value() {
-  const std::size_t begin = key_.find_first_not_of(kSpace);
-  if (begin == std::string::npos) {
+// Takes the name out of what stands before the value; false where there is none.
+bool XmlParameters::read_key() {
+  std::string_view name = key_;
+  std::string_view attributes;
+  const std::size_t end = spec_.name_end.empty() ? std::string_view::npos : name.find(spec_.name_end);
+  if (end != std::string_view::npos) {
+    attributes = name.substr(end + spec_.name_end.size());
+    name = name.substr(0, end);
+  }
+  name = trim(name);
+  std::string_view behind;
+  name = unquote(name, behind);
+  if (attributes.empty()) attributes = behind;
+  if (name.empty()) {
     fail("a parameter has no name", {});
-    return;
+    return false;
   }
-  if (key_.find_first_of("<>\n") != std::string::npos) {
+  if (name.find_first_of("<>\n") != std::string_view::npos) {
     fail("a parameter's name holds markup", {});
-    return;
+    return false;
   }
-  key_ = key_.substr(begin, key_.find_last_not_of(kSpace) - begin + 1);
+  const std::string copy(name);
+  const std::string rest(attributes);
+  key_ = copy;
+  types_ = types_of_key(rest);
+  return true;
+}
+
+void XmlParameters::begin_value() {
+  if (!read_key()) return;
   out_ += has_parameters_ ? ", " : "{";
   has_parameters_ = true;
   append_json_string(key_, out_);
   out_ += ": ";
-  types_ = types_of_key();
   held_.clear();
   first_ = std::string::npos;
   space_.clear();
   scanner_.reset();
   candidate_ = TypedCandidate(types_);
   at_value_start_ = spec_.trim != ValueTrim::none;
+  value_opened_ = 0;
+  entities_ = EntityDecoder();
   mode_ = Mode::undecided;
   if (types_.is_only(TypeSet::string)) become_string();
   enter(State::value);
 }
 
-// White space at the edges goes as the format says; the rest is the value.
+// The value's text, behind what may open it.
 void XmlParameters::value_text(std::string_view text) {
+  if (has_failed() || value_opened_ == std::string::npos || spec_.value_open.empty()) {
+    return value_piece(text);
+  }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == spec_.value_open[value_opened_]) {
+      if (++value_opened_ < spec_.value_open.size()) continue;
+      value_opened_ = std::string::npos;  // all of it: markup
+      entities_.turn_off();
+      return value_piece(text.substr(i + 1));
+    }
+    if (value_opened_ == 0 && is_space(text[i]) && spec_.trim == ValueTrim::space) continue;
+    const std::string begun = spec_.value_open.substr(0, value_opened_);
+    value_opened_ = std::string::npos;
+    value_piece(begun);
+    return value_piece(text.substr(i));
+  }
+}
+
+// White space at the edges goes as the format says; the rest is the value.
+void XmlParameters::value_piece(std::string_view text) {
   if (has_failed()) {
     unread_ += text;
     return;
@@ -256,6 +321,11 @@ void XmlParameters::value_text(std::string_view text) {
 }
 
 void XmlParameters::write_value(std::string_view text) {
+  std::string decoded;
+  if (spec_.entities) {
+    entities_.put(text, decoded);
+    text = decoded;
+  }
   switch (mode_) {
     case Mode::string: append_json_escaped(text, out_); return;
     case Mode::container: write_container(text); return;
@@ -278,16 +348,17 @@ void XmlParameters::write_value(std::string_view text) {
       const std::string_view may_follow = held_[first_] == '{' ? "\"}" : "]\"{[-0123456789tfn";
       if (may_follow.find(byte) == std::string_view::npos) {
         become_string();
+        append_json_escaped(text.substr(i + 1), out_);
       } else {
         mode_ = Mode::container;
         write_container(held_.substr(first_));
+        write_container(text.substr(i + 1));
       }
-      write_value(text.substr(i + 1));
       return;
     }
     if (!candidate_.put(std::string_view(&byte, 1))) {
       become_string();
-      write_value(text.substr(i + 1));
+      append_json_escaped(text.substr(i + 1), out_);
       return;
     }
   }
@@ -313,6 +384,15 @@ void XmlParameters::become_string() {
 }
 
 void XmlParameters::end_value() {
+  if (value_opened_ != std::string::npos && value_opened_ > 0) {
+    value_piece(spec_.value_open.substr(0, value_opened_));
+    value_opened_ = std::string::npos;
+  }
+  if (spec_.entities) {
+    const std::string open(entities_.held());
+    entities_.turn_off();
+    if (!open.empty()) write_value(open);
+  }
   switch (mode_) {
     case Mode::string: out_ += '"'; break;
     case Mode::undecided: append_typed(held_, types_, out_); break;
@@ -331,6 +411,7 @@ void XmlParameters::end(CallSink& sink) {
   } else if (state_ == State::value) {
     cursor_.flush([&](std::string_view text) { value_text(text); });
     write_value(space_);
+    space_.clear();
     // An unfinished value: a number's digits and a text's beginning are what they are.
     JsonScanner scanner;
     const bool is_json = scanner.put(held_, nullptr).status != ScanStatus::failed;
@@ -343,6 +424,26 @@ void XmlParameters::end(CallSink& sink) {
     }
   }
   if (!out_.empty()) sink.put_arguments(out_);
+}
+
+void XmlParameters::complete(CallSink& sink) {
+  end(sink);
+  out_.clear();
+  if (state_ == State::json || (state_ == State::value && mode_ == Mode::container)) {
+    if (!scanner_.close(out_)) return;
+  } else if (state_ == State::value && mode_ == Mode::string) {
+    out_ += '"';
+  } else if (state_ == State::value && held_.empty()) {
+    out_ += "null";
+  } else if (state_ == State::value) {
+    JsonScanner scanner;
+    scanner.put(held_, nullptr);
+    scanner.close(out_);
+  }
+  repairs_ |= kClosed;
+  if (!has_json_) out_ += has_parameters_ ? "}" : "{}";
+  sink.put_arguments(out_);
+  sink.end_call();
 }
 
 std::size_t XmlParameters::undecided_bytes() const {

@@ -7,19 +7,24 @@
 #include <string>
 
 #include "body/body.h"
+#include "body/entities.h"
+#include "body/literal_scanner.h"
 #include "body/scalar.h"
 
 namespace unspool {
 
 class XmlParameters final : public Body {
  public:
+  /// `in_parameter`: the first parameter's opening marker has been read.
   XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
-                const ToolSchema* schema);
+                const ToolSchema* schema, bool in_parameter);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
   bool may_end_here(CallSink&) override { return state_ == State::maybe_end && closed_section_; }
+  void complete(CallSink& sink) override;
+  std::uint8_t repairs() const override { return repairs_; }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override;
   std::size_t held_bytes() const override;
@@ -30,6 +35,7 @@ class XmlParameters final : public Body {
     key,        // inside a parameter's name
     value,      // inside a value
     maybe_end,  // behind a closing tag that may be part of the value
+    json,       // inside a JSON object in place of the parameters
     done,
   };
   /// How the value being read is written out.
@@ -37,7 +43,9 @@ class XmlParameters final : public Body {
 
   std::size_t read_some(std::string_view text);
   void act_on(const MarkerCursor::Found& found);
+  bool read_key();
   void begin_value();
+  void value_piece(std::string_view text);
   void value_text(std::string_view text);
   void write_value(std::string_view text);
   void write_container(std::string_view text);
@@ -49,7 +57,7 @@ class XmlParameters final : public Body {
   void fail(const char* problem, std::string_view unread);
   bool has_failed() const { return *problem_ != '\0'; }
   BodyResult finish_put(std::size_t consumed, CallSink& sink);
-  TypeSet types_of_key() const;
+  TypeSet types_of_key(std::string_view attributes) const;
 
   const XmlParametersSpec& spec_;
   const CallMarkers& markers_;
@@ -59,10 +67,14 @@ class XmlParameters final : public Body {
   MarkerCursor cursor_;
   bool has_parameters_ = false;
   bool at_value_start_ = false;
+  bool has_json_ = false;         // all arguments were one JSON object
+  std::size_t value_opened_ = 0;  // how much of value_open has been read
+  EntityDecoder entities_;
+  std::uint8_t repairs_ = 0;
   bool closed_section_ = false;  // the last marker was the section's closer
   TypeSet types_;
   TypedCandidate candidate_;
-  JsonScanner scanner_;  // of a container
+  JsonScanner scanner_;  // of a container, or of all arguments
   std::string key_;
   std::string held_;          // an undecided value
   std::size_t first_ = 0;     // where its first byte that is not white space stands

@@ -15,6 +15,7 @@ struct ToolCall {
   std::string name;
   std::string arguments;
   CallStatus status = CallStatus::incomplete;
+  std::uint8_t repairs = 0;  // bits of Repair
 };
 
 /// Raw text that looked like a call and is none.
@@ -29,6 +30,7 @@ struct Message {
   std::string reasoning;
   std::vector<ToolCall> tool_calls;
   std::vector<Malformed> malformed;
+  std::vector<Malformed> dropped;  // calls that were not sent
   FinishReason finish_reason = FinishReason::stop;
   bool is_finished = false;
 };
@@ -47,7 +49,9 @@ class MessageBuilder {
 
   Message message_;
   bool keeps_text_;
-  bool malformed_is_open_ = false;  // the last event was malformed: fragments of one text
+  // Of the last event: fragments of one text.
+  bool malformed_is_open_ = false;
+  bool dropped_is_open_ = false;
 };
 
 }  // namespace unspool

@@ -22,12 +22,20 @@ void for_each_marker(const FormatSpec& spec, const std::function<void(const std:
   }
   each(spec.section_open);
   each(spec.section_close);
+  for (const MarkupSpec& markup : spec.markup) {
+    each(markup.open);
+    each(markup.close);
+  }
   for (const CallSpec& call : spec.calls) {
     for (const MarkerSpec* marker :
-         {&call.open, &call.close, &call.name_close, &call.xml_parameters.open,
-          &call.xml_parameters.name_close, &call.xml_parameters.close}) {
+         {&call.open, &call.close, &call.next, &call.name_close, &call.xml_parameters.open,
+          &call.xml_parameters.name_close, &call.xml_parameters.close, &call.xml_elements.open,
+          &call.xml_elements.close, &call.quotes}) {
       each(*marker);
     }
+    use(call.xml_parameters.name_end);
+    use(call.xml_parameters.value_open);
+    for (const auto& [text, types] : call.xml_parameters.types) use(text);
   }
 }
 
@@ -100,7 +108,9 @@ std::shared_ptr<const Format> Format::compile(FormatSpec spec,
   for (std::size_t i = 0; i < format->spec_.calls.size(); ++i) {
     const CallSpec& call = format->spec_.calls[i];
     format->has_bare_calls_ |= call.bare != BarePlace::nowhere;
-    for (const std::string& text : call.open.texts) {
+    std::vector<std::string> openers = call.open.texts;
+    openers.insert(openers.end(), call.next.texts.begin(), call.next.texts.end());
+    for (const std::string& text : openers) {
       auto& texts = format->opener_texts_;
       const auto at =
           static_cast<std::size_t>(std::find(texts.begin(), texts.end(), text) - texts.begin());
@@ -139,14 +149,15 @@ void Format::check() const {
   };
   if (spec_.calls.size() > 200) fail("more than 200 kinds of call; split the file");
   for (const CallSpec& call : spec_.calls) {
-    if (call.open.is_empty() && call.bare == BarePlace::nowhere) {
+    if (call.open.is_empty() && call.bare == BarePlace::nowhere && !call.by_recipient) {
       fail("a call has neither an opener nor a place for bare calls; write call.open or call.bare");
     }
     if (call.bare != BarePlace::nowhere && call.starts.empty()) {
       fail("a bare call needs call.starts, the first letters of its body");
     }
-    const bool needs_name = call.body != BodyKind::json_call && call.fixed_name.empty();
-    if (needs_name && !call.has_name_outside()) {
+    const bool has_name = call.body == BodyKind::json_call || call.body == BodyKind::pythonic ||
+                          call.by_recipient || !call.fixed_name.empty();
+    if (!has_name && !call.has_name_outside()) {
       fail("the body has no name in it; write call.name_close or call.name_stops");
     }
     if (call.body == BodyKind::xml_parameters &&
@@ -154,6 +165,14 @@ void Format::check() const {
          call.xml_parameters.close.is_empty() || call.close.is_empty())) {
       fail("xml_parameters needs call.close and the body's open, name_close and close");
     }
+    if (call.body == BodyKind::xml_elements &&
+        (call.xml_elements.open.is_empty() || call.xml_elements.close.is_empty())) {
+      fail("xml_elements needs the body's open and close");
+    }
+  }
+  for (const MarkupSpec& markup : spec_.markup) {
+    if (markup.open.is_empty()) fail("markup needs open");
+    if (markup.tells() && !markup.has_header()) fail("a header needs close");
   }
   if (spec_.reasoning && (spec_.reasoning->open.is_empty() || spec_.reasoning->close.is_empty())) {
     fail("reasoning needs open and close");
@@ -170,9 +189,21 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     adder.add(set, spec_.section_open, Role::section_open);
     for (std::size_t i = 0; i < opener_texts_.size(); ++i) {
       const CallSpec& call = spec_.calls[openers_[i].front()];
-      adder.add(set, opener_texts_[i], call.open.before, Role::call_open, i);
+      const auto& next = call.next.texts;
+      const bool is_next = std::find(next.begin(), next.end(), opener_texts_[i]) != next.end();
+      if (is_next && &set != &table.inside) continue;
+      adder.add(set, opener_texts_[i], is_next ? call.next.before : call.open.before,
+                Role::call_open, i);
     }
   };
+  const auto add_markup = [&](MarkerSet& set, bool only_telling, std::size_t except) {
+    for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
+      const MarkupSpec& markup = spec_.markup[i];
+      if (i == except || (only_telling && !markup.tells())) continue;
+      adder.add(set, markup.open, Role::markup_open, i);
+    }
+  };
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   const auto add_closers = [&](MarkerSet& set) {
     adder.add(set, spec_.section_close, Role::section_close);
     for (std::size_t i = 0; i < spec_.calls.size(); ++i) {
@@ -183,19 +214,32 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     for (const std::string& text : spec_.ignore) adder.add(set, text, {}, Role::ignore);
   };
 
+  for (MarkerSet& set : table.headers) set.compile();
   for (MarkerSet* set : {&table.content, &table.inside}) {
     if (spec_.reasoning) adder.add(*set, spec_.reasoning->open, Role::reasoning_open);
     add_openers(*set);
+    add_markup(*set, false, kNone);
     add_ignored(*set);
+  }
+  for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
+    MarkerSet& set = table.headers.emplace_back();
+    if (!spec_.markup[i].has_header()) continue;
+    adder.add(set, spec_.markup[i].close, Role::header_close, i);
+    if (spec_.reasoning) adder.add(set, spec_.reasoning->open, Role::reasoning_open);
+    add_openers(set);
+    add_markup(set, false, i);
+    add_ignored(set);
   }
   add_closers(table.inside);
   add_openers(table.malformed);
   add_closers(table.malformed);
+  add_markup(table.malformed, true, kNone);
   add_ignored(table.malformed);
   if (spec_.reasoning) {
     adder.add(table.reasoning, spec_.reasoning->close, Role::reasoning_close);
     adder.add(table.reasoning, spec_.reasoning->open, Role::reasoning_open);
     if (spec_.reasoning->ends_at_tool_call) add_openers(table.reasoning);
+    add_markup(table.reasoning, true, kNone);
     add_ignored(table.reasoning);
   }
   for (std::size_t i = 0; i < spec_.calls.size(); ++i) {
@@ -215,7 +259,15 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
         adder.add(markers.value, text, before, Role::value_close);
       }
     }
-    for (MarkerSet* set : {&markers.header, &markers.parameter, &markers.key, &markers.value}) {
+    if (call.body == BodyKind::xml_elements) {
+      adder.add(markers.element, call.close, Role::body_close);
+      adder.add(markers.element, call.xml_elements.close, Role::element_close);
+      adder.add(markers.element, call.xml_elements.open, Role::element_open);
+      adder.add(markers.element, spec_.section_close, Role::section_close);
+    }
+    adder.add(markers.quote, call.quotes, Role::quote);
+    for (MarkerSet* set : {&markers.header, &markers.parameter, &markers.key, &markers.value,
+                           &markers.element, &markers.quote}) {
       set->compile();
     }
     table.calls.push_back(std::move(markers));

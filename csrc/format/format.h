@@ -22,11 +22,16 @@ enum class Role : std::uint8_t {
   call_open,   // value: index into Format::openers()
   call_close,  // value: index of the call
   ignore,
+  markup_open,   // value: index into FormatSpec::markup
+  header_close,
   name_close,
   parameter_open,
   value_begin,
   value_close,
   body_close,
+  quote,
+  element_open,
+  element_close,
 };
 
 /// What one call's header and body look for.
@@ -35,6 +40,8 @@ struct CallMarkers {
   MarkerSet parameter;  // between parameters: the next one, or the end
   MarkerSet key;        // the end of a parameter's name
   MarkerSet value;      // the end of a parameter's value
+  MarkerSet element;    // the tags of nested elements
+  MarkerSet quote;      // around a string
 };
 
 /// One way to recognise a format: by text alone, or with tokens known by their ids.
@@ -43,6 +50,7 @@ struct MarkerTable {
   MarkerSet inside;   // within a section, or behind a call whose closer has yet to come
   MarkerSet reasoning;
   MarkerSet malformed;  // in a call that cannot be read
+  std::vector<MarkerSet> headers;  // the end of each markup's header
   std::vector<CallMarkers> calls;
 };
 

@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "format/type_set.h"
 
 namespace unspool {
 
@@ -20,7 +23,14 @@ struct MarkerSpec {
 };
 
 /// How a call's arguments are written.
-enum class BodyKind : std::uint8_t { json_call, json_arguments, xml_parameters };
+enum class BodyKind : std::uint8_t {
+  json_call,          // {"name": "f", "arguments": {...}}, or a list of these
+  json_arguments,     // {...}
+  literal_arguments,  // {city:<|"|>Paris<|"|>}
+  pythonic,           // f(city="Paris"), or a list of these
+  xml_parameters,     // <parameter=city>Paris</parameter>
+  xml_elements,       // <city>Paris</city>, elements within elements
+};
 
 /// Where a call without an opener of its own may begin.
 enum class BarePlace : std::uint8_t {
@@ -54,14 +64,25 @@ struct JsonCallSpec {
   std::vector<std::string> arguments_keys{"arguments", "parameters"};
   std::vector<std::string> id_keys{"id"};
   std::vector<std::string> wrapper_keys{"function"};
+  bool name_is_key = false;  // {"f": {...}}
 };
 
 struct XmlParametersSpec {
   MarkerSpec open;        // <parameter=
-  MarkerSpec name_close;  // > : the name ends here and the value begins
+  MarkerSpec name_close;  // > : the value begins
   MarkerSpec close;       // </parameter>
+  std::string name_end;   // ends the name before name_close; what stands between are attributes
+  std::vector<std::pair<std::string, TypeSet>> types;  // an attribute's text, what the value is
+  std::string value_open;    // may stand before a value: <![CDATA[
   ValueTrim trim = ValueTrim::newline;
   bool guess_types = false;  // a parameter without a schema may be JSON of another type
+  bool entities = false;     // &lt; in a value stands for <
+  bool json_body = false;    // one JSON object may stand in place of all parameters
+};
+
+struct XmlElementsSpec {
+  MarkerSpec open;   // < of an opening tag
+  MarkerSpec close;  // </ of a closing tag
 };
 
 struct CallSpec {
@@ -70,19 +91,28 @@ struct CallSpec {
   BarePlace bare = BarePlace::nowhere;
   bool fenced = false;      // a fenced block may stand around bare calls
   std::string starts;       // the first letters of the body; empty: anything
+  std::string second;       // the letters behind that; empty: anything
+  bool may_be_text = false;  // what opens it may be content: it is a call only if it reads as one
   std::string separators;   // letters that may stand between two calls
   MarkerSpec name_close;    // ends a name that stands outside the body
   std::string name_stops;   // the body's first letter ends the name too
   std::string name_prefix;  // dropped from the name
+  bool name_is_id = false;  // the whole header is the call's id; the name ends before :NUMBER
+  MarkerSpec next;          // opens another call where the last one's closer has yet to come
+  bool by_recipient = false;  // a header's recipient names the tool
   std::string fixed_name;   // the name is known beforehand (a named tool choice)
   KnownTools known_tools = KnownTools::any;
   bool is_certain = false;  // guided decoding wrote it: a bare body is a call whatever it says
   BodyKind body = BodyKind::json_call;
   JsonCallSpec json_call;
   XmlParametersSpec xml_parameters;
+  XmlElementsSpec xml_elements;
+  MarkerSpec quotes;  // of literal_arguments: around strings
 
   /// Nothing marks its beginning, so it may turn out to be content.
-  bool is_tentative() const { return bare != BarePlace::nowhere && !is_certain; }
+  bool is_tentative() const {
+    return (bare != BarePlace::nowhere && !is_certain) || may_be_text;
+  }
   bool has_name_outside() const { return !name_close.is_empty() || !name_stops.empty(); }
 };
 
@@ -94,10 +124,25 @@ struct ReasoningSpec {
   std::vector<std::string> turn;   // what the prompt writes before the model's answer
 };
 
+/// What the template writes around text. Between `open` and `close`, where there is one, is a header:
+/// markup too, and what it says may tell what follows it.
+struct MarkupSpec {
+  MarkerSpec open;
+  MarkerSpec close;
+  std::vector<std::string> begins;     // how a header begins that the prompt has opened
+  std::string recipient;               // what follows this names the tool that is called
+  std::vector<std::string> not_tools;  // recipients that are none
+  std::vector<std::string> reasoning;  // words that say that reasoning follows
+
+  bool has_header() const { return !close.is_empty(); }
+  bool tells() const { return !recipient.empty() || !reasoning.empty(); }
+};
+
 struct FormatSpec {
   std::string name;
   std::vector<std::string> ignore;  // dropped wherever no body is open: end-of-turn tokens
   std::optional<ReasoningSpec> reasoning;
+  std::vector<MarkupSpec> markup;
   MarkerSpec section_open;  // around all calls
   MarkerSpec section_close;
   std::vector<CallSpec> calls;

@@ -10,6 +10,7 @@ std::string_view to_string(EventKind kind) {
     case EventKind::tool_call_arguments: return "tool_call_arguments";
     case EventKind::tool_call_end: return "tool_call_end";
     case EventKind::malformed: return "malformed";
+    case EventKind::dropped: return "dropped";
     case EventKind::finish: return "finish";
   }
   return "";

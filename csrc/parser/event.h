@@ -13,6 +13,7 @@ enum class EventKind : std::uint8_t {
   tool_call_arguments,
   tool_call_end,
   malformed,
+  dropped,  // a call that was read and, as the request wants it, is not sent
   finish,
 };
 

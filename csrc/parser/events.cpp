@@ -67,8 +67,11 @@ void Events::add_begin(std::int32_t index, std::string_view name, std::string_vi
   event.id_end = id_end;
 }
 
-void Events::add_end(std::int32_t index, CallStatus status, std::uint64_t token_end) {
-  add(EventKind::tool_call_end, index, token_end).status = status;
+void Events::add_end(std::int32_t index, CallStatus status, std::uint64_t token_end,
+                     std::uint8_t repairs) {
+  Event& event = add(EventKind::tool_call_end, index, token_end);
+  event.status = status;
+  event.repairs = repairs;
 }
 
 void Events::add_finish(FinishReason reason, std::uint64_t token_end) {

@@ -19,12 +19,13 @@ std::string_view to_string(Fate fate);
 struct Event {
   EventKind kind = EventKind::content;
   CallStatus status = CallStatus::complete;         // of tool_call_end
+  std::uint8_t repairs = 0;                         // of tool_call_end: bits of Repair
   FinishReason finish_reason = FinishReason::stop;  // of finish
   std::int32_t index = -1;                          // the call, -1 where none is meant
   std::uint32_t text_begin = 0, text_end = 0;       // into Events::text
   std::uint32_t name_begin = 0, name_end = 0;
   std::uint32_t id_begin = 0, id_end = 0;
-  const char* reason = "";  // of malformed
+  const char* reason = "";  // of malformed and dropped
   TokenSpan span;
 };
 
@@ -40,7 +41,8 @@ class Events {
                 const char* reason = "");
   void add_begin(std::int32_t index, std::string_view name, std::string_view id,
                  std::uint64_t token_end);
-  void add_end(std::int32_t index, CallStatus status, std::uint64_t token_end);
+  void add_end(std::int32_t index, CallStatus status, std::uint64_t token_end,
+               std::uint8_t repairs = 0);
   void add_finish(FinishReason reason, std::uint64_t token_end);
   void add_audit(Fate fate, std::string_view text);
 

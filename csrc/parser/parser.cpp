@@ -9,18 +9,27 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
       tools_(std::move(options.tools)),
       ids_(format_->spec().call_ids, options.id_seed),
       by_id_(options.by_id),
-      audits_(options.audit) {
+      audits_(options.audit),
+      unknown_tools_(options.unknown_tools),
+      parallel_calls_(options.parallel_calls),
+      repair_(options.repair) {
   start_at(options.start.value_or(format_->start_without_prompt()));
 }
 
 void Parser::start_at(const Format::Start& start) {
   skip_ = start.skip;
-  enter(start.in_reasoning ? State::reasoning : State::content);
+  State state = start.in_reasoning ? State::reasoning : State::content;
+  for (const MarkupSpec& markup : format_->spec().markup) {
+    if (!markup.begins.empty()) state = start.in_reasoning ? state : State::beginning;
+  }
+  enter(state);
 }
 
 Region Parser::region() const {
   switch (state_) {
     case State::content:
+    case State::beginning:
+    case State::markup:
     case State::fence: return Region::content;
     case State::reasoning: return Region::reasoning;
     case State::opening:
@@ -33,13 +42,13 @@ Region Parser::region() const {
 }
 
 bool Parser::is_undecided() const {
-  return state_ == State::fence ||
+  return state_ == State::fence || state_ == State::beginning || state_ == State::markup ||
          (state_ == State::body && !is_announced_ && call().is_tentative());
 }
 
 std::size_t Parser::held_bytes() const {
-  const bool has_cursor =
-      state_ != State::body && state_ != State::fence && state_ != State::opening;
+  const bool has_cursor = state_ != State::body && state_ != State::fence &&
+                          state_ != State::opening && state_ != State::beginning;
   return space_.size() + raw_.size() + (has_cursor ? cursor_.held().size() : 0) +
          (state_ == State::body ? body_->held_bytes() : 0);
 }
@@ -57,6 +66,8 @@ void Parser::reset_cursor() {
     case State::reasoning: cursor_.reset(&markers().reasoning); break;
     case State::header: cursor_.reset(&markers().calls[call_].header); break;
     case State::malformed: cursor_.reset(&markers().malformed); break;
+    case State::markup: cursor_.reset(&markers().headers[markup_]); break;
+    case State::beginning:
     case State::fence:
     case State::opening:
     case State::body: break;
@@ -88,7 +99,7 @@ void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
     on_body(result, literal, was_announced);
     if (result.consumed > 0) return;
   }
-  if (state_ == State::fence) release_raw_as_content();
+  if (state_ == State::fence || state_ == State::beginning) release_raw_as_content();
   if (state_ == State::opening) on_failure("what follows the opener is not a call", {});
   if (state_ == State::content) line_ = Line::inside;
   const MarkerCursor::Found found =
@@ -101,6 +112,8 @@ std::size_t Parser::read_some(std::string_view text) {
   switch (state_) {
     case State::content: return read_content(text);
     case State::fence: return read_fence(text[0]);
+    case State::beginning: return read_beginning(text[0]);
+    case State::markup: return read_markup(text);
     case State::opening: return read_opening(text[0]);
     case State::header: return read_header(text[0]);
     case State::body: return read_body(text);
@@ -125,7 +138,9 @@ void Parser::release(std::string_view text) {
       audit(Fate::reasoning, text);
       break;
     case State::header: name_ += text; break;
+    case State::markup: raw_ += text; break;
     case State::malformed: emit_malformed(text); break;
+    case State::beginning:
     case State::fence:
     case State::opening:
     case State::body: break;
@@ -136,6 +151,7 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
   const FormatSpec& spec = format_->spec();
   const Role role = static_cast<Role>(found.marker->role);
   if (state_ == State::header) return on_header_end(found);
+  if (state_ == State::markup) return on_markup_end(found);
   if (role == Role::ignore) {
     drop_space(Fate::whitespace);
     return audit(Fate::marker, found.text);
@@ -161,6 +177,7 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
       after_markup(spec.section_open.after);
       break;
     case Role::call_open: on_opener(found); break;
+    case Role::markup_open: on_markup(found); break;
     case Role::call_close:
     case Role::section_close: on_closer(role, found); break;
     default: break;
@@ -186,6 +203,12 @@ void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
   closer_pending_ = false;
   may_chain_ = false;
   in_fence_ = false;
+  if (divert_closer_ != Divert::none && role == Role::call_close) {
+    divert_ = divert_closer_;
+    emit_diverted(found.text);
+    divert_ = Divert::none;
+  }
+  divert_closer_ = Divert::none;
   if (role == Role::section_close) in_section_ = false;
   after_markup(role == Role::section_close ? std::string_view(spec.section_close.after)
                                            : spec.calls[found.marker->value].close.after);
@@ -195,9 +218,19 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   out_ = &out;
   token_end_ = token_end;
   switch (state_) {
-    case State::fence: release_raw_as_content(); break;
+    case State::fence:
+    case State::beginning: release_raw_as_content(); break;
+    case State::markup:
+      cursor_.flush([this](std::string_view text) { release(text); });
+      audit(Fate::marker, raw_);
+      raw_.clear();
+      break;
     case State::opening:
     case State::header:
+      if (call().is_tentative()) {
+        release_raw_as_content();
+        break;
+      }
       problem_ = "the output ends before the tool's name";
       emit_malformed(raw_);
       raw_.clear();

@@ -24,12 +24,22 @@ namespace unspool {
 /// What is open at a moment.
 enum class Region : std::uint8_t { content, reasoning, tool_call };
 
+/// What becomes of a call to a tool that the request does not offer.
+enum class UnknownTools : std::uint8_t {
+  forward,  // it is a call like any other
+  content,  // its text is content
+  drop,     // it is reported in Message::malformed, and not sent
+};
+
 struct ParserOptions {
   std::shared_ptr<const ToolSchemas> tools;  // null: the request's tools are not known
   std::optional<Format::Start> start;        // from the prompt; nullopt: as the format says
   std::uint64_t id_seed = 0;                 // 0: random call ids
   bool by_id = false;                        // markers that are tokens are known by id
   bool audit = false;                        // tell the fate of every byte
+  UnknownTools unknown_tools = UnknownTools::forward;
+  bool parallel_calls = true;  // false: only the first call is sent, the rest is reported
+  bool repair = false;         // almost-JSON is read as JSON, and what was cut off is closed
 };
 
 /// One stream's parser. One thread at a time; no model output makes it throw.
@@ -70,7 +80,19 @@ class Parser final : private CallSink {
   std::size_t held_bytes() const;
 
  private:
-  enum class State : std::uint8_t { content, reasoning, fence, opening, header, body, malformed };
+  enum class State : std::uint8_t {
+    content,
+    reasoning,
+    beginning,  // the output may go on with a header that the prompt has opened
+    markup,     // inside a header of markup
+    fence,      // in the opening line of a fenced block
+    opening,    // behind a call's opener
+    header,     // inside a name that stands outside the body
+    body,
+    malformed,
+  };
+  /// What becomes of a call that is read but not sent.
+  enum class Divert : std::uint8_t { none, content, drop };
   /// What white space means here: between two pieces of markup it is markup itself.
   enum class Boundary : std::uint8_t { none, start, after_markup };
   /// Where in a line the text stands; a call without an opener may begin only at some places.
@@ -91,12 +113,17 @@ class Parser final : private CallSink {
   std::size_t read_content(std::string_view text);
   std::size_t read_bare(std::string_view text);
   std::size_t read_fence(char byte);
+  std::size_t read_beginning(char byte);
+  std::size_t read_markup(std::string_view text);
   std::size_t read_opening(char byte);
   std::size_t read_header(char byte);
   std::size_t read_body(std::string_view text);
 
   void on_marker(const MarkerCursor::Found& found);
   void on_opener(const MarkerCursor::Found& found);
+  void on_markup(const MarkerCursor::Found& found);
+  void on_markup_end(const MarkerCursor::Found& found);
+  bool call_recipient(std::string_view header);
   void on_closer(Role role, const MarkerCursor::Found& found);
   void on_header_end(const MarkerCursor::Found& found);
   void on_malformed_end(const MarkerCursor::Found& found);
@@ -107,6 +134,9 @@ class Parser final : private CallSink {
   int bare_call_at(char byte) const;
   void begin_bare(std::uint8_t call, bool has_closer);
   bool name_call();
+  void make_call_body(std::string_view name, bool in_parameter);
+  void emit_diverted(std::string_view text);
+  void flush_diverted();
   void end_body(bool closed);
   void finish_body(FinishReason reason);
   void finish_malformed(FinishReason reason);
@@ -126,6 +156,9 @@ class Parser final : private CallSink {
   CallIds ids_;
   bool by_id_;
   bool audits_;
+  UnknownTools unknown_tools_;
+  bool parallel_calls_;
+  bool repair_;
   Events* out_ = nullptr;
   std::uint64_t token_end_ = 0;
 
@@ -142,10 +175,15 @@ class Parser final : private CallSink {
   std::string_view skip_;  // white space that the last marker takes with it
   std::string space_;      // white space that may turn out to be markup
   // The call being read:
+  std::uint8_t markup_ = 0;  // index of the header being read
   std::uint8_t call_ = 0;
   std::size_t opener_ = 0;  // index into Format::openers()
   std::unique_ptr<Body> body_;
   bool is_announced_ = false;
+  bool in_parameter_ = false;  // the marker that ended the name opened a parameter
+  Divert divert_ = Divert::none;
+  Divert divert_closer_ = Divert::none;  // of the last call, whose closer has yet to come
+  const char* divert_reason_ = "";
   bool has_closer_ = false;
   std::string raw_;             // what was read of it before it was announced
   std::size_t raw_opener_ = 0;  // length of the opener in it

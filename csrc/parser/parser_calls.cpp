@@ -1,6 +1,7 @@
 // The parser inside a call: its name, its body, and what becomes of one that cannot be read.
 #include <algorithm>
 
+#include "body/names.h"
 #include "parser/parser.h"
 #include "text/white_space.h"
 
@@ -24,11 +25,21 @@ std::size_t Parser::read_opening(char byte) {
     raw_ += byte;
     return 1;
   }
+  // The first letter tells which kind of call it is, or the first two.
+  const std::size_t first_at = raw_.find_first_not_of(kSpace, raw_opener_);
+  const bool has_first = first_at != std::string::npos;
+  const char first = has_first ? raw_[first_at] : byte;
   int choice = -1;
   for (const std::uint8_t candidate : format_->openers()[opener_]) {
-    const std::string& starts = format_->spec().calls[candidate].starts;
-    const bool fits = starts.empty() || starts.find(byte) != std::string::npos;
-    if (fits && (choice < 0 || !starts.empty())) choice = candidate;
+    const CallSpec& spec = format_->spec().calls[candidate];
+    if (!spec.starts.empty() && spec.starts.find(first) == std::string::npos) continue;
+    if (!spec.second.empty() && !has_first) {
+      raw_ += byte;
+      return 1;
+    }
+    if (!spec.second.empty() && spec.second.find(byte) == std::string::npos) continue;
+    if (choice < 0 || !spec.starts.empty()) choice = candidate;
+    if (!spec.second.empty()) break;
   }
   if (choice < 0) {
     on_failure("what follows the opener is not a call", {});
@@ -40,10 +51,24 @@ std::size_t Parser::read_opening(char byte) {
   if (call().has_name_outside()) {
     enter(State::header);
   } else {
-    body_ = make_body(call(), markers().calls[call_], nullptr);
+    make_call_body({}, false);
     enter(State::body);
   }
+  if (has_first) {  // it was held until the second letter came
+    const std::string held = raw_.substr(first_at);
+    raw_.resize(first_at);
+    std::string_view rest = held;
+    while (!rest.empty()) rest.remove_prefix(read_some(rest));
+  }
   return 0;
+}
+
+void Parser::make_call_body(std::string_view name, bool in_parameter) {
+  BodyOptions options;
+  options.schema = tools_ && !name.empty() ? tools_->find(name) : nullptr;
+  options.repairs = repair_;
+  options.in_parameter = in_parameter;
+  body_ = make_body(call(), markers().calls[call_], options);
 }
 
 void Parser::begin_bare(std::uint8_t call_number, bool has_closer) {
@@ -53,8 +78,7 @@ void Parser::begin_bare(std::uint8_t call_number, bool has_closer) {
   is_announced_ = false;
   may_chain_ = false;
   name_.clear();
-  const ToolSchema* schema = tools_ ? tools_->find(call().fixed_name) : nullptr;
-  body_ = make_body(call(), markers().calls[call_], schema);
+  make_call_body(call().fixed_name, false);
   enter(State::body);
   if (!call().fixed_name.empty()) begin_call(call().fixed_name, {});
 }
@@ -80,6 +104,8 @@ std::size_t Parser::read_header(char byte) {
 
 void Parser::on_header_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
+  const auto& openers = call().xml_parameters.open.texts;
+  in_parameter_ = std::find(openers.begin(), openers.end(), found.text) != openers.end();
   if (role != Role::name_close) {
     raw_.resize(raw_.size() - found.text.size());  // the closer is not the call's
   }
@@ -90,6 +116,7 @@ void Parser::on_header_end(const MarkerCursor::Found& found) {
   if (role == Role::name_close) return enter(State::body);
   put_arguments("{}");
   end_call();
+  flush_diverted();
   body_.reset();
   audit(Fate::marker, found.text);
   on_closer(role, found);
@@ -98,15 +125,27 @@ void Parser::on_header_end(const MarkerCursor::Found& found) {
 // The name has been read: announces the call, or finds it malformed.
 bool Parser::name_call() {
   std::string_view name = trim(name_);
+  std::string_view attributes;
+  name = unquote(name, attributes);
+  const std::string id(call().name_is_id ? name : std::string_view{});
   if (name.starts_with(call().name_prefix)) name.remove_prefix(call().name_prefix.size());
+  if (call().name_is_id) {
+    const std::size_t colon = name.rfind(':');
+    const bool is_numbered = colon != std::string_view::npos && colon + 1 < name.size() &&
+                             name.find_first_not_of("0123456789", colon + 1) ==
+                                 std::string_view::npos;
+    if (is_numbered) name = name.substr(0, colon);
+  }
   // Markup in a name is a marker that went astray.
   if (name.empty() || has_control(name) || name.find_first_of("<>") != std::string_view::npos) {
     on_failure("no tool name follows the opener", {});
     return false;
   }
   const std::string copy(name);
-  body_ = make_body(call(), markers().calls[call_], tools_ ? tools_->find(copy) : nullptr);
-  if (!begin_call(copy, {})) {
+  make_call_body(copy, in_parameter_);
+  in_parameter_ = false;
+  const bool has_own_id = id != copy;  // a bare name is nobody's id
+  if (!begin_call(copy, has_own_id ? std::string_view(id) : std::string_view{})) {
     on_failure("the tool is not one of the request's", {});
     return false;
   }
@@ -124,7 +163,10 @@ std::size_t Parser::read_body(std::string_view text) {
 
 void Parser::on_body(const BodyResult& result, std::string_view text, bool was_announced) {
   const std::string_view read = text.substr(0, result.consumed);
-  if (is_announced_ || was_announced) {
+  if (divert_ != Divert::none) {
+    raw_ += read;
+    flush_diverted();
+  } else if (is_announced_ || was_announced) {
     if (audits_) {  // but for what may turn out to be a closer, or not the call's
       audit_pending_ += read;
       std::size_t open = body_->undecided_bytes();
@@ -169,32 +211,67 @@ bool Parser::begin_call(std::string_view name, std::string_view id) {
   const bool must_know = known == KnownTools::required || (known == KnownTools::if_given && tools_);
   if (must_know && (!tools_ || tools_->find(name) == nullptr)) return false;
   drop_space(Fate::whitespace);
+  boundary_ = Boundary::none;
+  const bool is_unknown = tools_ && tools_->find(name) == nullptr;
+  if (is_unknown && unknown_tools_ != UnknownTools::forward) {
+    divert_ = unknown_tools_ == UnknownTools::content ? Divert::content : Divert::drop;
+    divert_reason_ = "the tool is not one of the request's";
+  } else if (!parallel_calls_ && call_index_ >= 0) {
+    divert_ = Divert::drop;
+    divert_reason_ = "the request wants one call at most";
+  }
+  if (divert_ != Divert::none) {
+    is_announced_ = true;
+    raw_opener_ = 0;
+    return true;
+  }
   audit(Fate::marker, std::string_view(raw_).substr(0, raw_opener_));
   audit(Fate::tool_call, std::string_view(raw_).substr(raw_opener_));
   raw_.clear();
   raw_opener_ = 0;
   ++call_index_;
   is_announced_ = true;
-  boundary_ = Boundary::none;
   id_ = id;
   if (id_.empty()) ids_.append(name, static_cast<std::uint32_t>(call_index_), id_);
   out_->add_begin(call_index_, name, id_, token_end_);
   return true;
 }
 
+// The text of a call that is not sent goes on as what it became.
+void Parser::emit_diverted(std::string_view text) {
+  if (text.empty()) return;
+  drop_space(Fate::whitespace);
+  if (divert_ == Divert::content) return emit_content(text);
+  out_->add_text(EventKind::dropped, -1, text, token_end_, divert_reason_);
+  audit(Fate::malformed, text);
+}
+
+void Parser::flush_diverted() {
+  if (divert_ == Divert::none) return;
+  const std::string raw = std::move(raw_);
+  raw_.clear();
+  raw_opener_ = 0;
+  emit_diverted(raw);
+  if (is_announced_) return;
+  divert_closer_ = divert_;  // its closer goes the same way
+  divert_ = Divert::none;
+}
+
 void Parser::put_arguments(std::string_view fragment) {
+  if (divert_ != Divert::none) return;
   out_->add_text(EventKind::tool_call_arguments, call_index_, fragment, token_end_);
 }
 
 void Parser::end_call() {
-  out_->add_end(call_index_, CallStatus::complete, token_end_);
   is_announced_ = false;
+  if (divert_ != Divert::none) return;
+  out_->add_end(call_index_, CallStatus::complete, token_end_, body_ ? body_->repairs() : 0);
   ++complete_count_;
 }
 
 // The call cannot be read. What nothing marked as a call is content; the rest is reported.
 void Parser::on_failure(const char* problem, std::string_view unread) {
-  if (!is_announced_ && call().is_tentative() && state_ == State::body) {
+  if (!is_announced_ && call().is_tentative() && state_ != State::malformed) {
     body_.reset();
     release_raw_as_content();
     return;
@@ -213,6 +290,7 @@ void Parser::on_failure(const char* problem, std::string_view unread) {
 void Parser::emit_malformed(std::string_view text) {
   drop_space(Fate::whitespace);
   malformed_is_empty_ = false;
+  if (divert_ != Divert::none) return emit_diverted(text);
   out_->add_text(EventKind::malformed, is_announced_ ? call_index_ : -1, text, token_end_,
                  problem_);
   audit(Fate::malformed, text);
@@ -221,7 +299,12 @@ void Parser::emit_malformed(std::string_view text) {
 void Parser::on_malformed_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
-  if (is_announced_) {
+  if (divert_ != Divert::none) {
+    divert_closer_ = divert_;
+    divert_ = Divert::none;
+    is_announced_ = false;
+    if (role == Role::section_open) audit(Fate::marker, found.text);
+  } else if (is_announced_) {
     if (closes && malformed_is_empty_ && body_ && body_->may_end_here(*this)) {
       end_call();
     } else {
@@ -239,12 +322,18 @@ void Parser::on_malformed_end(const MarkerCursor::Found& found) {
   state_ = State::content;
   if (closes) return on_closer(role, found);
   if (role == Role::call_open) return on_opener(found);
+  if (role == Role::markup_open) return on_markup(found);
   in_section_ = true;
   after_markup(format_->spec().section_open.after);
 }
 
 void Parser::finish_body(FinishReason reason) {
-  body_->end(*this);
+  if (divert_ != Divert::none) {
+    is_announced_ = false;
+    return;
+  }
+  if (repair_ && is_announced_ && !body_->may_end_here(*this)) body_->complete(*this);
+  if (is_announced_ || call_index_ < 0) body_->end(*this);
   audit(Fate::tool_call, audit_pending_);
   const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
   if (is_announced_) {
@@ -270,7 +359,7 @@ void Parser::finish_body(FinishReason reason) {
 
 void Parser::finish_malformed(FinishReason reason) {
   cursor_.flush([this](std::string_view text) { release(text); });
-  if (!is_announced_) return;
+  if (!is_announced_ || divert_ != Divert::none) return;
   const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
   if (!malformed_is_empty_) {
     out_->add_end(call_index_, CallStatus::malformed, token_end_);

@@ -1,6 +1,7 @@
 // The parser between regions: text, and where calls may begin without an opener.
 #include <algorithm>
 
+#include "body/pythonic.h"
 #include "parser/parser.h"
 #include "text/white_space.h"
 
@@ -39,8 +40,8 @@ std::size_t Parser::read_content(std::string_view text) {
 }
 
 bool Parser::chains_at(char byte) const {
-  const std::string_view starts = call().body == BodyKind::json_call ? std::string_view("{") : "";
-  return starts.find(byte) != std::string_view::npos;
+  if (call().body == BodyKind::json_call) return byte == '{';
+  return call().body == BodyKind::pythonic && closer_pending_ && begins_python_name(byte);
 }
 
 // Content in which a call may begin without an opener, at the start of the message or of a line.

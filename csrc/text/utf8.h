@@ -13,6 +13,9 @@ inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 /// True where all of `text` is well-formed UTF-8.
 bool is_valid_utf8(std::string_view text);
 
+/// Appends a code point, which must be no surrogate.
+void append_utf8(std::uint32_t code_point, std::string& out);
+
 /// How many U+FFFD stand for bytes that are no character.
 enum class Replacement : std::uint8_t {
   per_subpart,  // one for each maximal subpart, as Python's errors="replace" and Rust's lossy do

@@ -181,6 +181,7 @@ _Kind = Literal[
     "tool_call_arguments",
     "tool_call_end",
     "malformed",
+    "dropped",
     "finish",
 ]
 
@@ -232,7 +233,7 @@ class Delta:
 
     @property
     def reason(self) -> str | None:
-        """What was wrong, where text is malformed."""
+        """What was wrong, where text is malformed or dropped."""
 
     @property
     def token_span(self) -> tuple[int, int]:
@@ -345,6 +346,9 @@ class ChunkParser:
         id_seed: int = 0,
         keeps_message: bool = True,
         audit: bool = False,
+        unknown_tools: str = "forward",
+        parallel_tool_calls: bool = True,
+        repair: bool = False,
     ) -> None: ...
     def parse_chunk(
         self,

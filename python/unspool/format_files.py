@@ -20,7 +20,14 @@ __all__ = ["FormatFile", "parse_format", "read_format"]
 
 _MARKER = (str, list)
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "body": ("json_call", "json_arguments", "xml_parameters"),
+    "body": (
+        "json_call",
+        "json_arguments",
+        "literal_arguments",
+        "pythonic",
+        "xml_parameters",
+        "xml_elements",
+    ),
     "bare": ("start", "line"),
     "known_tools": ("any", "if_given", "required"),
     "trim": ("none", "newline", "space"),
@@ -46,28 +53,50 @@ _JSON_CALL: dict[str, Any] = {
     "arguments_keys": list,
     "id_keys": list,
     "wrapper_keys": list,
+    "name_is_key": bool,
 }
 _XML_PARAMETERS: dict[str, Any] = {
     **_marker("open"),
     **_marker("name_close"),
     **_marker("close"),
+    "name_end": str,
+    "types": {"*": str},
+    "value_open": str,
     "trim": str,
     "guess_types": bool,
+    "entities": bool,
+    "json_body": bool,
+}
+_XML_ELEMENTS: dict[str, Any] = {**_marker("open"), **_marker("close")}
+_MARKUP: dict[str, Any] = {
+    **_marker("open"),
+    **_marker("close"),
+    "begins": _MARKER,
+    "recipient": str,
+    "not_tools": _MARKER,
+    "reasoning": _MARKER,
 }
 _CALL: dict[str, Any] = {
     **_marker("open"),
     **_marker("close"),
     **_marker("name_close"),
+    **_marker("next"),
+    "quotes": _MARKER,
     "bare": str,
     "fenced": bool,
+    "may_be_text": bool,
     "starts": str,
+    "second": str,
     "separators": str,
     "name_stops": str,
     "name_prefix": str,
+    "name_is_id": bool,
+    "by_recipient": bool,
     "known_tools": str,
     "body": str,
     "json_call": _JSON_CALL,
     "xml_parameters": _XML_PARAMETERS,
+    "xml_elements": _XML_ELEMENTS,
 }
 _FILE: dict[str, Any] = {
     "name": str,
@@ -77,6 +106,7 @@ _FILE: dict[str, Any] = {
     "ignore": _MARKER,
     "call_ids": str,
     "reasoning": _REASONING,
+    "markup": [_MARKUP],
     "section": _SECTION,
     "call": [_CALL],
     "example": [
@@ -90,7 +120,9 @@ _FILE: dict[str, Any] = {
         }
     ],
 }
-_LISTS = {"open", "close", "name_close", "turn", "ignore"}
+_LISTS = {
+    "open", "close", "name_close", "next", "quotes", "turn", "ignore", "begins", "not_tools",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -146,7 +178,7 @@ def parse_format(text: str, source: str = "<format>") -> FormatFile:
     description = {
         key: _with_lists(value)
         for key, value in data.items()
-        if key in ("ignore", "call_ids", "reasoning", "section", "call", "name")
+        if key in ("ignore", "call_ids", "reasoning", "markup", "section", "call", "name")
     }
     if "ignore" in description:
         description["ignore"] = _as_list(description["ignore"])
@@ -171,7 +203,11 @@ def _with_lists(value: Any) -> Any:
         return [_with_lists(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {key: _as_list(item) if key in _LISTS else _with_lists(item) for key, item in value.items()}
+    return {key: _as_list(item) if _is_list(key, item) else _with_lists(item) for key, item in value.items()}
+
+
+def _is_list(key: str, item: Any) -> bool:
+    return key in _LISTS or (key == "reasoning" and isinstance(item, str))
 
 
 class _Checker:
@@ -184,9 +220,10 @@ class _Checker:
     def check(self, data: dict[str, Any], allowed: dict[str, Any], table: str) -> None:
         for key, value in data.items():
             path = f"{table}.{key}" if table else key
-            if key not in allowed:
+            expected = allowed.get(key, allowed.get("*"))
+            if expected is None:
                 self._fail(key, f"unknown key '{path}'; use one of {', '.join(sorted(allowed))}")
-            self._check_value(path, key, value, allowed[key])
+            self._check_value(path, key, value, expected)
 
     def _check_value(self, path: str, key: str, value: Any, expected: Any) -> None:
         if isinstance(expected, dict):

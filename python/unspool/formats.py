@@ -88,6 +88,7 @@ def compile_format(
     format: str | FormatFile | Format,
     *,
     reasoning: str | bool | None = None,
+    tool_calls_in_reasoning: str | None = None,
     tools: bool = True,
     tool_choice: str | None = None,
     required: bool = False,
@@ -100,6 +101,7 @@ def compile_format(
         format: A name, a format file, or an already compiled format, which is returned as it is.
         reasoning: The name of the format whose reasoning is meant; None: the format's own; False or
             "none": tags are content.
+        tool_calls_in_reasoning: "keep" or "end"; None: as the format says.
         tools: False: calls are content.
         tool_choice: The name of the tool that must be called.
         required: Some tool must be called.
@@ -121,13 +123,24 @@ def compile_format(
         raise ArgumentError(
             f"format '{file.name}' has no reasoning of its own; name one, such as reasoning='qwen3'"
         )
+    if tool_calls_in_reasoning not in (None, "keep", "end"):
+        raise ArgumentError(
+            f"tool_calls_in_reasoning is '{tool_calls_in_reasoning}'; use 'keep' or 'end'"
+        )
     keep = reasoning is None or reasoning is True
-    key = (file.name, id(file), keep, other and other.name, tools, tool_choice, required, trust)
+    key = (
+        file.name, id(file), keep, other and other.name, tool_calls_in_reasoning, tools, tool_choice,
+        required, trust,
+    )  # fmt: skip
     cache = _cache_of(vocabulary)
     with _lock:
         found = cache.get(key)
     if found is None:
         description = _describe(file, keep, other, tools, tool_choice, required)
+        if tool_calls_in_reasoning is not None and "reasoning" in description:
+            description["reasoning"] = {
+                **description["reasoning"], "tool_calls": tool_calls_in_reasoning,
+            }  # fmt: skip
         tokens = list(vocabulary.added_tokens.items()) if vocabulary is not None else []
         found = Format(description, tokens, trust)
         with _lock:
@@ -172,6 +185,8 @@ def _describe(
         description["reasoning"] = other.description["reasoning"]
         ignore = [*description.get("ignore", ()), *other.description.get("ignore", ())]
         description["ignore"] = list(dict.fromkeys(ignore))
+        if "markup" in other.description:
+            description["markup"] = [*description.get("markup", ()), *other.description["markup"]]
     if not tools:
         for key in ("call", "section"):
             description.pop(key, None)

@@ -19,12 +19,14 @@ class ToolCall:
     Attributes:
         arguments: JSON text as the model wrote it: an object when complete, a prefix of one when
             incomplete, whatever was read when malformed.
+        repairs: With `repair=True`: what had to be mended to read it.
     """
 
     id: str
     name: str
     arguments: str
     status: CallStatus
+    repairs: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -79,6 +81,8 @@ class Message:
         tool_calls: The calls, in the order in which they were written.
         finish_reason: "tool_calls" where calls were made, all are complete and the model stopped.
         malformed: What looked like a call and could not be read.
+        dropped: Calls that were read and, as `unknown_tools` or `parallel_tool_calls` wants it, are
+            not sent.
         token_counts: Token ids by region; zeros where only text came.
         deltas: What the last step still emitted.
         audit: With `audit=True`: the fate of every byte of the output, in order.
@@ -89,6 +93,7 @@ class Message:
     tool_calls: tuple[ToolCall, ...]
     finish_reason: str | None
     malformed: tuple[MalformedText, ...] = ()
+    dropped: tuple[MalformedText, ...] = ()
     token_counts: TokenCounts = TokenCounts()
     deltas: tuple[Delta, ...] = ()
     audit: tuple[tuple[str, str], ...] = ()
@@ -109,17 +114,33 @@ class Message:
         return message
 
 
+# The bits of csrc/body/literal_scanner.h.
+_REPAIRS = {
+    1: "single quotes",
+    2: "trailing comma",
+    4: "python literal",
+    8: "unquoted key",
+    16: "unescaped newline",
+    32: "closed",
+}
+
+
+def _repairs(bits: int) -> tuple[str, ...]:
+    return tuple(name for bit, name in _REPAIRS.items() if bits & bit)
+
+
 def build_message(
     parser: ChunkParser, deltas: list[Delta], reasoning_field: str = "reasoning_content"
 ) -> Message:
     """Read a native parser's message."""
-    content, reasoning, calls, malformed, finish_reason, counts = parser._message()
+    content, reasoning, calls, malformed, finish_reason, counts, dropped = parser._message()
     return Message(
         content=content,
         reasoning=reasoning,
-        tool_calls=tuple(ToolCall(*call) for call in calls),
+        tool_calls=tuple(ToolCall(*call, repairs=_repairs(bits)) for *call, bits in calls),
         finish_reason=finish_reason,
         malformed=tuple(MalformedText(text, reason, index) for index, text, reason in malformed),
+        dropped=tuple(MalformedText(text, reason, index) for index, text, reason in dropped),
         token_counts=TokenCounts(*counts),
         deltas=tuple(deltas),
         audit=tuple(parser._audit()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from unspool._core import ChunkParser, Delta, DeltaChannel, Format, ToolSchemas, Vocabulary
 from unspool.errors import ArgumentError
@@ -17,6 +17,7 @@ __all__ = ["Parser", "parse"]
 
 ReasoningField = Literal["reasoning_content", "reasoning"]
 StartIn = Literal["auto", "content", "reasoning"]
+UnknownTools = Literal["forward", "content", "drop-with-report"]
 
 
 class Parser(ChunkParser):
@@ -36,6 +37,13 @@ class Parser(ChunkParser):
         tool_choice: "auto"; "none": calls are content; "required", or a tool's name (also as the API's
             dict): the output may also be what guided decoding writes, the list of calls or the
             arguments alone.
+        tool_calls_in_reasoning: "keep": a call inside reasoning is text there; "end": it ends the
+            reasoning and counts; None: as the format says.
+        unknown_tools: What becomes of a call to a tool that the request does not offer: "forward" it,
+            make its text "content", or "drop-with-report" (`Message.dropped`).
+        parallel_tool_calls: False: only the first call is sent, the rest is in `Message.dropped`.
+        repair: Read JSON with single quotes, trailing commas, Python's literals, bare keys, and close
+            what the end of the output left open; `ToolCall.repairs` tells what was done.
         start_in: "auto": as the prompt and the format say; or "content" or "reasoning".
         reasoning_field: The name of reasoning on the wire.
         trust: How markers that are tokens are known where ids come: "id", "text" or "either".
@@ -60,6 +68,10 @@ class Parser(ChunkParser):
         prompt: str | Sequence[int] | None = None,
         tokenizer: Any = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
+        tool_calls_in_reasoning: Literal["keep", "end"] | None = None,
+        unknown_tools: UnknownTools = "forward",
+        parallel_tool_calls: bool = True,
+        repair: bool = False,
         start_in: StartIn = "auto",
         reasoning_field: ReasoningField = "reasoning_content",
         trust: Trust = "id",
@@ -77,9 +89,14 @@ class Parser(ChunkParser):
         named, required, off = _read_choice(tool_choice, schemas)
         if start_in not in ("auto", "content", "reasoning"):
             raise ArgumentError(f"start_in is '{start_in}'; use 'auto', 'content' or 'reasoning'")
+        if unknown_tools not in get_args(UnknownTools):
+            raise ArgumentError(
+                f"unknown_tools is '{unknown_tools}'; use 'forward', 'content' or 'drop-with-report'"
+            )
         compiled = compile_format(
             format,
             reasoning=reasoning,
+            tool_calls_in_reasoning=tool_calls_in_reasoning,
             tools=not off and (schemas is None or len(schemas) > 0),
             tool_choice=named,
             required=required,
@@ -101,6 +118,9 @@ class Parser(ChunkParser):
             id_seed=id_seed,
             keeps_message=keep_message,
             audit=audit,
+            unknown_tools=unknown_tools,
+            parallel_tool_calls=parallel_tool_calls,
+            repair=repair,
         )
         self._reasoning_field = reasoning_field
 

@@ -23,6 +23,10 @@ _BITS = {
 }
 _ANY = 0x7F
 _MAX_DEPTH = 32
+_MAX_LEVEL = 6
+
+# (bits of the types, the properties' values, the value of a list's items)
+Value = tuple[int, dict[str, Any], Any]
 
 
 def compile_tools(tools: Iterable[Any] | ToolSchemas | None) -> ToolSchemas | None:
@@ -38,7 +42,7 @@ def compile_tools(tools: Iterable[Any] | ToolSchemas | None) -> ToolSchemas | No
     return ToolSchemas(dict(_tool(index, tool) for index, tool in enumerate(tools)))
 
 
-def _tool(index: int, tool: Any) -> tuple[str, dict[str, int]]:
+def _tool(index: int, tool: Any) -> tuple[str, dict[str, Value]]:
     data = tool.model_dump() if hasattr(tool, "model_dump") else tool
     if not isinstance(data, Mapping):
         raise ArgumentError(f"tools[{index}] is a {type(tool).__name__}; pass a dict")
@@ -52,12 +56,31 @@ def _tool(index: int, tool: Any) -> tuple[str, dict[str, int]]:
     return name, _parameters(schema)
 
 
-def _parameters(schema: Any) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for part in _parts(schema, schema, 0):
+def _parameters(schema: Any) -> dict[str, Value]:
+    return _properties(schema, schema, 0)
+
+
+def _properties(schema: Any, root: Any, level: int) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for part in _parts(schema, root, 0):
         for name, value in (part.get("properties") or {}).items():
-            found[name] = found.get(name, 0) | _types(value, schema, 0)
+            types, properties, items = _value(value, root, level)
+            if name in found:
+                types |= found[name][0]
+                properties = {**found[name][1], **properties}
+                items = found[name][2] or items
+            found[name] = (types, properties, items)
     return found
+
+
+def _value(schema: Any, root: Any, level: int) -> Value:
+    """A value's types, and those of what is inside it."""
+    types = _types(schema, root, 0)
+    if level == _MAX_LEVEL:  # a schema may refer to itself
+        return types, {}, None
+    items = next((part["items"] for part in _parts(schema, root, 0) if "items" in part), None)
+    inner = None if items is None else _value(items, root, level + 1)
+    return types, _properties(schema, root, level + 1), inner
 
 
 def _parts(schema: Any, root: Any, depth: int) -> Iterable[Mapping[str, Any]]:

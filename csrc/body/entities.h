@@ -1,0 +1,28 @@
+// Character references of XML and HTML, decoded as they arrive: &lt; &#65; &#x41;
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace unspool {
+
+/// The five names that XML has, and numbers; anything else stays as it is.
+class EntityDecoder {
+ public:
+  void put(std::string_view text, std::string& out);
+
+  /// What may be the beginning of a reference.
+  std::string_view held() const { return held_; }
+
+  /// Text is taken as it is from now on.
+  void turn_off() {
+    is_off_ = true;
+    held_.clear();
+  }
+
+ private:
+  std::string held_;
+  bool is_off_ = false;
+};
+
+}  // namespace unspool

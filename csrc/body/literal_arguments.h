@@ -1,0 +1,33 @@
+// The body of a call whose name stands outside: one object in a dialect of its own, such as
+// {city:<|"|>Paris<|"|>,days:3}.
+#pragma once
+
+#include <string>
+
+#include "body/body.h"
+#include "body/literal_scanner.h"
+
+namespace unspool {
+
+class LiteralArguments final : public Body {
+ public:
+  explicit LiteralArguments(const MarkerSet& quotes)
+      : scanner_(LiteralStyle::bare, &quotes) {}
+
+  BodyResult put(std::string_view text, CallSink& sink) override;
+  BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
+  void end(CallSink& sink) override;
+  bool may_end_here(CallSink& sink) override;
+  void complete(CallSink& sink) override;
+  std::uint8_t repairs() const override { return scanner_.repairs() & kClosed; }
+  const char* problem() const override { return "the arguments are not a whole object"; }
+  std::size_t held_bytes() const override { return scanner_.held_bytes(); }
+
+ private:
+  BodyResult finish_put(const ScanResult& result, std::size_t begin, CallSink& sink);
+
+  LiteralScanner scanner_;
+  std::string out_;
+};
+
+}  // namespace unspool

@@ -1,0 +1,64 @@
+// Calls as Python writes them: [get_weather(city="Paris", days=3), now()], or one after the other
+// without the brackets.
+#pragma once
+
+#include <string>
+
+#include "body/body.h"
+#include "body/literal_scanner.h"
+
+namespace unspool {
+
+class Pythonic final : public Body {
+ public:
+  /// `is_tentative`: nothing marks this as a call, so more must be seen before it is announced.
+  explicit Pythonic(bool is_tentative)
+      : is_tentative_(is_tentative), scanner_(LiteralStyle::python) {}
+
+  BodyResult put(std::string_view text, CallSink& sink) override;
+  BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
+  void end(CallSink& sink) override;
+  bool may_end_here(CallSink&) override { return state_ == State::after_call; }
+  void complete(CallSink& sink) override;
+  std::uint8_t repairs() const override { return scanner_.repairs() & kClosed; }
+  const char* problem() const override { return problem_; }
+  std::size_t held_bytes() const override {
+    return name_.size() + key_.size() + scanner_.held_bytes();
+  }
+
+ private:
+  enum class State : std::uint8_t {
+    start,          // [ or a name
+    element,        // a name, or ]
+    name,           // inside a name
+    after_name,     // (
+    key_or_end,     // an argument's name, or )
+    key,            // inside an argument's name
+    equals,         // =
+    value,          // inside a value
+    after_value,    // , or )
+    after_call,     // in a list: , or ]
+  };
+  enum class Step : std::uint8_t { next, again, call_ended, failed, done };
+
+  Step step(char byte, CallSink& sink);
+  Step fail(const char* problem);
+  bool announce(CallSink& sink);
+  Step end_call(CallSink& sink);
+  void say(std::string_view text, CallSink& sink);
+
+  bool is_tentative_;
+  State state_ = State::start;
+  bool in_list_ = false;
+  bool is_announced_ = false;
+  bool has_arguments_ = false;
+  std::string name_, key_;
+  std::string out_;
+  LiteralScanner scanner_;
+  const char* problem_ = "";
+};
+
+/// Whether a call without a bracket may begin with this byte.
+bool begins_python_name(char byte);
+
+}  // namespace unspool

@@ -1,0 +1,265 @@
+#include "body/xml_elements.h"
+
+#include <algorithm>
+#include <map>
+
+#include "body/literal_scanner.h"
+#include "body/scalar.h"
+#include "text/json_escape.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 1024;
+
+TypeSet types_of(const ValueSchema* schema) {
+  return schema == nullptr || schema->types.is_empty() ? TypeSet::any() : schema->types;
+}
+
+const ValueSchema* property(const ValueSchema* schema, std::string_view name) {
+  if (schema == nullptr) return nullptr;
+  const auto it = schema->properties.find(name);
+  return it == schema->properties.end() ? nullptr : &it->second;
+}
+
+template <typename Node>
+void write_node(const Node& node, const ValueSchema* schema, std::string& out);
+
+template <typename Node>
+void write_list(const std::vector<const Node*>& nodes, const ValueSchema* schema,
+                std::string& out) {
+  const ValueSchema* items = schema == nullptr || schema->items.empty() ? nullptr : &schema->items[0];
+  out += '[';
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (i > 0) out += ", ";
+    write_node(*nodes[i], items, out);
+  }
+  out += ']';
+}
+
+// Children are a list where the schema says so, or where all are called <item>; else an object in
+// which names that come again make a list.
+template <typename Node>
+void write_node(const Node& node, const ValueSchema* schema, std::string& out) {
+  const TypeSet types = types_of(schema);
+  if (node.children.empty()) {
+    const bool is_empty_container = is_blank(node.text) && !types.has(TypeSet::string);
+    if (is_empty_container && types.has(TypeSet::array)) {
+      out += "[]";
+    } else if (is_empty_container && types.has(TypeSet::object)) {
+      out += "{}";
+    } else {
+      append_typed(node.text, types, out);
+    }
+    return;
+  }
+  const bool all_items =
+      std::all_of(node.children.begin(), node.children.end(),
+                  [](const Node& child) { return child.name == "item"; });
+  const bool is_list = types.has(TypeSet::array) && (!types.has(TypeSet::object) || all_items);
+  if (is_list) {
+    std::vector<const Node*> nodes;
+    for (const Node& child : node.children) nodes.push_back(&child);
+    write_list(nodes, schema, out);
+    return;
+  }
+  std::map<std::string_view, std::vector<const Node*>> same;
+  std::vector<std::string_view> names;  // in the order in which they first came
+  for (const Node& child : node.children) {
+    auto& nodes = same[child.name];
+    if (nodes.empty()) names.push_back(child.name);
+    nodes.push_back(&child);
+  }
+  out += '{';
+  for (const std::string_view name : names) {
+    if (name.data() != names[0].data()) out += ", ";
+    append_json_string(name, out);
+    out += ": ";
+    const ValueSchema* inner = property(schema, name);
+    const auto& nodes = same[name];
+    if (nodes.size() > 1) {
+      write_list(nodes, inner, out);
+    } else {
+      write_node(*nodes[0], inner, out);
+    }
+  }
+  if (!is_blank(node.text)) {
+    out += ", \"$text\": ";
+    append_json_string(trim(node.text), out);
+  }
+  out += '}';
+}
+
+}  // namespace
+
+XmlElements::XmlElements(const CallMarkers& markers, const ToolSchema* schema)
+    : markers_(markers), schema_(schema) {
+  cursor_.reset(&markers_.element);
+}
+
+BodyResult XmlElements::put(std::string_view text, CallSink& sink) {
+  out_.clear();
+  std::size_t i = 0;
+  while (i < text.size() && state_ != State::done && !has_failed()) i += read_some(text.substr(i));
+  return finish_put(i, sink);
+}
+
+BodyResult XmlElements::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
+  out_.clear();
+  if (state_ == State::text) {
+    const auto found =
+        cursor_.put_token(symbol, literal, [&](std::string_view text) { read_text(text); });
+    if (found.marker != nullptr) act_on(found);
+  } else {
+    name_ += literal;
+  }
+  return finish_put(literal.size(), sink);
+}
+
+BodyResult XmlElements::finish_put(std::size_t consumed, CallSink& sink) {
+  if (!out_.empty()) sink.put_arguments(out_);
+  if (has_failed()) return {consumed, ScanStatus::failed, {}, false, unread_};
+  if (state_ != State::done) return {consumed, ScanStatus::more};
+  sink.end_call();
+  return {consumed, ScanStatus::done, closer_, closed_section_};
+}
+
+void XmlElements::fail(const char* problem, std::string_view unread) {
+  if (!has_failed()) problem_ = problem;
+  unread_ += unread;
+}
+
+std::size_t XmlElements::read_some(std::string_view text) {
+  if (state_ == State::text) {
+    const auto found = cursor_.put(text, [&](std::string_view piece) { read_text(piece); });
+    if (found.marker != nullptr) act_on(found);
+    return found.consumed;
+  }
+  if (text[0] != '>') {
+    name_ += text[0];
+    if (name_.size() > kMaxNameBytes) fail("a tag is longer than 1,024 bytes", name_);
+    return 1;
+  }
+  const std::string name(trim(name_));
+  if (state_ == State::open_tag) {
+    state_ = State::text;
+    open_element(name);
+  } else {
+    state_ = State::text;
+    close_element(name);
+  }
+  return 1;
+}
+
+void XmlElements::act_on(const MarkerCursor::Found& found) {
+  name_.clear();
+  switch (static_cast<Role>(found.marker->role)) {
+    case Role::element_open:
+      opener_ = found.text;
+      state_ = State::open_tag;
+      break;
+    case Role::element_close:
+      closer_ = found.text;
+      state_ = State::close_tag;
+      break;
+    case Role::section_close: closed_section_ = true; [[fallthrough]];
+    case Role::body_close:
+      closer_ = found.text;
+      close_element({});
+      break;
+    default: break;
+  }
+}
+
+void XmlElements::read_text(std::string_view text) {
+  if (has_failed()) {
+    unread_ += text;
+  } else if (open_.empty()) {
+    if (!is_blank(text)) fail("text stands between the parameters", text);
+  } else if (is_string_) {
+    append_json_escaped(text, out_);
+  } else {
+    open_.back().text += text;
+  }
+}
+
+void XmlElements::open_element(std::string name) {
+  if (name.empty() || open_.size() == kMaxDepth) return fail("a tag has no name", "<" + name + ">");
+  if (open_.empty()) return begin_parameter(name);
+  if (is_string_) {  // markup inside text is text
+    append_json_escaped(opener_ + name + ">", out_);
+    return;
+  }
+  open_.push_back({std::move(name), {}, {}});
+}
+
+void XmlElements::begin_parameter(const std::string& name) {
+  const bool is_first = seen_.empty();
+  if (!seen_.insert(name).second) return fail("a parameter is written twice", name);
+  out_ += is_first ? "{" : ", ";
+  append_json_string(name, out_);
+  out_ += ": ";
+  const ValueSchema* schema = schema_ == nullptr ? nullptr : schema_->find(name);
+  is_string_ = types_of(schema).is_only(TypeSet::string);
+  if (is_string_) out_ += '"';
+  open_.push_back({name, {}, {}});
+}
+
+// An empty name closes whatever is open, and the call.
+void XmlElements::close_element(std::string_view name) {
+  if (open_.empty()) {
+    out_ += seen_.empty() ? "{}" : "}";
+    closer_ += name;
+    if (!name.empty()) closer_ += '>';
+    state_ = State::done;
+    return;
+  }
+  if (name != open_.back().name) {
+    if (is_string_) {
+      append_json_escaped(closer_ + std::string(name) + ">", out_);
+      return;
+    }
+    return fail("a closing tag closes nothing", closer_ + std::string(name) + ">");
+  }
+  Node node = std::move(open_.back());
+  open_.pop_back();
+  if (!open_.empty()) {
+    open_.back().children.push_back(std::move(node));
+    return;
+  }
+  if (is_string_) {
+    out_ += '"';
+  } else {
+    write_node(node, schema_ == nullptr ? nullptr : schema_->find(node.name), out_);
+  }
+  is_string_ = false;
+}
+
+void XmlElements::end(CallSink& sink) {
+  out_.clear();
+  if (is_string_ && state_ == State::text) {
+    cursor_.flush([&](std::string_view text) { read_text(text); });
+  }
+  if (!out_.empty()) sink.put_arguments(out_);
+}
+
+void XmlElements::complete(CallSink& sink) {
+  end(sink);
+  out_.clear();
+  state_ = State::text;
+  while (!open_.empty()) close_element(std::string(open_.back().name));
+  out_ += seen_.empty() ? "{}" : "}";
+  repairs_ |= kClosed;
+  sink.put_arguments(out_);
+  sink.end_call();
+}
+
+std::size_t XmlElements::held_bytes() const {
+  std::size_t size = cursor_.held().size() + name_.size();
+  for (const Node& node : open_) size += node.text.size();
+  return size;
+}
+
+}  // namespace unspool

@@ -1,0 +1,33 @@
+// The JSON types that a value may have.
+#pragma once
+
+#include <cstdint>
+
+namespace unspool {
+
+/// A set of types.
+class TypeSet {
+ public:
+  enum Type : std::uint8_t {
+    null = 1,
+    boolean = 2,
+    integer = 4,
+    number = 8,
+    string = 16,
+    array = 32,
+    object = 64,
+  };
+  constexpr TypeSet() = default;
+  constexpr explicit TypeSet(std::uint8_t bits) : bits_(bits) {}
+  constexpr bool has(Type type) const { return (bits_ & type) != 0; }
+  constexpr bool is_only(Type type) const { return bits_ == type; }
+  constexpr bool is_empty() const { return bits_ == 0; }
+  constexpr std::uint8_t bits() const { return bits_; }
+
+  static constexpr TypeSet any() { return TypeSet(0x7F); }
+
+ private:
+  std::uint8_t bits_ = 0;
+};
+
+}  // namespace unspool

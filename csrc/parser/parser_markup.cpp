@@ -1,0 +1,128 @@
+// The parser in what the template writes around text: headers that tell what follows them.
+#include <algorithm>
+
+#include "parser/parser.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+// A longer header is none; it bounds what a stream holds.
+constexpr std::size_t kMaxHeaderBytes = 1024;
+
+// Whether `word` stands in `text`, not as a part of a longer word.
+bool has_word(std::string_view text, std::string_view word) {
+  const auto is_edge = [&](std::size_t at) {
+    return at >= text.size() || is_space(text[at]) || text[at] == '<' || text[at] == '>';
+  };
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    if ((at == 0 || is_edge(at - 1)) && is_edge(at + word.size())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// The output may go on with a header that the prompt has opened; anything else is content.
+std::size_t Parser::read_beginning(char byte) {
+  raw_ += byte;
+  const auto& markup = format_->spec().markup;
+  bool may_go_on = false;
+  for (std::size_t i = 0; i < markup.size(); ++i) {
+    for (const std::string& text : markup[i].begins) {
+      if (text == raw_) {
+        markup_ = static_cast<std::uint8_t>(i);
+        enter(State::markup);
+        return 1;
+      }
+      may_go_on |= text.starts_with(raw_);
+    }
+  }
+  if (may_go_on) return 1;
+  const std::string raw = std::move(raw_);
+  raw_.clear();
+  enter(State::content);
+  std::string_view rest = raw;
+  while (!rest.empty()) rest.remove_prefix(read_some(rest));
+  return 1;
+}
+
+std::size_t Parser::read_markup(std::string_view text) {
+  const MarkerCursor::Found found =
+      cursor_.put(text.substr(0, 1), [this](std::string_view piece) { release(piece); });
+  if (found.marker != nullptr) {
+    on_marker(found);
+  } else if (raw_.size() > kMaxHeaderBytes) {
+    cursor_.flush([this](std::string_view piece) { release(piece); });
+    boundary_ = Boundary::none;
+    release_raw_as_content();
+  }
+  return 1;
+}
+
+void Parser::on_markup(const MarkerCursor::Found& found) {
+  const MarkupSpec& markup = format_->spec().markup[found.marker->value];
+  closer_pending_ = false;
+  may_chain_ = false;
+  if (!markup.has_header()) return after_markup(markup.open.after);
+  markup_ = found.marker->value;
+  raw_.clear();
+  enter(State::markup);
+}
+
+void Parser::on_markup_end(const MarkerCursor::Found& found) {
+  const MarkupSpec& markup = format_->spec().markup[markup_];
+  const std::string header = std::move(raw_);
+  raw_.clear();
+  if (static_cast<Role>(found.marker->role) != Role::header_close) {
+    audit(Fate::marker, header);  // it was never closed; what follows counts
+    state_ = State::content;
+    return on_marker(found);
+  }
+  drop_space(Fate::whitespace);
+  raw_ = header;
+  raw_ += found.text;
+  if (call_recipient(header)) return;
+  audit(Fate::marker, raw_);
+  raw_.clear();
+  const bool is_reasoning =
+      format_->spec().reasoning &&
+      std::any_of(markup.reasoning.begin(), markup.reasoning.end(),
+                  [&](const std::string& word) { return has_word(header, word); });
+  after_markup(markup.close.after);
+  if (!is_reasoning) return;
+  boundary_ = Boundary::none;
+  reasoning_is_empty_ = true;
+  enter(State::reasoning);
+}
+
+// Begins the call to the tool that the header names; false where it names none.
+bool Parser::call_recipient(std::string_view header) {
+  const MarkupSpec& markup = format_->spec().markup[markup_];
+  const std::size_t at =
+      markup.recipient.empty() ? std::string_view::npos : header.find(markup.recipient);
+  if (at == std::string_view::npos) return false;
+  std::string_view name = header.substr(at + markup.recipient.size());
+  name = name.substr(0, name.find_first_of(" \t\r\n<"));
+  const auto& calls = format_->spec().calls;
+  const auto call = std::find_if(calls.begin(), calls.end(),
+                                 [](const CallSpec& spec) { return spec.by_recipient; });
+  const auto& not_tools = markup.not_tools;
+  if (name.empty() || call == calls.end() ||
+      std::find(not_tools.begin(), not_tools.end(), name) != not_tools.end()) {
+    return false;
+  }
+  call_ = static_cast<std::uint8_t>(call - calls.begin());
+  raw_opener_ = raw_.size();
+  has_closer_ = !call->close.is_empty();
+  is_announced_ = false;
+  skip_ = {};
+  boundary_ = Boundary::none;
+  name_ = name;
+  state_ = State::header;
+  if (name_call()) enter(State::body);
+  return true;
+}
+
+}  // namespace unspool
