@@ -40,7 +40,7 @@ def tokenizer(deepseek: Any) -> Any:
     wrapped = PreTrainedTokenizerFast(tokenizer_object=deepseek.tokenizer, eos_token="<｜end▁of▁sentence｜>")
     wrapped.chat_template = (
         "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-        "<|im_start|>assistant\n{# <tool_call> <think> #}"
+        '<|im_start|>assistant\n{% if call %}<think><tool_call>{"arguments": {{ call }}}{% endif %}'
     )
     return wrapped
 
