@@ -103,7 +103,7 @@ def detect(
     ranked = [detection for _, detection in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
     if any(_has(detection, "template") and get_format(detection.format).has_tools for detection in ranked):
         # the template has spoken: what it speaks against does not fit
-        ranked = [item for item in ranked if _has(item, "template") or not _rule_of(item.format, "template")]
+        ranked = [item for item in ranked if _has(item, "template") or not _is_told_by_template(item.format)]
     if model.response_template:
         fields = ", ".join(model.response_template.get("fields", {}))
         own = Evidence("response_template", f"fields {fields}")
@@ -192,8 +192,8 @@ def _shipped_rules() -> dict[str, dict[str, Any]]:
     return parse_detection(file.read_text(encoding="utf-8"), file.name)
 
 
-def _rule_of(format: str, key: str) -> bool:
-    return any(key in rule for file, rule in _rules() if file.name == format)
+def _is_told_by_template(format: str) -> bool:
+    return any("template" in rule for file, rule in _rules() if file.name == format)
 
 
 def _compare(rule: Mapping[str, Any], model: _Model) -> tuple[tuple[Evidence, ...], tuple[int, ...]]:

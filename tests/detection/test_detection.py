@@ -133,6 +133,9 @@ def test_a_name_decides_between_formats_that_look_alike() -> None:
     template = TEMPLATES["qwen3_coder"]
     assert first(template, name="MiMo-V2-Flash") == canonical("mimo")
     assert canonical("mimo") not in [item.format for item in detect(template)]
+    template = "{{ '[TOOL_CALLS]' + name + '[ARGS]' + arguments }}"
+    assert first(template) == canonical("mistral")
+    assert first(template, name="Devstral-Small-2507") == canonical("devstral")
 
 
 def test_a_reasoning_template_leaves_the_call_to_the_name() -> None:
