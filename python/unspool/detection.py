@@ -133,22 +133,25 @@ def _look_at(source: Any) -> _Model:
         source = SimpleNamespace(**{str(key): value for key, value in source.items()})
     elif isinstance(source, (list, Mapping)):
         return _Model(_template_text(source))
-    source = getattr(source, "tokenizer", source)  # a processor's
-    if not any(hasattr(source, key) for key in _SOURCES):
+    parts = [
+        part for part in (source, getattr(source, "tokenizer", None)) if part is not None
+    ]  # a processor's
+    if not any(hasattr(part, key) for part in parts for key in _SOURCES):
         raise ArgumentError(
             f"a {type(source).__name__} tells nothing of its format; "
             "pass a tokenizer, a chat template or a model's name"
         )
-    own = getattr(source, "init_kwargs", None) or {}
 
-    def read(key: str) -> Any:
-        return getattr(source, key, None) or own.get(key)
+    def read(*keys: str) -> Any:
+        places = [(part, getattr(part, "init_kwargs", None) or {}) for part in parts]
+        values = (getattr(part, key, None) or own.get(key) for key in keys for part, own in places)
+        return next(filter(None, values), None)
 
     return _Model(
         _template_text(read("chat_template")),
-        set(_added_tokens(source)),
-        read("model_type") or getattr(getattr(source, "config", None), "model_type", None),
-        read("name_or_path") or getattr(source, "_name_or_path", None),
+        {token for part in parts for token in _added_tokens(part)},
+        read("model_type") or getattr(read("config"), "model_type", None),
+        read("name_or_path", "_name_or_path"),
         read("response_template"),
     )
 

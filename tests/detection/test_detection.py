@@ -179,6 +179,7 @@ class _Added:
         SimpleNamespace(get_added_vocab=lambda: {"[TOOL_CALLS]": 1}),
         SimpleNamespace(get_added_tokens_decoder=lambda: {1: _Added("[TOOL_CALLS]")}),
         SimpleNamespace(tokenizer=SimpleNamespace(get_added_vocab=lambda: {"[TOOL_CALLS]": 1})),
+        SimpleNamespace(chat_template=TEMPLATES["mistral"], tokenizer=SimpleNamespace(name_or_path="gpt2")),
         {"added_tokens_decoder": {"1": {"content": "[TOOL_CALLS]", "special": True}}},
         SimpleNamespace(init_kwargs={"chat_template": TEMPLATES["mistral"]}),
         SimpleNamespace(name_or_path="mistralai/Mistral-7B-Instruct-v0.3"),
