@@ -9,6 +9,7 @@ from unspool._core import (
     Vocabulary,
     __version__,
 )
+from unspool.detection import Detection, Evidence, detect
 from unspool.errors import (
     ArgumentError,
     ChannelCancelledError,
@@ -35,7 +36,9 @@ __all__ = [
     "ChannelTimeoutError",
     "Delta",
     "DeltaChannel",
+    "Detection",
     "Detokenizer",
+    "Evidence",
     "Format",
     "FormatError",
     "FormatFile",
@@ -53,6 +56,7 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "__version__",
+    "detect",
     "formats",
     "generate",
     "get_format",

@@ -16,7 +16,7 @@ if sys.version_info >= (3, 11):
 else:  # pragma: no cover
     import tomli as tomllib
 
-__all__ = ["FormatFile", "parse_format", "read_format"]
+__all__ = ["FormatFile", "parse_detection", "parse_format", "read_format"]
 
 _MARKER = (str, list)
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -98,6 +98,11 @@ _CALL: dict[str, Any] = {
     "xml_parameters": _XML_PARAMETERS,
     "xml_elements": _XML_ELEMENTS,
 }
+_TEXTS = (list,)
+_DETECT: dict[str, Any] = {
+    **dict.fromkeys(("template", "template_not", "tokens", "model_types", "names"), _TEXTS),
+    "named": bool,
+}
 _FILE: dict[str, Any] = {
     "name": str,
     "models": list,
@@ -108,6 +113,7 @@ _FILE: dict[str, Any] = {
     "reasoning": _REASONING,
     "markup": [_MARKUP],
     "section": _SECTION,
+    "detect": _DETECT,
     "call": [_CALL],
     "example": [
         {
@@ -132,6 +138,7 @@ class FormatFile:
     Attributes:
         description: What the native compiler takes: the file's tables, markers as lists.
         examples: Inputs with what they parse to.
+        detect: What tells that a model writes it; `unspool.detect` adds it to what it ships.
     """
 
     name: str
@@ -140,6 +147,7 @@ class FormatFile:
     aliases: tuple[str, ...] = ()
     notes: str = ""
     examples: tuple[dict[str, Any], ...] = ()
+    detect: dict[str, Any] = field(default_factory=dict)
     source: str = field(default="", compare=False)
 
     @property
@@ -165,12 +173,8 @@ def read_format(path: str | os.PathLike[str]) -> FormatFile:
 
 def parse_format(text: str, source: str = "<format>") -> FormatFile:
     """Read one format from its text."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise FormatError(f"{source}: not TOML: {error}") from None
-    checker = _Checker(text, source)
-    checker.check(data, _FILE, "")
+    data = _load(text, source)
+    _Checker(text, source).check(data, _FILE, "")
     if "name" not in data:
         raise FormatError(f'{source}:1: no name; write name = "..."')
     if not data.get("call") and "reasoning" not in data:
@@ -189,7 +193,32 @@ def parse_format(text: str, source: str = "<format>") -> FormatFile:
         aliases=tuple(data.get("aliases", ())),
         notes=data.get("notes", "").strip(),
         examples=tuple(data.get("example", ())),
+        detect=data.get("detect", {}),
         source=source,
+    )
+
+
+def parse_detection(text: str, source: str) -> dict[str, dict[str, Any]]:
+    """Read the `[detect]` tables of many formats, each under the format's name."""
+    data = _load(text, source)
+    _Checker(text, source).check(data, dict.fromkeys(data, _DETECT), "")
+    return data
+
+
+def _load(text: str, source: str) -> dict[str, Any]:
+    try:
+        data: dict[str, Any] = tomllib.loads(text)
+        return data
+    except tomllib.TOMLDecodeError as error:
+        raise FormatError(f"{source}: not TOML: {error}") from None
+
+
+def _are_texts(values: list[Any], nested: bool) -> bool:
+    return all(
+        bool(item) and _are_texts(item, False)
+        if nested and isinstance(item, list)
+        else item and isinstance(item, str)
+        for item in values
     )
 
 
@@ -247,6 +276,8 @@ class _Checker:
             and not all(isinstance(item, str) and item for item in value)
         ):
             self._fail(key, f"{path} holds an empty or non-text marker; write its text")
+        elif expected is _TEXTS and not _are_texts(value, nested=key in ("template", "tokens")):
+            self._fail(key, f"{path} holds an empty or non-text item; write texts")
         elif value == "" and expected is _MARKER:
             self._fail(key, f"{path} is empty; write the marker's text")
 

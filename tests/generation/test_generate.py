@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ def tokenizer(deepseek: Any) -> Any:
     wrapped = PreTrainedTokenizerFast(tokenizer_object=deepseek.tokenizer, eos_token="<｜end▁of▁sentence｜>")
     wrapped.chat_template = (
         "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-        "<|im_start|>assistant\n{# <tool_call> <think> #}"
+        '<|im_start|>assistant\n{% if call %}<think><tool_call>{"arguments": {{ call }}}{% endif %}'
     )
     return wrapped
 
@@ -98,7 +99,7 @@ def test_an_unforced_model_streams_what_it_generates(model: Any, tokenizer: Any)
     assert generation.message.finish_reason == "length"
 
 
-def test_messages_and_the_guessed_format(model: Any, tokenizer: Any) -> None:
+def test_messages_and_the_detected_format(model: Any, tokenizer: Any) -> None:
     messages = [{"role": "user", "content": "Weather?"}]
     prompt = tokenizer(tokenizer.apply_chat_template(messages, tokenize=False), add_special_tokens=False)[
         "input_ids"
@@ -207,3 +208,21 @@ def test_bad_prompts_raise_at_the_call(model: Any, tokenizer: Any) -> None:
         generate(model, tokenizer, torch.zeros(2, 3, dtype=torch.long), format="hermes")
     with pytest.raises(ArgumentError, match="empty"):
         generate(model, tokenizer, [], format="hermes")
+
+
+def test_a_format_that_cannot_be_detected_raises(model: Any) -> None:
+    plain = SimpleNamespace(chat_template="{{ messages[0].content }}{# <tool_call> #}")
+    with pytest.raises(ArgumentError, match="pass format="):
+        generate(model, plain, [1, 2, 3])
+
+
+def test_a_call_format_without_reasoning_takes_that_of_the_template(model: Any, tokenizer: Any) -> None:
+    answer = "Weather.\n</think>\n\n<tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>"
+    coder = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer.backend_tokenizer, eos_token=tokenizer.eos_token
+    )
+    coder.chat_template = "{{ '<tool_call>\n<function=' + f + '>\n<parameter=' }}<think>\n"
+    generation = run(model, coder, forced(coder, PROMPT, answer), format="auto")
+    list(generation)
+    assert generation.message.reasoning == "Weather."
+    assert [call.arguments for call in generation.message.tool_calls] == ['{"city": "Paris"}']

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unspool._core import Delta, DeltaChannel, ToolSchemas
+from unspool.detection import detect
 from unspool.errors import ArgumentError, ChannelCancelledError
+from unspool.formats import formats
 from unspool.message import Message
 from unspool.token_streamer import TokenStreamer
 
@@ -96,8 +98,7 @@ def generate(
         tokenizer: The model's tokenizer.
         messages_or_prompt: Chat messages (put through the tokenizer's chat template, with `tools`), a
             prompt as text, or token ids (a list, or a tensor of one row).
-        format: How this model writes. "auto" guesses from the chat template and raises where it
-            cannot tell.
+        format: How this model writes. "auto" takes what `detect` finds best for the tokenizer.
         tools, reasoning, tool_choice: as of `Parser`.
         timeout: Seconds to wait for the next delta; then ChannelTimeoutError (a TimeoutError) is
             raised and the model is stopped.
@@ -105,7 +106,8 @@ def generate(
         generation_kwargs: Passed on to `model.generate`.
 
     Raises:
-        ArgumentError: Beam search, more than one sequence, or a prompt of more than one row.
+        ArgumentError: Beam search, more than one sequence, a prompt of more than one row, or a
+            tokenizer that does not tell its format.
         ImportError: transformers or torch is missing.
     """
     try:
@@ -122,7 +124,7 @@ def generate(
     ids = _prompt_ids(tokenizer, messages_or_prompt, tool_list, dict(chat_template_kwargs or {}))
     input_ids = torch.as_tensor(ids, device=getattr(model, "device", None)).reshape(1, -1)
     if format == "auto":
-        format = _guess_format(tokenizer)
+        format, reasoning = _detect_format(tokenizer, reasoning)
     channel = DeltaChannel()
     streamer = TokenStreamer(
         tokenizer,
@@ -194,22 +196,18 @@ def _prompt_ids(tokenizer: Any, prompt: Any, tools: Any, template_kwargs: dict[s
     return [int(id) for id in ids]
 
 
-def _guess_format(tokenizer: Any) -> str:
-    """The format whose markers the chat template writes."""
-    template = getattr(tokenizer, "chat_template", None)
-    text = template if isinstance(template, str) else str(template or "")
-    for marker, name in (
-        ("<function=", "qwen3_coder"),
-        ("[TOOL_CALLS]", "mistral"),
-        ("<|python_tag|>", "llama3_json"),
-        ("<tool_call>", "qwen3" if "<think>" in text else "hermes"),
-        ("<think>", "deepseek_r1"),
-    ):
-        if marker in text:
-            return name
-    raise ArgumentError(
-        "the chat template does not tell how this model writes calls; pass format=, one of unspool.formats()"
-    )
+def _detect_format(tokenizer: Any, reasoning: str | bool | None) -> tuple[str, str | bool | None]:
+    """The best format that is known, and another one's reasoning where it has none of its own."""
+    known = {file.name: file for file in formats()}
+    found = [known[item.format] for item in detect(tokenizer) if item.format in known]
+    if not found:
+        raise ArgumentError(
+            "neither the chat template nor the tokenizer tells how this model writes; "
+            "pass format=, one of unspool.formats()"
+        )
+    if reasoning is None and not found[0].has_reasoning:
+        reasoning = next((file.name for file in found if not file.has_tools), None)
+    return found[0].name, reasoning
 
 
 def _finish_reason(model: Any, kwargs: Mapping[str, Any], output: Any) -> str:
