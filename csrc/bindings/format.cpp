@@ -82,6 +82,7 @@ CallSpec read_call(const Table& table) {
   table.get("name_prefix", call.name_prefix);
   table.get("name_is_id", call.name_is_id);
   table.get("by_recipient", call.by_recipient);
+  table.get("id_open", call.id_open);
   table.get("fixed_name", call.fixed_name);
   table.get("certain", call.is_certain);
   table.choose("known_tools", call.known_tools,
@@ -112,6 +113,7 @@ CallSpec read_call(const Table& table) {
     body.get("value_open", call.xml_parameters.value_open);
     body.get("entities", call.xml_parameters.entities);
     body.get("json_body", call.xml_parameters.json_body);
+    body.get("python_values", call.xml_parameters.python_values);
     if (body.has("types")) {
       for (const auto& [text, type] : body["types"].cast<std::map<std::string, std::string>>()) {
         call.xml_parameters.types.emplace_back(text, type_named(type));
@@ -125,7 +127,6 @@ CallSpec read_call(const Table& table) {
   if (table.has("xml_elements")) {
     const Table body = table.table("xml_elements");
     call.xml_elements.open = body.marker("open");
-    call.xml_elements.close = body.marker("close");
   }
   return call;
 }

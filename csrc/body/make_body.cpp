@@ -22,7 +22,7 @@ std::unique_ptr<Body> make_body(const CallSpec& call, const CallMarkers& markers
     case BodyKind::xml_parameters:
       return std::make_unique<XmlParameters>(call.xml_parameters, markers, options.schema,
                                              options.in_parameter);
-    case BodyKind::xml_elements: return std::make_unique<XmlElements>(markers, options.schema);
+    case BodyKind::xml_elements: return std::make_unique<XmlElements>(call, markers, options.schema);
   }
   if (options.repairs) body = std::make_unique<Repaired>(std::move(body));
   return body;

@@ -94,8 +94,9 @@ void write_node(const Node& node, const ValueSchema* schema, std::string& out) {
 
 }  // namespace
 
-XmlElements::XmlElements(const CallMarkers& markers, const ToolSchema* schema)
-    : markers_(markers), schema_(schema) {
+XmlElements::XmlElements(const CallSpec& call, const CallMarkers& markers,
+                         const ToolSchema* schema)
+    : call_(call), markers_(markers), schema_(schema) {
   cursor_.reset(&markers_.element);
 }
 
@@ -142,35 +143,21 @@ std::size_t XmlElements::read_some(std::string_view text) {
     if (name_.size() > kMaxNameBytes) fail("a tag is longer than 1,024 bytes", name_);
     return 1;
   }
-  const std::string name(trim(name_));
-  if (state_ == State::open_tag) {
-    state_ = State::text;
-    open_element(name);
+  state_ = State::text;
+  const std::string_view name = trim(name_);
+  if (name.starts_with('/')) {
+    closer_ = opener_ + name_ + '>';
+    close_element(trim(name.substr(1)));
   } else {
-    state_ = State::text;
-    close_element(name);
+    open_element(std::string(name));
   }
   return 1;
 }
 
 void XmlElements::act_on(const MarkerCursor::Found& found) {
   name_.clear();
-  switch (static_cast<Role>(found.marker->role)) {
-    case Role::element_open:
-      opener_ = found.text;
-      state_ = State::open_tag;
-      break;
-    case Role::element_close:
-      closer_ = found.text;
-      state_ = State::close_tag;
-      break;
-    case Role::section_close: closed_section_ = true; [[fallthrough]];
-    case Role::body_close:
-      closer_ = found.text;
-      close_element({});
-      break;
-    default: break;
-  }
+  opener_ = found.text;
+  state_ = State::tag;
 }
 
 void XmlElements::read_text(std::string_view text) {
@@ -207,21 +194,20 @@ void XmlElements::begin_parameter(const std::string& name) {
   open_.push_back({name, {}, {}});
 }
 
-// An empty name closes whatever is open, and the call.
 void XmlElements::close_element(std::string_view name) {
   if (open_.empty()) {
     out_ += seen_.empty() ? "{}" : "}";
-    closer_ += name;
-    if (!name.empty()) closer_ += '>';
+    const auto& closers = call_.close.texts;
+    closed_section_ = std::find(closers.begin(), closers.end(), closer_) == closers.end();
     state_ = State::done;
     return;
   }
   if (name != open_.back().name) {
     if (is_string_) {
-      append_json_escaped(closer_ + std::string(name) + ">", out_);
+      append_json_escaped(closer_, out_);
       return;
     }
-    return fail("a closing tag closes nothing", closer_ + std::string(name) + ">");
+    return fail("a closing tag closes nothing", closer_);
   }
   Node node = std::move(open_.back());
   open_.pop_back();

@@ -14,7 +14,7 @@ namespace unspool {
 
 class XmlElements final : public Body {
  public:
-  XmlElements(const CallMarkers& markers, const ToolSchema* schema);
+  XmlElements(const CallSpec& call, const CallMarkers& markers, const ToolSchema* schema);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -33,7 +33,7 @@ class XmlElements final : public Body {
     std::string text;
     std::vector<Node> children;
   };
-  enum class State : std::uint8_t { text, open_tag, close_tag, done };
+  enum class State : std::uint8_t { text, tag, done };
 
   static constexpr std::size_t kMaxDepth = 128;
 
@@ -47,6 +47,7 @@ class XmlElements final : public Body {
   bool has_failed() const { return *problem_ != '\0'; }
   BodyResult finish_put(std::size_t consumed, CallSink& sink);
 
+  const CallSpec& call_;
   const CallMarkers& markers_;
   const ToolSchema* schema_;
   MarkerCursor cursor_;
@@ -56,7 +57,8 @@ class XmlElements final : public Body {
   std::set<std::string> seen_;  // parameters
   bool is_string_ = false;  // the open parameter is written as it arrives
   std::string out_;
-  std::string opener_, closer_;  // of the last tag
+  std::string opener_;  // of the last tag
+  std::string closer_;  // the last closing tag
   bool closed_section_ = false;
   std::string unread_;
   std::uint8_t repairs_ = 0;

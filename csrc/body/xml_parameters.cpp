@@ -257,6 +257,7 @@ void XmlParameters::begin_value() {
   first_ = std::string::npos;
   space_.clear();
   scanner_.reset();
+  literal_.reset();
   candidate_ = TypedCandidate(types_);
   at_value_start_ = spec_.trim != ValueTrim::none;
   value_opened_ = 0;
@@ -345,7 +346,9 @@ void XmlParameters::write_value(std::string_view text) {
       if (opens(byte)) continue;
     } else if (first_ != std::string::npos && opens(held_[first_])) {
       if (is_space(byte)) continue;
-      const std::string_view may_follow = held_[first_] == '{' ? "\"}" : "]\"{[-0123456789tfn";
+      const bool is_object = held_[first_] == '{';
+      std::string_view may_follow = is_object ? "\"}" : "]\"{[-0123456789tfn";
+      if (spec_.python_values) may_follow = is_object ? "\"'}0123456789" : "]\"'{[(-0123456789tfnTFN";
       if (may_follow.find(byte) == std::string_view::npos) {
         become_string();
         append_json_escaped(text.substr(i + 1), out_);
@@ -366,7 +369,8 @@ void XmlParameters::write_value(std::string_view text) {
 
 void XmlParameters::write_container(std::string_view text) {
   if (text.empty()) return;
-  const ScanResult result = scanner_.put(text, &out_);
+  const ScanResult result =
+      spec_.python_values ? literal_.put(text, out_) : scanner_.put(text, &out_);
   const std::string_view rest = text.substr(result.consumed);
   const std::size_t junk = std::min(rest.find_first_not_of(kSpace), rest.size());
   if (result.status == ScanStatus::failed) {
@@ -397,7 +401,7 @@ void XmlParameters::end_value() {
     case Mode::string: out_ += '"'; break;
     case Mode::undecided: append_typed(held_, types_, out_); break;
     case Mode::container:
-      if (!scanner_.is_complete()) fail("a parameter's value is not whole JSON", {});
+      if (!(spec_.python_values ? literal_.is_complete() : scanner_.is_complete())) fail("a parameter's value is not whole JSON", {});
       break;
   }
   held_.clear();
@@ -429,7 +433,10 @@ void XmlParameters::end(CallSink& sink) {
 void XmlParameters::complete(CallSink& sink) {
   end(sink);
   out_.clear();
-  if (state_ == State::json || (state_ == State::value && mode_ == Mode::container)) {
+  const bool in_container = state_ == State::value && mode_ == Mode::container;
+  if (in_container && spec_.python_values) {
+    literal_.close(out_);
+  } else if (state_ == State::json || in_container) {
     if (!scanner_.close(out_)) return;
   } else if (state_ == State::value && mode_ == Mode::string) {
     out_ += '"';

@@ -75,6 +75,7 @@ class XmlParameters final : public Body {
   TypeSet types_;
   TypedCandidate candidate_;
   JsonScanner scanner_;  // of a container, or of all arguments
+  LiteralScanner literal_{LiteralStyle::python};  // of a container as Python writes it
   std::string key_;
   std::string held_;          // an undecided value
   std::size_t first_ = 0;     // where its first byte that is not white space stands

@@ -30,11 +30,12 @@ void for_each_marker(const FormatSpec& spec, const std::function<void(const std:
     for (const MarkerSpec* marker :
          {&call.open, &call.close, &call.next, &call.name_close, &call.xml_parameters.open,
           &call.xml_parameters.name_close, &call.xml_parameters.close, &call.xml_elements.open,
-          &call.xml_elements.close, &call.quotes}) {
+          &call.quotes}) {
       each(*marker);
     }
     use(call.xml_parameters.name_end);
     use(call.xml_parameters.value_open);
+    use(call.id_open);
     for (const auto& [text, types] : call.xml_parameters.types) use(text);
   }
 }
@@ -166,8 +167,8 @@ void Format::check() const {
       fail("xml_parameters needs call.close and the body's open, name_close and close");
     }
     if (call.body == BodyKind::xml_elements &&
-        (call.xml_elements.open.is_empty() || call.xml_elements.close.is_empty())) {
-      fail("xml_elements needs the body's open and close");
+        (call.xml_elements.open.is_empty() || call.close.is_empty())) {
+      fail("xml_elements needs call.close and the body's open");
     }
   }
   for (const MarkupSpec& markup : spec_.markup) {
@@ -214,7 +215,6 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     for (const std::string& text : spec_.ignore) adder.add(set, text, {}, Role::ignore);
   };
 
-  for (MarkerSet& set : table.headers) set.compile();
   for (MarkerSet* set : {&table.content, &table.inside}) {
     if (spec_.reasoning) adder.add(*set, spec_.reasoning->open, Role::reasoning_open);
     add_openers(*set);
@@ -260,10 +260,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
       }
     }
     if (call.body == BodyKind::xml_elements) {
-      adder.add(markers.element, call.close, Role::body_close);
-      adder.add(markers.element, call.xml_elements.close, Role::element_close);
-      adder.add(markers.element, call.xml_elements.open, Role::element_open);
-      adder.add(markers.element, spec_.section_close, Role::section_close);
+      adder.add(markers.element, call.xml_elements.open, Role::tag_open);
     }
     adder.add(markers.quote, call.quotes, Role::quote);
     for (MarkerSet* set : {&markers.header, &markers.parameter, &markers.key, &markers.value,
@@ -272,6 +269,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     }
     table.calls.push_back(std::move(markers));
   }
+  for (MarkerSet& set : table.headers) set.compile();
   for (MarkerSet* set : {&table.content, &table.inside, &table.reasoning, &table.malformed}) {
     set->compile();
   }

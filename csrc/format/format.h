@@ -30,8 +30,7 @@ enum class Role : std::uint8_t {
   value_close,
   body_close,
   quote,
-  element_open,
-  element_close,
+  tag_open,
 };
 
 /// What one call's header and body look for.

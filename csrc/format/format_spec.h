@@ -77,12 +77,12 @@ struct XmlParametersSpec {
   ValueTrim trim = ValueTrim::newline;
   bool guess_types = false;  // a parameter without a schema may be JSON of another type
   bool entities = false;     // &lt; in a value stands for <
+  bool python_values = false;  // lists and objects may be written as Python writes them
   bool json_body = false;    // one JSON object may stand in place of all parameters
 };
 
 struct XmlElementsSpec {
-  MarkerSpec open;   // < of an opening tag
-  MarkerSpec close;  // </ of a closing tag
+  MarkerSpec open;  // < of a tag; a slash behind it makes it a closing one
 };
 
 struct CallSpec {
@@ -98,6 +98,7 @@ struct CallSpec {
   std::string name_stops;   // the body's first letter ends the name too
   std::string name_prefix;  // dropped from the name
   bool name_is_id = false;  // the whole header is the call's id; the name ends before :NUMBER
+  std::string id_open;      // behind the name: what follows is the call's id
   MarkerSpec next;          // opens another call where the last one's closer has yet to come
   bool by_recipient = false;  // a header's recipient names the tool
   std::string fixed_name;   // the name is known beforehand (a named tool choice)

@@ -55,6 +55,7 @@ std::size_t Parser::held_bytes() const {
 
 void Parser::enter(State state) {
   state_ = state;
+  bare_candidate_ = -1;
   reset_cursor();
 }
 
@@ -101,7 +102,10 @@ void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
   }
   if (state_ == State::fence || state_ == State::beginning) release_raw_as_content();
   if (state_ == State::opening) on_failure("what follows the opener is not a call", {});
-  if (state_ == State::content) line_ = Line::inside;
+  if (state_ == State::content) {
+    line_ = Line::inside;
+    bare_candidate_ = -1;
+  }
   const MarkerCursor::Found found =
       cursor_.put_token(symbol, literal, [this](std::string_view text) { release(text); });
   if (state_ == State::header) raw_ += literal;

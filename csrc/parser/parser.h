@@ -112,6 +112,7 @@ class Parser final : private CallSink {
   std::size_t read_some(std::string_view text);
   std::size_t read_content(std::string_view text);
   std::size_t read_bare(std::string_view text);
+  std::size_t read_candidate(std::string_view text);
   std::size_t read_fence(char byte);
   std::size_t read_beginning(char byte);
   std::size_t read_markup(std::string_view text);
@@ -167,6 +168,7 @@ class Parser final : private CallSink {
   // Between regions:
   Boundary boundary_ = Boundary::start;
   Line line_ = Line::start;
+  int bare_candidate_ = -1;  // the call that may have begun, while it may be a marker too
   bool in_section_ = false;
   bool in_fence_ = false;
   bool closer_pending_ = false;  // the last call's closer has yet to come

@@ -127,7 +127,12 @@ bool Parser::name_call() {
   std::string_view name = trim(name_);
   std::string_view attributes;
   name = unquote(name, attributes);
-  const std::string id(call().name_is_id ? name : std::string_view{});
+  std::string id(call().name_is_id ? name : std::string_view{});
+  if (const std::size_t at = call().id_open.empty() ? std::string_view::npos : name.find(call().id_open);
+      at != std::string_view::npos) {
+    id = trim(name.substr(at + call().id_open.size()));
+    name = trim(name.substr(0, at));
+  }
   if (name.starts_with(call().name_prefix)) name.remove_prefix(call().name_prefix.size());
   if (call().name_is_id) {
     const std::size_t colon = name.rfind(':');

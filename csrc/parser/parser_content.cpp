@@ -48,6 +48,12 @@ bool Parser::chains_at(char byte) const {
 std::size_t Parser::read_bare(std::string_view text) {
   const char byte = text[0];
   std::size_t size = 1;
+  if (bare_candidate_ >= 0) return read_candidate(text);
+  if (line_ != Line::inside && cursor_.is_idle() && !in_fence_ &&
+      cursor_.would_continue(static_cast<unsigned char>(byte))) {
+    bare_candidate_ = bare_call_at(byte);
+    if (bare_candidate_ >= 0) return read_candidate(text);
+  }
   if (line_ != Line::inside && !cursor_.would_continue(static_cast<unsigned char>(byte))) {
     const int call = in_fence_ ? -1 : bare_call_at(byte);
     const auto& calls = format_->spec().calls;
@@ -75,6 +81,24 @@ std::size_t Parser::read_bare(std::string_view text) {
   }
   if (found.marker != nullptr) on_marker(found);
   return found.consumed;
+}
+
+// A call may begin here, or a marker: a bare call is tried once it can be no marker any more.
+std::size_t Parser::read_candidate(std::string_view text) {
+  std::string released;
+  const MarkerCursor::Found found =
+      cursor_.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
+  if (found.marker != nullptr) {
+    bare_candidate_ = -1;
+    on_marker(found);
+  } else if (!released.empty()) {
+    cursor_.flush([&](std::string_view piece) { released += piece; });
+    raw_.clear();
+    begin_bare(static_cast<std::uint8_t>(bare_candidate_), false);
+    std::string_view rest = released;
+    while (!rest.empty()) rest.remove_prefix(read_some(rest));
+  }
+  return 1;
 }
 
 int Parser::bare_call_at(char byte) const {

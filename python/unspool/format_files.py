@@ -65,9 +65,10 @@ _XML_PARAMETERS: dict[str, Any] = {
     "trim": str,
     "guess_types": bool,
     "entities": bool,
+    "python_values": bool,
     "json_body": bool,
 }
-_XML_ELEMENTS: dict[str, Any] = {**_marker("open"), **_marker("close")}
+_XML_ELEMENTS: dict[str, Any] = _marker("open")
 _MARKUP: dict[str, Any] = {
     **_marker("open"),
     **_marker("close"),
@@ -91,6 +92,7 @@ _CALL: dict[str, Any] = {
     "name_stops": str,
     "name_prefix": str,
     "name_is_id": bool,
+    "id_open": str,
     "by_recipient": bool,
     "known_tools": str,
     "body": str,
@@ -110,6 +112,7 @@ _FILE: dict[str, Any] = {
     "notes": str,
     "ignore": _MARKER,
     "call_ids": str,
+    "plain": bool,
     "reasoning": _REASONING,
     "markup": [_MARKUP],
     "section": _SECTION,
@@ -156,6 +159,11 @@ class FormatFile:
         return bool(self.description.get("call"))
 
     @property
+    def is_plain(self) -> bool:
+        """Whether everything is content."""
+        return not self.has_tools and not self.has_reasoning
+
+    @property
     def has_reasoning(self) -> bool:
         """Whether it says how reasoning is written."""
         return "reasoning" in self.description
@@ -177,8 +185,10 @@ def parse_format(text: str, source: str = "<format>") -> FormatFile:
     _Checker(text, source).check(data, _FILE, "")
     if "name" not in data:
         raise FormatError(f'{source}:1: no name; write name = "..."')
-    if not data.get("call") and "reasoning" not in data:
-        raise FormatError(f"{source}:1: neither calls nor reasoning; write [[call]] or [reasoning]")
+    if not data.get("call") and "reasoning" not in data and not data.get("plain"):
+        raise FormatError(
+            f"{source}:1: neither calls nor reasoning; write [[call]] or [reasoning], or plain = true"
+        )
     description = {
         key: _with_lists(value)
         for key, value in data.items()

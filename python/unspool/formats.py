@@ -20,7 +20,6 @@ Trust = Literal["id", "text", "either"]
 
 _registered: dict[str, FormatFile] = {}
 _lock = threading.Lock()
-_NO_REASONING = ("none", "identity", "passthrough")
 
 
 @functools.cache
@@ -162,9 +161,11 @@ def _cache_of(vocabulary: Vocabulary | None) -> dict[Any, Format]:
 
 
 def _reasoning_file(reasoning: str | bool | None) -> FormatFile | None:
-    if not isinstance(reasoning, str) or reasoning.lower() in _NO_REASONING:
+    if not isinstance(reasoning, str):
         return None
     file = get_format(reasoning)
+    if file.is_plain:
+        return None
     if not file.has_reasoning:
         raise ArgumentError(f"format '{file.name}' has no reasoning; name one that has")
     return file
