@@ -112,7 +112,11 @@ BodyResult XmlElements::put_token(Symbol symbol, std::string_view literal, CallS
   if (state_ == State::text) {
     const auto found =
         cursor_.put_token(symbol, literal, [&](std::string_view text) { read_text(text); });
-    if (found.marker != nullptr) act_on(found);
+    if (has_failed()) {
+      unread_ += found.marker != nullptr ? found.text : cursor_.held();
+    } else if (found.marker != nullptr) {
+      act_on(found);
+    }
   } else {
     name_ += literal;
   }
@@ -135,7 +139,11 @@ void XmlElements::fail(const char* problem, std::string_view unread) {
 std::size_t XmlElements::read_some(std::string_view text) {
   if (state_ == State::text) {
     const auto found = cursor_.put(text, [&](std::string_view piece) { read_text(piece); });
-    if (found.marker != nullptr) act_on(found);
+    if (has_failed()) {
+      unread_ += found.marker != nullptr ? found.text : cursor_.held();
+    } else if (found.marker != nullptr) {
+      act_on(found);
+    }
     return found.consumed;
   }
   if (text[0] != '>') {
@@ -155,9 +163,16 @@ std::size_t XmlElements::read_some(std::string_view text) {
 }
 
 void XmlElements::act_on(const MarkerCursor::Found& found) {
-  name_.clear();
-  opener_ = found.text;
-  state_ = State::tag;
+  const Role role = static_cast<Role>(found.marker->role);
+  if (role == Role::tag_open) {
+    name_.clear();
+    opener_ = found.text;
+    state_ = State::tag;
+    return;
+  }
+  closer_ = found.text;  // a closing tag that is one token
+  if (open_.empty()) return close_element({});
+  fail("a closing tag closes nothing", found.text);
 }
 
 void XmlElements::read_text(std::string_view text) {

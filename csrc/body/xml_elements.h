@@ -23,7 +23,9 @@ class XmlElements final : public Body {
   void complete(CallSink& sink) override;
   std::uint8_t repairs() const override { return repairs_; }
   const char* problem() const override { return problem_; }
-  std::size_t undecided_bytes() const override { return cursor_.held().size(); }
+  std::size_t undecided_bytes() const override {
+    return cursor_.held().size() + (state_ == State::tag ? opener_.size() + name_.size() : 0);
+  }
   std::size_t held_bytes() const override;
 
  private:

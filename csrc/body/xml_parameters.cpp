@@ -322,11 +322,21 @@ void XmlParameters::value_piece(std::string_view text) {
 }
 
 void XmlParameters::write_value(std::string_view text) {
-  std::string decoded;
-  if (spec_.entities) {
-    entities_.put(text, decoded);
-    text = decoded;
+  if (!spec_.entities) return write_decoded(text);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string held(entities_.held());
+    const std::size_t unread = unread_.size();
+    std::string decoded;
+    entities_.put(text.substr(i, 1), decoded);
+    write_decoded(decoded);
+    if (!has_failed()) continue;
+    unread_.resize(unread);  // what cannot be read is told as it was written
+    unread_.append(held).append(text.substr(i));
+    return;
   }
+}
+
+void XmlParameters::write_decoded(std::string_view text) {
   switch (mode_) {
     case Mode::string: append_json_escaped(text, out_); return;
     case Mode::container: write_container(text); return;
@@ -376,7 +386,7 @@ void XmlParameters::write_container(std::string_view text) {
   if (result.status == ScanStatus::failed) {
     fail("a parameter's value is not valid JSON", rest);
   } else if (junk < rest.size()) {
-    fail("text follows a parameter's JSON", rest.substr(junk));
+    fail("a parameter's value is not valid JSON", rest.substr(junk));
   }
 }
 

@@ -48,6 +48,7 @@ class XmlParameters final : public Body {
   void value_piece(std::string_view text);
   void value_text(std::string_view text);
   void write_value(std::string_view text);
+  void write_decoded(std::string_view text);
   void write_container(std::string_view text);
   void become_string();
   void end_value();

@@ -17,7 +17,7 @@ void for_each_marker(const FormatSpec& spec, const std::function<void(const std:
   };
   for (const std::string& text : spec.ignore) use(text);
   if (spec.reasoning) {
-    each(spec.reasoning->open);
+    if (!spec.headers_tell_reasoning()) each(spec.reasoning->open);
     each(spec.reasoning->close);
   }
   each(spec.section_open);
@@ -204,6 +204,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
       adder.add(set, markup.open, Role::markup_open, i);
     }
   };
+  // Where headers tell what follows, the opener only serves to read the prompt.
+  const bool has_opener = spec_.reasoning && !spec_.headers_tell_reasoning();
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   const auto add_closers = [&](MarkerSet& set) {
     adder.add(set, spec_.section_close, Role::section_close);
@@ -216,7 +218,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
   };
 
   for (MarkerSet* set : {&table.content, &table.inside}) {
-    if (spec_.reasoning) adder.add(*set, spec_.reasoning->open, Role::reasoning_open);
+    if (has_opener) adder.add(*set, spec_.reasoning->open, Role::reasoning_open);
     add_openers(*set);
     add_markup(*set, false, kNone);
     add_ignored(*set);
@@ -225,7 +227,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     MarkerSet& set = table.headers.emplace_back();
     if (!spec_.markup[i].has_header()) continue;
     adder.add(set, spec_.markup[i].close, Role::header_close, i);
-    if (spec_.reasoning) adder.add(set, spec_.reasoning->open, Role::reasoning_open);
+    if (has_opener) adder.add(set, spec_.reasoning->open, Role::reasoning_open);
     add_openers(set);
     add_markup(set, false, i);
     add_ignored(set);
@@ -237,7 +239,9 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
   add_ignored(table.malformed);
   if (spec_.reasoning) {
     adder.add(table.reasoning, spec_.reasoning->close, Role::reasoning_close);
-    adder.add(table.reasoning, spec_.reasoning->open, Role::reasoning_open);
+    if (has_opener) {
+      adder.add(table.reasoning, spec_.reasoning->open, Role::reasoning_open);
+    }
     if (spec_.reasoning->ends_at_tool_call) add_openers(table.reasoning);
     add_markup(table.reasoning, true, kNone);
     add_ignored(table.reasoning);
@@ -261,6 +265,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     }
     if (call.body == BodyKind::xml_elements) {
       adder.add(markers.element, call.xml_elements.open, Role::tag_open);
+      adder.add(markers.element, call.close, Role::body_close);
+      adder.add(markers.element, spec_.section_close, Role::section_close);
     }
     adder.add(markers.quote, call.quotes, Role::quote);
     for (MarkerSet* set : {&markers.header, &markers.parameter, &markers.key, &markers.value,

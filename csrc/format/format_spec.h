@@ -1,6 +1,7 @@
 // One model family's output, as its file in parsers/ describes it: plain data.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ enum class BarePlace : std::uint8_t {
   nowhere,
   start,  // only white space before it in the message
   line,   // at the start of any line, or behind the opening line of a fenced block
+  section,  // behind a section's opener or another call in it
 };
 
 /// How the white space around a parameter's value is read.
@@ -148,6 +150,11 @@ struct FormatSpec {
   MarkerSpec section_close;
   std::vector<CallSpec> calls;
   CallIdStyle call_ids = CallIdStyle::random;
+
+  bool headers_tell_reasoning() const {
+    return std::any_of(markup.begin(), markup.end(),
+                       [](const MarkupSpec& spec) { return !spec.reasoning.empty(); });
+  }
 };
 
 /// How far a marker's text is trusted where the vocabulary holds it as a token.

@@ -226,7 +226,11 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
     case State::beginning: release_raw_as_content(); break;
     case State::markup:
       cursor_.flush([this](std::string_view text) { release(text); });
-      audit(Fate::marker, raw_);
+      if (is_begun_) {
+        release_raw_as_content();
+      } else {
+        audit(Fate::marker, raw_);
+      }
       raw_.clear();
       break;
     case State::opening:

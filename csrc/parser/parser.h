@@ -178,6 +178,7 @@ class Parser final : private CallSink {
   std::string space_;      // white space that may turn out to be markup
   // The call being read:
   std::uint8_t markup_ = 0;  // index of the header being read
+  bool is_begun_ = false;    // no marker opened it
   std::uint8_t call_ = 0;
   std::size_t opener_ = 0;  // index into Format::openers()
   std::unique_ptr<Body> body_;

@@ -49,17 +49,18 @@ std::size_t Parser::read_bare(std::string_view text) {
   const char byte = text[0];
   std::size_t size = 1;
   if (bare_candidate_ >= 0) return read_candidate(text);
-  if (line_ != Line::inside && cursor_.is_idle() && !in_fence_ &&
+  const bool is_place = line_ != Line::inside || in_section_;
+  if (is_place && cursor_.is_idle() && !in_fence_ &&
       cursor_.would_continue(static_cast<unsigned char>(byte))) {
     bare_candidate_ = bare_call_at(byte);
     if (bare_candidate_ >= 0) return read_candidate(text);
   }
-  if (line_ != Line::inside && !cursor_.would_continue(static_cast<unsigned char>(byte))) {
+  if (is_place && !cursor_.would_continue(static_cast<unsigned char>(byte))) {
     const int call = in_fence_ ? -1 : bare_call_at(byte);
     const auto& calls = format_->spec().calls;
     const bool has_fences =
         std::any_of(calls.begin(), calls.end(), [](const CallSpec& c) { return c.fenced; });
-    if (call >= 0 || (has_fences && byte == '`')) {
+    if (call >= 0 || (has_fences && byte == '`' && line_ != Line::inside)) {
       cursor_.flush([this](std::string_view held) { release(held); });
       raw_.clear();
       if (call >= 0) {
@@ -104,8 +105,11 @@ std::size_t Parser::read_candidate(std::string_view text) {
 int Parser::bare_call_at(char byte) const {
   const auto& calls = format_->spec().calls;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    const bool may_begin = calls[i].bare == BarePlace::line ||
-                           (calls[i].bare == BarePlace::start && line_ == Line::start);
+    const BarePlace place = calls[i].bare;
+    const bool behind_markup = in_section_ && boundary_ == Boundary::after_markup;
+    const bool may_begin = (place == BarePlace::line && line_ != Line::inside) ||
+                           (place == BarePlace::start && line_ == Line::start) ||
+                           (place == BarePlace::section && behind_markup);
     if (may_begin && calls[i].starts.find(byte) != std::string::npos) return static_cast<int>(i);
   }
   return -1;

@@ -34,6 +34,7 @@ std::size_t Parser::read_beginning(char byte) {
       if (text == raw_) {
         markup_ = static_cast<std::uint8_t>(i);
         enter(State::markup);
+        is_begun_ = true;
         return 1;
       }
       may_go_on |= text.starts_with(raw_);
@@ -53,7 +54,7 @@ std::size_t Parser::read_markup(std::string_view text) {
       cursor_.put(text.substr(0, 1), [this](std::string_view piece) { release(piece); });
   if (found.marker != nullptr) {
     on_marker(found);
-  } else if (raw_.size() > kMaxHeaderBytes) {
+  } else if (raw_.size() > kMaxHeaderBytes || (is_begun_ && text[0] == '\n')) {
     cursor_.flush([this](std::string_view piece) { release(piece); });
     boundary_ = Boundary::none;
     release_raw_as_content();
@@ -69,6 +70,7 @@ void Parser::on_markup(const MarkerCursor::Found& found) {
   markup_ = found.marker->value;
   raw_.clear();
   enter(State::markup);
+  is_begun_ = false;
 }
 
 void Parser::on_markup_end(const MarkerCursor::Found& found) {
@@ -114,7 +116,7 @@ bool Parser::call_recipient(std::string_view header) {
     return false;
   }
   call_ = static_cast<std::uint8_t>(call - calls.begin());
-  raw_opener_ = raw_.size();
+  raw_opener_ = 0;
   has_closer_ = !call->close.is_empty();
   is_announced_ = false;
   skip_ = {};

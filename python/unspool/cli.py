@@ -1,4 +1,4 @@
-"""The command line: `unspool demo`, `unspool parse`, `unspool formats`."""
+"""The command line: `unspool demo`, `parse`, `formats`, `check`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 from unspool._core import Delta, __version__
-from unspool.demo import DEMOS, embedded_tokens
+from unspool.demo import demo_of, embedded_tokens
 from unspool.errors import UnspoolError
-from unspool.formats import formats
+from unspool.format_check import check_file
+from unspool.formats import formats, get_format
 from unspool.message import Message
 from unspool.parser import Parser
 from unspool.token_streamer import TokenStreamer
@@ -71,28 +72,30 @@ def list_formats(as_json: bool) -> None:
             click.echo(json.dumps(entry, ensure_ascii=False))
         else:
             names = f" (also {', '.join(file.aliases)})" if file.aliases else ""
-            click.echo(f"{file.name:12} {'+'.join(reads):16} {', '.join(file.models)}{names}")
+            click.echo(f"{file.name:16} {'+'.join(reads):16} {', '.join(file.models)}{names}")
 
 
 @cli.command()
 @click.argument("names", nargs=-1)
 @click.option("--delay", default=0.0, help="Seconds between two token ids.")
-def demo(names: tuple[str, ...], delay: float) -> None:
-    """Replay bundled outputs, id by id: how tokens become regions and deltas."""
+@click.option("--all", "show_all", is_flag=True, help="Every format, not one of each kind.")
+def demo(names: tuple[str, ...], delay: float, show_all: bool) -> None:
+    """Replay the formats' examples, id by id: how tokens become regions and deltas."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
-    unknown = [name for name in names if name not in DEMOS]
-    if unknown:
-        raise click.UsageError(f"no demo of '{unknown[0]}'; there is {', '.join(DEMOS)}")
-    for name in names or DEMOS:
+    for name in names or ([file.name for file in formats()] if show_all else _SHOWN):
         _show_demo(console, name, delay)
+
+
+# One of each kind of body, and reasoning.
+_SHOWN = ("qwen3", "llama3_json", "mistral", "qwen3_coder", "openai", "lfm2", "gemma4", "minimax_m3")
 
 
 def _show_demo(console: Any, name: str, delay: float) -> None:
     from rich.text import Text
 
-    bundled = DEMOS[name]
+    bundled = demo_of(get_format(name))
     vocabulary, ids = embedded_tokens(bundled)
     streamer = TokenStreamer(vocabulary, name, bundled.tools)
     console.rule(f"{name}: {len(ids)} token ids")
@@ -119,6 +122,21 @@ def _shortened(lines: list[str], most: int = 6) -> list[str]:
     if len(lines) <= most:
         return lines
     return [*lines[: most - 2], f"… {len(lines) - most + 1} more deltas …", lines[-1]]
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+def check(paths: tuple[str, ...]) -> None:
+    """Validate format files: their keys, their markers, their examples at every split."""
+    failed = False
+    for path in paths:
+        faults = check_file(path)
+        for fault in faults:
+            click.echo(fault, err=True)
+        failed |= bool(faults)
+        if not faults:
+            click.echo(f"{path}: ok")
+    raise SystemExit(1 if failed else 0)
 
 
 @cli.command("parse")

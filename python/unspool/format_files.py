@@ -16,7 +16,7 @@ if sys.version_info >= (3, 11):
 else:  # pragma: no cover
     import tomli as tomllib
 
-__all__ = ["FormatFile", "parse_detection", "parse_format", "read_format"]
+__all__ = ["FormatFile", "marker_tokens", "markers_of", "parse_detection", "parse_format", "read_format"]
 
 _MARKER = (str, list)
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -28,7 +28,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
         "xml_parameters",
         "xml_elements",
     ),
-    "bare": ("start", "line"),
+    "bare": ("start", "line", "section"),
     "known_tools": ("any", "if_given", "required"),
     "trim": ("none", "newline", "space"),
     "call_ids": ("random", "nine", "functions"),
@@ -133,6 +133,11 @@ _LISTS = {
     "open", "close", "name_close", "next", "quotes", "turn", "ignore", "begins", "not_tools",
 }  # fmt: skip
 
+_MARKERS = {
+    "open", "close", "name_close", "name_end", "next", "quotes", "ignore", "begins", "id_open",
+    "value_open",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class FormatFile:
@@ -230,6 +235,33 @@ def _are_texts(values: list[Any], nested: bool) -> bool:
         else item and isinstance(item, str)
         for item in values
     )
+
+
+def markers_of(description: Any) -> set[str]:
+    """Every text in a description that opens or closes something."""
+    if isinstance(description, list):
+        return {marker for item in description for marker in markers_of(item)}
+    if not isinstance(description, dict):
+        return set()
+    found: set[str] = set()
+    for key, value in description.items():
+        if key in _MARKERS:
+            found |= set(_as_list(value))
+        elif isinstance(value, (dict, list)):
+            found |= markers_of(value)
+    return found
+
+
+_TOKEN = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
+
+
+def marker_tokens(description: Any) -> set[str]:
+    """The texts that a tokenizer for this format would hold as one token each."""
+    found = set()
+    for marker in markers_of(description):
+        parts = _TOKEN.findall(marker)
+        found |= set(parts) if parts else {marker} if len(marker) > 3 and not re.search(r"\s", marker) else set()
+    return found
 
 
 def _as_list(value: Any) -> list[Any]:

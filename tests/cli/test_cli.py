@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool.demo import DEMOS, check_every_format_has_a_demo, embedded_tokens
+from unspool.demo import demo_of, embedded_tokens
 
 HERMES = 'Hi <tool_call>\n{"name": "f", "arguments": {"s": "</tool_call> {\\"q\\"}\\n👩‍👩‍👧"}}\n</tool_call>'
 
@@ -28,19 +28,19 @@ def run(*arguments: str, text: str | bytes = "") -> subprocess.CompletedProcess[
 
 
 def test_demo_of_every_format() -> None:
-    check_every_format_has_a_demo()
-    done = run("demo")
+    done = run("demo", "--all")
     assert done.returncode == 0, done.stderr
-    for name in DEMOS:
-        assert f"{name}:" in done.stdout
+    for file in unspool.formats():
+        assert f"{file.name}:" in done.stdout
     assert "→ get_weather" in done.stdout
 
 
-@pytest.mark.parametrize("name", list(DEMOS))
-def test_demos_by_id_give_what_they_say(name: str) -> None:
-    vocabulary, ids = embedded_tokens(DEMOS[name])
-    by_id = unspool.TokenStreamer(vocabulary, name, DEMOS[name].tools, id_seed=1).parse(ids)
-    by_text = unspool.parse(DEMOS[name].output, name, DEMOS[name].tools, id_seed=1)
+@pytest.mark.parametrize("file", unspool.formats(), ids=lambda file: file.name)
+def test_demos_by_id_give_what_they_say(file: unspool.FormatFile) -> None:
+    demo = demo_of(file)
+    vocabulary, ids = embedded_tokens(demo)
+    by_id = unspool.TokenStreamer(vocabulary, file.name, demo.tools, id_seed=1).parse(ids)
+    by_text = unspool.parse(demo.output, file.name, demo.tools, id_seed=1)
     assert (by_id.content, by_id.reasoning, by_id.tool_calls) == (
         by_text.content, by_text.reasoning, by_text.tool_calls,
     )  # fmt: skip
@@ -99,7 +99,7 @@ def test_formats() -> None:
         (["parse", "--format", "hermes", "--tools", "pyproject.toml"], "not JSON"),
         (["parse", "--format", "hermes", "--finish-reason", "eos"], "use one of stop"),
         (["parse", "--format", "hermes", "--chunk", "-1"], "negative"),
-        (["demo", "nothing"], "no demo of 'nothing'"),
+        (["demo", "nothing"], "unknown format 'nothing'"),
         (["nothing"], "No such command"),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import formats, parse
+from unspool.formats import get_format
 from unspool.testing.outputs import TOOLS, calls, outputs, render
 
 
@@ -54,6 +55,15 @@ def test_arguments(format: str, data: st.DataObject) -> None:
             assert any(map(is_json_object, whole)), call
 
 
+def trims_space(format: str) -> bool:
+    tables = [call.get("xml_parameters", {}) for call in get_format(format).description["call"]]
+    return any(table.get("trim") == "space" for table in tables)
+
+
+def trimmed(value: Any) -> Any:
+    return value.strip(" \t\r\n") if isinstance(value, str) else value
+
+
 @pytest.mark.parametrize("format", [file.name for file in formats() if file.has_tools])
 @given(data=st.data())
 def test_valid_calls_come_through(format: str, data: st.DataObject) -> None:
@@ -61,6 +71,8 @@ def test_valid_calls_come_through(format: str, data: st.DataObject) -> None:
     made: list[tuple[str, dict[str, Any]]] = data.draw(calls())
     output = render(format, "", "", made, data.draw(st.integers(0, 1)))
     message = parse(output, format, TOOLS)
+    if trims_space(format):
+        made = [(name, {key: trimmed(value) for key, value in given.items()}) for name, given in made]
     assert [(call.name, json.loads(call.arguments)) for call in message.tool_calls] == made
     assert message.finish_reason == "tool_calls"
     assert not message.malformed

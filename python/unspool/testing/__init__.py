@@ -1,6 +1,18 @@
-"""What our tests use and others may: cases as data, and the ways to cut a stream."""
+"""What our tests use and others may: cases as data, ways to cut a stream, and the check itself."""
 
-from unspool.testing.cases import Case, load_cases
+from unspool.testing.cases import Case, load_cases, parse_cases, shipped_cases
+from unspool.testing.check import accumulate, assert_format, check_case, example_cases
 from unspool.testing.splits import byte_splits, pieces_of
 
-__all__ = ["Case", "byte_splits", "load_cases", "pieces_of"]
+__all__ = [
+    "Case",
+    "accumulate",
+    "assert_format",
+    "byte_splits",
+    "check_case",
+    "example_cases",
+    "load_cases",
+    "parse_cases",
+    "pieces_of",
+    "shipped_cases",
+]

@@ -6,9 +6,12 @@ import json
 import os
 import sys
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from unspool.format_files import FormatFile
+from unspool.formats import get_format
 from unspool.message import Message
 
 if sys.version_info >= (3, 11):
@@ -16,7 +19,7 @@ if sys.version_info >= (3, 11):
 else:  # pragma: no cover
     import tomli as tomllib
 
-__all__ = ["Case", "load_cases"]
+__all__ = ["Case", "load_cases", "parse_cases", "shipped_cases"]
 
 _KEYS = {
     "name", "why", "issue", "input", "content", "reasoning", "calls", "malformed",
@@ -47,6 +50,21 @@ class Case:
     expected_finish_reason: str | None = None
     tools: tuple[dict[str, Any], ...] | None = None
     options: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def from_example(cls, file: FormatFile, example: dict[str, Any], number: int = 1) -> Case:
+        """An example of a format file. Its tools are names, or tables with name and parameters."""
+        tools = example.get("tools")
+        return cls(
+            format=file.name,
+            name=f"example {number}",
+            input=example["input"],
+            content=example.get("content", ""),
+            reasoning=example.get("reasoning", ""),
+            calls=_calls(example),
+            tools=None if tools is None else tuple(map(_tool, tools)),
+            options={"prompt": example["prompt"]} if "prompt" in example else {},
+        )
 
     def __str__(self) -> str:
         return f"{self.format}: {self.name}"
@@ -79,13 +97,18 @@ def load_cases(path: str | os.PathLike[str]) -> list[Case]:
         ValueError: A case has an unknown key, or two have one name.
     """
     file = Path(path)
-    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    return parse_cases(file.read_text(encoding="utf-8"), file.name)
+
+
+def parse_cases(text: str, source: str = "<cases>") -> list[Case]:
+    """Read cases from their text."""
+    data = tomllib.loads(text)
     declared = [_tool(tool) for tool in data.get("tool", ())]
     cases = []
     for entry in data["case"]:
         unknown = set(entry) - _KEYS
         if unknown:
-            raise ValueError(f"{file.name}: case '{entry.get('name')}': unknown keys {unknown}")
+            raise ValueError(f"{source}: case '{entry.get('name')}': unknown keys {unknown}")
         names = entry.get("tools")
         tools = declared if names is None else [t for t in declared if t["name"] in names]
         cases.append(
@@ -95,10 +118,7 @@ def load_cases(path: str | os.PathLike[str]) -> list[Case]:
                 input=entry["input"],
                 content=entry.get("content", ""),
                 reasoning=entry.get("reasoning", ""),
-                calls=tuple(
-                    (call["name"], call["arguments"], call.get("status", "complete"))
-                    for call in entry.get("calls", ())
-                ),
+                calls=_calls(entry),
                 malformed=tuple(entry.get("malformed", ())),
                 finish_reason=entry.get("finish_reason", "stop"),
                 expected_finish_reason=entry.get("expected_finish_reason"),
@@ -108,11 +128,32 @@ def load_cases(path: str | os.PathLike[str]) -> list[Case]:
         )
     doubled = {case.name for case in cases if sum(c.name == case.name for c in cases) > 1}
     if doubled:
-        raise ValueError(f"{file.name}: two cases are named {sorted(doubled)}")
+        raise ValueError(f"{source}: two cases are named {sorted(doubled)}")
     return cases
 
 
-def _tool(tool: dict[str, Any]) -> dict[str, Any]:
+def shipped_cases(format: str | None = None) -> list[Case]:
+    """The cases that come with the package: of one format (a name or an alias), or of all."""
+    folder = files("unspool") / "testing" / "corpus"
+    found = []
+    wanted = None if format is None else get_format(format).name
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(".toml"):
+            cases = parse_cases(entry.read_text(encoding="utf-8"), entry.name)
+            found += [case for case in cases if wanted in (None, case.format)]
+    return found
+
+
+def _calls(entry: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    return tuple(
+        (call["name"], call["arguments"], call.get("status", "complete"))
+        for call in entry.get("calls", ())
+    )
+
+
+def _tool(tool: str | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(tool, str):
+        return {"name": tool}
     parameters = tool.get("parameters", {})
     return {
         "name": tool["name"],

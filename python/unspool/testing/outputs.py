@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from hypothesis import strategies as st
+
+from unspool.format_files import markers_of
+from unspool.formats import get_format
+from unspool.testing.writer import write_answer
 
 __all__ = ["TOOLS", "calls", "mutated", "outputs", "render", "soup"]
 
@@ -58,9 +61,15 @@ _json = st.recursive(
 )
 
 
-def soup() -> st.SearchStrategy[str]:
+def _pieces(format: str) -> list[str]:
+    """What all formats' parsers trip over, and this one's markers, whole and cut."""
+    markers = sorted(markers_of(get_format(format).description))
+    return [*_PIECES, *markers, *markers, *(marker[: len(marker) // 2] for marker in markers)]
+
+
+def soup(format: str) -> st.SearchStrategy[str]:
     """Pieces in any order: mostly malformed."""
-    return st.lists(st.sampled_from(_PIECES) | _text, max_size=24).map("".join)
+    return st.lists(st.sampled_from(_pieces(format)) | _text, max_size=24).map("".join)
 
 
 @st.composite
@@ -83,26 +92,6 @@ def calls(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
     return made
 
 
-def _hermes(name: str, arguments: dict[str, Any]) -> str:
-    body = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=len(name) % 2 == 0)
-    return f"<tool_call>\n{body}\n</tool_call>"
-
-
-def _xml_value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _xml(name: str, arguments: dict[str, Any]) -> str:
-    parameters = "".join(
-        f"<parameter={key}>\n{_xml_value(value)}\n</parameter>\n" for key, value in arguments.items()
-    )
-    return f"<tool_call>\n<function={name}>\n{parameters}</function>\n</tool_call>"
-
-
-def _llama(name: str, arguments: dict[str, Any]) -> str:
-    return json.dumps({"name": name, "parameters": arguments}, ensure_ascii=False)
-
-
 def render(
     format: str,
     reasoning: str,
@@ -110,39 +99,23 @@ def render(
     made: list[tuple[str, dict[str, Any]]],
     style: int = 0,
 ) -> str:
-    """What the format's model writes for an answer, as its chat template does."""
-    if format in ("hermes", "qwen3"):
-        head = f"<think>\n{reasoning}\n</think>\n\n" if format == "qwen3" and reasoning else ""
-        return head + "\n".join([*([content] if content else []), *(_hermes(*call) for call in made)])
-    if format == "qwen3_coder":
-        return "\n".join([*([content] if content else []), *(_xml(*call) for call in made)])
-    if format == "llama3_json":
-        body = "; ".join(_llama(*call) for call in made)
-        return content + "<|python_tag|>" + body if content or style else body
-    if format == "mistral":
-        if style:
-            return content + "".join(f"[TOOL_CALLS]{n}[ARGS]{json.dumps(a)}" for n, a in made)
-        listed = [{"name": name, "arguments": arguments} for name, arguments in made]
-        return f"{content}[TOOL_CALLS] {json.dumps(listed)}" if made else content
-    if format == "json":
-        body = "\n".join(json.dumps({"name": n, "arguments": a}) for n, a in made)
-        return f"{content}\n```json\n{body}\n```" if style else body
-    return f"{reasoning}\n</think>\n\n{content}"
+    """What the format's model writes for an answer."""
+    return write_answer(get_format(format), reasoning, content, made, style)
 
 
 @st.composite
 def _valid(draw: st.DrawFn, format: str) -> str:
-    return render(format, draw(_text), draw(_text), draw(calls() | st.just([])), draw(st.integers(0, 1)))
+    return render(format, draw(_text), draw(_text), draw(calls() | st.just([])), draw(st.integers(0, 2)))
 
 
 @st.composite
-def mutated(draw: st.DrawFn, base: st.SearchStrategy[str]) -> str:
+def mutated(draw: st.DrawFn, format: str, base: st.SearchStrategy[str]) -> str:
     """An output with a few places deleted, doubled or overwritten."""
     text = draw(base)
     for _ in range(draw(st.integers(1, 4))):
         begin = draw(st.integers(0, len(text)))
         end = draw(st.integers(begin, min(len(text), begin + 6)))
-        text = text[:begin] + draw(st.sampled_from([*_PIECES, ""])) + text[end:]
+        text = text[:begin] + draw(st.sampled_from([*_pieces(format), ""])) + text[end:]
     return text
 
 
@@ -155,4 +128,4 @@ def _cut_off(draw: st.DrawFn, base: st.SearchStrategy[str]) -> str:
 def outputs(format: str) -> st.SearchStrategy[str]:
     """Valid, cut off, mutated and random outputs of a format."""
     valid = _valid(format)
-    return st.one_of(valid, _cut_off(valid), mutated(valid), soup())
+    return st.one_of(valid, _cut_off(valid), mutated(format, valid), soup(format))

@@ -1,0 +1,38 @@
+"""Checks a format file as its author would want it checked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from unspool.errors import FormatError
+from unspool.format_files import read_format
+from unspool.formats import compile_format
+from unspool.testing.check import assert_format, example_cases
+
+__all__ = ["check_file"]
+
+
+def check_file(path: str | os.PathLike[str]) -> list[str]:
+    """What is wrong with a format file, each fault with its line; empty where nothing is.
+
+    Its keys and markers are validated, and each example is run at every split.
+    """
+    name = Path(path).name
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    try:
+        file = read_format(path)
+        compile_format(file)
+    except FormatError as error:
+        text = str(error)
+        return [text if text.startswith(name) else f"{name}:1: {text}"]
+    places = [number for number, line in enumerate(lines, 1) if line.strip() == "[[example]]"]
+    if not file.examples:
+        return [f"{name}:{len(lines)}: no example; write [[example]] with input and what it parses to"]
+    faults = []
+    for place, case in zip(places, example_cases(file), strict=True):
+        try:
+            assert_format(file, case)
+        except AssertionError as error:
+            faults.append(f"{name}:{place}: {error}")
+    return faults

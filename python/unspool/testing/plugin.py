@@ -1,0 +1,49 @@
+"""A pytest plugin: `*.format.toml` files are tests, one an example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from unspool.format_files import FormatFile
+    from unspool.testing.cases import Case
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if not file_path.name.endswith(".format.toml"):
+        return None
+    return _FormatTests.from_parent(parent, path=file_path)
+
+
+class _FormatTests(pytest.File):
+    def collect(self) -> Iterator[pytest.Item]:
+        from unspool.format_files import read_format
+        from unspool.testing.check import example_cases
+
+        file = read_format(self.path)
+        for case in example_cases(file):
+            yield _ExampleTest.from_parent(self, name=case.name, format_file=file, case=case)
+
+
+class _ExampleTest(pytest.Item):
+    def __init__(self, *, format_file: FormatFile, case: Case, **more: Any) -> None:
+        super().__init__(**more)
+        self._file = format_file
+        self._case = case
+
+    def runtest(self) -> None:
+        from unspool.testing.check import assert_format
+
+        assert_format(self._file, self._case)
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        if isinstance(excinfo.value, AssertionError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"{self._file.name}: {self.name}"
