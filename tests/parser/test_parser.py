@@ -262,7 +262,7 @@ def test_tools_in_every_shape() -> None:
         ),
         ({"format": "hermes", "tool_choice": {"type": "function"}}, ArgumentError, "names no tool"),
         ({"format": "hermes", "reasoning": True}, ArgumentError, "no reasoning of its own"),
-        ({"format": "hermes", "reasoning": "mistral"}, ArgumentError, "has no reasoning"),
+        ({"format": "qwen3", "reasoning": "hermes"}, ArgumentError, "has no reasoning"),
         ({"format": "hermes", "start_in": "middle"}, ArgumentError, "start_in is 'middle'"),
         ({"format": "hermes", "trust": "all"}, ArgumentError, "trust is 'all'"),
         ({"format": "hermes", "reasoning_field": "thoughts"}, ArgumentError, "reasoning_field"),

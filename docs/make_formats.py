@@ -1,0 +1,130 @@
+"""Writes docs/formats.md from the format files: `python docs/make_formats.py`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from unspool import FormatFile, formats, get_format
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DOCS = Path(__file__).parent
+STACKS = {"vllm": "vLLM", "sglang": "SGLang", "easydel": "EasyDeL", "ovms": "OpenVINO Model Server"}
+HEAD = """# Formats
+
+Made from the files in `parsers/` by `python docs/make_formats.py`; a test compares. Any name or alias works
+wherever a format is named, in any case. `unspool formats` prints the list, `unspool demo NAME` replays an example.
+
+Names that mean the checkpoint's own response template, and need a tokenizer that has one: `hf`,
+`response_template`.
+
+## Families
+
+| format | models | a call begins with | body | reasoning | a call inside reasoning | also called |
+|---|---|---|---|---|---|---|
+"""
+_BODIES = {
+    "json_call": "JSON with name and arguments",
+    "json_arguments": "name, then JSON",
+    "literal_arguments": "name, then braces with bare keys",
+    "pythonic": "Python calls",
+    "xml_parameters": "tagged parameters",
+    "xml_elements": "nested elements",
+}
+
+
+def code(text: str) -> str:
+    """A text as inline code in a table."""
+    shown = text.replace("\n", "↵").replace("|", "\\|")
+    return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
+
+
+def openers(file: FormatFile) -> str:
+    """What a call begins with."""
+    found: list[str] = []
+    for call in file.description.get("call", ()):
+        found += map(code, call.get("open", ()))
+        if call.get("by_recipient"):
+            found.append("a header that names it")
+        if "bare" in call:
+            places = {"start": "the message's start", "line": "a line's start", "section": "the section"}
+            found.append(f"bare, at {places[call['bare']]}")
+    return " or ".join(dict.fromkeys(found)) or "–"
+
+
+def bodies(file: FormatFile) -> str:
+    """How calls are written."""
+    found = [_BODIES[call["body"]] for call in file.description.get("call", ())]
+    return " or ".join(dict.fromkeys(found)) or "–"
+
+
+def reasoning(file: FormatFile) -> str:
+    """What stands around reasoning."""
+    table = file.description.get("reasoning")
+    if not table:
+        return "–"
+    opened = " (opened by the prompt)" if table.get("starts_open") else ""
+    return f"{code(table['open'][0])} … {code(table['close'][0])}{opened}"
+
+
+def row(file: FormatFile) -> str:
+    """One line of the table."""
+    table = file.description.get("reasoning", {})
+    inside = {"keep": "is text", "end": "ends it"}[table.get("tool_calls", "keep")] if table else "–"
+    aliases = ", ".join(map(code, file.aliases)) or "–"
+    cells = [code(file.name), ", ".join(file.models), openers(file), bodies(file), reasoning(file), inside]
+    return f"| {' | '.join([*cells, aliases])} |\n"
+
+
+def stack_names() -> dict[str, dict[str, list[str]]]:
+    """The names of each stack, tools and reasoning."""
+    names: dict[str, dict[str, list[str]]] = tomllib.loads(
+        (DOCS / "stack_names.toml").read_text(encoding="utf-8")
+    )
+    return names
+
+
+def stacks() -> str:
+    """The names that each stack has for each format."""
+    text = "\n## What other stacks call them\n\n| format | " + " | ".join(STACKS.values()) + " |\n"
+    text += "|---|" + "---|" * len(STACKS) + "\n"
+    found: dict[str, dict[str, list[str]]] = {}
+    for stack, kinds in stack_names().items():
+        for name in dict.fromkeys([*kinds["tools"], *kinds["reasoning"]]):
+            if name not in ("hf", "response_template"):
+                found.setdefault(get_format(name).name, {}).setdefault(stack, []).append(code(name))
+    for name in sorted(found):
+        cells = [", ".join(found[name].get(stack, ["–"])) for stack in STACKS]
+        text += f"| {code(name)} | {' | '.join(cells)} |\n"
+    return text
+
+
+def notes() -> str:
+    """What a user of a format should know."""
+    text = "\n## Notes\n"
+    for file in formats():
+        text += f"\n**{file.name}.** {' '.join(file.notes.split())}\n"
+    return text
+
+
+def make() -> str:
+    """The whole page."""
+    return HEAD + "".join(row(file) for file in formats()) + stacks() + notes()
+
+
+def main(arguments: list[str]) -> Any:
+    """Write the page; with --check, tell whether it is as it should be."""
+    path = DOCS / "formats.md"
+    if arguments == ["--check"]:
+        return 0 if path.read_text(encoding="utf-8") == make() else 1
+    path.write_text(make(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
