@@ -141,6 +141,7 @@ MarkupSpec read_markup(const Table& table) {
   table.get("recipient", markup.recipient);
   table.get("not_tools", markup.not_tools);
   table.get("reasoning", markup.reasoning);
+  table.get("inline", markup.is_inline);
   return markup;
 }
 

@@ -266,7 +266,7 @@ std::unique_ptr<PyChunkParser> make_parser(
   if (py::isinstance<py::str>(prompt)) {
     options.parser.start = format->start_after(read_text(prompt));
   }
-  if (starts_in_reasoning) options.parser.start = Format::Start{*starts_in_reasoning, {}};
+  if (starts_in_reasoning) options.parser.start = Format::Start{*starts_in_reasoning, {}, -1};
   const FirstPut first = first_put == "prompt"   ? FirstPut::prompt
                          : first_put == "output" ? FirstPut::output
                                                  : FirstPut::tensor_is_prompt;

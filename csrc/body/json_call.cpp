@@ -195,6 +195,7 @@ JsonCall::Step JsonCall::step(char byte, CallSink& sink) {
       return Step::next;
     case State::colon:
       if (byte != ':') return fail("the call is not valid JSON");
+      if (spec_.name_is_key && has_name_) return begin_next_key(sink);
       key_kind_ = classify_key();
       // Nothing marks a bare object as a call but its keys.
       if (is_tentative_ && key_kind_ == Key::other && !has_name_ && !has_arguments_ &&
@@ -259,6 +260,20 @@ JsonCall::Step JsonCall::begin_value(char byte, CallSink& sink) {
   }
   state_ = State::skipped_value;
   return Step::again;
+}
+
+// Where the key is the name, every key is a call.
+JsonCall::Step JsonCall::begin_next_key(CallSink& sink) {
+  if (!is_announced_ && !announce(sink)) return Step::failed;
+  if (!has_arguments_) say_arguments("{}", sink);
+  sink.end_call();
+  has_calls_ = true;
+  const std::string name = key_;
+  begin_object();
+  key_ = name;
+  key_kind_ = classify_key();
+  state_ = State::value;
+  return Step::call_ended;
 }
 
 JsonCall::Step JsonCall::end_object(CallSink& sink) {

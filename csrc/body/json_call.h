@@ -50,6 +50,7 @@ class JsonCall final : public Body {
   Step step(char byte, CallSink& sink);
   Step begin_object();
   Step end_object(CallSink& sink);
+  Step begin_next_key(CallSink& sink);
   Step begin_value(char byte, CallSink& sink);
   Step fail(const char* problem);
   Key classify_key();

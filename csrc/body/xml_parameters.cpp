@@ -188,7 +188,7 @@ void XmlParameters::act_on(const MarkerCursor::Found& found) {
       key_.clear();
       enter(State::key);
       break;
-    case Role::value_begin: begin_value(); break;
+    case Role::value_begin: begin_value(found.text); break;
     case Role::value_close:
       tail_ = found.text;
       tail_tag_ = tail_.size();
@@ -220,17 +220,17 @@ TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
 }
 
 // Takes the name out of what stands before the value; false where there is none.
-bool XmlParameters::read_key() {
+bool XmlParameters::read_key(std::string_view closer) {
   std::string_view name = key_;
   std::string_view attributes;
-  const std::size_t end = spec_.name_end.empty() ? std::string_view::npos : name.find(spec_.name_end);
-  if (end != std::string_view::npos) {
-    attributes = name.substr(end + spec_.name_end.size());
+  for (const std::string& text : spec_.name_end) {
+    const std::size_t end = name.find(text);
+    if (end == std::string_view::npos) continue;
+    attributes = name.substr(end + text.size());
     name = name.substr(0, end);
   }
-  name = trim(name);
   std::string_view behind;
-  name = unquote(name, behind);
+  name = unquote(trim(name), behind);
   if (attributes.empty()) attributes = behind;
   if (name.empty()) {
     fail("a parameter has no name", {});
@@ -240,6 +240,12 @@ bool XmlParameters::read_key() {
     fail("a parameter's name holds markup", {});
     return false;
   }
+  if (!spec_.name_end.empty() && spec_.types.empty() && !is_blank(attributes)) {
+    attributes.remove_prefix(attributes.find_first_not_of(kSpace));
+    fail("text stands between a parameter's name and its value", attributes);
+    unread_ += closer;
+    return false;
+  }
   const std::string copy(name);
   const std::string rest(attributes);
   key_ = copy;
@@ -247,8 +253,8 @@ bool XmlParameters::read_key() {
   return true;
 }
 
-void XmlParameters::begin_value() {
-  if (!read_key()) return;
+void XmlParameters::begin_value(std::string_view closer) {
+  if (!read_key(closer)) return;
   out_ += has_parameters_ ? ", " : "{";
   has_parameters_ = true;
   append_json_string(key_, out_);
@@ -423,12 +429,15 @@ void XmlParameters::end(CallSink& sink) {
     end_value();
     if (closed_section_) out_ += '}';
   } else if (state_ == State::value) {
-    cursor_.flush([&](std::string_view text) { value_text(text); });
+    if (mode_ == Mode::string) {  // elsewhere it can only be the beginning of a tag
+      cursor_.flush([&](std::string_view text) { value_text(text); });
+    }
     write_value(space_);
     space_.clear();
     // An unfinished value: a number's digits and a text's beginning are what they are.
     JsonScanner scanner;
-    const bool is_json = scanner.put(held_, nullptr).status != ScanStatus::failed;
+    const ScanResult result = scanner.put(held_, nullptr);
+    const bool is_json = result.status != ScanStatus::failed && result.consumed == held_.size();
     if (mode_ == Mode::undecided && !held_.empty()) {
       if (!types_.has(TypeSet::string) && is_json) {
         out_ += held_;

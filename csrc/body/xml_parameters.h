@@ -43,8 +43,8 @@ class XmlParameters final : public Body {
 
   std::size_t read_some(std::string_view text);
   void act_on(const MarkerCursor::Found& found);
-  bool read_key();
-  void begin_value();
+  bool read_key(std::string_view closer);
+  void begin_value(std::string_view closer);
   void value_piece(std::string_view text);
   void value_text(std::string_view text);
   void write_value(std::string_view text);

@@ -33,7 +33,7 @@ void for_each_marker(const FormatSpec& spec, const std::function<void(const std:
           &call.quotes}) {
       each(*marker);
     }
-    use(call.xml_parameters.name_end);
+    for (const std::string& text : call.xml_parameters.name_end) use(text);
     use(call.xml_parameters.value_open);
     use(call.id_open);
     for (const auto& [text, types] : call.xml_parameters.types) use(text);
@@ -200,7 +200,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
   const auto add_markup = [&](MarkerSet& set, bool only_telling, std::size_t except) {
     for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
       const MarkupSpec& markup = spec_.markup[i];
-      if (i == except || (only_telling && !markup.tells())) continue;
+      if (i == except || (only_telling && !markup.tells() && !markup.is_inline)) continue;
       adder.add(set, markup.open, Role::markup_open, i);
     }
   };
@@ -235,7 +235,9 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
   add_closers(table.inside);
   add_openers(table.malformed);
   add_closers(table.malformed);
-  add_markup(table.malformed, true, kNone);
+  for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
+    if (spec_.markup[i].tells()) adder.add(table.malformed, spec_.markup[i].open, Role::markup_open, i);
+  }
   add_ignored(table.malformed);
   if (spec_.reasoning) {
     adder.add(table.reasoning, spec_.reasoning->close, Role::reasoning_close);
@@ -290,10 +292,16 @@ std::optional<Symbol> Format::symbol(TokenId id) const {
 }
 
 Format::Start Format::start_without_prompt() const {
-  return {spec_.reasoning && spec_.reasoning->starts_open, {}};
+  return {spec_.reasoning && spec_.reasoning->starts_open, {}, -1};
 }
 
 Format::Start Format::start_after(std::string_view prompt) const {
+  for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
+    if (!spec_.markup[i].has_header() || !spec_.markup[i].begins.empty()) continue;
+    for (const std::string& text : spec_.markup[i].open.texts) {
+      if (prompt.ends_with(text)) return {false, {}, static_cast<int>(i)};
+    }
+  }
   if (!spec_.reasoning) return {};
   const ReasoningSpec& reasoning = *spec_.reasoning;
   // Only what the template wrote for this answer counts: a user may have written the tags too.
@@ -333,7 +341,7 @@ Format::Start Format::start_after(std::string_view prompt) const {
     skip.remove_prefix(1);
     written.remove_prefix(1);
   }
-  return {true, written.empty() ? skip : std::string_view{}};
+  return {true, written.empty() ? skip : std::string_view{}, -1};
 }
 
 }  // namespace unspool

@@ -87,6 +87,7 @@ class Format {
   struct Start {
     bool in_reasoning = false;
     std::string_view skip;  // a suffix of the opener's `after`
+    int markup = -1;        // the header that the prompt has opened
   };
   Start start_after(std::string_view prompt) const;
   Start start_without_prompt() const;

@@ -73,7 +73,7 @@ struct XmlParametersSpec {
   MarkerSpec open;        // <parameter=
   MarkerSpec name_close;  // > : the value begins
   MarkerSpec close;       // </parameter>
-  std::string name_end;   // ends the name before name_close; what stands between are attributes
+  std::vector<std::string> name_end;  // end the name before name_close; attributes may follow
   std::vector<std::pair<std::string, TypeSet>> types;  // an attribute's text, what the value is
   std::string value_open;    // may stand before a value: <![CDATA[
   ValueTrim trim = ValueTrim::newline;
@@ -136,6 +136,7 @@ struct MarkupSpec {
   std::string recipient;               // what follows this names the tool that is called
   std::vector<std::string> not_tools;  // recipients that are none
   std::vector<std::string> reasoning;  // words that say that reasoning follows
+  bool is_inline = false;  // it stands within text and reasoning, which go on behind it
 
   bool has_header() const { return !close.is_empty(); }
   bool tells() const { return !recipient.empty() || !reasoning.empty(); }

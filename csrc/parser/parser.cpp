@@ -19,6 +19,11 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
 void Parser::start_at(const Format::Start& start) {
   skip_ = start.skip;
   State state = start.in_reasoning ? State::reasoning : State::content;
+  if (start.markup >= 0) {
+    markup_ = static_cast<std::uint8_t>(start.markup);
+    is_begun_ = true;
+    return enter(State::markup);
+  }
   for (const MarkupSpec& markup : format_->spec().markup) {
     if (!markup.begins.empty()) state = start.in_reasoning ? state : State::beginning;
   }
@@ -164,6 +169,17 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
   if (role == Role::reasoning_open && state_ == State::reasoning && !reasoning_is_empty_) {
     return release(found.text);  // no nesting: it is text
   }
+  if (role == Role::markup_open && spec.markup[found.marker->value].is_inline) {
+    return on_inline_markup(found);
+  }
+  if (role == Role::call_close && divert_closer_ != Divert::none) {
+    const std::string closer = std::move(space_) + std::string(found.text);
+    space_.clear();
+    divert_ = divert_closer_;
+    emit_diverted(closer);
+    divert_ = Divert::none;
+    return on_closer(role, found);
+  }
   drop_space(Fate::whitespace);
   if (role != Role::call_open)
     audit(Fate::marker, found.text);  // that of a call waits for its name
@@ -174,7 +190,10 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
       skip_ = spec.reasoning->open.after;
       enter(State::reasoning);
       break;
-    case Role::reasoning_close: after_markup(spec.reasoning->close.after); break;
+    case Role::reasoning_close:
+      if (!has_content_) line_ = Line::start;
+      after_markup(spec.reasoning->close.after);
+      break;
     case Role::section_open:
       in_section_ = true;
       may_chain_ = false;
@@ -207,11 +226,6 @@ void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
   closer_pending_ = false;
   may_chain_ = false;
   in_fence_ = false;
-  if (divert_closer_ != Divert::none && role == Role::call_close) {
-    divert_ = divert_closer_;
-    emit_diverted(found.text);
-    divert_ = Divert::none;
-  }
   divert_closer_ = Divert::none;
   if (role == Role::section_close) in_section_ = false;
   after_markup(role == Role::section_close ? std::string_view(spec.section_close.after)

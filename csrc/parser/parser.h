@@ -123,6 +123,7 @@ class Parser final : private CallSink {
   void on_marker(const MarkerCursor::Found& found);
   void on_opener(const MarkerCursor::Found& found);
   void on_markup(const MarkerCursor::Found& found);
+  void on_inline_markup(const MarkerCursor::Found& found);
   void on_markup_end(const MarkerCursor::Found& found);
   bool call_recipient(std::string_view header);
   void on_closer(Role role, const MarkerCursor::Found& found);
@@ -174,6 +175,8 @@ class Parser final : private CallSink {
   bool closer_pending_ = false;  // the last call's closer has yet to come
   bool may_chain_ = false;       // another call of the same kind may follow without an opener
   bool reasoning_is_empty_ = true;
+  bool has_content_ = false;
+  State markup_return_ = State::content;  // where inline markup stands
   std::string_view skip_;  // white space that the last marker takes with it
   std::string space_;      // white space that may turn out to be markup
   // The call being read:
@@ -186,7 +189,9 @@ class Parser final : private CallSink {
   bool in_parameter_ = false;  // the marker that ended the name opened a parameter
   Divert divert_ = Divert::none;
   Divert divert_closer_ = Divert::none;  // of the last call, whose closer has yet to come
+  bool diverts_opener_ = false;          // the call had an opener of its own
   const char* divert_reason_ = "";
+  bool body_called_ = false;             // the body has begun a call
   bool has_closer_ = false;
   std::string raw_;             // what was read of it before it was announced
   std::size_t raw_opener_ = 0;  // length of the opener in it

@@ -69,6 +69,7 @@ void Parser::make_call_body(std::string_view name, bool in_parameter) {
   options.repairs = repair_;
   options.in_parameter = in_parameter;
   body_ = make_body(call(), markers().calls[call_], options);
+  body_called_ = false;
 }
 
 void Parser::begin_bare(std::uint8_t call_number, bool has_closer) {
@@ -142,11 +143,14 @@ bool Parser::name_call() {
     if (is_numbered) name = name.substr(0, colon);
   }
   // Markup in a name is a marker that went astray.
-  if (name.empty() || has_control(name) || name.find_first_of("<>") != std::string_view::npos) {
+  const std::string copy(name);
+  const bool is_offered = tools_ && tools_->find(copy) != nullptr;
+  const bool is_prose = !is_offered && copy.find(' ') != std::string::npos;
+  if (copy.empty() || has_control(copy) || is_prose ||
+      copy.find_first_of("<>") != std::string::npos) {
     on_failure("no tool name follows the opener", {});
     return false;
   }
-  const std::string copy(name);
   make_call_body(copy, in_parameter_);
   in_parameter_ = false;
   const bool has_own_id = id != copy;  // a bare name is nobody's id
@@ -215,6 +219,7 @@ bool Parser::begin_call(std::string_view name, std::string_view id) {
   const KnownTools known = call().known_tools;
   const bool must_know = known == KnownTools::required || (known == KnownTools::if_given && tools_);
   if (must_know && (!tools_ || tools_->find(name) == nullptr)) return false;
+  body_called_ = true;
   drop_space(Fate::whitespace);
   boundary_ = Boundary::none;
   const bool is_unknown = tools_ && tools_->find(name) == nullptr;
@@ -227,9 +232,11 @@ bool Parser::begin_call(std::string_view name, std::string_view id) {
   }
   if (divert_ != Divert::none) {
     is_announced_ = true;
+    diverts_opener_ = raw_opener_ > 0;
     raw_opener_ = 0;
     return true;
   }
+  divert_closer_ = Divert::none;
   audit(Fate::marker, std::string_view(raw_).substr(0, raw_opener_));
   audit(Fate::tool_call, std::string_view(raw_).substr(raw_opener_));
   raw_.clear();
@@ -258,7 +265,7 @@ void Parser::flush_diverted() {
   raw_opener_ = 0;
   emit_diverted(raw);
   if (is_announced_) return;
-  divert_closer_ = divert_;  // its closer goes the same way
+  if (diverts_opener_) divert_closer_ = divert_;  // its closer goes the same way
   divert_ = Divert::none;
 }
 
@@ -276,7 +283,7 @@ void Parser::end_call() {
 
 // The call cannot be read. What nothing marked as a call is content; the rest is reported.
 void Parser::on_failure(const char* problem, std::string_view unread) {
-  if (!is_announced_ && call().is_tentative() && state_ != State::malformed) {
+  if (!is_announced_ && call().is_tentative() && !body_called_ && state_ != State::malformed) {
     body_.reset();
     release_raw_as_content();
     return;
@@ -349,7 +356,7 @@ void Parser::finish_body(FinishReason reason) {
       out_->add_end(call_index_, CallStatus::incomplete, token_end_);
       is_announced_ = false;
     }
-  } else if (call().is_tentative()) {
+  } else if (call().is_tentative() && !body_called_) {
     body_.reset();
     release_raw_as_content();
     return;

@@ -193,6 +193,7 @@ void Parser::release_content(std::string_view text) {
 }
 
 void Parser::emit_content(std::string_view text) {
+  has_content_ = true;
   out_->add_text(EventKind::content, -1, text, token_end_);
   audit(Fate::content, text);
 }

@@ -57,7 +57,12 @@ std::size_t Parser::read_markup(std::string_view text) {
   } else if (raw_.size() > kMaxHeaderBytes || (is_begun_ && text[0] == '\n')) {
     cursor_.flush([this](std::string_view piece) { release(piece); });
     boundary_ = Boundary::none;
-    release_raw_as_content();
+    if (!format_->spec().markup[markup_].is_inline) markup_return_ = State::content;
+    const std::string raw = std::move(raw_);
+    raw_.clear();
+    line_ = Line::inside;
+    enter(markup_return_);
+    release(raw);
   }
   return 1;
 }
@@ -73,6 +78,24 @@ void Parser::on_markup(const MarkerCursor::Found& found) {
   is_begun_ = false;
 }
 
+// Markup within text, such as a citation's: the text around it goes on.
+void Parser::on_inline_markup(const MarkerCursor::Found& found) {
+  if (state_ == State::content) {
+    const std::string space = std::move(space_);
+    space_.clear();
+    boundary_ = Boundary::none;
+    if (!space.empty()) emit_content(space);
+  }
+  audit(Fate::marker, found.text);
+  skip_ = {};
+  if (!format_->spec().markup[found.marker->value].has_header()) return reset_cursor();
+  markup_return_ = state_;
+  markup_ = found.marker->value;
+  raw_.clear();
+  is_begun_ = false;
+  enter(State::markup);
+}
+
 void Parser::on_markup_end(const MarkerCursor::Found& found) {
   const MarkupSpec& markup = format_->spec().markup[markup_];
   const std::string header = std::move(raw_);
@@ -82,9 +105,14 @@ void Parser::on_markup_end(const MarkerCursor::Found& found) {
     state_ = State::content;
     return on_marker(found);
   }
-  drop_space(Fate::whitespace);
   raw_ = header;
   raw_ += found.text;
+  if (markup.is_inline) {
+    audit(Fate::marker, raw_);
+    raw_.clear();
+    return enter(markup_return_);
+  }
+  drop_space(Fate::whitespace);
   if (call_recipient(header)) return;
   audit(Fate::marker, raw_);
   raw_.clear();

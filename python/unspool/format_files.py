@@ -59,7 +59,7 @@ _XML_PARAMETERS: dict[str, Any] = {
     **_marker("open"),
     **_marker("name_close"),
     **_marker("close"),
-    "name_end": str,
+    "name_end": _MARKER,
     "types": {"*": str},
     "value_open": str,
     "trim": str,
@@ -76,6 +76,7 @@ _MARKUP: dict[str, Any] = {
     "recipient": str,
     "not_tools": _MARKER,
     "reasoning": _MARKER,
+    "inline": bool,
 }
 _CALL: dict[str, Any] = {
     **_marker("open"),
@@ -130,7 +131,7 @@ _FILE: dict[str, Any] = {
     ],
 }
 _LISTS = {
-    "open", "close", "name_close", "next", "quotes", "turn", "ignore", "begins", "not_tools",
+    "open", "close", "name_close", "name_end", "next", "quotes", "turn", "ignore", "begins", "not_tools",
 }  # fmt: skip
 
 _MARKERS = {

@@ -128,7 +128,7 @@ def _parameter(tags: dict[str, Any], key: str, value: Any) -> str:
     if tags.get("python_values") and isinstance(value, (dict, list)):
         text = repr(value)
     opener, closer = tags["open"][0], tags["close"][-1]
-    name = _quoted(opener, key) + tags.get("name_end", "") + _attribute(tags, value)
+    name = _quoted(opener, key) + tags.get("name_end", [""])[0] + _attribute(tags, value)
     if is_text and "value_open" in tags:
         text, closer = tags["value_open"] + text, tags["close"][0]
     elif tags.get("entities"):
