@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,13 @@ def test_case_by_token_ids(case: Case, deepseek: Any) -> None:
         assert message.token_counts.total == len(ids)
 
 
+def tool_of(tool: str | dict[str, Any]) -> dict[str, Any]:
+    """A tool of an example: its name, or a table whose parameters are JSON."""
+    if isinstance(tool, str):
+        return {"name": tool}
+    return {**tool, "parameters": json.loads(tool.get("parameters", "{}"))}
+
+
 @pytest.mark.parametrize("file", unspool.formats(), ids=lambda file: file.name)
 def test_every_format_has_cases_and_its_examples_parse(file: unspool.FormatFile) -> None:
     assert len([case for case in CASES if case.format == file.name]) >= 8
@@ -107,7 +115,7 @@ def test_every_format_has_cases_and_its_examples_parse(file: unspool.FormatFile)
             content=example.get("content", ""),
             reasoning=example.get("reasoning", ""),
             calls=tuple((c["name"], c["arguments"], "complete") for c in example.get("calls", ())),
-            tools=tuple({"name": name} for name in example["tools"]) if "tools" in example else None,
+            tools=tuple(map(tool_of, example["tools"])) if "tools" in example else None,
         )
         for pieces in byte_splits(case.input.encode()):
             check(case, pieces)
