@@ -95,6 +95,13 @@ def test_case_by_token_ids(case: Case, deepseek: Any) -> None:
         assert message.token_counts.total == len(ids)
 
 
+def tools_of(example: dict[str, Any]) -> tuple[dict[str, Any], ...] | None:
+    """An example's tools: their names, or tables with the parameters as well."""
+    if "tools" not in example:
+        return None
+    return tuple(tool if isinstance(tool, dict) else {"name": tool} for tool in example["tools"])
+
+
 @pytest.mark.parametrize("file", unspool.formats(), ids=lambda file: file.name)
 def test_every_format_has_cases_and_its_examples_parse(file: unspool.FormatFile) -> None:
     assert len([case for case in CASES if case.format == file.name]) >= 8
@@ -107,7 +114,7 @@ def test_every_format_has_cases_and_its_examples_parse(file: unspool.FormatFile)
             content=example.get("content", ""),
             reasoning=example.get("reasoning", ""),
             calls=tuple((c["name"], c["arguments"], "complete") for c in example.get("calls", ())),
-            tools=tuple({"name": name} for name in example["tools"]) if "tools" in example else None,
+            tools=tools_of(example),
         )
         for pieces in byte_splits(case.input.encode()):
             check(case, pieces)
