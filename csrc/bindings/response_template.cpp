@@ -2,6 +2,9 @@
 #include <pybind11/stl.h>
 
 #include "bindings/python_types.h"
+#include "format/format.h"
+#include "format/response_template.h"
+#include "text/error.h"
 #include "text/regex.h"
 
 namespace unspool::bindings {
@@ -29,9 +32,42 @@ py::object find_pattern(const std::string& pattern, const std::vector<std::strin
   return py::make_tuple(match.begin, match.end, groups);
 }
 
+using Tokens = std::vector<std::pair<TokenId, std::string>>;
+
+std::vector<MarkerToken> marker_tokens(const Tokens& tokens) {
+  std::vector<MarkerToken> made;
+  for (const auto& [id, text] : tokens) made.push_back({id, text});
+  return made;
+}
+
 }  // namespace
 
 void register_response_template(py::module_& module) {
+  py::type::of<Format>().attr("from_response_template") =
+      py::staticmethod(py::cpp_function([](const py::args& args, const py::kwargs& kwargs) {
+        return py::module_::import("unspool.response_template")
+            .attr("format_from_response_template")(*args, **kwargs);
+      }));
+  module.def(
+      "_compile_template",
+      [](const std::string& json, const std::string& name, const Tokens& tokens) {
+        const auto spec = parse_json(json);
+        if (!spec) throw FormatError("the response template is not JSON");
+        return std::const_pointer_cast<Format>(
+            Format::from_template(ResponseTemplate::compile(*spec), name, marker_tokens(tokens)));
+      },
+      py::arg("json"), py::arg("name"), py::arg("tokens"));
+  module.def(
+      "_bind_template",
+      [](const std::shared_ptr<Format>& format, const Tokens& tokens) {
+        return std::const_pointer_cast<Format>(Format::from_template(
+            format->response_template(), format->spec().name, marker_tokens(tokens)));
+      },
+      py::arg("format"), py::arg("tokens"));
+  module.def(
+      "_is_template",
+      [](const Format& format) { return format.response_template() != nullptr; },
+      py::arg("format"));
   module.def("_find_pattern", &find_pattern, py::arg("pattern"), py::arg("pieces"));
 }
 
