@@ -30,6 +30,7 @@ void TemplateParser::read_call(std::string_view text) {
     body_ += text;
     return;
   }
+  audit(Fate::tool_call, body_);
   body_.clear();
   if (is_read) return audit(Fate::tool_call, text);
   audit(Fate::tool_call, text.substr(0, text.size() - std::min(text.size(), unread.size())));
