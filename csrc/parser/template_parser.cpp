@@ -220,14 +220,8 @@ void TemplateParser::route(std::string_view text) {
     return;
   }
   if (!is_open_) begin_region();
-  switch (field().channel) {
-    case Channel::tool_calls: return put_call(text);
-    case Channel::content:
-    case Channel::reasoning:
-      if (field().is_plain()) return put_plain(text);
-      break;
-    case Channel::extra: break;
-  }
+  if (is_told_at_once()) return put_plain(text);
+  if (field().channel == Channel::tool_calls) return put_call(text);
   body_ += text;
   if (is_muted_) muted_body_ = body_.size();
 }
@@ -236,8 +230,7 @@ void TemplateParser::open(int index, std::string_view marker) {
   if (template_->implicit < 0) put_outside({}, true);
   current_ = index;
   begin_region();
-  const bool is_plain = field().is_plain() && field().channel != Channel::tool_calls;
-  if (is_plain && field().channel != Channel::extra) {
+  if (is_told_at_once()) {
     audit(Fate::marker, marker);
   } else if (!is_prompt()) {
     opener_ = marker;
@@ -250,30 +243,25 @@ void TemplateParser::begin_region() {
   has_text_ = false;
   space_.clear();
   const std::uint32_t count = ++counts_[static_cast<std::size_t>(current_)];
-  if (is_prompt() || !field().join || !field().is_plain()) return;
+  if (is_prompt() || !field().join || !is_told_at_once()) return;
   const auto& defaults = template_->defaults;
   const auto it = std::find_if(defaults.begin(), defaults.end(),
                                [&](const auto& item) { return item.first == field().name; });
   const bool has_default = it != defaults.end() && it->second.is(JsonValue::Kind::string);
-  if (count == 1 && has_default) emit(field().channel, it->second.text);
-  if (count > 1 || has_default) emit(field().channel, *field().join);
+  if (count == 1 && has_default) emit_added(field().channel, it->second.text);
+  if (count > 1 || has_default) emit_added(field().channel, *field().join);
 }
 
 void TemplateParser::close(std::string_view marker, bool at_end) {
   if (current_ >= 0 && is_open_ && !is_prompt()) {
-    switch (field().channel) {
-      case Channel::tool_calls: close_call(marker, at_end); break;
-      case Channel::content:
-      case Channel::reasoning:
-        if (!field().is_plain()) {
-          close_value(marker);
-          break;
-        }
-        audit(Fate::whitespace, space_);
-        space_.clear();
-        audit(Fate::marker, marker);
-        break;
-      case Channel::extra: close_value(marker); break;
+    if (is_told_at_once()) {
+      audit(Fate::whitespace, space_);
+      space_.clear();
+      audit(Fate::marker, marker);
+    } else if (field().channel == Channel::tool_calls) {
+      close_call(marker, at_end);
+    } else {
+      close_value(marker);
     }
   } else {
     audit(Fate::marker, marker);
@@ -317,9 +305,7 @@ void TemplateParser::close_value(std::string_view marker) {
   } else if (!value->is(JsonValue::Kind::null)) {
     append_json(*value, text);
   }
-  const bool audits = std::exchange(audits_, false);
-  emit(field().channel, text);
-  audits_ = audits;
+  emit_added(field().channel, text);
 }
 
 void TemplateParser::keep_extra(JsonValue value) {
@@ -362,17 +348,21 @@ void TemplateParser::emit_defaults() {
     std::vector<CallValue> calls;
     if (channel == Channel::tool_calls && find_calls(value, calls)) tell_calls(calls);
     const bool is_text = channel == Channel::content || channel == Channel::reasoning;
-    const bool audits = std::exchange(audits_, false);
-    if (is_text && value.is(JsonValue::Kind::string)) emit(channel, value.text);
-    audits_ = audits;
+    if (is_text && value.is(JsonValue::Kind::string)) emit_added(channel, value.text);
   }
 }
 
 void TemplateParser::emit(Channel channel, std::string_view text) {
-  if (is_muted_ || is_prompt() || text.empty()) return;
+  if (is_muted_) return;
+  emit_added(channel, text);
+  audit(channel == Channel::reasoning ? Fate::reasoning : Fate::content, text);
+}
+
+// Text that the template adds, or that stands for what was written.
+void TemplateParser::emit_added(Channel channel, std::string_view text) {
+  if (is_prompt() || text.empty()) return;
   const bool is_reasoning = channel == Channel::reasoning;
   out_->add_text(is_reasoning ? EventKind::reasoning : EventKind::content, -1, text, token_end_);
-  audit(is_reasoning ? Fate::reasoning : Fate::content, text);
 }
 
 void TemplateParser::audit(Fate fate, std::string_view text) {

@@ -53,6 +53,11 @@ class TemplateParser final : public EventParser, private CallSink {
   const TemplateField& field() const {
     return template_->fields[static_cast<std::size_t>(current_)];
   }
+  // Whether the region's text is content or reasoning as it comes.
+  bool is_told_at_once() const {
+    const Channel channel = field().channel;
+    return field().is_plain() && (channel == Channel::content || channel == Channel::reasoning);
+  }
   std::uint64_t end() const { return begin_ + text_.size(); }
   std::string_view slice(std::uint64_t from, std::uint64_t to) const {
     return std::string_view(text_).substr(from - begin_, to - from);
@@ -83,6 +88,7 @@ class TemplateParser final : public EventParser, private CallSink {
   void emit_defaults();
 
   void emit(Channel channel, std::string_view text);
+  void emit_added(Channel channel, std::string_view text);
   void emit_malformed(std::string_view text, const char* problem);
   void emit_raw(std::string_view marker, const char* problem);
   void audit(Fate fate, std::string_view text);

@@ -51,8 +51,12 @@ Truth check_place(const RegexStep& step, const TextWindow& window, std::uint64_t
 
 // ---- Look-ahead: places that share a set of threads share their fate.
 
-LookAhead::LookAhead(const RegexProgram& program, std::uint64_t begin)
-    : program_(&program), next_(begin), first_(begin), marks_(program.steps.size()) {}
+LookAhead::LookAhead(const RegexProgram& program, std::uint64_t begin, char32_t before)
+    : program_(&program),
+      next_(begin),
+      first_(begin),
+      before_(before),
+      marks_(program.steps.size()) {}
 
 LookAhead::Entry& LookAhead::root(std::uint64_t place) {
   const auto at = [this](std::uint64_t p) -> Entry& { return entries_[p - first_ + dropped_]; };
@@ -71,8 +75,12 @@ Truth LookAhead::at(std::uint64_t place) {
   return root(place).fate;
 }
 
-void LookAhead::drop_before(std::uint64_t place) {
+void LookAhead::drop_before(std::uint64_t place, char32_t before) {
   if (place <= first_) return;
+  if (place > next_) {  // it waited for an answer that nobody needs any more
+    *this = LookAhead(*program_, place, before);
+    return;
+  }
   const std::size_t count = std::min<std::size_t>(place - first_, entries_.size() - dropped_);
   dropped_ += count;
   first_ += count;
@@ -177,7 +185,7 @@ RegexSearch::RegexSearch(std::shared_ptr<const Regex> regex, std::uint64_t begin
       before_(before),
       slots_(program_->slot_count, kNoPlace),
       marks_(program_->steps.size()) {
-  for (const RegexProgram& ahead : program_->looks) looks_.emplace_back(ahead, begin);
+  for (const RegexProgram& ahead : program_->looks) looks_.emplace_back(ahead, begin, before);
 }
 
 std::uint64_t RegexSearch::earliest() const {
@@ -290,6 +298,7 @@ void RegexSearch::advance(const TextWindow& window) {
   for (;;) {
     if (best_.begin == kNoPlace) {
       skip(window);
+      for (LookAhead& ahead : looks_) ahead.drop_before(place_, before_);
       if (!is_seeded_) {
         // A list that was just read keeps its marks: what an older thread holds is not seeded.
         if (now_.list.empty()) begin_list();
@@ -307,7 +316,7 @@ void RegexSearch::advance(const TextWindow& window) {
     if (rest.empty()) break;
     follow(first_code_point(rest).size, window);
     is_seeded_ = false;
-    for (LookAhead& ahead : looks_) ahead.drop_before(place_);
+    for (LookAhead& ahead : looks_) ahead.drop_before(place_, before_);
   }
   if (!window.is_end) return;
   now_.clear();

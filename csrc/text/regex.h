@@ -114,11 +114,11 @@ enum class Truth : std::uint8_t { no, yes, unknown };
 /// Where a pattern ahead matches: known for each place, all places in one pass.
 class LookAhead {
  public:
-  LookAhead(const RegexProgram& program, std::uint64_t begin);
+  LookAhead(const RegexProgram& program, std::uint64_t begin, char32_t before);
   void advance(const TextWindow& window);
   Truth at(std::uint64_t place);
-  /// Forgets what is before `place`.
-  void drop_before(std::uint64_t place);
+  /// Forgets what is before `place`, where `before` is the code point before it.
+  void drop_before(std::uint64_t place, char32_t before);
 
  private:
   struct Run {
@@ -140,7 +140,7 @@ class LookAhead {
   std::vector<Entry> entries_;  // one a byte
   std::vector<Run> runs_;
   bool is_settled_ = false;
-  char32_t before_ = 0;
+  char32_t before_;
   std::vector<std::uint32_t> marks_;
   std::uint32_t mark_ = 0;
 };
