@@ -33,6 +33,11 @@ class JsonDialectReader {
   /// Appends strict JSON to `out`. `consumed` on failure: the bytes before the one that cannot be.
   ScanResult put(std::string_view text, std::string& out);
 
+  /// What was read of a key, or of what may be a delimiter.
+  std::string_view held() const {
+    return state_ == State::bare_key || is_key_ ? std::string_view(key_) : pending_;
+  }
+
   /// Whether the value is whole if the input ends here.
   bool is_complete() const;
 

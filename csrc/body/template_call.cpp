@@ -31,8 +31,18 @@ class JsonTemplateCall final : public TemplateCall, private JsonListener {
       can_stream_ = can_stream_ && !has_failed;
       return true;
     }
-    if (has_failed) unread = text.substr(result.consumed);
+    if (has_failed) {
+      cut(sink);
+      unread = text.substr(result.consumed);
+    }
     return !has_failed;
+  }
+
+  void cut(CallSink& sink) override {
+    if (place_ == Place::told || !is_announced_) return;
+    held_ = kNowhere;
+    out_ += reader_.held();
+    tell(sink);
   }
 
   bool end(CallSink&) override { return is_whole(); }
@@ -153,9 +163,14 @@ class TagTemplateCall final : public TemplateCall {
     is_announced_ = true;
     text_ += text;
     if (read({text_, begin_, false}, sink)) return true;
-    unread = std::move(text_);
-    text_.clear();
+    unread = held();
     return false;
+  }
+
+  void cut(CallSink&) override {}
+
+  std::string_view held() const override {
+    return std::string_view(text_).substr(std::min(tags_.earliest(), failed_at_) - begin_);
   }
 
   bool end(CallSink& sink) override {
@@ -169,7 +184,10 @@ class TagTemplateCall final : public TemplateCall {
  private:
   bool read(const TextWindow& window, CallSink& sink) {
     while (auto tag = tags_.next(window)) {
-      if (!tag->is_readable) return false;
+      if (!tag->is_readable) {
+        failed_at_ = tag->begin;
+        return false;
+      }
       std::string member;
       member += is_empty_ ? std::string_view("{") : std::string_view(", ");
       is_empty_ = false;
@@ -193,6 +211,7 @@ class TagTemplateCall final : public TemplateCall {
   std::string name_;
   std::string text_;
   std::uint64_t begin_ = 0;
+  std::uint64_t failed_at_ = kNoPlace;
   bool is_empty_ = true;
 };
 

@@ -237,6 +237,7 @@ std::optional<TagReader::Tag> TagReader::next(const TextWindow& window) {
   const auto text = group(spec_->value_group);
   auto value = text ? read_value(*spec_, *text) : spec_->value ? std::nullopt : std::optional(JsonValue());
   tag->is_readable = key && value;
+  tag->begin = match.begin;
   if (key) tag->key = *key;
   if (value) tag->value = std::move(*value);
   place_ = match.end;

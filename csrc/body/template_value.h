@@ -26,6 +26,7 @@ class TagReader {
     std::string key;
     JsonValue value;
     bool is_readable = false;
+    std::uint64_t begin = 0;
   };
   explicit TagReader(const ContentSpec& spec) : spec_(&spec) {}
 

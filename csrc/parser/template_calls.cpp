@@ -9,15 +9,14 @@ namespace unspool {
 void TemplateParser::put_call(std::string_view text) {
   if (is_muted_) {  // a call that the prompt begins is told whole, once the output goes on
     body_ += text;
+    muted_body_ = body_.size();
     return;
   }
   if (!has_tried_) {
     has_tried_ = true;
     call_ = make_template_call(field(), captures_, tools_.get());
     const std::string before = std::exchange(body_, {});
-    if (call_ != nullptr) read_call(before);
-    if (call_ == nullptr || !call_->is_announced()) body_ = before;
-    muted_body_ = body_.size();
+    read_call(before);
   }
   if (!text.empty()) read_call(text);
 }
@@ -30,10 +29,17 @@ void TemplateParser::read_call(std::string_view text) {
     body_ += text;
     return;
   }
-  audit(Fate::tool_call, body_);
-  body_.clear();
-  if (is_read) return audit(Fate::tool_call, text);
-  audit(Fate::tool_call, text.substr(0, text.size() - std::min(text.size(), unread.size())));
+  if (audits_) {  // but for what may turn out to be no part of it
+    body_ += text;
+    const std::size_t open = is_read ? call_->held().size() : unread.size();
+    const std::size_t sure = body_.size() - std::min(open, body_.size());
+    audit(Fate::tool_call, std::string_view(body_).substr(0, sure));
+    body_.erase(0, sure);
+    if (!is_read) body_.clear();
+  } else {
+    body_.clear();
+  }
+  if (is_read) return;
   has_failed_ = true;
   problem_ = "the call's arguments cannot be read";
   emit_malformed(unread, problem_);
@@ -44,12 +50,23 @@ void TemplateParser::close_call(std::string_view marker, bool at_end) {
     const bool stopped = reason_ == FinishReason::stop || reason_ == FinishReason::tool_calls;
     if (at_end && !has_failed_) {
       if (stopped && call_->is_whole()) return end_call();
+      call_->cut(*this);
+      body_.clear();
+      if (!strip(call_->held()).empty())
+        emit_malformed(call_->held(), "the output ends inside a parameter");
+      else
+        audit(Fate::tool_call, call_->held());
       has_incomplete_ = true;
       out_->add_end(call_index_, CallStatus::incomplete, token_end_);
     } else if (!has_failed_ && call_->end(*this)) {
+      audit(Fate::tool_call, body_);
       end_call();
     } else {
-      if (!has_failed_) emit_malformed({}, "the call ends before its arguments do");
+      if (!has_failed_) {
+        call_->cut(*this);
+        emit_malformed(call_->held(), "the call's arguments cannot be read");
+        body_.clear();
+      }
       out_->add_end(call_index_, CallStatus::malformed, token_end_);
     }
     is_announced_ = false;
