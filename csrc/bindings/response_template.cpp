@@ -1,9 +1,10 @@
 // Response templates: a checked description in, a Format out; and the patterns they are made of.
+#include "format/response_template.h"
+
 #include <pybind11/stl.h>
 
 #include "bindings/python_types.h"
 #include "format/format.h"
-#include "format/response_template.h"
 #include "text/error.h"
 #include "text/regex.h"
 
@@ -65,8 +66,7 @@ void register_response_template(py::module_& module) {
       },
       py::arg("format"), py::arg("tokens"));
   module.def(
-      "_is_template",
-      [](const Format& format) { return format.response_template() != nullptr; },
+      "_is_template", [](const Format& format) { return format.response_template() != nullptr; },
       py::arg("format"));
   module.def("_find_pattern", &find_pattern, py::arg("pattern"), py::arg("pieces"));
 }

@@ -9,14 +9,15 @@ namespace {
 
 bool is_bare(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-         (byte >= '0' && byte <= '9') || byte == '_' || byte == '-' || byte == '.' ||
-         byte == '$' || static_cast<unsigned char>(byte) >= 0x80;
+         (byte >= '0' && byte <= '9') || byte == '_' || byte == '-' || byte == '.' || byte == '$' ||
+         static_cast<unsigned char>(byte) >= 0x80;
 }
 
 }  // namespace
 
 bool JsonDialectReader::is_complete() const {
-  return state_ == State::done || (state_ == State::scalar && depth_ == 0 && scanner_.is_complete());
+  return state_ == State::done ||
+         (state_ == State::scalar && depth_ == 0 && scanner_.is_complete());
 }
 
 ScanResult JsonDialectReader::put(std::string_view text, std::string& out) {
@@ -170,8 +171,8 @@ bool JsonDialectReader::read_opening(char byte, std::string& out) {
   const std::string plain = longer;
   pending_.clear();
   if (!begin_plain(plain[0], out)) return false;
-  const bool is_read = put(std::string_view(plain).substr(is_left_ ? 0 : 1), out).status !=
-                       ScanStatus::failed;
+  const bool is_read =
+      put(std::string_view(plain).substr(is_left_ ? 0 : 1), out).status != ScanStatus::failed;
   is_left_ = false;
   return is_read;
 }

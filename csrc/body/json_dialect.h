@@ -49,7 +49,7 @@ class JsonDialectReader {
     key,
     colon,
     after_value,
-    scalar,   // a value or a key that is JSON to the letter
+    scalar,  // a value or a key that is JSON to the letter
     bare_key,
     opening,  // what may be the start of a string's delimiter
     string,   // in other delimiters

@@ -23,7 +23,8 @@ bool take_digits(std::string_view& text, std::string& digits) {
   const auto is_digit_at = [&](std::size_t i) {
     return i < text.size() && text[i] >= '0' && text[i] <= '9';
   };
-  while (is_digit_at(at) || (at > 0 && at < text.size() && text[at] == '_' && is_digit_at(at + 1))) {
+  while (is_digit_at(at) ||
+         (at > 0 && at < text.size() && text[at] == '_' && is_digit_at(at + 1))) {
     if (text[at] != '_') digits += text[at];
     ++at;
   }
@@ -235,7 +236,9 @@ std::optional<TagReader::Tag> TagReader::next(const TextWindow& window) {
   std::optional<Tag> tag(std::in_place);
   const auto key = group(spec_->key_group);
   const auto text = group(spec_->value_group);
-  auto value = text ? read_value(*spec_, *text) : spec_->value ? std::nullopt : std::optional(JsonValue());
+  auto value = text           ? read_value(*spec_, *text)
+               : spec_->value ? std::nullopt
+                              : std::optional(JsonValue());
   tag->is_readable = key && value;
   tag->begin = match.begin;
   if (key) tag->key = *key;

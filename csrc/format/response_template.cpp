@@ -21,7 +21,8 @@ void check_keys(const JsonValue& table, Names allowed, const std::string& scope)
   for (const auto& [key, value] : table.members) {
     if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
     std::string names;
-    for (const std::string_view name : allowed) names += (names.empty() ? "" : ", ") + std::string(name);
+    for (const std::string_view name : allowed)
+      names += (names.empty() ? "" : ", ") + std::string(name);
     fail(scope, "unknown key '" + key + "'; use one of " + names);
   }
 }
@@ -76,8 +77,8 @@ ContentSpec read_content(std::string_view name, const JsonValue& args, const std
                          int depth) {
   using C = ContentSpec::Kind;
   static constexpr std::pair<std::string_view, C> kParsers[] = {
-      {"text", C::text},       {"int", C::integer},          {"float", C::number},
-      {"bool", C::boolean},    {"json", C::json},            {"xml-inline", C::xml_inline},
+      {"text", C::text},        {"int", C::integer}, {"float", C::number},
+      {"bool", C::boolean},     {"json", C::json},   {"xml-inline", C::xml_inline},
       {"kv-lines", C::kv_lines}};
   const auto* it = std::find_if(std::begin(kParsers), std::end(kParsers),
                                 [&](const auto& parser) { return parser.first == name; });
@@ -99,8 +100,8 @@ ContentSpec read_content(std::string_view name, const JsonValue& args, const std
     fail(scope, "line_sep or kv_sep is empty");
   if (const JsonValue* delims = args.find("string_delims")) {
     for (const JsonValue& pair : delims->items) {
-      const bool is_pair = pair.items.size() == 2 && !pair.items[0].text.empty() &&
-                           !pair.items[1].text.empty();
+      const bool is_pair =
+          pair.items.size() == 2 && !pair.items[0].text.empty() && !pair.items[1].text.empty();
       if (!is_pair) fail(scope, "string_delims is not a list of pairs of strings");
       spec.string_delims.emplace_back(pair.items[0].text, pair.items[1].text);
     }
@@ -182,8 +183,8 @@ std::optional<CallShape> read_call_shape(const TemplateField& field) {
 TemplateField read_field(const std::string& name, const JsonValue& spec) {
   const std::string scope = "field '" + name + "'";
   check_keys(spec,
-             {"open", "open_pattern", "close", "close_pattern", "content", "content_args", "repeats",
-              "join", "optional", "transform", "transform_each"},
+             {"open", "open_pattern", "close", "close_pattern", "content", "content_args",
+              "repeats", "join", "optional", "transform", "transform_each"},
              scope);
   TemplateField field;
   field.name = name;
@@ -259,7 +260,8 @@ std::string_view ResponseTemplate::message_part(std::string_view prompt) const {
 
 std::shared_ptr<const ResponseTemplate> ResponseTemplate::compile(const JsonValue& spec) {
   const std::string scope = "response_template";
-  check_keys(spec, {"version", "defaults", "fields", "start_anchor", "start_anchor_pattern"}, scope);
+  check_keys(spec, {"version", "defaults", "fields", "start_anchor", "start_anchor_pattern"},
+             scope);
   const JsonValue* version = spec.find("version");
   if (version != nullptr && !(version->is(Kind::number) && version->text == "1"))
     fail(scope, "the version is not 1, which is the only one known");

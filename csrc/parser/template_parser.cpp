@@ -141,14 +141,16 @@ void TemplateParser::process(bool is_end) {
 const TemplateParser::Watch* TemplateParser::pick(std::uint64_t& sure) const {
   const auto key = [this](const Watch& watch) {
     const RegexMatch& match = watch.search.match();
-    return std::tuple(match.begin, ~(match.end - match.begin), !watch.opens,
-                      std::string_view(template_->fields[static_cast<std::size_t>(watch.field)].name));
+    return std::tuple(
+        match.begin, ~(match.end - match.begin), !watch.opens,
+        std::string_view(template_->fields[static_cast<std::size_t>(watch.field)].name));
   };
   const Watch* best = nullptr;
   for (const Watch& watch : watches_) {
     if (!watch.search.is_decided()) {
       sure = std::min(sure, watch.search.earliest());
-    } else if (watch.search.match().begin != kNoPlace && (best == nullptr || key(watch) < key(*best))) {
+    } else if (watch.search.match().begin != kNoPlace &&
+               (best == nullptr || key(watch) < key(*best))) {
       best = &watch;
     }
   }

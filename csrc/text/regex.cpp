@@ -25,7 +25,7 @@ Truth truth(bool is_true) { return is_true ? Truth::yes : Truth::no; }
 
 // Whether the text ends at `place`, or asks what comes there.
 Truth check_place(const RegexStep& step, const TextWindow& window, std::uint64_t place,
-                   char32_t before) {
+                  char32_t before) {
   const std::string_view rest = window.from(place);
   const bool is_over = rest.empty() && window.is_end;
   switch (step.op) {
@@ -92,7 +92,8 @@ void LookAhead::drop_before(std::uint64_t place, char32_t before) {
 
 // Follows every run to the steps that read a character; ends those whose fate that tells.
 void LookAhead::settle(const TextWindow& window) {
-  while (entries_.size() - dropped_ <= next_ - first_) entries_.push_back({first_ + entries_.size() - dropped_});
+  while (entries_.size() - dropped_ <= next_ - first_)
+    entries_.push_back({first_ + entries_.size() - dropped_});
   runs_.push_back({{0}, next_});
   std::vector<Run> settled;
   std::vector<std::uint32_t> stack;

@@ -1,8 +1,9 @@
 // Patterns in linear time, over text that arrives in pieces: threads in order of priority.
 //
-// The answer is that of Python's `regex` on the whole text: the leftmost match, and of those the one
-// that its first alternatives give. A match is decided once no thread of higher priority is alive,
-// so that it does not depend on how the text was cut. `.` is any character; there are no flags.
+// The answer is that of Python's `regex` on the whole text: the leftmost match, and of those the
+// one that its first alternatives give. A match is decided once no thread of higher priority is
+// alive, so that it does not depend on how the text was cut. `.` is any character; there are no
+// flags.
 #pragma once
 
 #include <bitset>
@@ -44,17 +45,17 @@ class CharClass {
 /// One step of a compiled pattern.
 struct RegexStep {
   enum class Op : std::uint8_t {
-    character,   // x: the code point
+    character,  // x: the code point
     any,
-    one_of,      // x: index of the class
-    split,       // x first, then y
-    jump,        // x
-    save,        // x: the slot
-    begin,       // \A ^
-    end,         // \Z
-    line_end,    // $: the end, or the line break before it
-    boundary,    // \b; x is 1: \B
-    look,        // x: index of the pattern ahead; y is 1: it must not follow
+    one_of,    // x: index of the class
+    split,     // x first, then y
+    jump,      // x
+    save,      // x: the slot
+    begin,     // \A ^
+    end,       // \Z
+    line_end,  // $: the end, or the line break before it
+    boundary,  // \b; x is 1: \B
+    look,      // x: index of the pattern ahead; y is 1: it must not follow
     match,
   };
   Op op;
@@ -67,9 +68,9 @@ struct RegexProgram {
   std::vector<CharClass> classes;
   std::vector<RegexProgram> looks;
   std::uint32_t slot_count = 0;
-  bool peeks = false;                 // some step asks what follows
-  bool has_first = false;             // `first` tells where a match may begin
-  std::bitset<256> first;             // bytes
+  bool peeks = false;      // some step asks what follows
+  bool has_first = false;  // `first` tells where a match may begin
+  std::bitset<256> first;  // bytes
 };
 
 class Regex {
@@ -134,8 +135,8 @@ class LookAhead {
   void step(char32_t value);
 
   const RegexProgram* program_;
-  std::uint64_t next_;       // place of the next code point to read
-  std::uint64_t first_;      // place of entries_[dropped_]
+  std::uint64_t next_;   // place of the next code point to read
+  std::uint64_t first_;  // place of entries_[dropped_]
   std::size_t dropped_ = 0;
   std::vector<Entry> entries_;  // one a byte
   std::vector<Run> runs_;

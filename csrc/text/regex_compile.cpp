@@ -239,7 +239,8 @@ class Reader {
     char32_t value = 0;
     for (std::size_t i = 0; i < digits; ++i) {
       const char c = peek();
-      const bool is_hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+      const bool is_hex =
+          (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
       if (!is_hex) fail("a broken escape");
       value = value * 16 + static_cast<char32_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
       ++at_;

@@ -15,9 +15,7 @@ from unspool.vocabulary_sources import from_tokenizer
 __all__ = ["bind_template", "format_from_response_template"]
 
 _lock = threading.Lock()
-_bound: weakref.WeakKeyDictionary[Vocabulary, dict[int, tuple[Format, Format]]] = (
-    weakref.WeakKeyDictionary()
-)
+_bound: weakref.WeakKeyDictionary[Vocabulary, dict[int, tuple[Format, Format]]] = weakref.WeakKeyDictionary()
 
 
 def format_from_response_template(
@@ -72,6 +70,4 @@ def _find_template(source: Any) -> Mapping[str, Any]:
             template = (getattr(holder, "init_kwargs", None) or {}).get("response_template")
         if isinstance(template, Mapping):
             return template
-    raise ArgumentError(
-        f"{type(source).__name__} has no response_template; pass the template as a dict"
-    )
+    raise ArgumentError(f"{type(source).__name__} has no response_template; pass the template as a dict")

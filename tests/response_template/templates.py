@@ -69,8 +69,25 @@ _QWEN = Case(
         f"<think>a</think>\n\nLet me.\n<tool_call>\n{_CALL}\n</tool_call>\n<tool_call>\n{_STRINGS}\n</tool_call><|im_end|>",
         "1 < 2 and <thin air, <|im_start|> is plain",
     ),
-    ("<think>", "</think>", "\n<tool_call>", "</tool_call>", _CALL, _STRINGS, "<|im_end|>", " a", "\n", "<", '{"name": "f"}'),
-    ("", "x<|im_start|>assistant\n<think>\n", "<|im_start|>assistant\n<think>\n\n</think>\n\n", "<|im_start|>assistant\nSure, "),
+    (
+        "<think>",
+        "</think>",
+        "\n<tool_call>",
+        "</tool_call>",
+        _CALL,
+        _STRINGS,
+        "<|im_end|>",
+        " a",
+        "\n",
+        "<",
+        '{"name": "f"}',
+    ),
+    (
+        "",
+        "x<|im_start|>assistant\n<think>\n",
+        "<|im_start|>assistant\n<think>\n\n</think>\n\n",
+        "<|im_start|>assistant\nSure, ",
+    ),
 )
 _QWEN_CODER = Case(
     "qwen3_5",
@@ -82,9 +99,7 @@ _QWEN_CODER = Case(
             "close_pattern": r"</function>\s*</tool_call>",
             "repeats": True,
             "content": "xml-inline",
-            "content_args": {
-                "tag_pattern": r"<parameter=(?P<key>[^>\n]+)>\s*(?P<value>.*?)\s*</parameter>"
-            },
+            "content_args": {"tag_pattern": r"<parameter=(?P<key>[^>\n]+)>\s*(?P<value>.*?)\s*</parameter>"},
             "transform": _NAMED,
         },
         content={"close_pattern": r"\s*(?:<\|im_end\|>|<\|endoftext\|>)"},
@@ -94,7 +109,20 @@ _QWEN_CODER = Case(
         "<tool_call>\n<function=f>\n</function>\n</tool_call>",
         "<tool_call><function=f><parameter=maybe>None</parameter><parameter=ok>false</parameter><parameter=x>3.0</parameter></function></tool_call>",
     ),
-    ("<tool_call>", "<function=f>", "<parameter=n>", "</parameter>", "4", " 1.5 ", "<parameter=s>", "</function>", "</tool_call>", "\n", "a", "<|im_end|>"),
+    (
+        "<tool_call>",
+        "<function=f>",
+        "<parameter=n>",
+        "</parameter>",
+        "4",
+        " 1.5 ",
+        "<parameter=s>",
+        "</function>",
+        "</tool_call>",
+        "\n",
+        "a",
+        "<|im_end|>",
+    ),
     ("", "<|im_start|>assistant\n<think>\n\n</think>\n\n"),
 )
 _GEMMA = Case(
@@ -117,7 +145,19 @@ _GEMMA = Case(
         "<|channel>thought\n<channel|>Just text.<turn|>",
         '<|tool_call>call:f{n:<|"|>12<|"|>,x:<|"|>.5<|"|>}<tool_call|><|tool_call>call:g{}<tool_call|><|tool_response>',
     ),
-    ("<|channel>thought\n", "<channel|>", "<|tool_call>call:f", "<tool_call|>", "{n:1,s:", '<|"|>', "}", "{}", " a", "<turn|>", "<|"),
+    (
+        "<|channel>thought\n",
+        "<channel|>",
+        "<|tool_call>call:f",
+        "<tool_call|>",
+        "{n:1,s:",
+        '<|"|>',
+        "}",
+        "{}",
+        " a",
+        "<turn|>",
+        "<|",
+    ),
     ("", "<|turn>user\nx<turn|><|turn>model\n", "<|turn>model\n<tool_response|><|channel>thought\n"),
 )
 _GPT_OSS = Case(
@@ -138,7 +178,18 @@ _GPT_OSS = Case(
         "<|channel|>analysis<|message|>think<|end|><|start|>assistant<|channel|>final<|message|>Done.<|return|>",
         f"<|channel|>analysis<|message|>think<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{_JSON}<|call|>",
     ),
-    ("<|channel|>analysis<|message|>", "<|end|>", "<|start|>assistant", "<|channel|>final<|message|>", "<|channel|>commentary to=functions.f <|message|>", _JSON, "<|call|>", "<|return|>", "a", "\n"),
+    (
+        "<|channel|>analysis<|message|>",
+        "<|end|>",
+        "<|start|>assistant",
+        "<|channel|>final<|message|>",
+        "<|channel|>commentary to=functions.f <|message|>",
+        _JSON,
+        "<|call|>",
+        "<|return|>",
+        "a",
+        "\n",
+    ),
     ("", "<|start|>user<|message|>x<|end|><|start|>assistant"),
 )
 _COHERE = Case(
@@ -151,7 +202,10 @@ _COHERE = Case(
             "open": "<|START_ACTION|>",
             "close": "<|END_ACTION|>",
             "content": "json",
-            "transform": {"type": "function", "function": {"name": "{tool_name}", "arguments": "{parameters}"}},
+            "transform": {
+                "type": "function",
+                "function": {"name": "{tool_name}", "arguments": "{parameters}"},
+            },
             "transform_each": True,
         },
     ),
@@ -159,7 +213,17 @@ _COHERE = Case(
         f'<|START_THINKING|>hm<|END_THINKING|><|START_ACTION|>[\n {{"tool_call_id": "0", "tool_name": "f", "parameters": {_JSON}}},\n {{"tool_name": "g", "parameters": {{}}}}]<|END_ACTION|>',
         "<|START_RESPONSE|> Hello <|END_RESPONSE|>",
     ),
-    ("<|START_THINKING|>", "<|END_THINKING|>", "<|START_ACTION|>", '[{"tool_name": "f", "parameters": {"n": "1"}}]', "[]", "<|END_ACTION|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>", "a "),
+    (
+        "<|START_THINKING|>",
+        "<|END_THINKING|>",
+        "<|START_ACTION|>",
+        '[{"tool_name": "f", "parameters": {"n": "1"}}]',
+        "[]",
+        "<|END_ACTION|>",
+        "<|START_RESPONSE|>",
+        "<|END_RESPONSE|>",
+        "a ",
+    ),
 )
 _ERNIE = Case(
     "ernie",
@@ -179,7 +243,17 @@ _ERNIE = Case(
         "The user said hi.\n</think>\n\n<response>\nHello!\n</response>\n",
         f"hm</think>\n<tool_call>\n{_CALL}\n</tool_call>\n",
     ),
-    ("<think>", " \n", "</think>", "<response>\n", "\n</response>", "<tool_call>", _CALL, "</tool_call>", "a"),
+    (
+        "<think>",
+        " \n",
+        "</think>",
+        "<response>\n",
+        "\n</response>",
+        "<tool_call>",
+        _CALL,
+        "</tool_call>",
+        "a",
+    ),
     ("", "<|im_start|>assistant\n", "<|im_start|>assistant\n<think>\n"),
 )
 _SMOLLM = Case(
@@ -219,7 +293,19 @@ _CODER = Case(
     (
         '<tool_call>\n<function=f>\n<parameter=n>\n3\n</parameter>\n<parameter=list>\n[1, "a"]\n</parameter>\n<parameter=s>\nplain text\n</parameter>\n</function>\n</tool_call><|im_end|>',
     ),
-    ("<tool_call>\n", "<function=f>", "<parameter=n>\n", "\n</parameter>", "[1", "]", "abc", " 7 ", "</function>\n", "</tool_call>", "<|im_end|>"),
+    (
+        "<tool_call>\n",
+        "<function=f>",
+        "<parameter=n>\n",
+        "\n</parameter>",
+        "[1",
+        "]",
+        "abc",
+        " 7 ",
+        "</function>\n",
+        "</tool_call>",
+        "<|im_end|>",
+    ),
 )
 _INKLING = Case(
     "inkling",
@@ -254,7 +340,15 @@ _INKLING = Case(
         f'<|thinking|> a <|end|><|text|>Hi\n<|end|><|thinking|>b<|end|><|call|>{{"name": "f", "args": {_JSON}}}<|end|><|text|> x <|end|>',
         f'<|call|>{{"args": {_JSON}, "name": "f"}}<|end|>',
     ),
-    ("<|thinking|>", "<|end|>", "<|text|>", "<|call|>", '{"name": "f", "args": {"n": "1"}}', '{"args": {"n": "1"}, "name": "f"}', " a "),
+    (
+        "<|thinking|>",
+        "<|end|>",
+        "<|text|>",
+        "<|call|>",
+        '{"name": "f", "args": {"n": "1"}}',
+        '{"args": {"n": "1"}, "name": "f"}',
+        " a ",
+    ),
 )
 # Closers that end in `|$`, optional tails, look-ahead: what upstream's own parser answers
 # differently on every split.
@@ -279,7 +373,18 @@ _GLM = Case(
         "\n<think>hm</think>\nHello <|user|>",
         "\n<think></think>\n<tool_call>f\n<arg_key>n</arg_key>\n<arg_value>3</arg_value>\n<arg_key>s</arg_key>\n<arg_value> a </arg_value>\n</tool_call>\n<|observation|>",
     ),
-    ("\n<think>", "</think>", "<tool_call>f\n", "<arg_key>n</arg_key>", "<arg_value>1</arg_value>", "</tool_call>", "<|user|>", "<|us", "\n", "a"),
+    (
+        "\n<think>",
+        "</think>",
+        "<tool_call>f\n",
+        "<arg_key>n</arg_key>",
+        "<arg_value>1</arg_value>",
+        "</tool_call>",
+        "<|user|>",
+        "<|us",
+        "\n",
+        "a",
+    ),
 )
 _LFM = Case(
     "lfm2_5",
@@ -312,7 +417,12 @@ _NEMOTRON = Case(
         },
         content={"close_pattern": r"\s*<\|im_end\|>"},
     ),
-    ("hm</think>Hello<|im_end|>", "<think>\nhm</think>Hello", "no reasoning at all", f"a</think><tool_call>{_CALL}</tool_call>"),
+    (
+        "hm</think>Hello<|im_end|>",
+        "<think>\nhm</think>Hello",
+        "no reasoning at all",
+        f"a</think><tool_call>{_CALL}</tool_call>",
+    ),
     ("<think>\n", "hm", "</think>", "a ", "<|im_end|>", "<tool_call>", _CALL, "</tool_call>", "</thi"),
     ("", "<|im_start|>assistant\n<think>\n"),
 )
@@ -322,7 +432,12 @@ _LOOKING = Case(
         "<a>",
         thinking={"open_pattern": r"(?=[^<]*</think>)", "close": "</think>"},
         citations={"open": "[", "close_pattern": r"\](?!\()", "repeats": True, "content": "int"},
-        lines={"open": "<kv>", "close": "</kv>", "content": "kv-lines", "content_args": {"value_parser": {"name": "float"}}},
+        lines={
+            "open": "<kv>",
+            "close": "</kv>",
+            "content": "kv-lines",
+            "content_args": {"value_parser": {"name": "float"}},
+        },
         content={},
     ),
     ("hm</think>See [1] and [ 22 ].", "<kv>\na: 1.5\nb:2\nno\n</kv>"),

@@ -78,7 +78,9 @@ def _expect(template: dict[str, Any], text: str, prefix: str, tools: Any) -> Exp
     except (ValueError, KeyError, AttributeError, TypeError):
         return None
     expected.extra = {
-        key: value for key, value in message.items() if key not in ("role", "content", "tool_calls", *REASONING)
+        key: value
+        for key, value in message.items()
+        if key not in ("role", "content", "tool_calls", *REASONING)
     }
     return expected
 

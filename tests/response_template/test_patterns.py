@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import pytest
@@ -53,7 +54,7 @@ def _expected(pattern: str, text: str) -> tuple[int, int, dict[str, str]] | None
 
 def _pieces(text: str, cuts: list[int]) -> list[str]:
     places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
-    return [text[a:b] for a, b in zip(places, places[1:], strict=False)]
+    return [text[a:b] for a, b in itertools.pairwise(places)]
 
 
 @given(st.one_of(_plain, _look), _texts, st.lists(st.integers(0, 20), max_size=6))

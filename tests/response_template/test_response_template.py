@@ -222,7 +222,7 @@ def test_token_ids(qwen: Any) -> None:
 def test_tokens_outside_of_every_field_are_markup(qwen: Any) -> None:
     template = _fields(thinking={"open": "<think>", "close": "</think>"})
     format = unspool.Format.from_response_template(template)
-    ids = qwen.encode("<think>a</think>") + [qwen.vocabulary.find_added("<|im_end|>")]
+    ids = [*qwen.encode("<think>a</think>"), qwen.vocabulary.find_added("<|im_end|>")]
     streamer = unspool.TokenStreamer(qwen.tokenizer, format)
     streamer.put(ids)
     message = streamer.finish()
