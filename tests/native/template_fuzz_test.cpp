@@ -8,45 +8,27 @@
 
 using namespace unspool;
 
-static const char *const kTemplates[] = {
-  R"({"start_anchor": "<a>", "fields": {
-      "thinking": {"open_pattern": "^(?:<think>\\n?|(?=[\\s\\S]*?</think>))",
-  "close" : "</think>"
-},
-                         "tool_calls" : {
-                           "open_pattern" : "\\s*<call>",
-                           "close" : "</call>",
-                           "repeats" : true,
-                           "content" : "json",
-                           "transform" : {"function" : "{content}"}
-                         },
-                         "content" : {"close_pattern" : "\\s*<end>|$"}
-}
-})",
-    R"({"start_anchor": "<a>", "defaults": {"content": "-"}, "fields": {
+// clang-format off
+static const char* const kTemplates[] = {
+    R"template({"start_anchor": "<a>", "fields": {
+      "thinking": {"open_pattern": "^(?:<think>\\n?|(?=[\\s\\S]*?</think>))", "close": "</think>"},
+      "tool_calls": {"open_pattern": "\\s*<call>", "close": "</call>", "repeats": true,
+        "content": "json", "transform": {"function": "{content}"}},
+      "content": {"close_pattern": "\\s*<end>|$"}}})template",
+    R"template({"start_anchor": "<a>", "defaults": {"content": "-"}, "fields": {
       "reasoning": {"open": ["<think>", "<think>\n"], "close": "</think>", "repeats": true, "join": "+"},
-      "note": {"open_pattern": "\\[(?!\\()", "close_pattern": "\\](?=[a\\s]|$)", "content": "kv-lines"
-}
-, "tool_calls" : {
-  "open_pattern" : "<call:(?P<name>\\w+)>",
-                   "close_pattern" : "</call>(?:<end>)?\\s*",
-                                     "content" : "xml-inline",
-                                                 "content_args"
-      : {
-        "tag_pattern" : "<(?P<key>\\w)>(?P<value>.*?)(?=<|$)",
-        "value_parser" : {"name" : "json", "args" : {"allow_non_json" : true}}
-      },
-        "transform" : {"name" : "{name}", "arguments" : "{content}"}
-}
-}
-})",
-    R"({"start_anchor_pattern": "<a>\\s*", "fields": {
+      "note": {"open_pattern": "\\[(?!\\()", "close_pattern": "\\](?=[a\\s]|$)", "content": "kv-lines"},
+      "tool_calls": {"open_pattern": "<call:(?P<name>\\w+)>", "close_pattern": "</call>(?:<end>)?\\s*",
+        "content": "xml-inline", "content_args": {"tag_pattern": "<(?P<key>\\w)>(?P<value>.*?)(?=<|$)",
+          "value_parser": {"name": "json", "args": {"allow_non_json": true}}},
+        "transform": {"name": "{name}", "arguments": "{content}"}}}})template",
+    R"template({"start_anchor_pattern": "<a>\\s*", "fields": {
       "content": {"content": "text", "content_args": {"strip": false}},
       "tool_calls": {"open_pattern": "<call:(?P<name>\\w+)>", "close": "</call>", "content": "json",
-        "content_args": {"unquoted_keys": true, "string_delims": [["'", "'"], ["<|", "|>"], ["\"\"\"", "\"\"\""]]},
-        "transform": {"function": {"name": "{name}", "arguments": "{content.a}"}}}}})"
-}
-;
+        "content_args": {"unquoted_keys": true,
+          "string_delims": [["'", "'"], ["<|", "|>"], ["\"\"\"", "\"\"\""]]},
+        "transform": {"function": {"name": "{name}", "arguments": "{content.a}"}}}}})template"};
+// clang-format on
 
 static const std::vector<std::string> kPieces = {"<think>",
                                                  "</think>",
