@@ -5,6 +5,7 @@
 
 #include "bindings/python_types.h"
 #include "format/schema.h"
+#include "parser/event_parser.h"
 #include "text/error.h"
 
 namespace unspool::bindings {
@@ -134,6 +135,12 @@ std::shared_ptr<const Format> compile(const py::dict& description,
   return Format::compile(read_spec(description), marker_tokens, how);
 }
 
+bool starts_in_reasoning(const std::shared_ptr<const Format>& format, std::string_view prompt) {
+  const auto parser = make_event_parser(format, {});
+  parser->put_prompt(prompt);
+  return parser->region() == Region::reasoning;
+}
+
 std::shared_ptr<const ToolSchemas> make_schemas(
     const std::map<std::string, std::map<std::string, std::uint8_t>>& tools) {
   auto schemas = std::make_shared<ToolSchemas>();
@@ -168,8 +175,8 @@ void register_format(py::module_& module) {
                              })
       .def(
           "starts_in_reasoning",
-          [](const Format& self, const std::string& prompt) {
-            return self.start_after(prompt).in_reasoning;
+          [](const std::shared_ptr<Format>& self, const std::string& prompt) {
+            return starts_in_reasoning(self, prompt);
           },
           py::arg("prompt"))
       .def("__repr__", [](const Format& self) { return "Format('" + self.spec().name + "')"; });

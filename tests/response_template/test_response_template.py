@@ -254,3 +254,11 @@ def test_time_is_linear(name: str, begin: str, piece: str) -> None:
         return best
 
     assert seconds(16_000) < 50 * seconds(1_000) + 0.02
+
+
+def test_starts_in_reasoning() -> None:
+    format = _format("qwen3")
+    assert format.starts_in_reasoning("<|im_start|>assistant\n<think>\n")
+    assert not format.starts_in_reasoning("<think><|im_start|>assistant\n")
+    message = unspool.parse("a</think>b", format, start_in="reasoning")
+    assert (message.reasoning, message.content) == ("a", "b")
