@@ -31,6 +31,7 @@ bool read_flag(const JsonValue& table, std::string_view key, bool otherwise,
                const std::string& scope) {
   const JsonValue* value = table.find(key);
   if (value == nullptr || value->is(Kind::null)) return otherwise;
+  if (value->is(Kind::number)) return value->text != "0";
   if (!value->is(Kind::boolean)) fail(scope, std::string(key) + " is not true or false");
   return value->is_true;
 }

@@ -219,6 +219,17 @@ def test_token_ids(qwen: Any) -> None:
     assert not message.malformed
 
 
+def test_a_prompt_of_token_ids(qwen: Any) -> None:
+    prompt = [
+        qwen.vocabulary.find_added("<|im_start|>"),
+        *qwen.encode("assistant\n<think>\n"),
+    ]
+    streamer = unspool.TokenStreamer(qwen.tokenizer, _format("qwen3"), prompt=prompt)
+    streamer.put(qwen.encode("a</think>b"))
+    message = streamer.finish()
+    assert (message.reasoning, message.content) == ("a", "b")
+
+
 def test_tokens_outside_of_every_field_are_markup(qwen: Any) -> None:
     template = _fields(thinking={"open": "<think>", "close": "</think>"})
     format = unspool.Format.from_response_template(template)
