@@ -5,6 +5,7 @@
 
 #include "bindings/python_types.h"
 #include "format/schema.h"
+#include "parser/event_parser.h"
 #include "text/error.h"
 
 namespace unspool::bindings {
@@ -201,6 +202,12 @@ ValueSchema read_value(const py::tuple& value) {
   return schema;
 }
 
+bool starts_in_reasoning(const std::shared_ptr<const Format>& format, std::string_view prompt) {
+  const auto parser = make_event_parser(format, {});
+  parser->put_prompt(prompt);
+  return parser->region() == Region::reasoning;
+}
+
 std::shared_ptr<const ToolSchemas> make_schemas(
     const std::map<std::string, std::map<std::string, py::tuple>>& tools) {
   auto schemas = std::make_shared<ToolSchemas>();
@@ -235,8 +242,8 @@ void register_format(py::module_& module) {
                              })
       .def(
           "starts_in_reasoning",
-          [](const Format& self, const std::string& prompt) {
-            return self.start_after(prompt).in_reasoning;
+          [](const std::shared_ptr<Format>& self, const std::string& prompt) {
+            return starts_in_reasoning(self, prompt);
           },
           py::arg("prompt"))
       .def("__repr__", [](const Format& self) { return "Format('" + self.spec().name + "')"; });

@@ -6,6 +6,7 @@ PYBIND11_MODULE(_core, module) {
   register_errors(module);
   register_vocabulary(module);
   register_format(module);
+  register_response_template(module);
   register_delta(module);
   register_channel(module);
   register_parser(module);

@@ -263,9 +263,6 @@ std::unique_ptr<PyChunkParser> make_parser(
   options.detokenizer.skip_special_tokens = skip_special_tokens;
   options.detokenizer.stop = stop;
   options.detokenizer.include_stop = include_stop;
-  if (py::isinstance<py::str>(prompt)) {
-    options.parser.start = format->start_after(read_text(prompt));
-  }
   if (starts_in_reasoning) options.parser.start = Format::Start{*starts_in_reasoning, {}, -1};
   const FirstPut first = first_put == "prompt"   ? FirstPut::prompt
                          : first_put == "output" ? FirstPut::output
@@ -273,7 +270,9 @@ std::unique_ptr<PyChunkParser> make_parser(
   std::unique_ptr<PyChunkParser> self(new PyChunkParser{ChunkParser(format, std::move(options)),
                                                         parse_reasoning_field(reasoning_field),
                                                         first, channel, audit});
-  if (!prompt.is_none() && !py::isinstance<py::str>(prompt)) {
+  if (py::isinstance<py::str>(prompt)) {
+    if (!starts_in_reasoning) self->parser.put_prompt(read_text(prompt));
+  } else if (!prompt.is_none()) {
     read_token_ids(prompt, self->ids);
     self->parser.put_prompt(self->ids);
   }
@@ -303,6 +302,7 @@ void register_parser(py::module_& module) {
       .def_property_readonly("is_stopped",
                              [](const PyChunkParser& self) { return self.parser.is_stopped(); })
       .def("_message", &message)
+      .def("_extra", [](const PyChunkParser& self) { return self.parser.extra(); })
       .def("_audit", [](const PyChunkParser& self) {
         py::list list;
         for (const Events::Audited& item : self.audit) {

@@ -14,6 +14,8 @@
 
 namespace unspool {
 
+struct ResponseTemplate;
+
 enum class Role : std::uint8_t {
   reasoning_open,
   reasoning_close,
@@ -66,6 +68,16 @@ class Format {
                                                const std::vector<MarkerToken>& tokens = {},
                                                MarkerTrust trust = MarkerTrust::by_id);
 
+  /// A format that stands for a response template. `tokens`: the vocabulary's added tokens.
+  static std::shared_ptr<const Format> from_template(std::shared_ptr<const ResponseTemplate> made,
+                                                     std::string name,
+                                                     const std::vector<MarkerToken>& tokens);
+
+  /// The response template that this stands for; null where it has markers of its own.
+  const std::shared_ptr<const ResponseTemplate>& response_template() const {
+    return response_template_;
+  }
+
   const FormatSpec& spec() const { return spec_; }
   const MarkerTable& by_text() const { return by_text_; }
   const MarkerTable& by_id() const { return by_id_ ? *by_id_ : by_text_; }
@@ -98,6 +110,7 @@ class Format {
   void check() const;
 
   FormatSpec spec_;
+  std::shared_ptr<const ResponseTemplate> response_template_;
   MarkerTable by_text_;
   std::unique_ptr<MarkerTable> by_id_;
   std::vector<MarkerToken> symbols_;

@@ -25,6 +25,12 @@ struct ToolSchema {
     const auto it = parameters.find(parameter);
     return it == parameters.end() ? nullptr : &it->second;
   }
+
+  /// The same, where only the types matter.
+  const TypeSet* types_of(std::string_view parameter) const {
+    const ValueSchema* value = find(parameter);
+    return value == nullptr ? nullptr : &value->types;
+  }
 };
 
 /// The tools of one request; immutable, shared by its streams.

@@ -17,67 +17,47 @@
 #include "format/format.h"
 #include "format/schema.h"
 #include "parser/call_ids.h"
-#include "parser/events.h"
+#include "parser/event_parser.h"
 
 namespace unspool {
 
-/// What is open at a moment.
-enum class Region : std::uint8_t { content, reasoning, tool_call };
-
-/// What becomes of a call to a tool that the request does not offer.
-enum class UnknownTools : std::uint8_t {
-  forward,  // it is a call like any other
-  content,  // its text is content
-  drop,     // it is reported in Message::malformed, and not sent
-};
-
-struct ParserOptions {
-  std::shared_ptr<const ToolSchemas> tools;  // null: the request's tools are not known
-  std::optional<Format::Start> start;        // from the prompt; nullopt: as the format says
-  std::uint64_t id_seed = 0;                 // 0: random call ids
-  bool by_id = false;                        // markers that are tokens are known by id
-  bool audit = false;                        // tell the fate of every byte
-  UnknownTools unknown_tools = UnknownTools::forward;
-  bool parallel_calls = true;  // false: only the first call is sent, the rest is reported
-  bool repair = false;         // almost-JSON is read as JSON, and what was cut off is closed
-};
-
 /// One stream's parser. One thread at a time; no model output makes it throw.
-class Parser final : private CallSink {
+class Parser final : public EventParser, private CallSink {
  public:
   Parser(std::shared_ptr<const Format> format, ParserOptions options);
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
   /// Markers that are tokens come by id from now on. Only before the first input.
-  void expect_ids() {
+  void expect_ids() override {
     by_id_ = true;
     reset_cursor();
   }
 
   /// Where the output starts, as the prompt tells. Only before the first input.
   void start_at(const Format::Start& start);
+  void put_prompt(std::string_view prompt) override { start_at(format_->start_after(prompt)); }
 
   /// Reads text, valid UTF-8 in whole characters. `token_end`: how many tokens the stream has had.
-  void put_text(std::string_view text, std::uint64_t token_end, Events& out);
+  void put_text(std::string_view text, std::uint64_t token_end, Events& out) override;
 
   /// Reads a token that the format knows by its id.
-  void put_token(Symbol symbol, std::uint64_t token_end, Events& out);
+  void put_token(Symbol symbol, std::uint64_t token_end, Events& out) override;
 
   /// Ends the stream. No put may follow.
-  void finish(FinishReason reason, std::uint64_t token_end, Events& out);
+  void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
 
   /// What is open now; constant time.
-  Region region() const;
+  Region region() const override;
 
   /// Whether what was read last may turn out to be a call or content.
-  bool is_undecided() const;
+  bool is_undecided() const override;
 
   /// How many calls have been announced.
-  std::uint32_t call_count() const { return static_cast<std::uint32_t>(call_index_ + 1); }
+  std::uint32_t call_count() const override { return static_cast<std::uint32_t>(call_index_ + 1); }
 
   /// Bytes read that no event has told of yet.
-  std::size_t held_bytes() const;
+  std::size_t held_bytes() const override;
 
  private:
   enum class State : std::uint8_t {

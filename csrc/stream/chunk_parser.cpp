@@ -10,7 +10,7 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
     : format_(format),
       vocabulary_(options.vocabulary),
       detokenizer_options_(std::move(options.detokenizer)),
-      parser_(std::move(format), std::move(options.parser)),
+      parser_(make_event_parser(std::move(format), std::move(options.parser))),
       builder_(options.keeps_message) {
   if (vocabulary_) detokenizer_.emplace(vocabulary_, detokenizer_options_);
 }
@@ -25,10 +25,15 @@ void ChunkParser::put_prompt(std::span<const TokenId> ids) {
   std::string prompt;
   whole.put(ids, prompt);
   whole.end(prompt);
-  parser_.start_at(format_->start_after(prompt));
+  parser_->put_prompt(prompt);
   DetokenizerOptions options = detokenizer_options_;
   options.context.assign(ids.begin(), ids.end());
   detokenizer_.emplace(vocabulary_, std::move(options));
+}
+
+void ChunkParser::put_prompt(std::string_view text) {
+  if (has_begun()) throw StreamError("the prompt comes before the output; this stream has begun");
+  parser_->put_prompt(text);
 }
 
 // The first chunk decides how markers are known: by id once there are ids and a vocabulary.
@@ -40,7 +45,7 @@ void ChunkParser::begin(Input input) {
   ids_begin_ = told_;
   if (input_ == Input::none && input != Input::none) {
     input_ = input;
-    if (input != Input::text && vocabulary_) parser_.expect_ids();
+    if (input != Input::text && vocabulary_) parser_->expect_ids();
   }
 }
 
@@ -65,7 +70,7 @@ void ChunkParser::put_text(std::string_view bytes, Events& out) {
   if (input_ == Input::both) return put_text_and_ids(bytes, {}, out);
   text_.clear();
   utf8_.put(bytes, text_);
-  parser_.put_text(text_, token_count_, out);
+  parser_->put_text(text_, token_count_, out);
   end_put(out);
 }
 
@@ -76,7 +81,7 @@ void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
     for (const TokenId id : ids) expect_id(id);
     aligner_.put({}, sink);
   } else if (!vocabulary_) {
-    const Region region = parser_.region();
+    const Region region = parser_->region();
     for (const TokenId id : ids) {
       ids_.push_back(id);
       ++token_count_;
@@ -93,11 +98,11 @@ void ChunkParser::put_text_and_ids(std::string_view bytes, std::span<const Token
   begin(bytes.empty() && ids.empty() ? Input::none : Input::both);
   text_.clear();
   if (!vocabulary_) {
-    const Region before = parser_.region();
+    const Region before = parser_->region();
     for (const TokenId id : ids) ids_.push_back(id);
     token_count_ += ids.size();
     utf8_.put(bytes, text_);
-    parser_.put_text(text_, token_count_, out);
+    parser_->put_text(text_, token_count_, out);
     for (std::size_t i = 0; i < ids.size(); ++i) count(before);
     end_put(out);
     return;
@@ -116,21 +121,21 @@ std::optional<Symbol> ChunkParser::marker_of(TokenId id) const {
 
 void ChunkParser::put_id(TokenId id, Events& out) {
   if (detokenizer_->is_stopped()) return;
-  const Region before = parser_.region();
+  const Region before = parser_->region();
   const std::optional<Symbol> symbol = marker_of(id);
   text_.clear();
   if (symbol) {
     detokenizer_->break_text(text_);
-    if (!text_.empty()) parser_.put_text(text_, token_count_, out);
+    if (!text_.empty()) parser_->put_text(text_, token_count_, out);
   } else {
     detokenizer_->put(id, text_);
   }
   ids_.push_back(id);
   ++token_count_;
   if (symbol) {
-    parser_.put_token(*symbol, token_count_, out);
+    parser_->put_token(*symbol, token_count_, out);
   } else if (!text_.empty()) {
-    parser_.put_text(text_, token_count_, out);
+    parser_->put_text(text_, token_count_, out);
   }
   count(before);
 }
@@ -159,27 +164,27 @@ TextAligner::Sink ChunkParser::sink_to(Events& out) {
     for (; counted_ < token_end; ++counted_) count(before);
   };
   return {[this, &out, count_to](std::string_view text, std::uint64_t token_end) {
-            const Region before = parser_.region();
-            parser_.put_text(text, token_end, out);
+            const Region before = parser_->region();
+            parser_->put_text(text, token_end, out);
             count_to(token_end, before);
           },
           [this, &out, count_to](Symbol symbol, std::uint64_t token_end) {
-            const Region before = parser_.region();
-            parser_.put_token(symbol, token_end, out);
+            const Region before = parser_->region();
+            parser_->put_token(symbol, token_end, out);
             count_to(token_end, before);
           }};
 }
 
 // A token counts to the region that it stands in; a marker to the one that it opens or closes.
 void ChunkParser::count(Region before) {
-  if (parser_.is_undecided()) {
+  if (parser_->is_undecided()) {
     ++undecided_;
     return;
   }
-  const bool has_called = parser_.call_count() != calls_seen_;
-  calls_seen_ = parser_.call_count();
+  const bool has_called = parser_->call_count() != calls_seen_;
+  calls_seen_ = parser_->call_count();
   (has_called ? counts_.tool_calls : counts_.content) += std::exchange(undecided_, 0);
-  const Region after = has_called ? Region::tool_call : parser_.region();
+  const Region after = has_called ? Region::tool_call : parser_->region();
   switch (before == Region::content ? after : before) {
     case Region::content: ++counts_.content; break;
     case Region::reasoning: ++counts_.reasoning; break;
@@ -198,16 +203,16 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
   } else {
     utf8_.end(text_);
     if (detokenizer_ && input_ == Input::ids) detokenizer_->end(text_);
-    if (!text_.empty()) parser_.put_text(text_, token_count_, out);
+    if (!text_.empty()) parser_->put_text(text_, token_count_, out);
   }
-  parser_.finish(reason, token_count_, out);
+  parser_->finish(reason, token_count_, out);
   counts_.content += std::exchange(undecided_, 0);
   is_finished_ = true;
   end_put(out);
 }
 
 std::size_t ChunkParser::held_bytes() const {
-  return utf8_.held().size() + aligner_.held_bytes() + parser_.held_bytes();
+  return utf8_.held().size() + aligner_.held_bytes() + parser_->held_bytes();
 }
 
 std::span<const TokenId> ChunkParser::ids_of(const TokenSpan& span) const {

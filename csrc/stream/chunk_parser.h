@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "delta/message.h"
-#include "parser/parser.h"
+#include "parser/event_parser.h"
 #include "stream/text_aligner.h"
 #include "text/utf8.h"
 #include "vocabulary/detokenizer.h"
@@ -39,6 +39,7 @@ class ChunkParser {
   /// The prompt's ids, before any output: whether the output starts inside reasoning, and what
   /// rules for a first token have seen. None of it is emitted.
   void put_prompt(std::span<const TokenId> ids);
+  void put_prompt(std::string_view text);
 
   /// Text, cut anywhere, even inside a character. Bytes that are not UTF-8 become U+FFFD.
   void put_text(std::string_view bytes, Events& out);
@@ -59,8 +60,9 @@ class ChunkParser {
   bool is_finished() const { return is_finished_; }
   bool is_stopped() const { return detokenizer_ && detokenizer_->is_stopped(); }
   bool has_vocabulary() const { return vocabulary_ != nullptr; }
-  Region region() const { return parser_.region(); }
+  Region region() const { return parser_->region(); }
   std::size_t held_bytes() const;
+  std::string extra() const { return parser_->extra(); }
   const Message& message() const { return builder_.message(); }
   const TokenCounts& token_counts() const { return counts_; }
 
@@ -82,7 +84,7 @@ class ChunkParser {
   std::shared_ptr<const Vocabulary> vocabulary_;
   DetokenizerOptions detokenizer_options_;
   std::optional<Detokenizer> detokenizer_;
-  Parser parser_;
+  std::unique_ptr<EventParser> parser_;
   MessageBuilder builder_;
   TextAligner aligner_;
   Utf8Stream utf8_;

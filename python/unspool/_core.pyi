@@ -6,6 +6,11 @@ from typing import Any, Literal, SupportsIndex, final
 
 __version__: str
 
+def _compile_template(json: str, name: str, tokens: Sequence[tuple[int, str]]) -> Format: ...
+def _bind_template(format: Format, tokens: Sequence[tuple[int, str]]) -> Format: ...
+def _is_template(format: Format) -> bool: ...
+def _find_pattern(pattern: str, pieces: Sequence[str]) -> tuple[int, int, dict[str, str]] | None: ...
+
 @final
 class Vocabulary:
     """What each token id stands for: a tokenizer's decoder chain compiled into a table.
@@ -153,6 +158,15 @@ class Format:
 
         Raises:
             FormatError: It cannot be compiled.
+        """
+
+    @staticmethod
+    def from_response_template(template_or_tokenizer: Any, *, vocabulary: Vocabulary | None = None) -> Format:
+        """Compile a Hugging Face response template, version 1: a dict, or a tokenizer that has one.
+
+        Raises:
+            FormatError: It is no template that can be compiled; the message names the field.
+            ArgumentError: The tokenizer has none.
         """
 
     @property
@@ -402,3 +416,4 @@ class ChunkParser:
         tuple[int, int, int],
     ]: ...
     def _audit(self) -> list[tuple[str, str]]: ...
+    def _extra(self) -> str: ...

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from unspool._core import Format, Vocabulary
 from unspool.errors import ArgumentError, FormatError, UnknownFormatError
 from unspool.format_files import FormatFile, parse_format, read_format
+from unspool.response_template import bind_template
 
 __all__ = ["compile_format", "formats", "get_format", "register_format"]
 
@@ -113,7 +114,7 @@ def compile_format(
         ArgumentError: `trust` is none of its choices.
     """
     if isinstance(format, Format):
-        return format
+        return bind_template(format, vocabulary)
     if trust not in ("id", "text", "either"):
         raise ArgumentError(f"trust is '{trust}'; use 'id', 'text' or 'either'")
     file = get_format(format) if isinstance(format, str) else format

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from unspool._core import ChunkParser, Delta
@@ -85,6 +87,7 @@ class Message:
             not sent.
         token_counts: Token ids by region; zeros where only text came.
         deltas: What the last step still emitted.
+        extra: Further fields that a response template names, by name.
         audit: With `audit=True`: the fate of every byte of the output, in order.
     """
 
@@ -98,6 +101,7 @@ class Message:
     deltas: tuple[Delta, ...] = ()
     audit: tuple[tuple[str, str], ...] = ()
     reasoning_field: str = "reasoning_content"
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def incomplete(self) -> bool:
@@ -145,4 +149,5 @@ def build_message(
         deltas=tuple(deltas),
         audit=tuple(parser._audit()),
         reasoning_field=reasoning_field,
+        extra=json.loads(parser._extra() or "{}"),
     )

@@ -2,6 +2,7 @@
 // sanitizers no crash. Deterministic; a failure prints the output.
 #include <random>
 
+#include "body/json_scanner.h"
 #include "check.h"
 #include "formats_for_tests.h"
 #include "unspool.h"

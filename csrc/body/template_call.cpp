@@ -1,0 +1,240 @@
+#include "body/template_call.h"
+
+#include <algorithm>
+
+#include "body/json_dialect.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::size_t kNowhere = std::string::npos;
+
+/// The region is JSON; its name comes with the opener or in it, before the arguments.
+class JsonTemplateCall final : public TemplateCall, private JsonListener {
+ public:
+  JsonTemplateCall(const TemplateField& field, std::string name, const ToolSchemas* tools)
+      : shape_(&*field.call), tools_(tools), reader_(field.content, this) {
+    if (!shape_->name.keys.empty() && shape_->name.keys[0] == "content") {
+      name_path_.assign(shape_->name.keys.begin() + 1, shape_->name.keys.end());
+    } else {
+      set_name(std::move(name));
+    }
+  }
+
+  bool put(std::string_view text, CallSink& sink, std::string& unread) override {
+    if (!can_stream_) return true;
+    const ScanResult result = reader_.put(text, out_);
+    const bool has_failed = result.status == ScanStatus::failed;
+    if (is_begun_) tell(sink);
+    if (!is_announced_) {
+      can_stream_ = can_stream_ && !has_failed;
+      return true;
+    }
+    if (has_failed) {
+      cut(sink);
+      unread = text.substr(result.consumed);
+    }
+    return !has_failed;
+  }
+
+  void cut(CallSink& sink) override {
+    if (place_ == Place::told || !is_announced_) return;
+    held_ = kNowhere;
+    out_ += reader_.held();
+    tell(sink);
+  }
+
+  bool end(CallSink&) override { return is_whole(); }
+  bool is_whole() const override { return place_ == Place::told && reader_.is_complete(); }
+
+ private:
+  enum class Place : std::uint8_t { before, inside, after, told };
+
+  void set_name(std::string name) {
+    name_ = std::move(name);
+    if (name_.empty()) can_stream_ = false;
+    if (tools_ != nullptr) schema_ = tools_->find(name_);
+  }
+
+  bool is_at(std::size_t depth, const std::vector<std::string>& path) const {
+    return depth == path.size() && std::equal(path.begin(), path.end(), keys_.begin());
+  }
+
+  void on_key(std::size_t depth, std::string_view key) override {
+    if (depth > kMaxPath) return;
+    keys_.resize(depth);
+    const auto value = parse_json(key);
+    keys_[depth - 1] = value ? value->text : std::string(key);
+  }
+
+  void on_value(std::size_t depth, char first, std::string& out) override {
+    if (depth > kMaxPath) return;
+    if (is_at(depth, shape_->arguments) && place_ == Place::before) {
+      if (first != '{' || name_.empty()) {
+        can_stream_ = false;
+      } else if (can_stream_) {
+        is_begun_ = true;
+        place_ = Place::inside;
+        sent_ = out.size();
+      }
+    } else if (name_path_.size() > 0 && is_at(depth, name_path_) && name_.empty()) {
+      if (first == '"') {
+        name_begin_ = out.size();
+      } else {
+        can_stream_ = false;
+      }
+    } else if (place_ == Place::inside && depth == shape_->arguments.size() + 1 &&
+               (first == '"' || first == '[') && schema_ != nullptr &&
+               is_cast(schema_->types_of(keys_[depth - 1]))) {
+      held_ = out.size();
+    }
+    if (first == '[') {
+      keys_.resize(depth + 1);
+      keys_[depth].assign(1, kInList);
+    }
+  }
+
+  void on_value_end(std::size_t depth, std::string& out) override {
+    if (name_begin_ != kNowhere && depth == name_path_.size()) {
+      const auto name = parse_json(std::string_view(out).substr(name_begin_));
+      name_begin_ = kNowhere;
+      set_name(name ? name->text : std::string());
+    }
+    if (place_ != Place::inside) return;
+    if (held_ != kNowhere && depth == shape_->arguments.size() + 1) {
+      if (auto value = parse_json(std::string_view(out).substr(held_))) {
+        cast(*value, *schema_->types_of(keys_[depth - 1]));
+        out.resize(held_);
+        append_json(*value, out);
+      }
+      held_ = kNowhere;
+    }
+    if (depth == shape_->arguments.size()) {
+      place_ = Place::after;
+      end_ = out.size();
+    }
+  }
+
+  void tell(CallSink& sink) {
+    if (!is_announced_) {
+      is_announced_ = true;
+      sink.begin_call(name_, {});
+    }
+    if (place_ == Place::told) return out_.clear();
+    const std::size_t end = std::min(place_ == Place::after ? end_ : out_.size(), held_);
+    if (end > sent_) sink.put_arguments(std::string_view(out_).substr(sent_, end - sent_));
+    out_.erase(0, end);
+    sent_ = 0;
+    if (held_ != kNowhere) held_ -= end;
+    if (place_ == Place::after) place_ = Place::told;
+  }
+
+  static constexpr std::size_t kMaxPath = 16;
+  static constexpr char kInList = 1;  // no path leads into a list
+
+  const CallShape* shape_;
+  const ToolSchemas* tools_;
+  const ToolSchema* schema_ = nullptr;
+  JsonDialectReader reader_;
+  std::vector<std::string> name_path_;
+  std::vector<std::string> keys_;  // on the way to where the reader is
+  std::string name_;
+  std::string out_;
+  std::size_t sent_ = 0;
+  std::size_t end_ = 0;
+  std::size_t held_ = kNowhere;  // a value that may become another type
+  std::size_t name_begin_ = kNowhere;
+  Place place_ = Place::before;
+  bool is_begun_ = false;
+  bool can_stream_ = true;
+};
+
+/// The region is tags; its name came with the opener. Told a parameter at a time.
+class TagTemplateCall final : public TemplateCall {
+ public:
+  TagTemplateCall(const TemplateField& field, std::string name, const ToolSchemas* tools)
+      : tags_(field.content),
+        schema_(tools == nullptr ? nullptr : tools->find(name)),
+        name_(std::move(name)) {}
+
+  bool put(std::string_view text, CallSink& sink, std::string& unread) override {
+    if (!is_announced_) sink.begin_call(name_, {});
+    is_announced_ = true;
+    text_ += text;
+    if (read({text_, begin_, false}, sink)) return true;
+    unread = held();
+    return false;
+  }
+
+  void cut(CallSink&) override {}
+
+  std::string_view held() const override {
+    return std::string_view(text_).substr(std::min(tags_.earliest(), failed_at_) - begin_);
+  }
+
+  bool end(CallSink& sink) override {
+    if (!read({text_, begin_, true}, sink)) return false;
+    sink.put_arguments(is_empty_ ? "{}" : "}");
+    return true;
+  }
+
+  bool is_whole() const override { return false; }
+
+ private:
+  bool read(const TextWindow& window, CallSink& sink) {
+    while (auto tag = tags_.next(window)) {
+      if (!tag->is_readable) {
+        failed_at_ = tag->begin;
+        return false;
+      }
+      std::string member;
+      member += is_empty_ ? std::string_view("{") : std::string_view(", ");
+      is_empty_ = false;
+      append_json(JsonValue::of_string(tag->key), member);
+      member += ": ";
+      const TypeSet* types = schema_ == nullptr ? nullptr : schema_->types_of(tag->key);
+      if (is_cast(types)) cast(tag->value, *types);
+      append_json(tag->value, member);
+      sink.put_arguments(member);
+    }
+    const std::size_t done = tags_.earliest() - begin_;
+    if (done > text_.size() / 2) {
+      text_.erase(0, done);
+      begin_ += done;
+    }
+    return true;
+  }
+
+  TagReader tags_;
+  const ToolSchema* schema_;
+  std::string name_;
+  std::string text_;
+  std::uint64_t begin_ = 0;
+  std::uint64_t failed_at_ = kNoPlace;
+  bool is_empty_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<TemplateCall> make_template_call(const TemplateField& field,
+                                                 const Captures& captures,
+                                                 const ToolSchemas* tools) {
+  if (!field.call) return nullptr;
+  const TemplatePath& path = field.call->name;
+  std::string name = path.literal;
+  const bool is_inside = !path.keys.empty() && path.keys[0] == "content";
+  if (!path.keys.empty() && !is_inside) {
+    const auto it = std::find_if(captures.begin(), captures.end(),
+                                 [&](const auto& item) { return item.first == path.keys[0]; });
+    if (it == captures.end() || path.keys.size() > 1) return nullptr;
+    name = it->second;
+  }
+  if (field.content.kind == ContentSpec::Kind::json)
+    return std::make_unique<JsonTemplateCall>(field, std::move(name), tools);
+  if (is_inside || name.empty() || field.content.merges || !field.call->arguments.empty())
+    return nullptr;
+  return std::make_unique<TagTemplateCall>(field, std::move(name), tools);
+}
+
+}  // namespace unspool

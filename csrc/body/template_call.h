@@ -1,0 +1,45 @@
+// A call of a response template, told while its region is still open.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "body/body.h"
+#include "body/template_value.h"
+
+namespace unspool {
+
+class TemplateCall {
+ public:
+  virtual ~TemplateCall() = default;
+
+  /// Reads text of the region. False: it cannot be read; `unread` is what was not, the end of all
+  /// text so far.
+  virtual bool put(std::string_view text, CallSink& sink, std::string& unread) = 0;
+
+  /// The region is over. False: the call is not whole.
+  virtual bool end(CallSink& sink) = 0;
+
+  /// Whether the call is whole if the output ends here, without a closer.
+  virtual bool is_whole() const = 0;
+
+  /// The output ends inside the call: tells what can be told of what is held.
+  virtual void cut(CallSink& sink) = 0;
+
+  /// The last of what was read, of which nothing has been told.
+  virtual std::string_view held() const { return {}; }
+
+  /// Whether the call's name has been told; if not, the region's value tells all at its end.
+  bool is_announced() const { return is_announced_; }
+
+ protected:
+  bool is_announced_ = false;
+};
+
+/// Null where nothing can be told before the region ends.
+std::unique_ptr<TemplateCall> make_template_call(const TemplateField& field,
+                                                 const Captures& captures,
+                                                 const ToolSchemas* tools);
+
+}  // namespace unspool

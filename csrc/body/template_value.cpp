@@ -1,0 +1,345 @@
+#include "body/template_value.h"
+
+#include <algorithm>
+
+#include "body/json_dialect.h"
+#include "text/code_point.h"
+
+namespace unspool {
+
+namespace {
+
+using Kind = JsonValue::Kind;
+
+std::string lower(std::string_view text) {
+  std::string made(text);
+  for (char& c : made) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  return made;
+}
+
+// Digits as Python reads them: single underscores between them count for nothing.
+bool take_digits(std::string_view& text, std::string& digits) {
+  std::size_t at = 0;
+  const auto is_digit_at = [&](std::size_t i) {
+    return i < text.size() && text[i] >= '0' && text[i] <= '9';
+  };
+  while (is_digit_at(at) ||
+         (at > 0 && at < text.size() && text[at] == '_' && is_digit_at(at + 1))) {
+    if (text[at] != '_') digits += text[at];
+    ++at;
+  }
+  text.remove_prefix(at);
+  return at > 0;
+}
+
+struct Decimal {
+  bool is_negative = false;
+  std::string whole;
+  std::string fraction;
+  std::string exponent;  // with its sign, or empty
+  bool has_point = false;
+};
+
+std::optional<Decimal> read_decimal(std::string_view text) {
+  Decimal made;
+  text = strip(text);
+  made.is_negative = text.starts_with('-');
+  if (made.is_negative || text.starts_with('+')) text.remove_prefix(1);
+  bool has_digits = take_digits(text, made.whole);
+  if (text.starts_with('.')) {
+    made.has_point = true;
+    text.remove_prefix(1);
+    has_digits |= take_digits(text, made.fraction);
+  }
+  if (!has_digits) return std::nullopt;
+  if (text.starts_with('e') || text.starts_with('E')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-')) made.exponent += '-';
+    if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+    if (!take_digits(text, made.exponent)) return std::nullopt;
+  }
+  if (!text.empty()) return std::nullopt;
+  made.whole.erase(0, std::min(made.whole.find_first_not_of('0'), made.whole.size()));
+  if (made.whole.empty()) made.whole += '0';
+  return made;
+}
+
+std::string number_text(const Decimal& number) {
+  std::string text;
+  if (number.is_negative) text += '-';
+  text += number.whole;
+  if (!number.fraction.empty()) text.append(".").append(number.fraction);
+  if (!number.exponent.empty()) text.append("e").append(number.exponent);
+  return text;
+}
+
+// The digits of a number without a fraction; nothing where it has one, or is beyond a double.
+std::optional<std::string> whole_text(const Decimal& number) {
+  std::string digits = number.whole;
+  std::string fraction = number.fraction;
+  if (number.exponent.size() > 5) return std::nullopt;
+  int exponent = number.exponent.empty() ? 0 : std::stoi(number.exponent);
+  for (; exponent > 0 && digits.size() < 320; --exponent) {
+    digits += fraction.empty() ? '0' : fraction[0];
+    if (!fraction.empty()) fraction.erase(0, 1);
+  }
+  for (; exponent < 0 && digits.size() > 0; ++exponent) {
+    fraction.insert(fraction.begin(), digits.back());
+    digits.pop_back();
+  }
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+  const bool is_zero = digits.empty();
+  if (fraction.find_first_not_of('0') != std::string::npos || digits.size() > 309)
+    return std::nullopt;
+  if (is_zero) return std::string(1, '0');
+  if (number.is_negative) digits.insert(digits.begin(), '-');
+  return digits;
+}
+
+std::optional<JsonValue> read_json(const ContentSpec& spec, std::string_view text) {
+  std::string strict;
+  JsonDialectReader reader(spec);
+  const ScanResult result = reader.put(text, strict);
+  const bool is_whole = result.status != ScanStatus::failed && reader.is_complete();
+  // What may be text is JSON only to the letter.
+  const bool is_exact = !spec.allows_other || std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  });
+  if (is_whole && is_exact) {
+    if (auto value = parse_json(strict)) return value;
+  }
+  if (!spec.allows_other) return std::nullopt;
+  return JsonValue::of_string(spec.strips ? strip(text) : text);
+}
+
+std::optional<JsonValue> read_value(const ContentSpec& spec, std::string_view text) {
+  return spec.value ? read_content(*spec.value, text) : JsonValue::of_string(text);
+}
+
+std::optional<JsonValue> read_tags(const ContentSpec& spec, std::string_view text) {
+  JsonValue made = JsonValue::object();
+  std::vector<std::string> merged;
+  TagReader reader(spec);
+  std::optional<TagReader::Tag> tag;
+  while ((tag = reader.next({text, 0, true}))) {
+    if (!tag->is_readable) return std::nullopt;
+    JsonValue* old = spec.merges ? made.find(tag->key) : nullptr;
+    if (old == nullptr) {
+      made.set(tag->key, std::move(tag->value));
+      continue;
+    }
+    if (!old->is(Kind::array)) {
+      JsonValue list;
+      list.kind = Kind::array;
+      list.items.push_back(std::move(*old));
+      *old = std::move(list);
+    }
+    old->items.push_back(std::move(tag->value));
+  }
+  return made;
+}
+
+std::optional<JsonValue> read_lines(const ContentSpec& spec, std::string_view text) {
+  JsonValue made = JsonValue::object();
+  const auto tidy = [&](std::string_view part) { return spec.strips ? strip(part) : part; };
+  for (bool is_last = false; !is_last;) {
+    const std::size_t end = text.find(spec.line_separator);
+    is_last = end == std::string_view::npos;
+    const std::string_view line = tidy(text.substr(0, end));
+    if (!is_last) text.remove_prefix(end + spec.line_separator.size());
+    const std::size_t separator = line.find(spec.key_separator);
+    if (separator == std::string_view::npos) continue;
+    auto value = read_value(spec, tidy(line.substr(separator + spec.key_separator.size())));
+    if (!value) return std::nullopt;
+    made.set(tidy(line.substr(0, separator)), std::move(*value));
+  }
+  return made;
+}
+
+const JsonValue* descend(const JsonValue* value, const std::vector<std::string>& keys) {
+  for (std::size_t i = 1; value != nullptr && i < keys.size(); ++i) {
+    value = value->is(Kind::object) ? value->find(keys[i]) : nullptr;
+  }
+  return value;
+}
+
+// Fills the placeholders of a transform from the members of `scope`.
+std::optional<JsonValue> fill(const JsonValue& transform, const JsonValue& scope) {
+  JsonValue made = transform;
+  for (JsonValue& item : made.items) {
+    auto filled = fill(item, scope);
+    if (!filled) return std::nullopt;
+    item = std::move(*filled);
+  }
+  for (auto& [key, member] : made.members) {
+    auto filled = fill(member, scope);
+    if (!filled) return std::nullopt;
+    member = std::move(*filled);
+  }
+  if (!transform.is(Kind::string)) return made;
+  const auto keys = read_placeholder(transform.text);
+  if (!keys) return made;
+  const JsonValue* found = descend(scope.find(keys->front()), *keys);
+  if (found == nullptr) return std::nullopt;
+  return *found;
+}
+
+bool cast_string(const std::string& text, TypeSet types, JsonValue& out) {
+  const auto number = read_decimal(text);
+  if (types.has(TypeSet::integer) && number) {
+    const bool is_integer = !number->has_point && number->exponent.empty();
+    const auto whole = is_integer ? std::optional(number_text(*number)) : whole_text(*number);
+    if (whole) {
+      out = JsonValue::of_number(*whole);
+      return true;
+    }
+  }
+  if (types.has(TypeSet::number) && number) {
+    const auto whole = number->has_point ? std::nullopt : whole_text(*number);
+    out = JsonValue::of_number(whole.value_or(number_text(*number)));
+    return true;
+  }
+  const std::string word = lower(strip(text));
+  if (types.has(TypeSet::boolean) &&
+      (word == "true" || word == "1" || word == "false" || word == "0")) {
+    out = JsonValue::of(word == "true" || word == "1");
+    return true;
+  }
+  if (types.has(TypeSet::null) && (strip(text) == "null" || strip(text) == "None")) {
+    out = JsonValue();
+    return true;
+  }
+  if (types.has(TypeSet::object) || types.has(TypeSet::array)) {
+    auto value = parse_json(text);
+    if (value && ((value->is(Kind::object) && types.has(TypeSet::object)) ||
+                  (value->is(Kind::array) && types.has(TypeSet::array)))) {
+      out = std::move(*value);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<TagReader::Tag> TagReader::next(const TextWindow& window) {
+  if (!search_) search_.emplace(spec_->tag, place_, before_, is_found_);
+  search_->advance(window);
+  const RegexMatch& match = search_->match();
+  if (!search_->is_decided() || match.begin == kNoPlace) return std::nullopt;
+  const auto group = [&](int index) -> std::optional<std::string_view> {
+    if (index < 0) return std::string_view();
+    const auto slot = 2 * static_cast<std::size_t>(index);
+    if (match.slots[slot + 1] == kNoPlace) return std::nullopt;
+    return window.from(match.slots[slot]).substr(0, match.slots[slot + 1] - match.slots[slot]);
+  };
+  std::optional<Tag> tag(std::in_place);
+  const auto key = group(spec_->key_group);
+  const auto text = group(spec_->value_group);
+  auto value = text           ? read_value(*spec_, *text)
+               : spec_->value ? std::nullopt
+                              : std::optional(JsonValue());
+  tag->is_readable = key && value;
+  tag->begin = match.begin;
+  if (key) tag->key = *key;
+  if (value) tag->value = std::move(*value);
+  place_ = match.end;
+  before_ = last_code_point(window.text.substr(0, match.end - window.begin)).value;
+  is_found_ = true;
+  search_.reset();
+  return tag;
+}
+
+std::optional<JsonValue> read_content(const ContentSpec& spec, std::string_view text) {
+  using C = ContentSpec::Kind;
+  const std::string_view tidy = spec.strips ? strip(text) : text;
+  switch (spec.kind) {
+    case C::text: return JsonValue::of_string(tidy);
+    case C::boolean: return JsonValue::of(lower(tidy) == "true" || tidy == "1");
+    case C::json: return read_json(spec, text);
+    case C::xml_inline: return read_tags(spec, text);
+    case C::kv_lines: return read_lines(spec, text);
+    case C::integer:
+    case C::number: break;
+  }
+  const auto number = read_decimal(tidy);
+  if (!number) return std::nullopt;
+  const bool is_integer = !number->has_point && number->exponent.empty();
+  if (spec.kind == C::integer && !is_integer) return std::nullopt;
+  return JsonValue::of_number(number_text(*number));
+}
+
+std::optional<JsonValue> read_region(const TemplateField& field, std::string_view text,
+                                     const Captures& captures) {
+  auto value = read_content(field.content, text);
+  if (!value || !field.transform) return value;
+  JsonValue scope = JsonValue::object();
+  for (const auto& [name, capture] : captures) scope.set(name, JsonValue::of_string(capture));
+  if (!field.transforms_each) {
+    scope.set("content", std::move(*value));
+    return fill(*field.transform, scope);
+  }
+  if (!value->is(Kind::array)) return std::nullopt;
+  for (JsonValue& item : value->items) {
+    if (!item.is(Kind::object)) return std::nullopt;
+    JsonValue inner = scope;
+    for (auto& [key, member] : item.members) inner.set(key, std::move(member));
+    auto filled = fill(*field.transform, inner);
+    if (!filled) return std::nullopt;
+    item = std::move(*filled);
+  }
+  return value;
+}
+
+bool is_cast(const TypeSet* types) {
+  return types != nullptr && types->bits() != TypeSet::any().bits() &&
+         !types->is_only(TypeSet::string) && !types->is_empty();
+}
+
+void cast(JsonValue& value, TypeSet types) {
+  JsonValue made;
+  if (value.is(Kind::string)) {
+    if (cast_string(value.text, types, made)) value = std::move(made);
+  } else if (value.is(Kind::array) && !types.has(TypeSet::array)) {
+    for (JsonValue& item : value.items) {
+      if (item.is(Kind::string) && cast_string(item.text, types, made)) item = std::move(made);
+    }
+  }
+}
+
+void cast_arguments(JsonValue& arguments, const ToolSchema* schema) {
+  if (schema == nullptr) return;
+  for (auto& [key, value] : arguments.members) {
+    const TypeSet* types = schema->types_of(key);
+    if (is_cast(types)) cast(value, *types);
+  }
+}
+
+bool find_calls(const JsonValue& value, std::vector<CallValue>& calls) {
+  if (value.is(Kind::array)) {
+    return std::all_of(value.items.begin(), value.items.end(),
+                       [&](const JsonValue& item) { return find_calls(item, calls); });
+  }
+  const JsonValue* function = value.find("function");
+  if (function == nullptr) function = &value;
+  const JsonValue* name = function->find("name");
+  if (name == nullptr || !name->is(Kind::string) || name->text.empty()) return false;
+  CallValue call;
+  call.name = name->text;
+  const JsonValue* id = value.find("id");
+  if (id != nullptr && id->is(Kind::string)) call.id = id->text;
+  call.arguments = JsonValue::object();
+  const JsonValue* arguments = function->find("arguments");
+  if (arguments != nullptr && arguments->is(Kind::string)) {  // some write them as a string
+    auto inner = parse_json(arguments->text);
+    if (!inner || !inner->is(Kind::object)) return false;
+    call.arguments = std::move(*inner);
+  } else if (arguments != nullptr && !arguments->is(Kind::null)) {
+    if (!arguments->is(Kind::object)) return false;
+    call.arguments = *arguments;
+  }
+  calls.push_back(std::move(call));
+  return true;
+}
+
+}  // namespace unspool

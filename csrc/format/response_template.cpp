@@ -1,0 +1,290 @@
+#include "format/response_template.h"
+
+#include <algorithm>
+
+#include "text/code_point.h"
+#include "text/error.h"
+
+namespace unspool {
+
+namespace {
+
+using Kind = JsonValue::Kind;
+using Names = std::initializer_list<std::string_view>;
+
+[[noreturn]] void fail(const std::string& scope, const std::string& what) {
+  throw FormatError(scope + ": " + what);
+}
+
+void check_keys(const JsonValue& table, Names allowed, const std::string& scope) {
+  if (!table.is(Kind::object)) fail(scope, "is not an object");
+  for (const auto& [key, value] : table.members) {
+    if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
+    std::string names;
+    for (const std::string_view name : allowed)
+      names += (names.empty() ? "" : ", ") + std::string(name);
+    fail(scope, "unknown key '" + key + "'; use one of " + names);
+  }
+}
+
+bool read_flag(const JsonValue& table, std::string_view key, bool otherwise,
+               const std::string& scope) {
+  const JsonValue* value = table.find(key);
+  if (value == nullptr || value->is(Kind::null)) return otherwise;
+  if (value->is(Kind::number)) return value->text != "0";
+  if (!value->is(Kind::boolean)) fail(scope, std::string(key) + " is not true or false");
+  return value->is_true;
+}
+
+std::string read_string(const JsonValue& table, std::string_view key, std::string_view otherwise,
+                        const std::string& scope) {
+  const JsonValue* value = table.find(key);
+  if (value == nullptr) return std::string(otherwise);
+  if (!value->is(Kind::string)) fail(scope, std::string(key) + " is not a string");
+  return value->text;
+}
+
+std::shared_ptr<const Regex> compile_pattern(const std::string& pattern, const std::string& scope) {
+  try {
+    return Regex::compile(pattern);
+  } catch (const FormatError& error) {
+    fail(scope, error.what());
+  }
+}
+
+std::shared_ptr<const Regex> read_marker(const JsonValue& table, const std::string& key,
+                                         const std::string& scope) {
+  const JsonValue* literal = table.find(key);
+  const JsonValue* pattern = table.find(key + "_pattern");
+  if (literal != nullptr && pattern != nullptr)
+    fail(scope, "both '" + key + "' and '" + key + "_pattern'; keep one");
+  if (pattern != nullptr) {
+    if (!pattern->is(Kind::string)) fail(scope, key + "_pattern is not a string");
+    return compile_pattern(pattern->text, scope);
+  }
+  if (literal == nullptr) return nullptr;
+  std::vector<std::string> texts;
+  const std::vector<JsonValue> one = {*literal};
+  for (const JsonValue& item : literal->is(Kind::array) ? literal->items : one) {
+    if (!item.is(Kind::string)) fail(scope, "'" + key + "' is not a string or a list of strings");
+    if (item.text.empty()) fail(scope, "'" + key + "' holds an empty string");
+    texts.push_back(item.text);
+  }
+  if (texts.empty()) fail(scope, "'" + key + "' is an empty list");
+  return Regex::literals(std::move(texts));
+}
+
+ContentSpec read_content(std::string_view name, const JsonValue& args, const std::string& scope,
+                         int depth) {
+  using C = ContentSpec::Kind;
+  static constexpr std::pair<std::string_view, C> kParsers[] = {
+      {"text", C::text},        {"int", C::integer}, {"float", C::number},
+      {"bool", C::boolean},     {"json", C::json},   {"xml-inline", C::xml_inline},
+      {"kv-lines", C::kv_lines}};
+  const auto* it = std::find_if(std::begin(kParsers), std::end(kParsers),
+                                [&](const auto& parser) { return parser.first == name; });
+  if (it == std::end(kParsers)) {
+    fail(scope, "unknown content parser '" + std::string(name) +
+                    "'; use text, int, float, bool, json, xml-inline or kv-lines");
+  }
+  if (!args.is(Kind::object)) fail(scope, "content_args is not an object");
+  if (depth > 16) fail(scope, "value parsers are nested too deep");
+  ContentSpec spec;
+  spec.kind = it->second;
+  spec.strips = read_flag(args, "strip", true, scope);
+  spec.unquoted_keys = read_flag(args, "unquoted_keys", false, scope);
+  spec.allows_other = read_flag(args, "allow_non_json", false, scope);
+  spec.merges = read_flag(args, "merge_duplicates", false, scope);
+  spec.line_separator = read_string(args, "line_sep", "\n", scope);
+  spec.key_separator = read_string(args, "kv_sep", ":", scope);
+  if (spec.line_separator.empty() || spec.key_separator.empty())
+    fail(scope, "line_sep or kv_sep is empty");
+  if (const JsonValue* delims = args.find("string_delims")) {
+    for (const JsonValue& pair : delims->items) {
+      const bool is_pair =
+          pair.items.size() == 2 && !pair.items[0].text.empty() && !pair.items[1].text.empty();
+      if (!is_pair) fail(scope, "string_delims is not a list of pairs of strings");
+      spec.string_delims.emplace_back(pair.items[0].text, pair.items[1].text);
+    }
+  }
+  if (spec.kind == C::xml_inline) {
+    const JsonValue* tag = args.find("tag_pattern");
+    if (tag == nullptr || !tag->is(Kind::string)) fail(scope, "xml-inline needs a tag_pattern");
+    spec.tag = compile_pattern(tag->text, scope);
+    spec.key_group = spec.tag->group("key");
+    spec.value_group = spec.tag->group("value");
+    if (spec.key_group < 0) fail(scope, "tag_pattern has no group named 'key'");
+  }
+  const JsonValue* value = args.find("value_parser");
+  if (value != nullptr && !value->is(Kind::null)) {
+    check_keys(*value, {"name", "args"}, scope + ": value_parser");
+    const JsonValue* inner = value->find("args");
+    spec.value = std::make_shared<ContentSpec>(
+        read_content(read_string(*value, "name", "text", scope),
+                     inner == nullptr ? JsonValue::object() : *inner, scope, depth + 1));
+  }
+  return spec;
+}
+
+bool has_placeholder(std::string_view text) {
+  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    const std::size_t close = text.find('}', at);
+    if (close == std::string_view::npos) return false;
+    if (read_placeholder(text.substr(at, close + 1 - at))) return true;
+  }
+  return false;
+}
+
+void check_transform(const JsonValue& transform, const std::string& scope) {
+  for (const JsonValue& item : transform.items) check_transform(item, scope);
+  for (const auto& [key, value] : transform.members) check_transform(value, scope);
+  if (transform.is(Kind::string) && has_placeholder(transform.text) &&
+      !read_placeholder(transform.text)) {
+    fail(scope, "transform mixes a placeholder with text in '" + transform.text +
+                    "'; write the placeholder alone");
+  }
+}
+
+// The call that a transform builds, where the region's text tells it piece by piece.
+std::optional<CallShape> read_call_shape(const TemplateField& field) {
+  const bool is_object = field.content.kind == ContentSpec::Kind::json ||
+                         field.content.kind == ContentSpec::Kind::xml_inline;
+  if (!is_object || field.transforms_each || !field.transform) return std::nullopt;
+  if (field.transform->find("id") != nullptr) return std::nullopt;
+  const JsonValue* function = field.transform->find("function");
+  if (function == nullptr) function = &*field.transform;
+  const auto path = [](const JsonValue& value) {
+    TemplatePath made;
+    if (const auto keys = read_placeholder(value.text)) {
+      made.keys = *keys;
+    } else {
+      made.literal = value.text;
+    }
+    return made;
+  };
+  CallShape shape;
+  if (function->is(Kind::string) && function != &*field.transform) {
+    shape.name = path(*function);
+    if (shape.name.keys.empty() || shape.name.keys[0] != "content") return std::nullopt;
+    shape.arguments.assign(shape.name.keys.begin() + 1, shape.name.keys.end());
+    shape.name.keys.emplace_back("name");
+    shape.arguments.emplace_back("arguments");
+    return shape;
+  }
+  const JsonValue* name = function->find("name");
+  const JsonValue* arguments = function->find("arguments");
+  if (name == nullptr || !name->is(Kind::string) || arguments == nullptr) return std::nullopt;
+  shape.name = path(*name);
+  const TemplatePath from = path(*arguments);
+  if (from.keys.empty() || from.keys[0] != "content") return std::nullopt;
+  shape.arguments.assign(from.keys.begin() + 1, from.keys.end());
+  return shape;
+}
+
+TemplateField read_field(const std::string& name, const JsonValue& spec) {
+  const std::string scope = "field '" + name + "'";
+  check_keys(spec,
+             {"open", "open_pattern", "close", "close_pattern", "content", "content_args",
+              "repeats", "join", "optional", "transform", "transform_each"},
+             scope);
+  TemplateField field;
+  field.name = name;
+  field.channel = channel_of(name);
+  field.open = read_marker(spec, "open", scope);
+  field.close = read_marker(spec, "close", scope);
+  const JsonValue* args = spec.find("content_args");
+  field.content = read_content(read_string(spec, "content", "text", scope),
+                               args == nullptr ? JsonValue::object() : *args, scope, 0);
+  field.repeats = read_flag(spec, "repeats", false, scope);
+  field.is_optional = read_flag(spec, "optional", true, scope);
+  field.transforms_each = read_flag(spec, "transform_each", false, scope);
+  const JsonValue* join = spec.find("join");
+  if (join != nullptr && !join->is(Kind::null)) {
+    field.join = read_string(spec, "join", "", scope);
+    if (!field.repeats) fail(scope, "'join' needs 'repeats': true");
+  }
+  const JsonValue* transform = spec.find("transform");
+  if (transform != nullptr && !transform->is(Kind::null)) {
+    check_transform(*transform, scope);
+    field.transform = *transform;
+    field.call = read_call_shape(field);
+  } else {
+    if (field.transforms_each) fail(scope, "transform_each without a transform");
+    const bool has_groups = (field.open != nullptr && !field.open->groups().empty()) ||
+                            (field.close != nullptr && !field.close->groups().empty());
+    if (has_groups) fail(scope, "named groups without a transform that uses them; add one");
+  }
+  return field;
+}
+
+}  // namespace
+
+TemplateField::Channel channel_of(std::string_view name) {
+  using Channel = TemplateField::Channel;
+  if (name == "content") return Channel::content;
+  if (name == "tool_calls") return Channel::tool_calls;
+  const bool is_reasoning =
+      name == "thinking" || name == "reasoning" || name == "reasoning_content";
+  return is_reasoning ? Channel::reasoning : Channel::extra;
+}
+
+std::optional<std::vector<std::string>> read_placeholder(std::string_view text) {
+  if (text.size() < 3 || text.front() != '{' || text.back() != '}') return std::nullopt;
+  text = text.substr(1, text.size() - 2);
+  std::vector<std::string> keys(1);
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = first_code_point(text.substr(at));
+    if (point.value == '.' && !keys.back().empty()) {
+      keys.emplace_back();
+    } else if (is_word(point.value)) {
+      keys.back() += text.substr(at, point.size);
+    } else {
+      return std::nullopt;
+    }
+    at += point.size;
+  }
+  if (keys.back().empty()) return std::nullopt;
+  return keys;
+}
+
+std::string_view ResponseTemplate::message_part(std::string_view prompt) const {
+  std::uint64_t from = 0;
+  std::uint64_t end = 0;
+  for (bool forbids_empty = false;; forbids_empty = true) {
+    RegexSearch search(start_anchor, from, last_code_point(prompt.substr(0, from)).value,
+                       forbids_empty);
+    search.advance({prompt, 0, true});
+    if (search.match().begin == kNoPlace) return prompt.substr(end);
+    from = end = search.match().end;
+  }
+}
+
+std::shared_ptr<const ResponseTemplate> ResponseTemplate::compile(const JsonValue& spec) {
+  const std::string scope = "response_template";
+  check_keys(spec, {"version", "defaults", "fields", "start_anchor", "start_anchor_pattern"},
+             scope);
+  const JsonValue* version = spec.find("version");
+  if (version != nullptr && !(version->is(Kind::number) && version->text == "1"))
+    fail(scope, "the version is not 1, which is the only one known");
+  const JsonValue* fields = spec.find("fields");
+  if (fields == nullptr || !fields->is(Kind::object) || fields->members.empty())
+    fail(scope, "'fields' is not an object with at least one field");
+  auto made = std::make_shared<ResponseTemplate>();
+  for (const auto& [name, field] : fields->members) {
+    made->fields.push_back(read_field(name, field));
+    if (made->fields.back().open != nullptr) continue;
+    if (made->implicit >= 0)
+      fail(scope, "more than one field has neither 'open' nor 'open_pattern'");
+    made->implicit = static_cast<int>(made->fields.size()) - 1;
+  }
+  made->start_anchor = read_marker(spec, "start_anchor", scope);
+  if (made->start_anchor == nullptr)
+    fail(scope, "neither 'start_anchor' nor 'start_anchor_pattern'; write one");
+  if (const JsonValue* defaults = spec.find("defaults")) {
+    if (!defaults->is(Kind::object)) fail(scope, "'defaults' is not an object");
+    made->defaults = defaults->members;
+  }
+  return made;
+}
+
+}  // namespace unspool

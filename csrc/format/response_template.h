@@ -1,0 +1,89 @@
+// A Hugging Face response template, version 1, compiled: fields, and what opens and closes each.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text/json_value.h"
+#include "text/regex.h"
+
+namespace unspool {
+
+/// How the text of a region becomes a value.
+struct ContentSpec {
+  enum class Kind : std::uint8_t { text, integer, number, boolean, json, xml_inline, kv_lines };
+
+  Kind kind = Kind::text;
+  bool strips = true;
+  // json:
+  std::vector<std::pair<std::string, std::string>> string_delims = {};
+  bool unquoted_keys = false;
+  bool allows_other = false;  // what is no JSON is text
+  // xml-inline:
+  std::shared_ptr<const Regex> tag = nullptr;
+  int key_group = -1;
+  int value_group = -1;
+  bool merges = false;  // values of one key into a list
+  // kv-lines:
+  std::string line_separator = "\n";
+  std::string key_separator = ":";
+  // both: how a value is read; null: it is text
+  std::shared_ptr<const ContentSpec> value = nullptr;
+};
+
+/// A name or a place in a transform: a literal, or a dotted path whose root is a capture or
+/// `content`.
+struct TemplatePath {
+  std::string literal = {};
+  std::vector<std::string> keys = {};  // empty: the literal counts
+};
+
+/// Where a transform takes a call's name and arguments from, if it says so before the region ends.
+struct CallShape {
+  TemplatePath name;
+  std::vector<std::string> arguments;  // within the content
+};
+
+struct TemplateField {
+  enum class Channel : std::uint8_t { content, reasoning, tool_calls, extra };
+
+  std::string name;
+  Channel channel = Channel::extra;
+  std::shared_ptr<const Regex> open = nullptr;   // null: the field of what no other claims
+  std::shared_ptr<const Regex> close = nullptr;  // null: to the end
+  ContentSpec content = {};
+  bool repeats = false;
+  std::optional<std::string> join = {};
+  bool is_optional = true;
+  std::optional<JsonValue> transform = {};
+  bool transforms_each = false;
+  std::optional<CallShape> call = {};
+
+  /// Whether its text is its value, white space around it apart.
+  bool is_plain() const { return content.kind == ContentSpec::Kind::text && !transform; }
+};
+
+struct ResponseTemplate {
+  std::vector<TemplateField> fields;
+  int implicit = -1;  // index of the field without an opener
+  std::shared_ptr<const Regex> start_anchor;
+  std::vector<std::pair<std::string, JsonValue>> defaults;
+
+  /// What of a prompt belongs to the message: behind the last anchor, or all of it.
+  std::string_view message_part(std::string_view prompt) const;
+
+  /// Throws FormatError, with the field and what to do.
+  static std::shared_ptr<const ResponseTemplate> compile(const JsonValue& spec);
+};
+
+/// What a field of this name is in a message.
+TemplateField::Channel channel_of(std::string_view name);
+
+/// The path in `{name}` or `{content.key}`; nothing where the text is a literal.
+std::optional<std::vector<std::string>> read_placeholder(std::string_view text);
+
+}  // namespace unspool

@@ -1,0 +1,77 @@
+// What a stream drives: text and tokens in, events out, whatever kind of format tells what they
+// mean.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "format/format.h"
+#include "format/schema.h"
+#include "parser/events.h"
+
+namespace unspool {
+
+/// What is open at a moment.
+enum class Region : std::uint8_t { content, reasoning, tool_call };
+
+/// What becomes of a call to a tool that the request does not offer.
+enum class UnknownTools : std::uint8_t {
+  forward,  // it is a call like any other
+  content,  // its text is content
+  drop,     // it is reported in Message::dropped, and not sent
+};
+
+struct ParserOptions {
+  std::shared_ptr<const ToolSchemas> tools;  // null: the request's tools are not known
+  std::optional<Format::Start> start;        // from the prompt; nullopt: as the format says
+  std::uint64_t id_seed = 0;                 // 0: random call ids
+  bool by_id = false;                        // markers that are tokens are known by id
+  bool audit = false;                        // tell the fate of every byte
+  UnknownTools unknown_tools = UnknownTools::forward;
+  bool parallel_calls = true;  // false: only the first call is sent, the rest is reported
+  bool repair = false;         // almost-JSON is read as JSON, and what was cut off is closed
+};
+
+class EventParser {
+ public:
+  virtual ~EventParser() = default;
+
+  /// Markers that are tokens come by id from now on. Only before the first input.
+  virtual void expect_ids() = 0;
+
+  /// Where the output starts, as the prompt tells. Only before the first input.
+  virtual void put_prompt(std::string_view prompt) = 0;
+
+  /// Reads text, valid UTF-8 in whole characters. `token_end`: how many tokens the stream has had.
+  virtual void put_text(std::string_view text, std::uint64_t token_end, Events& out) = 0;
+
+  /// Reads a token that the format knows by its id.
+  virtual void put_token(Symbol symbol, std::uint64_t token_end, Events& out) = 0;
+
+  /// Ends the stream. No put may follow.
+  virtual void finish(FinishReason reason, std::uint64_t token_end, Events& out) = 0;
+
+  /// What is open now; constant time.
+  virtual Region region() const = 0;
+
+  /// Whether what was read last may turn out to be a call or content.
+  virtual bool is_undecided() const = 0;
+
+  /// How many calls have been announced.
+  virtual std::uint32_t call_count() const = 0;
+
+  /// Bytes read that no event has told of yet.
+  virtual std::size_t held_bytes() const = 0;
+
+  /// Fields of the message that have no event, as a JSON object; empty where there are none.
+  virtual std::string extra() const { return {}; }
+};
+
+/// The parser for a format: of markers, or a response template.
+std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> format,
+                                               ParserOptions options);
+
+}  // namespace unspool

@@ -1,0 +1,183 @@
+// The template parser inside a call, and where no field is: what becomes of what cannot be read.
+#include <utility>
+
+#include "parser/template_parser.h"
+#include "text/code_point.h"
+
+namespace unspool {
+
+void TemplateParser::put_call(std::string_view text) {
+  if (is_muted_) {  // a call that the prompt begins is told whole, once the output goes on
+    body_ += text;
+    muted_body_ = body_.size();
+    return;
+  }
+  if (!has_tried_) {
+    has_tried_ = true;
+    call_ = make_template_call(field(), captures_, tools_.get());
+    const std::string before = std::exchange(body_, {});
+    read_call(before);
+  }
+  if (!text.empty()) read_call(text);
+}
+
+void TemplateParser::read_call(std::string_view text) {
+  if (has_failed_) return emit_malformed(text, problem_);
+  std::string unread;
+  const bool is_read = call_ == nullptr || call_->put(text, *this, unread);
+  if (call_ == nullptr || !call_->is_announced()) {
+    body_ += text;
+    return;
+  }
+  if (audits_) {  // but for what may turn out to be no part of it
+    body_ += text;
+    const std::size_t open = is_read ? call_->held().size() : unread.size();
+    const std::size_t sure = body_.size() - std::min(open, body_.size());
+    audit(Fate::tool_call, std::string_view(body_).substr(0, sure));
+    body_.erase(0, sure);
+    if (!is_read) body_.clear();
+  } else {
+    body_.clear();
+  }
+  if (is_read) return;
+  has_failed_ = true;
+  problem_ = "the call's arguments cannot be read";
+  emit_malformed(unread, problem_);
+}
+
+void TemplateParser::close_call(std::string_view marker, bool at_end) {
+  if (call_ != nullptr && call_->is_announced()) {
+    const bool stopped = reason_ == FinishReason::stop || reason_ == FinishReason::tool_calls;
+    if (at_end && !has_failed_) {
+      if (stopped && call_->is_whole()) return end_call();
+      call_->cut(*this);
+      body_.clear();
+      if (!strip(call_->held()).empty())
+        emit_malformed(call_->held(), "the output ends inside a parameter");
+      else
+        audit(Fate::tool_call, call_->held());
+      has_incomplete_ = true;
+      out_->add_end(call_index_, CallStatus::incomplete, token_end_);
+    } else if (!has_failed_ && call_->end(*this)) {
+      audit(Fate::tool_call, body_);
+      end_call();
+    } else {
+      if (!has_failed_) {
+        call_->cut(*this);
+        emit_malformed(call_->held(), "the call's arguments cannot be read");
+        body_.clear();
+      }
+      out_->add_end(call_index_, CallStatus::malformed, token_end_);
+    }
+    is_announced_ = false;
+    return audit(Fate::marker, marker);
+  }
+  const auto value = read_region(field(), body_, captures_);
+  std::vector<CallValue> calls;
+  if (!value || !find_calls(*value, calls)) {
+    return emit_raw(marker, at_end ? "the output ends inside a call" : "this is no call");
+  }
+  audit(Fate::marker, opener_);
+  opener_.clear();
+  audit(Fate::tool_call, body_);
+  tell_calls(calls);
+  audit(Fate::marker, marker);
+}
+
+void TemplateParser::tell_calls(const std::vector<CallValue>& calls) {
+  for (const CallValue& call : calls) {
+    JsonValue arguments = call.arguments;
+    if (tools_ != nullptr) cast_arguments(arguments, tools_->find(call.name));
+    std::string text;
+    append_json(arguments, text);
+    begin_call(call.name, call.id);
+    put_arguments(text);
+    end_call();
+  }
+}
+
+bool TemplateParser::begin_call(std::string_view name, std::string_view id) {
+  audit(Fate::marker, opener_);
+  ++call_index_;
+  is_announced_ = true;
+  std::string made(id);
+  if (made.empty()) ids_.append(name, static_cast<std::uint32_t>(call_index_), made);
+  out_->add_begin(call_index_, name, made, token_end_);
+  return true;
+}
+
+void TemplateParser::put_arguments(std::string_view fragment) {
+  out_->add_text(EventKind::tool_call_arguments, call_index_, fragment, token_end_);
+}
+
+void TemplateParser::end_call() {
+  out_->add_end(call_index_, CallStatus::complete, token_end_);
+  is_announced_ = false;
+  ++complete_count_;
+}
+
+void TemplateParser::emit_malformed(std::string_view text, const char* problem) {
+  out_->add_text(EventKind::malformed, is_announced_ ? call_index_ : -1, text, token_end_, problem);
+  audit(Fate::malformed, text);
+}
+
+// A region that could not be read: its text as it was written, markers and all.
+void TemplateParser::emit_raw(std::string_view marker, const char* problem) {
+  std::string raw = opener_;
+  raw += std::string_view(body_).substr(std::min(muted_body_, body_.size()));
+  raw += marker;
+  emit_malformed(raw, problem);
+}
+
+// Where no field takes what is outside of all: what begins a message is markup, the rest is kept.
+void TemplateParser::put_outside(std::string_view text, bool is_end) {
+  outside_ += text;
+  const auto take = [this](std::uint64_t to) {
+    emit_outside(std::string_view(outside_).substr(0, to - outside_begin_));
+    outside_.erase(0, to - outside_begin_);
+    outside_begin_ = to;
+  };
+  for (;;) {
+    if (!anchor_) anchor_.emplace(template_->start_anchor, outside_begin_, 0, true);
+    anchor_->advance({outside_, outside_begin_, is_end});
+    const RegexMatch match = anchor_->match();
+    if (!anchor_->is_decided() || match.begin == kNoPlace) break;
+    take(match.begin);
+    end_outside();
+    audit(Fate::marker, std::string_view(outside_).substr(0, match.end - match.begin));
+    outside_.erase(0, match.end - match.begin);
+    outside_begin_ = match.end;
+    anchor_.reset();
+    if (match.end == match.begin) break;
+  }
+  take(is_end || !anchor_ ? outside_begin_ + outside_.size() : anchor_->earliest());
+  if (!is_end) return;
+  end_outside();
+  anchor_.reset();
+}
+
+void TemplateParser::emit_outside(std::string_view text) {
+  if (!has_outside_) {
+    const std::size_t lead = leading_space(text);
+    audit(Fate::whitespace, text.substr(0, lead));
+    text.remove_prefix(lead);
+    if (text.empty()) return;
+    has_outside_ = true;
+  }
+  const std::size_t core = text.size() - trailing_space(text);
+  if (core > 0) {
+    constexpr const char* kProblem = "text outside of every field";
+    if (!outside_space_.empty()) emit_malformed(outside_space_, kProblem);
+    outside_space_.clear();
+    emit_malformed(text.substr(0, core), kProblem);
+  }
+  outside_space_ += text.substr(core);
+}
+
+void TemplateParser::end_outside() {
+  audit(Fate::whitespace, outside_space_);
+  outside_space_.clear();
+  has_outside_ = false;
+}
+
+}  // namespace unspool

@@ -1,0 +1,374 @@
+#include "parser/template_parser.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "text/code_point.h"
+
+namespace unspool {
+
+TemplateParser::TemplateParser(std::shared_ptr<const Format> format, ParserOptions options)
+    : format_(std::move(format)),
+      template_(format_->response_template()),
+      tools_(std::move(options.tools)),
+      ids_(format_->spec().call_ids, options.id_seed),
+      by_id_(options.by_id),
+      audits_(options.audit),
+      counts_(template_->fields.size()) {
+  for (const auto& [name, value] : template_->defaults) {
+    if (channel_of(name) == Channel::extra && name != "role") extra_.set(name, value);
+  }
+  reset();
+  if (!options.start || !options.start->in_reasoning) return;
+  for (std::size_t i = 0; i < template_->fields.size(); ++i) {
+    if (template_->fields[i].channel != Channel::reasoning) continue;
+    open(static_cast<int>(i), {});
+    break;
+  }
+}
+
+void TemplateParser::reset() {
+  current_ = template_->implicit;
+  is_open_ = false;
+  captures_.clear();
+  opener_.clear();
+  body_.clear();
+  muted_body_ = 0;
+  call_.reset();
+  has_failed_ = has_tried_ = false;
+}
+
+Region TemplateParser::region() const {
+  if (current_ < 0 || !is_open_) return Region::content;
+  switch (field().channel) {
+    case Channel::reasoning: return Region::reasoning;
+    case Channel::tool_calls: return Region::tool_call;
+    case Channel::content:
+    case Channel::extra: break;
+  }
+  return Region::content;
+}
+
+std::size_t TemplateParser::held_bytes() const {
+  return static_cast<std::size_t>(end() - place_) + space_.size() + body_.size() + outside_.size();
+}
+
+// What the prompt says of this message tells where the output begins; it is not told again.
+void TemplateParser::put_prompt(std::string_view prompt) {
+  Events unused;
+  out_ = &unused;
+  prompt_end_ = kNoPlace;
+  text_ += template_->message_part(prompt);
+  process(false);
+  prompt_end_ = end();
+}
+
+void TemplateParser::put_text(std::string_view text, std::uint64_t token_end, Events& out) {
+  out_ = &out;
+  token_end_ = token_end;
+  text_ += text;
+  process(false);
+}
+
+void TemplateParser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
+  const std::string_view literal = format_->symbol_text(symbol);
+  if (by_id_ && template_->implicit < 0) tokens_.emplace_back(end(), end() + literal.size());
+  put_text(literal, token_end, out);
+}
+
+void TemplateParser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
+  out_ = &out;
+  token_end_ = token_end;
+  reason_ = reason;
+  process(true);
+  if (template_->implicit < 0) put_outside({}, true);
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    if (!template_->fields[i].is_optional && counts_[i] == 0)
+      emit_malformed({}, "a field that the template requires is missing");
+  }
+  emit_defaults();
+  const bool called = complete_count_ > 0 && !has_incomplete_;
+  const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
+  out.add_finish(stopped ? (called ? FinishReason::tool_calls : FinishReason::stop) : reason,
+                 token_end_);
+}
+
+void TemplateParser::watch() {
+  watches_.clear();
+  const int implicit = template_->implicit;
+  const bool is_inside = current_ >= 0 && current_ != implicit;
+  const bool forbids_empty = !is_inside && place_ == empty_at_;
+  const auto add = [&](int index, bool opens, const std::shared_ptr<const Regex>& marker) {
+    if (marker != nullptr)
+      watches_.push_back({index, opens, RegexSearch(marker, place_, before_, forbids_empty)});
+  };
+  if (is_inside) {
+    add(current_, false, field().close);
+  } else {
+    for (std::size_t i = 0; i < template_->fields.size(); ++i)
+      add(static_cast<int>(i), true, template_->fields[i].open);
+    if (implicit >= 0)
+      add(implicit, false, template_->fields[static_cast<std::size_t>(implicit)].close);
+  }
+  is_watching_ = true;
+}
+
+void TemplateParser::process(bool is_end) {
+  for (;;) {
+    if (!is_watching_) watch();
+    const TextWindow window{text_, begin_, is_end};
+    for (Watch& watch : watches_) watch.search.advance(window);
+    std::uint64_t sure = end();
+    const Watch* best = pick(sure);
+    if (best == nullptr) {
+      release(sure);
+      break;
+    }
+    commit(*best);
+  }
+  if (is_end) close({}, true);
+  // What is decided is forgotten, in large pieces.
+  const auto done = static_cast<std::size_t>(place_ - begin_);
+  if (done > text_.size() / 2) {
+    before_ = last_code_point(std::string_view(text_).substr(0, done)).value;
+    text_.erase(0, done);
+    begin_ = place_;
+  }
+}
+
+// The marker that is certain to come next; null: none is, and only what is before `sure` is certain
+// to be no part of one.
+const TemplateParser::Watch* TemplateParser::pick(std::uint64_t& sure) const {
+  const auto key = [this](const Watch& watch) {
+    const RegexMatch& match = watch.search.match();
+    return std::tuple(
+        match.begin, ~(match.end - match.begin), !watch.opens,
+        std::string_view(template_->fields[static_cast<std::size_t>(watch.field)].name));
+  };
+  const Watch* best = nullptr;
+  for (const Watch& watch : watches_) {
+    if (!watch.search.is_decided()) {
+      sure = std::min(sure, watch.search.earliest());
+    } else if (watch.search.match().begin != kNoPlace &&
+               (best == nullptr || key(watch) < key(*best))) {
+      best = &watch;
+    }
+  }
+  if (best == nullptr) return nullptr;
+  const bool is_rivalled = std::any_of(watches_.begin(), watches_.end(), [&](const Watch& watch) {
+    return !watch.search.is_decided() && watch.search.earliest() <= best->search.match().begin;
+  });
+  if (!is_rivalled) return best;
+  sure = std::min(sure, best->search.match().begin);
+  return nullptr;
+}
+
+void TemplateParser::commit(const Watch& watch) {
+  const RegexMatch match = watch.search.match();
+  const int index = watch.field;
+  const bool opens = watch.opens;
+  release(match.begin);
+  const std::string_view marker = slice(match.begin, match.end);
+  if (opens) {
+    const auto& groups = template_->fields[static_cast<std::size_t>(index)].open->groups();
+    Captures captures;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const std::uint64_t to = match.slots[2 * i + 1];
+      if (to != kNoPlace) captures.emplace_back(groups[i], slice(match.slots[2 * i], to));
+    }
+    close({}, false);
+    captures_ = std::move(captures);
+    open(index, marker);
+  } else {
+    close(marker, false);
+  }
+  const bool was_implicit = !opens && index == template_->implicit;
+  if (marker.empty() && (opens || was_implicit)) empty_at_ = match.end;
+  place_ = match.end;
+  if (place_ > begin_) before_ = last_code_point(slice(begin_, place_)).value;
+  is_watching_ = false;
+}
+
+// Text that is no part of a marker goes to the region that is open.
+void TemplateParser::release(std::uint64_t to) {
+  while (place_ < to) {
+    std::uint64_t cut = to;
+    is_muted_ = place_ < prompt_end_;
+    if (is_muted_) cut = std::min(cut, prompt_end_);
+    if (current_ < 0 && !tokens_.empty()) {
+      if (tokens_.front().second <= place_) {
+        tokens_.erase(tokens_.begin());
+        continue;
+      }
+      const bool is_token = tokens_.front().first <= place_;
+      cut = std::min(cut, is_token ? tokens_.front().second : tokens_.front().first);
+      if (is_token) {
+        put_outside({}, true);
+        audit(Fate::marker, slice(place_, cut));
+        place_ = cut;
+        continue;
+      }
+    }
+    const std::string_view text = slice(place_, cut);
+    place_ = cut;
+    route(text);
+  }
+  is_muted_ = false;
+}
+
+void TemplateParser::route(std::string_view text) {
+  if (current_ < 0) {
+    if (!is_muted_) put_outside(text, false);
+    return;
+  }
+  if (!is_open_) begin_region();
+  if (is_told_at_once()) return put_plain(text);
+  if (field().channel == Channel::tool_calls) return put_call(text);
+  body_ += text;
+  if (is_muted_) muted_body_ = body_.size();
+}
+
+void TemplateParser::open(int index, std::string_view marker) {
+  if (template_->implicit < 0) put_outside({}, true);
+  current_ = index;
+  begin_region();
+  if (is_told_at_once()) {
+    audit(Fate::marker, marker);
+  } else if (!is_prompt()) {
+    opener_ = marker;
+  }
+  if (field().channel == Channel::tool_calls && !is_prompt()) put_call({});
+}
+
+void TemplateParser::begin_region() {
+  is_open_ = true;
+  has_text_ = false;
+  space_.clear();
+  const std::uint32_t count = ++counts_[static_cast<std::size_t>(current_)];
+  if (is_prompt() || !field().join || !is_told_at_once()) return;
+  const auto& defaults = template_->defaults;
+  const auto it = std::find_if(defaults.begin(), defaults.end(),
+                               [&](const auto& item) { return item.first == field().name; });
+  const bool has_default = it != defaults.end() && it->second.is(JsonValue::Kind::string);
+  if (count == 1 && has_default) emit_added(field().channel, it->second.text);
+  if (count > 1 || has_default) emit_added(field().channel, *field().join);
+}
+
+void TemplateParser::close(std::string_view marker, bool at_end) {
+  if (current_ >= 0 && is_open_ && !is_prompt()) {
+    if (is_told_at_once()) {
+      audit(Fate::whitespace, space_);
+      space_.clear();
+      audit(Fate::marker, marker);
+    } else if (field().channel == Channel::tool_calls) {
+      close_call(marker, at_end);
+    } else {
+      close_value(marker);
+    }
+  } else {
+    audit(Fate::marker, marker);
+  }
+  reset();
+}
+
+void TemplateParser::put_plain(std::string_view text) {
+  if (!field().content.strips) return emit(field().channel, text);
+  if (!has_text_) {
+    const std::size_t lead = leading_space(text);
+    audit(Fate::whitespace, text.substr(0, lead));
+    text.remove_prefix(lead);
+    if (text.empty()) return;
+    has_text_ = true;
+  }
+  const std::size_t trail = trailing_space(text);
+  const std::string_view core = text.substr(0, text.size() - trail);
+  if (!core.empty()) {
+    emit(field().channel, space_);
+    space_.clear();
+    emit(field().channel, core);
+  }
+  if (!is_muted_) space_ += text.substr(core.size());
+}
+
+void TemplateParser::close_value(std::string_view marker) {
+  auto value = read_region(field(), body_, captures_);
+  const bool is_text = value && value->is(JsonValue::Kind::string);
+  if (!value || (field().join && !is_text)) {
+    return emit_raw(marker, "the region cannot be read as its field says");
+  }
+  audit(Fate::marker, opener_);
+  audit(field().channel == Channel::reasoning ? Fate::reasoning : Fate::content, body_);
+  audit(Fate::marker, marker);
+  if (field().channel == Channel::extra) return keep_extra(std::move(*value));
+  std::string text;
+  if (field().join && counts_[static_cast<std::size_t>(current_)] > 1) text = *field().join;
+  if (is_text) {
+    text += value->text;
+  } else if (!value->is(JsonValue::Kind::null)) {
+    append_json(*value, text);
+  }
+  emit_added(field().channel, text);
+}
+
+void TemplateParser::keep_extra(JsonValue value) {
+  JsonValue* old = extra_.find(field().name);
+  if (field().join) {
+    if (old != nullptr && old->is(JsonValue::Kind::string))
+      value.text = old->text + *field().join + value.text;
+  } else if (field().repeats) {
+    JsonValue list;
+    list.kind = JsonValue::Kind::array;
+    if (old != nullptr && old->is(JsonValue::Kind::array)) list = std::move(*old);
+    list.items.push_back(std::move(value));
+    value = std::move(list);
+  }
+  extra_.set(field().name, std::move(value));
+}
+
+std::string TemplateParser::extra() const {
+  JsonValue kept = JsonValue::object();
+  for (const auto& [name, value] : extra_.members) {
+    const auto& defaults = template_->defaults;
+    const bool is_default = std::any_of(defaults.begin(), defaults.end(),
+                                        [&](const auto& item) { return item.first == name; });
+    if (is_default || !value.is_empty()) kept.set(name, value);
+  }
+  std::string text;
+  if (!kept.members.empty()) append_json(kept, text);
+  return text;
+}
+
+// Fields that the output did not write are as the template says.
+void TemplateParser::emit_defaults() {
+  for (const auto& [name, value] : template_->defaults) {
+    const auto it = std::find_if(template_->fields.begin(), template_->fields.end(),
+                                 [&](const TemplateField& f) { return f.name == name; });
+    const bool is_written = it != template_->fields.end() &&
+                            counts_[static_cast<std::size_t>(it - template_->fields.begin())] > 0;
+    if (is_written) continue;
+    const Channel channel = channel_of(name);
+    std::vector<CallValue> calls;
+    if (channel == Channel::tool_calls && find_calls(value, calls)) tell_calls(calls);
+    const bool is_text = channel == Channel::content || channel == Channel::reasoning;
+    if (is_text && value.is(JsonValue::Kind::string)) emit_added(channel, value.text);
+  }
+}
+
+void TemplateParser::emit(Channel channel, std::string_view text) {
+  if (is_muted_) return;
+  emit_added(channel, text);
+  audit(channel == Channel::reasoning ? Fate::reasoning : Fate::content, text);
+}
+
+// Text that the template adds, or that stands for what was written.
+void TemplateParser::emit_added(Channel channel, std::string_view text) {
+  if (is_prompt() || text.empty()) return;
+  const bool is_reasoning = channel == Channel::reasoning;
+  out_->add_text(is_reasoning ? EventKind::reasoning : EventKind::content, -1, text, token_end_);
+}
+
+void TemplateParser::audit(Fate fate, std::string_view text) {
+  if (audits_ && !is_muted_ && !is_prompt()) out_->add_audit(fate, text);
+}
+
+}  // namespace unspool

@@ -1,0 +1,144 @@
+// Reads output as a response template says: regions, each of a field, between what opens and closes
+// it.
+//
+// Inside a field only its own closer is looked for; outside, every opener and the closer of the
+// field that has no opener. The earliest match counts, then the longest, then openers before
+// closers, then the field's name.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "body/template_call.h"
+#include "format/response_template.h"
+#include "parser/call_ids.h"
+#include "parser/event_parser.h"
+
+namespace unspool {
+
+class TemplateParser final : public EventParser, private CallSink {
+ public:
+  TemplateParser(std::shared_ptr<const Format> format, ParserOptions options);
+
+  void expect_ids() override { by_id_ = true; }
+  void put_prompt(std::string_view prompt) override;
+  void put_text(std::string_view text, std::uint64_t token_end, Events& out) override;
+  void put_token(Symbol symbol, std::uint64_t token_end, Events& out) override;
+  void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
+  Region region() const override;
+  bool is_undecided() const override { return false; }
+  std::uint32_t call_count() const override { return static_cast<std::uint32_t>(call_index_ + 1); }
+  std::size_t held_bytes() const override;
+  std::string extra() const override;
+
+ private:
+  struct Watch {
+    int field;
+    bool opens;
+    RegexSearch search;
+  };
+  using Channel = TemplateField::Channel;
+
+  // CallSink
+  bool begin_call(std::string_view name, std::string_view id) override;
+  void put_arguments(std::string_view fragment) override;
+  void end_call() override;
+  bool knows_tools() const override { return tools_ != nullptr; }
+
+  bool is_prompt() const { return prompt_end_ == kNoPlace; }
+  const TemplateField& field() const {
+    return template_->fields[static_cast<std::size_t>(current_)];
+  }
+  // Whether the region's text is content or reasoning as it comes.
+  bool is_told_at_once() const {
+    const Channel channel = field().channel;
+    return field().is_plain() && (channel == Channel::content || channel == Channel::reasoning);
+  }
+  std::uint64_t end() const { return begin_ + text_.size(); }
+  std::string_view slice(std::uint64_t from, std::uint64_t to) const {
+    return std::string_view(text_).substr(from - begin_, to - from);
+  }
+
+  void watch();
+  void process(bool is_end);
+  const Watch* pick(std::uint64_t& sure) const;
+  void commit(const Watch& watch);
+  void release(std::uint64_t to);
+  void route(std::string_view text);
+
+  void open(int field, std::string_view marker);
+  void begin_region();
+  void close(std::string_view marker, bool at_end);
+  void reset();
+
+  void put_plain(std::string_view text);
+  void put_call(std::string_view text);
+  void read_call(std::string_view text);
+  void close_call(std::string_view marker, bool at_end);
+  void close_value(std::string_view marker);
+  void tell_calls(const std::vector<CallValue>& calls);
+  void keep_extra(JsonValue value);
+  void put_outside(std::string_view text, bool is_end);
+  void emit_outside(std::string_view text);
+  void end_outside();
+  void emit_defaults();
+
+  void emit(Channel channel, std::string_view text);
+  void emit_added(Channel channel, std::string_view text);
+  void emit_malformed(std::string_view text, const char* problem);
+  void emit_raw(std::string_view marker, const char* problem);
+  void audit(Fate fate, std::string_view text);
+
+  std::shared_ptr<const Format> format_;
+  std::shared_ptr<const ResponseTemplate> template_;
+  std::shared_ptr<const ToolSchemas> tools_;
+  CallIds ids_;
+  bool by_id_;
+  bool audits_;
+  Events* out_ = nullptr;
+  std::uint64_t token_end_ = 0;
+  FinishReason reason_ = FinishReason::stop;
+
+  std::string text_;              // from what is held on
+  std::uint64_t begin_ = 0;       // place of its first byte
+  std::uint64_t place_ = 0;       // what is before it is decided
+  std::uint64_t prompt_end_ = 0;  // what is before it is never told
+  char32_t before_ = 0;
+  std::uint64_t empty_at_ = kNoPlace;  // an empty marker was taken there: no other is
+  bool is_muted_ = false;              // the text at hand is the prompt's
+  std::vector<Watch> watches_;
+  bool is_watching_ = false;
+  // The region:
+  int current_ = -1;  // -1: none, and no field takes what is outside of all
+  bool is_open_ = false;
+  std::string opener_;
+  Captures captures_;
+  std::string body_;            // where the whole is needed
+  std::size_t muted_body_ = 0;  // bytes of it that the prompt wrote
+  bool has_text_ = false;       // more than white space
+  std::string space_;           // white space that may be around the value
+  std::unique_ptr<TemplateCall> call_;
+  bool has_tried_ = false;   // whether the call can be told early is known
+  bool has_failed_ = false;  // the announced call cannot be read on
+  const char* problem_ = "";
+  // Outside of all fields, where none takes it:
+  std::string outside_;
+  std::uint64_t outside_begin_ = 0;
+  std::optional<RegexSearch> anchor_;
+  std::string outside_space_;
+  bool has_outside_ = false;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> tokens_;  // places of tokens' texts
+  // The message:
+  std::vector<std::uint32_t> counts_;  // regions of each field
+  JsonValue extra_ = JsonValue::object();
+  std::int32_t call_index_ = -1;
+  std::uint32_t complete_count_ = 0;
+  bool has_incomplete_ = false;
+  bool is_announced_ = false;
+};
+
+}  // namespace unspool

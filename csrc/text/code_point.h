@@ -1,0 +1,48 @@
+// Code points one at a time, and the classes that patterns know: as Unicode 16 has them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace unspool {
+
+/// The code point that `text`, valid UTF-8 and not empty, begins with, and its length in bytes.
+struct CodePoint {
+  char32_t value;
+  std::size_t size;
+};
+
+inline CodePoint first_code_point(std::string_view text) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = at(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (text.size() < size) return {0xFFFD, text.size()};
+  char32_t value = lead & (0x3F >> (size - 1));
+  for (std::size_t i = 1; i < size; ++i) value = (value << 6) | (at(i) & 0x3F);
+  return {value, size};
+}
+
+/// The code point that `text` ends with; U+0000 where it is empty.
+CodePoint last_code_point(std::string_view text);
+
+/// Appends the UTF-8 of a code point; a surrogate becomes three bytes.
+void append_code_point(char32_t value, std::string& out);
+
+/// What `\w`, `\d` and `\s` stand for.
+bool is_word(char32_t value);
+bool is_digit(char32_t value);
+bool is_pattern_space(char32_t value);
+
+/// What Python's `str.strip` takes off.
+bool is_strip_space(char32_t value);
+
+/// `text` without white space around it, as Python's `str.strip`.
+std::string_view strip(std::string_view text);
+
+/// How many bytes of white space `text` begins, or ends, with.
+std::size_t leading_space(std::string_view text);
+std::size_t trailing_space(std::string_view text);
+
+}  // namespace unspool

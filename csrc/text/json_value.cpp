@@ -1,0 +1,280 @@
+#include "text/json_value.h"
+
+#include <algorithm>
+
+#include "text/code_point.h"
+#include "text/json_escape.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr int kMaxDepth = 512;
+
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  bool read_whole(JsonValue& value) {
+    if (!read(value)) return false;
+    skip();
+    return at_ == text_.size();
+  }
+
+ private:
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  void skip() {
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+  }
+  bool take(char byte) {
+    if (peek() != byte || at_ >= text_.size()) return false;
+    ++at_;
+    return true;
+  }
+  bool take_word(std::string_view word) {
+    if (!text_.substr(at_).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+  std::size_t take_digits() {
+    const std::size_t from = at_;
+    while (peek() >= '0' && peek() <= '9') ++at_;
+    return at_ - from;
+  }
+
+  bool read(JsonValue& value) {
+    skip();
+    switch (peek()) {
+      case '{': return read_object(value);
+      case '[': return read_array(value);
+      case '"': value.kind = JsonValue::Kind::string; return read_string(value.text);
+      case 't': value = JsonValue::of(true); return take_word("true");
+      case 'f': value = JsonValue::of(false); return take_word("false");
+      case 'n': return take_word("null");
+      default: return read_number(value);
+    }
+  }
+
+  bool read_number(JsonValue& value) {
+    const std::size_t from = at_;
+    take('-');
+    if (!take('0') && take_digits() == 0) return false;
+    if (take('.') && take_digits() == 0) return false;
+    if (take('e') || take('E')) {
+      if (!take('+')) take('-');
+      if (take_digits() == 0) return false;
+    }
+    value = JsonValue::of_number(std::string(text_.substr(from, at_ - from)));
+    return true;
+  }
+
+  bool read_array(JsonValue& value) {
+    value.kind = JsonValue::Kind::array;
+    if (++depth_ > kMaxDepth) return false;
+    ++at_;
+    skip();
+    if (!take(']')) {
+      do {
+        if (!read(value.items.emplace_back())) return false;
+        skip();
+      } while (take(','));
+      if (!take(']')) return false;
+    }
+    --depth_;
+    return true;
+  }
+
+  bool read_object(JsonValue& value) {
+    value.kind = JsonValue::Kind::object;
+    if (++depth_ > kMaxDepth) return false;
+    ++at_;
+    skip();
+    if (!take('}')) {
+      do {
+        skip();
+        std::string key;
+        if (peek() != '"' || !read_string(key)) return false;
+        skip();
+        JsonValue member;
+        if (!take(':') || !read(member)) return false;
+        value.set(key, std::move(member));
+        skip();
+      } while (take(','));
+      if (!take('}')) return false;
+    }
+    --depth_;
+    return true;
+  }
+
+  bool read_string(std::string& out) {
+    ++at_;
+    while (at_ < text_.size()) {
+      const char byte = text_[at_++];
+      if (byte == '"') return true;
+      if (byte != '\\') {
+        out += byte;
+      } else if (!read_escape(out)) {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  bool read_escape(std::string& out) {
+    constexpr std::string_view kLetters = "\"\\/bfnrt";
+    constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+    const char letter = peek();
+    ++at_;
+    const std::size_t found = kLetters.find(letter);
+    if (found != std::string_view::npos) {
+      out += kMeanings[found];
+      return true;
+    }
+    char32_t value = 0;
+    if (letter != 'u' || !read_hex(value)) return false;
+    const std::size_t here = at_;
+    if (value >= 0xD800 && value < 0xDC00 && take_word("\\u")) {
+      char32_t low = 0;
+      if (!read_hex(low)) return false;
+      if (low >= 0xDC00 && low < 0xE000) {
+        value = 0x10000 + ((value - 0xD800) << 10) + (low - 0xDC00);
+      } else {
+        at_ = here;
+      }
+    }
+    append_code_point(value, out);
+    return true;
+  }
+
+  bool read_hex(char32_t& value) {
+    for (int i = 0; i < 4; ++i, ++at_) {
+      const char c = peek();
+      const bool is_number = c >= '0' && c <= '9';
+      const char lower = static_cast<char>(c | 0x20);
+      if (!is_number && (lower < 'a' || lower > 'f')) return false;
+      value = value * 16 + static_cast<char32_t>(is_number ? c - '0' : lower - 'a' + 10);
+    }
+    return true;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+// A lone surrogate, three bytes that are no UTF-8, is written as the escape that it came from.
+void append_string(std::string_view text, std::string& out) {
+  constexpr char kHex[] = "0123456789abcdef";
+  out += '"';
+  std::size_t run = 0;
+  for (std::size_t i = 0; i + 2 < text.size(); ++i) {
+    if (static_cast<unsigned char>(text[i]) != 0xED) continue;
+    const CodePoint point = first_code_point(text.substr(i));
+    if (point.value < 0xD800 || point.value >= 0xE000) continue;
+    append_json_escaped(text.substr(run, i - run), out);
+    out += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(point.value >> shift) & 15];
+    run = i + 3;
+    i += 2;
+  }
+  append_json_escaped(text.substr(run), out);
+  out += '"';
+}
+
+}  // namespace
+
+JsonValue JsonValue::of(bool value) {
+  JsonValue made;
+  made.kind = Kind::boolean;
+  made.is_true = value;
+  return made;
+}
+
+JsonValue JsonValue::of_number(std::string text) {
+  JsonValue made;
+  made.kind = Kind::number;
+  made.text = std::move(text);
+  return made;
+}
+
+JsonValue JsonValue::of_string(std::string_view text) {
+  JsonValue made;
+  made.kind = Kind::string;
+  made.text = text;
+  return made;
+}
+
+JsonValue JsonValue::object() {
+  JsonValue made;
+  made.kind = Kind::object;
+  return made;
+}
+
+const JsonValue* JsonValue::find(std::string_view key) const {
+  const auto it = std::find_if(members.begin(), members.end(),
+                               [&](const auto& member) { return member.first == key; });
+  return it == members.end() ? nullptr : &it->second;
+}
+
+JsonValue* JsonValue::find(std::string_view key) {
+  return const_cast<JsonValue*>(std::as_const(*this).find(key));
+}
+
+void JsonValue::set(std::string_view key, JsonValue value) {
+  if (JsonValue* found = find(key)) {
+    *found = std::move(value);
+  } else {
+    members.emplace_back(key, std::move(value));
+  }
+}
+
+bool JsonValue::is_empty() const {
+  switch (kind) {
+    case Kind::null: return true;
+    case Kind::string: return text.empty();
+    case Kind::array: return items.empty();
+    case Kind::object: return members.empty();
+    default: return false;
+  }
+}
+
+std::optional<JsonValue> parse_json(std::string_view text) {
+  std::optional<JsonValue> value(std::in_place);
+  if (!Reader(text).read_whole(*value)) return std::nullopt;
+  return value;
+}
+
+void append_json(const JsonValue& value, std::string& out) {
+  bool is_first = true;
+  const auto separate = [&] {
+    if (!is_first) out += ", ";
+    is_first = false;
+  };
+  switch (value.kind) {
+    case JsonValue::Kind::null: out += "null"; break;
+    case JsonValue::Kind::boolean: out += value.is_true ? "true" : "false"; break;
+    case JsonValue::Kind::number: out += value.text; break;
+    case JsonValue::Kind::string: append_string(value.text, out); break;
+    case JsonValue::Kind::array:
+      out += '[';
+      for (const JsonValue& item : value.items) {
+        separate();
+        append_json(item, out);
+      }
+      out += ']';
+      break;
+    case JsonValue::Kind::object:
+      out += '{';
+      for (const auto& [key, member] : value.members) {
+        separate();
+        append_string(key, out);
+        out += ": ";
+        append_json(member, out);
+      }
+      out += '}';
+      break;
+  }
+}
+
+}  // namespace unspool

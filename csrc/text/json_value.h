@@ -1,0 +1,42 @@
+// A JSON value as a tree; where the whole is needed, not a stream.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace unspool {
+
+struct JsonValue {
+  enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
+
+  Kind kind = Kind::null;
+  bool is_true = false;
+  std::string text = {};  // of a string; of a number, as it was written
+  std::vector<JsonValue> items = {};
+  std::vector<std::pair<std::string, JsonValue>> members = {};
+
+  static JsonValue of(bool value);
+  static JsonValue of_number(std::string text);
+  static JsonValue of_string(std::string_view text);
+  static JsonValue object();
+
+  bool is(Kind other) const { return kind == other; }
+  const JsonValue* find(std::string_view key) const;
+  JsonValue* find(std::string_view key);
+  /// Of several values for a key the last counts.
+  void set(std::string_view key, JsonValue value);
+  /// Whether it says nothing: null, or an empty string, list or object.
+  bool is_empty() const;
+};
+
+/// Reads RFC 8259; a control character in a string is taken as it is. Nothing where it is no JSON.
+std::optional<JsonValue> parse_json(std::string_view text);
+
+/// Appends a value as JSON, in one line.
+void append_json(const JsonValue& value, std::string& out);
+
+}  // namespace unspool

@@ -1,0 +1,327 @@
+#include "text/regex.h"
+
+#include <algorithm>
+
+#include "text/code_point.h"
+
+namespace unspool {
+
+namespace {
+
+using Op = RegexStep::Op;
+
+bool consumes(Op op) { return op == Op::character || op == Op::any || op == Op::one_of; }
+
+bool accepts(const RegexProgram& program, const RegexStep& step, char32_t value) {
+  switch (step.op) {
+    case Op::character: return step.x == value;
+    case Op::any: return true;
+    case Op::one_of: return program.classes[step.x].has(value);
+    default: return false;
+  }
+}
+
+Truth truth(bool is_true) { return is_true ? Truth::yes : Truth::no; }
+
+// Whether the text ends at `place`, or asks what comes there.
+Truth check_place(const RegexStep& step, const TextWindow& window, std::uint64_t place,
+                  char32_t before) {
+  const std::string_view rest = window.from(place);
+  const bool is_over = rest.empty() && window.is_end;
+  switch (step.op) {
+    case Op::begin: return truth(place == 0);
+    case Op::end:
+      if (!rest.empty()) return Truth::no;
+      return window.is_end ? Truth::yes : Truth::unknown;
+    case Op::line_end:
+      if (is_over) return Truth::yes;
+      if (!rest.empty() && (rest[0] != '\n' || rest.size() > 1)) return Truth::no;
+      return window.is_end ? Truth::yes : Truth::unknown;
+    case Op::boundary: {
+      if (rest.empty() && !window.is_end) return Truth::unknown;
+      const bool was_word = place > 0 && is_word(before);
+      const bool will_be = !rest.empty() && is_word(first_code_point(rest).value);
+      return truth((was_word != will_be) != (step.x == 1));
+    }
+    default: return Truth::yes;
+  }
+}
+
+}  // namespace
+
+// ---- Look-ahead: places that share a set of threads share their fate.
+
+LookAhead::LookAhead(const RegexProgram& program, std::uint64_t begin, char32_t before)
+    : program_(&program),
+      next_(begin),
+      first_(begin),
+      before_(before),
+      marks_(program.steps.size()) {}
+
+LookAhead::Entry& LookAhead::root(std::uint64_t place) {
+  const auto at = [this](std::uint64_t p) -> Entry& { return entries_[p - first_ + dropped_]; };
+  std::uint64_t top = place;
+  while (at(top).place != top) top = at(top).place;
+  while (at(place).place != top) {
+    const std::uint64_t up = at(place).place;
+    at(place).place = top;
+    place = up;
+  }
+  return at(top);
+}
+
+Truth LookAhead::at(std::uint64_t place) {
+  if (place - first_ + dropped_ >= entries_.size()) return Truth::unknown;
+  return root(place).fate;
+}
+
+void LookAhead::drop_before(std::uint64_t place, char32_t before) {
+  if (place <= first_) return;
+  if (place > next_) {  // it waited for an answer that nobody needs any more
+    *this = LookAhead(*program_, place, before);
+    return;
+  }
+  const std::size_t count = std::min<std::size_t>(place - first_, entries_.size() - dropped_);
+  dropped_ += count;
+  first_ += count;
+  if (dropped_ > 256 && dropped_ > entries_.size() / 2) {
+    entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(dropped_));
+    dropped_ = 0;
+  }
+}
+
+// Follows every run to the steps that read a character; ends those whose fate that tells.
+void LookAhead::settle(const TextWindow& window) {
+  while (entries_.size() - dropped_ <= next_ - first_)
+    entries_.push_back({first_ + entries_.size() - dropped_});
+  runs_.push_back({{0}, next_});
+  std::vector<Run> settled;
+  std::vector<std::uint32_t> stack;
+  for (Run& run : runs_) {
+    if (run.place < first_) continue;  // nobody asks any more
+    ++mark_;
+    stack.assign(run.steps.rbegin(), run.steps.rend());
+    run.steps.clear();
+    bool is_match = false;
+    while (!stack.empty() && !is_match) {
+      const std::uint32_t index = stack.back();
+      stack.pop_back();
+      if (marks_[index] == mark_) continue;
+      marks_[index] = mark_;
+      const RegexStep& step = program_->steps[index];
+      if (consumes(step.op)) {
+        run.steps.push_back(index);
+      } else if (step.op == Op::match) {
+        is_match = true;
+      } else if (step.op == Op::split) {
+        stack.push_back(step.x);
+        stack.push_back(step.y);
+      } else if (step.op == Op::jump) {
+        stack.push_back(step.x);
+      } else if (check_place(step, window, next_, before_) == Truth::yes) {
+        stack.push_back(index + 1);
+      }
+    }
+    if (is_match || run.steps.empty()) {
+      root(run.place).fate = is_match ? Truth::yes : Truth::no;
+      continue;
+    }
+    std::sort(run.steps.begin(), run.steps.end());
+    const auto same = std::find_if(settled.begin(), settled.end(),
+                                   [&](const Run& other) { return other.steps == run.steps; });
+    if (same == settled.end()) {
+      settled.push_back(std::move(run));
+    } else {
+      // The older joins the newer: it is dropped first.
+      const auto [older, newer] = std::minmax(same->place, run.place);
+      root(older).place = newer;
+      same->place = newer;
+    }
+  }
+  runs_ = std::move(settled);
+  is_settled_ = true;
+}
+
+void LookAhead::step(char32_t value) {
+  for (Run& run : runs_) {
+    std::size_t count = 0;
+    for (const std::uint32_t index : run.steps) {
+      if (accepts(*program_, program_->steps[index], value)) run.steps[count++] = index + 1;
+    }
+    run.steps.resize(count);
+  }
+  before_ = value;
+  is_settled_ = false;
+}
+
+void LookAhead::advance(const TextWindow& window) {
+  for (;;) {
+    const std::string_view rest = window.from(next_);
+    if (!is_settled_) {
+      // What asks for the next characters waits for them: two at most, for $.
+      const bool is_short = rest.empty() || (rest.size() == 1 && rest[0] == '\n');
+      if (program_->peeks && is_short && !window.is_end) return;
+      settle(window);
+    }
+    if (rest.empty()) break;
+    const CodePoint point = first_code_point(rest);
+    step(point.value);
+    next_ += point.size;
+  }
+  if (!window.is_end) return;
+  for (const Run& run : runs_) {
+    if (run.place >= first_) root(run.place).fate = Truth::no;
+  }
+  runs_.clear();
+}
+
+// ---- Search.
+
+RegexSearch::RegexSearch(std::shared_ptr<const Regex> regex, std::uint64_t begin, char32_t before,
+                         bool forbids_empty)
+    : regex_(std::move(regex)),
+      program_(&regex_->program()),
+      place_(begin),
+      forbidden_(forbids_empty ? begin : kNoPlace),
+      before_(before),
+      slots_(program_->slot_count, kNoPlace),
+      marks_(program_->steps.size()) {
+  for (const RegexProgram& ahead : program_->looks) looks_.emplace_back(ahead, begin, before);
+}
+
+std::uint64_t RegexSearch::earliest() const {
+  if (!now_.list.empty()) return now_.list.front().begin;
+  return best_.begin != kNoPlace ? best_.begin : place_;
+}
+
+void RegexSearch::begin_list() {
+  ++mark_;
+  has_pending_ = false;
+}
+
+// Follows a thread to steps that wait for a character or an answer. False: nothing of lower
+// priority can win any more.
+bool RegexSearch::add(std::uint32_t first, std::uint64_t begin, const TextWindow& window,
+                      Threads& into) {
+  constexpr std::uint32_t kRestore = 1U << 31;
+  stack_.clear();
+  stack_.emplace_back(first, 0);
+  while (!stack_.empty()) {
+    const auto [index, value] = stack_.back();
+    stack_.pop_back();
+    if ((index & kRestore) != 0) {
+      slots_[index & ~kRestore] = value;
+      continue;
+    }
+    if (marks_[index] == mark_) continue;
+    const RegexStep& step = program_->steps[index];
+    if (step.op == Op::match) {
+      if (begin == place_ && place_ == forbidden_) continue;
+      best_.begin = begin;
+      best_.end = place_;
+      best_.slots = slots_;
+      return false;
+    }
+    marks_[index] = mark_;
+    switch (step.op) {
+      case Op::split:
+        stack_.emplace_back(step.y, 0);
+        stack_.emplace_back(step.x, 0);
+        break;
+      case Op::jump: stack_.emplace_back(step.x, 0); break;
+      case Op::save:
+        stack_.emplace_back(step.x | kRestore, slots_[step.x]);
+        slots_[step.x] = place_;
+        stack_.emplace_back(index + 1, 0);
+        break;
+      default: {
+        const Truth known = consumes(step.op) ? Truth::unknown : check(step, window);
+        if (known == Truth::yes) stack_.emplace_back(index + 1, 0);
+        if (known != Truth::unknown) break;
+        has_pending_ |= !consumes(step.op);
+        into.list.push_back({index, begin});
+        into.slots.insert(into.slots.end(), slots_.begin(), slots_.end());
+      }
+    }
+  }
+  return true;
+}
+
+Truth RegexSearch::check(const RegexStep& step, const TextWindow& window) {
+  if (step.op != Op::look) return check_place(step, window, place_, before_);
+  const Truth fate = looks_[step.x].at(place_);
+  if (fate == Truth::unknown) return Truth::unknown;
+  return (fate == Truth::yes) != (step.y == 1) ? Truth::yes : Truth::no;
+}
+
+// Asks again what had no answer; false while there is none.
+bool RegexSearch::resolve(const TextWindow& window) {
+  for (const Thread& thread : now_.list) {
+    const RegexStep& step = program_->steps[thread.step];
+    if (!consumes(step.op) && check(step, window) == Truth::unknown) return false;
+  }
+  follow(0, window);
+  return !has_pending_;
+}
+
+// Takes every thread on to where it waits, in order: past what it has read, unless `size` is 0.
+void RegexSearch::follow(std::size_t size, const TextWindow& window) {
+  const std::size_t count = program_->slot_count;
+  const CodePoint point = size == 0 ? CodePoint{0, 0} : first_code_point(window.from(place_));
+  next_.clear();
+  begin_list();
+  if (size > 0) before_ = point.value;
+  place_ += size;
+  for (std::size_t i = 0; i < now_.list.size(); ++i) {
+    const Thread thread = now_.list[i];
+    const RegexStep& step = program_->steps[thread.step];
+    if (size > 0 && !accepts(*program_, step, point.value)) continue;
+    std::copy_n(now_.slots.begin() + static_cast<std::ptrdiff_t>(i * count), count, slots_.begin());
+    if (!add(thread.step + (size > 0 ? 1 : 0), thread.begin, window, next_)) break;
+  }
+  std::swap(now_, next_);
+}
+
+// Leaps over what no match can begin with.
+void RegexSearch::skip(const TextWindow& window) {
+  if (!now_.list.empty() || is_seeded_ || !program_->has_first) return;
+  const std::string_view rest = window.from(place_);
+  std::size_t at = 0;
+  while (at < rest.size() && !program_->first[static_cast<unsigned char>(rest[at])]) ++at;
+  if (at == 0) return;
+  before_ = last_code_point(rest.substr(0, at)).value;
+  place_ += at;
+}
+
+void RegexSearch::advance(const TextWindow& window) {
+  if (is_decided_) return;
+  for (LookAhead& ahead : looks_) ahead.advance(window);
+  for (;;) {
+    if (best_.begin == kNoPlace) {
+      skip(window);
+      for (LookAhead& ahead : looks_) ahead.drop_before(place_, before_);
+      if (!is_seeded_) {
+        // A list that was just read keeps its marks: what an older thread holds is not seeded.
+        if (now_.list.empty()) begin_list();
+        std::fill(slots_.begin(), slots_.end(), kNoPlace);
+        add(0, place_, window, now_);
+        is_seeded_ = true;
+      }
+    }
+    if (has_pending_ && !resolve(window)) return;
+    if (now_.list.empty() && best_.begin != kNoPlace) {
+      is_decided_ = true;
+      return;
+    }
+    const std::string_view rest = window.from(place_);
+    if (rest.empty()) break;
+    follow(first_code_point(rest).size, window);
+    is_seeded_ = false;
+    for (LookAhead& ahead : looks_) ahead.drop_before(place_, before_);
+  }
+  if (!window.is_end) return;
+  now_.clear();
+  is_decided_ = true;
+}
+
+}  // namespace unspool

@@ -1,0 +1,534 @@
+// Patterns as Python's `regex` writes them, into steps.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "text/code_point.h"
+#include "text/error.h"
+#include "text/regex.h"
+
+namespace unspool {
+
+namespace {
+
+using Op = RegexStep::Op;
+
+constexpr std::size_t kMaxSteps = 20'000;
+constexpr int kMaxDepth = 100;
+constexpr std::uint32_t kMaxRepeat = 1'000;
+constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
+
+struct Node {
+  enum class Kind : std::uint8_t { step, sequence, choice, repeat, group };
+  Kind kind = Kind::sequence;
+  RegexStep step = {Op::any};
+  std::vector<Node> children = {};
+  std::uint32_t min = 0;  // of repeat
+  std::uint32_t max = 0;
+  bool is_lazy = false;
+  std::uint32_t slot = 0;  // of group
+};
+
+class Reader {
+ public:
+  Reader(std::string_view pattern, RegexProgram& program, std::vector<std::string>& groups)
+      : pattern_(pattern), program_(program), groups_(groups) {}
+
+  Node read() {
+    Node node = read_choice();
+    if (!at_end()) fail("an unbalanced )");
+    return node;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw FormatError("pattern '" + std::string(pattern_) + "': " + what + " at " +
+                      std::to_string(at_));
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    fail(what + " would not run in linear time, or is not supported; found");
+  }
+
+  bool at_end() const { return at_ >= pattern_.size(); }
+  char peek() const { return at_end() ? '\0' : pattern_[at_]; }
+  bool take(std::string_view text) {
+    if (!pattern_.substr(at_).starts_with(text)) return false;
+    at_ += text.size();
+    return true;
+  }
+  char32_t next() {
+    if (at_end()) fail("the pattern ends too early");
+    const CodePoint point = first_code_point(pattern_.substr(at_));
+    at_ += point.size;
+    return point.value;
+  }
+
+  static Node leaf(Op op, std::uint32_t x = 0, std::uint32_t y = 0) {
+    Node node;
+    node.kind = Node::Kind::step;
+    node.step = {op, x, y};
+    return node;
+  }
+  Node leaf(CharClass set) {
+    set.compile();
+    program_.classes.push_back(std::move(set));
+    return leaf(Op::one_of, static_cast<std::uint32_t>(program_.classes.size() - 1));
+  }
+
+  Node read_choice() {
+    if (++depth_ > kMaxDepth) fail("groups are nested too deep");
+    Node choice;
+    choice.kind = Node::Kind::choice;
+    do {
+      choice.children.push_back(read_sequence());
+    } while (take("|"));
+    --depth_;
+    if (choice.children.size() > 1) return choice;
+    return std::move(choice.children.front());
+  }
+
+  Node read_sequence() {
+    Node sequence;
+    while (!at_end() && peek() != '|' && peek() != ')') {
+      std::optional<Node> item = read_item();
+      if (item) sequence.children.push_back(read_repeat(std::move(*item)));
+    }
+    return sequence;
+  }
+
+  std::optional<Node> read_item() {
+    if (take("(")) return read_group();
+    if (take("[")) return read_class();
+    if (take("\\")) return read_escape();
+    if (take(".")) return leaf(Op::any);
+    if (take("^")) return leaf(Op::begin);
+    if (take("$")) return leaf(Op::line_end);
+    if (peek() == '*' || peek() == '+' || peek() == '?') fail("nothing to repeat");
+    return leaf(Op::character, next());
+  }
+
+  std::optional<Node> read_group() {
+    const auto close = [&] {
+      if (!take(")")) fail("a missing )");
+    };
+    if (!take("?")) {
+      Node node = read_choice();
+      close();
+      return node;
+    }
+    if (take("#")) {
+      while (!at_end() && peek() != ')') ++at_;
+      close();
+      return std::nullopt;
+    }
+    if (take(":")) {
+      Node node = read_choice();
+      close();
+      return node;
+    }
+    if (take("=") || take("!")) {
+      const bool is_negative = pattern_[at_ - 1] == '!';
+      if (in_look_) refuse("a look-ahead inside a look-ahead");
+      return read_look(is_negative);
+    }
+    if (take("<=") || take("<!")) refuse("look-behind");
+    if (take(">")) refuse("an atomic group");
+    if (take("P=")) refuse("a back-reference");
+    if (take("P>") || take("R") || take("&") || peek() == '+' || is_digit(next_or_nul()))
+      refuse("recursion");
+    if (take("(")) refuse("a conditional group");
+    if (take("|")) refuse("a branch reset");
+    if (take("P<") || take("<")) return read_named(close);
+    if (take("s)") || take("s:")) {  // . is any character anyway
+      if (pattern_[at_ - 1] == ')') return std::nullopt;
+      Node node = read_choice();
+      close();
+      return node;
+    }
+    refuse("this kind of group, or a flag,");
+  }
+
+  char32_t next_or_nul() const { return static_cast<unsigned char>(peek()); }
+
+  template <typename Close>
+  Node read_named(const Close& close) {
+    if (in_look_) refuse("a named group inside a look-ahead");
+    std::string name;
+    while (!at_end() && peek() != '>') append_code_point(next(), name);
+    if (!take(">") || name.empty()) fail("a group without a name");
+    auto it = std::find(groups_.begin(), groups_.end(), name);
+    if (it == groups_.end()) it = groups_.insert(groups_.end(), name);
+    Node node;
+    node.kind = Node::Kind::group;
+    node.slot = static_cast<std::uint32_t>(2 * (it - groups_.begin()));
+    node.children.push_back(read_choice());
+    close();
+    return node;
+  }
+
+  Node read_look(bool is_negative);
+
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> read_bounds() {
+    const std::size_t begin = at_;
+    const auto number = [&](std::uint32_t none) {
+      std::uint64_t value = 0;
+      const std::size_t from = at_;
+      while (!at_end() && peek() >= '0' && peek() <= '9') {
+        value = std::min<std::uint64_t>(value * 10 + static_cast<std::uint64_t>(peek() - '0'),
+                                        kMaxRepeat + 1);
+        ++at_;
+      }
+      return at_ == from ? none : static_cast<std::uint32_t>(value);
+    };
+    take("{");
+    const std::size_t digits = at_;
+    const std::uint32_t min = number(0);
+    std::uint32_t max = min;
+    bool is_valid = at_ != digits;
+    if (take(",")) {
+      is_valid = true;
+      max = number(kNoLimit);
+    }
+    if (is_valid && take("}")) {
+      if (min > kMaxRepeat || (max != kNoLimit && max > kMaxRepeat))
+        fail("more than 1,000 repetitions");
+      if (min > max) fail("a repetition whose minimum is above its maximum");
+      return std::pair{min, max};
+    }
+    at_ = begin;
+    const std::string_view rest = pattern_.substr(at_);
+    if (rest.size() > 2 && std::string_view("eisd").find(rest[1]) != std::string_view::npos &&
+        std::string_view("<=,}:").find(rest[2]) != std::string_view::npos) {
+      refuse("fuzzy matching");
+    }
+    return std::nullopt;
+  }
+
+  Node read_repeat(Node item) {
+    std::uint32_t min = 0;
+    std::uint32_t max = kNoLimit;
+    if (take("*")) {
+    } else if (take("+")) {
+      min = 1;
+    } else if (take("?")) {
+      max = 1;
+    } else if (peek() == '{') {
+      const auto bounds = read_bounds();
+      if (!bounds) return item;
+      std::tie(min, max) = *bounds;
+    } else {
+      return item;
+    }
+    Node node;
+    node.kind = Node::Kind::repeat;
+    node.min = min;
+    node.max = max;
+    node.is_lazy = take("?");
+    if (!node.is_lazy && peek() == '+') refuse("a possessive quantifier");
+    if (peek() == '*' || peek() == '+' || peek() == '?') fail("multiple repeat");
+    const std::size_t here = at_;
+    if (peek() == '{' && read_bounds()) {
+      at_ = here;
+      fail("multiple repeat");
+    }
+    node.children.push_back(std::move(item));
+    return node;
+  }
+
+  char32_t read_hex(std::size_t digits) {
+    char32_t value = 0;
+    for (std::size_t i = 0; i < digits; ++i) {
+      const char c = peek();
+      const bool is_hex =
+          (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+      if (!is_hex) fail("a broken escape");
+      value = value * 16 + static_cast<char32_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+      ++at_;
+    }
+    if (value > 0x10FFFF) fail("a broken escape");
+    return value;
+  }
+
+  // An escape that stands for one character, in a class or out of it.
+  char32_t read_character(char32_t letter) {
+    switch (letter) {
+      case 'n': return '\n';
+      case 't': return '\t';
+      case 'r': return '\r';
+      case 'f': return '\f';
+      case 'v': return '\v';
+      case 'a': return '\a';
+      case 'x': return read_hex(2);
+      case 'u': return read_hex(4);
+      case 'U': return read_hex(8);
+      case '0': return 0;
+      default: break;
+    }
+    if (letter >= '1' && letter <= '9') refuse("a back-reference");
+    if ((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z')) {
+      refuse("the escape \\" + std::string(1, static_cast<char>(letter)));
+    }
+    return letter;
+  }
+
+  static std::optional<std::pair<CharClass::Kind, bool>> kind_of(char32_t letter) {
+    switch (letter) {
+      case 'w': return std::pair{CharClass::Kind::word, false};
+      case 'W': return std::pair{CharClass::Kind::word, true};
+      case 'd': return std::pair{CharClass::Kind::digit, false};
+      case 'D': return std::pair{CharClass::Kind::digit, true};
+      case 's': return std::pair{CharClass::Kind::space, false};
+      case 'S': return std::pair{CharClass::Kind::space, true};
+      default: return std::nullopt;
+    }
+  }
+
+  Node read_escape() {
+    const char32_t letter = next();
+    if (const auto kind = kind_of(letter)) {
+      CharClass set;
+      set.add(kind->first, kind->second);
+      return leaf(std::move(set));
+    }
+    switch (letter) {
+      case 'A': return leaf(Op::begin);
+      case 'Z':
+      case 'z': return leaf(Op::end);
+      case 'b': return leaf(Op::boundary, 0);
+      case 'B': return leaf(Op::boundary, 1);
+      case 'g': refuse("a back-reference");
+      default: return leaf(Op::character, read_character(letter));
+    }
+  }
+
+  Node read_class() {
+    CharClass set;
+    if (take("^")) set.negate();
+    for (bool is_first = true; is_first || peek() != ']'; is_first = false) {
+      if (at_end()) fail("a missing ]");
+      if (pattern_.substr(at_).starts_with("[:")) refuse("a POSIX class");
+      const std::optional<char32_t> first = read_class_item(set);
+      if (!first) continue;
+      const bool is_range = peek() == '-' && at_ + 1 < pattern_.size() && pattern_[at_ + 1] != ']';
+      if (!is_range) {
+        set.add(*first, *first);
+        continue;
+      }
+      ++at_;
+      const std::optional<char32_t> last = read_class_item(set);
+      if (!last || *last < *first) fail("a broken range");
+      set.add(*first, *last);
+    }
+    take("]");
+    return leaf(std::move(set));
+  }
+
+  std::optional<char32_t> read_class_item(CharClass& set) {
+    if (!take("\\")) return next();
+    const char32_t letter = next();
+    if (const auto kind = kind_of(letter)) {
+      set.add(kind->first, kind->second);
+      return std::nullopt;
+    }
+    return letter == 'b' ? U'\b' : read_character(letter);
+  }
+
+  std::string_view pattern_;
+  RegexProgram& program_;
+  std::vector<std::string>& groups_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  bool in_look_ = false;
+};
+
+class Writer {
+ public:
+  explicit Writer(RegexProgram& program) : program_(program) {}
+
+  void finish(const Node& node) {
+    write(node);
+    put({Op::match});
+    find_first();
+  }
+
+ private:
+  std::uint32_t here() const { return static_cast<std::uint32_t>(program_.steps.size()); }
+  std::uint32_t put(RegexStep step) {
+    if (program_.steps.size() >= kMaxSteps) throw FormatError("a pattern is too large");
+    if (step.op == Op::end || step.op == Op::line_end || step.op == Op::boundary)
+      program_.peeks = true;
+    program_.steps.push_back(step);
+    return here() - 1;
+  }
+  RegexStep& at(std::uint32_t index) { return program_.steps[index]; }
+
+  // A way into what follows, and a way past it; which goes first depends on laziness.
+  std::uint32_t put_split() { return put({Op::split}); }
+  void set_split(std::uint32_t split, std::uint32_t in, std::uint32_t past, bool is_lazy) {
+    at(split).x = is_lazy ? past : in;
+    at(split).y = is_lazy ? in : past;
+  }
+
+  void write(const Node& node) {
+    switch (node.kind) {
+      case Node::Kind::step: put(node.step); break;
+      case Node::Kind::sequence:
+        for (const Node& child : node.children) write(child);
+        break;
+      case Node::Kind::group:
+        put({Op::save, node.slot});
+        write(node.children.front());
+        put({Op::save, node.slot + 1});
+        break;
+      case Node::Kind::choice: write_choice(node); break;
+      case Node::Kind::repeat: write_repeat(node); break;
+    }
+  }
+
+  void write_choice(const Node& node) {
+    std::vector<std::uint32_t> jumps;
+    for (std::size_t i = 0; i + 1 < node.children.size(); ++i) {
+      const std::uint32_t split = put_split();
+      write(node.children[i]);
+      jumps.push_back(put({Op::jump}));
+      set_split(split, split + 1, here(), false);
+    }
+    write(node.children.back());
+    for (const std::uint32_t jump : jumps) at(jump).x = here();
+  }
+
+  void write_repeat(const Node& node) {
+    const Node& item = node.children.front();
+    for (std::uint32_t i = 0; i < node.min; ++i) write(item);
+    if (node.max == kNoLimit) {
+      const std::uint32_t split = put_split();
+      write(item);
+      put({Op::jump, split});
+      set_split(split, split + 1, here(), node.is_lazy);
+      return;
+    }
+    std::vector<std::uint32_t> splits;
+    for (std::uint32_t i = node.min; i < node.max; ++i) {
+      splits.push_back(put_split());
+      write(item);
+    }
+    for (const std::uint32_t split : splits) set_split(split, split + 1, here(), node.is_lazy);
+  }
+
+  // The bytes that a match may begin with, unless one may be empty.
+  void find_first() {
+    std::vector<bool> seen(program_.steps.size());
+    std::vector<std::uint32_t> open = {0};
+    while (!open.empty()) {
+      const std::uint32_t index = open.back();
+      open.pop_back();
+      if (seen[index]) continue;
+      seen[index] = true;
+      const RegexStep& step = at(index);
+      switch (step.op) {
+        case Op::match: return;
+        case Op::any: program_.first.set(); break;
+        case Op::character: {
+          std::string text;
+          append_code_point(step.x, text);
+          program_.first.set(static_cast<unsigned char>(text[0]));
+          break;
+        }
+        case Op::one_of:
+          for (std::uint32_t byte = 0; byte < 256; ++byte) {
+            if (byte >= 0xC2 || (byte < 0x80 && program_.classes[step.x].has(byte)))
+              program_.first.set(byte);
+          }
+          break;
+        case Op::split:
+          open.push_back(step.x);
+          open.push_back(step.y);
+          break;
+        case Op::jump: open.push_back(step.x); break;
+        default: open.push_back(index + 1);
+      }
+    }
+    program_.has_first = true;
+  }
+
+  RegexProgram& program_;
+};
+
+Node Reader::read_look(bool is_negative) {
+  RegexProgram ahead;
+  Reader reader(pattern_, ahead, groups_);
+  reader.at_ = at_;
+  reader.in_look_ = true;
+  reader.depth_ = depth_;
+  const Node node = reader.read_choice();
+  at_ = reader.at_;
+  if (!take(")")) fail("a missing )");
+  Writer(ahead).finish(node);
+  program_.looks.push_back(std::move(ahead));
+  return leaf(Op::look, static_cast<std::uint32_t>(program_.looks.size() - 1), is_negative);
+}
+
+}  // namespace
+
+void CharClass::add(char32_t first, char32_t last) { ranges_.push_back({first, last}); }
+
+void CharClass::add(Kind kind, bool negated) { kinds_.emplace_back(kind, negated); }
+
+bool CharClass::find(char32_t value) const {
+  const auto is_in = [&](const auto& item) {
+    switch (item.first) {
+      case Kind::word: return is_word(value) != item.second;
+      case Kind::digit: return is_digit(value) != item.second;
+      case Kind::space: return is_pattern_space(value) != item.second;
+    }
+    return false;
+  };
+  const bool is_found =
+      std::any_of(ranges_.begin(), ranges_.end(),
+                  [&](const Range& r) { return value >= r.first && value <= r.last; }) ||
+      std::any_of(kinds_.begin(), kinds_.end(), is_in);
+  return is_found != is_negated_;
+}
+
+void CharClass::compile() {
+  for (char32_t value = 0; value < 128; ++value) ascii_[value] = find(value);
+}
+
+std::shared_ptr<const Regex> Regex::compile(std::string_view pattern) {
+  auto regex = std::make_shared<Regex>();
+  const Node node = Reader(pattern, regex->program_, regex->groups_).read();
+  regex->program_.slot_count = static_cast<std::uint32_t>(2 * regex->groups_.size());
+  Writer(regex->program_).finish(node);
+  return regex;
+}
+
+std::shared_ptr<const Regex> Regex::literals(std::vector<std::string> texts) {
+  std::stable_sort(texts.begin(), texts.end(), [](const std::string& a, const std::string& b) {
+    const auto length = [](const std::string& text) {
+      return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+    };
+    return length(a) > length(b);
+  });
+  auto regex = std::make_shared<Regex>();
+  Node choice;
+  choice.kind = Node::Kind::choice;
+  for (const std::string& text : texts) {
+    Node& sequence = choice.children.emplace_back();
+    for (std::string_view rest = text; !rest.empty();) {
+      const CodePoint point = first_code_point(rest);
+      Node& node = sequence.children.emplace_back();
+      node.kind = Node::Kind::step;
+      node.step = {Op::character, static_cast<std::uint32_t>(point.value)};
+      rest.remove_prefix(point.size);
+    }
+  }
+  Writer(regex->program_).finish(choice);
+  return regex;
+}
+
+int Regex::group(std::string_view name) const {
+  const auto it = std::find(groups_.begin(), groups_.end(), name);
+  return it == groups_.end() ? -1 : static_cast<int>(it - groups_.begin());
+}
+
+}  // namespace unspool

@@ -1,0 +1,73 @@
+"""Formats from the `response_template` that a checkpoint's tokenizer config may carry."""
+
+from __future__ import annotations
+
+import json
+import threading
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+from unspool._core import Format, Vocabulary, _bind_template, _compile_template, _is_template
+from unspool.errors import ArgumentError, FormatError
+from unspool.vocabulary_sources import from_tokenizer
+
+__all__ = ["bind_template", "format_from_response_template"]
+
+_lock = threading.Lock()
+_bound: weakref.WeakKeyDictionary[Vocabulary, dict[int, tuple[Format, Format]]] = weakref.WeakKeyDictionary()
+
+
+def format_from_response_template(
+    template_or_tokenizer: Any, *, vocabulary: Vocabulary | None = None
+) -> Format:
+    """Compile a response template of Hugging Face, version 1.
+
+    Args:
+        template_or_tokenizer: The template as a dict, or a tokenizer (or processor) that has one.
+        vocabulary: That of the token ids to come; None: the parser's own.
+
+    Raises:
+        FormatError: It is no template that can be compiled; the message names the field.
+        ArgumentError: The tokenizer has none.
+    """
+    template = _find_template(template_or_tokenizer)
+    try:
+        text = json.dumps(template, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"the response template is not JSON: {error}") from None
+    return _compile_template(text, "response_template", _tokens(vocabulary))
+
+
+def bind_template(format: Format, vocabulary: Vocabulary | None) -> Format:
+    """The same format, for token ids of this vocabulary; one of markers is returned as it is."""
+    if vocabulary is None or not _is_template(format):
+        return format
+    with _lock:
+        cache = _bound.setdefault(vocabulary, {})
+        found = cache.get(id(format))
+    if found is not None:
+        return found[1]
+    made = _bind_template(format, _tokens(vocabulary))
+    with _lock:
+        if len(cache) > 64:
+            cache.clear()
+        cache[id(format)] = (format, made)  # which keeps its id from another's use
+    return made
+
+
+def _tokens(vocabulary: Vocabulary | None) -> list[tuple[int, str]]:
+    return [] if vocabulary is None else list(from_tokenizer(vocabulary).added_tokens.items())
+
+
+def _find_template(source: Any) -> Mapping[str, Any]:
+    if isinstance(source, Mapping):
+        return source
+    for holder in (source, getattr(source, "tokenizer", None)):
+        template = getattr(holder, "response_template", None)
+        if template is None:
+            template = (getattr(holder, "init_kwargs", None) or {}).get("response_template")
+        if isinstance(template, Mapping):
+            return template
+    raise ArgumentError(f"{type(source).__name__} has no response_template; pass the template as a dict")
