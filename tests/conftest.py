@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import platform
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,6 +39,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     return f"unspool {unspool.__version__} on Python {platform.python_version()}"
+
+
+@pytest.fixture(autouse=True)
+def _registered_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is gone behind it."""
+    registry = sys.modules["unspool.formats"]
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,7 @@ CallSpec read_call(const Table& table) {
   table.get("name_is_id", call.name_is_id);
   table.get("by_recipient", call.by_recipient);
   table.get("id_open", call.id_open);
+  table.get("name_twice", call.name_twice);
   table.get("fixed_name", call.fixed_name);
   table.get("certain", call.is_certain);
   table.choose("known_tools", call.known_tools,
@@ -122,6 +123,8 @@ CallSpec read_call(const Table& table) {
         call.xml_parameters.types.emplace_back(text, type_named(type));
       }
     }
+    body.get("next_closes", call.xml_parameters.next_closes);
+    body.get("name_entities", call.xml_parameters.name_entities);
     body.get("guess_types", call.xml_parameters.guess_types);
     body.choose(
         "trim", call.xml_parameters.trim,

@@ -68,4 +68,11 @@ void EntityDecoder::put(std::string_view text, std::string& out) {
   }
 }
 
+std::string without_entities(std::string_view text) {
+  EntityDecoder decoder;
+  std::string out;
+  decoder.put(text, out);
+  return out.append(decoder.held());
+}
+
 }  // namespace unspool

@@ -25,4 +25,7 @@ class EntityDecoder {
   bool is_off_ = false;
 };
 
+/// A whole text without its references.
+std::string without_entities(std::string_view text);
+
 }  // namespace unspool

@@ -76,7 +76,8 @@ ScanResult LiteralScanner::put(std::string_view text, std::string& out) {
   std::size_t i = 0;
   while (i < text.size() && state_ != State::done) {
     if (state_ == State::marked || !cursor_held().empty()) {
-      i += put_marked(text.substr(i), out);
+      const std::size_t size = state_ == State::marked ? text.size() - i : 1;
+      i += put_marked(text.substr(i, size), out);
       continue;
     }
     if (state_ == State::string) {
@@ -469,8 +470,13 @@ void LiteralScanner::bare_text(std::string_view text, std::string& out) {
 // Writes the word that has been read as JSON; false where it is no value.
 bool LiteralScanner::end_word(std::string& out) {
   const std::string word(trim(word_));
-  word_.clear();
   if (word.empty()) return false;
+  if (!write_word(word, out)) return false;  // the word stays, to be told as it was written
+  word_.clear();
+  return true;
+}
+
+bool LiteralScanner::write_word(const std::string& word, std::string& out) {
   if (is_key_ && !(stack_.back() == undecided && is_json(word))) {
     if (style_ == LiteralStyle::json) repairs_ |= kUnquotedKey;
     append_json_string(word, to(out));
@@ -572,7 +578,13 @@ void LiteralScanner::end(std::string& out) {
   } else if (state_ == State::word && !is_key_) {
     const std::string_view word = trim(word_);
     JsonScanner scanner;
-    if (!word.empty() && scanner.put(word, nullptr).status != ScanStatus::failed) to(out) += word;
+    const ScanResult result = scanner.put(word, nullptr);
+    if (result.status != ScanStatus::failed && result.consumed == word.size()) {
+      to(out) += word;
+    } else if (std::string value; !word.empty()) {
+      append_typed_beginning(plain_number(word), kBareTypes, value);
+      if (value[0] != '"') to(out) += value;
+    }
     word_.clear();
   }
   if (!stack_.empty() && stack_.back() == undecided) decide(object, out);

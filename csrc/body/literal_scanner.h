@@ -53,6 +53,10 @@ class LiteralScanner {
   std::size_t held_bytes() const {
     return word_.size() + pending_.size() + held_.size() + cursor_held().size();
   }
+  /// The bare word that is being read, or that could not be read.
+  std::string_view word() const {
+    return state_ == State::word ? std::string_view(word_) : std::string_view{};
+  }
   std::uint8_t repairs() const { return repairs_; }
   void reset() { *this = LiteralScanner(style_, quotes_); }
 
@@ -90,6 +94,7 @@ class LiteralScanner {
   void begin_string(char quote, std::string& out);
   void end_string(std::string& out);
   bool end_word(std::string& out);
+  bool write_word(const std::string& word, std::string& out);
   void become_bare_string(std::string& out);
   void bare_text(std::string_view text, std::string& out);
   void begin_element(std::string& out);

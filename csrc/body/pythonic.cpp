@@ -31,7 +31,7 @@ BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
       if (result.status == ScanStatus::more) break;
       if (result.status == ScanStatus::failed) {
         problem_ = "an argument's value is not a Python literal";
-        return {i, ScanStatus::failed};
+        return {i, ScanStatus::failed, {}, false, unread()};
       }
       state_ = State::after_value;
       continue;
@@ -40,7 +40,7 @@ BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
       case Step::next: ++i; break;
       case Step::again: break;
       case Step::call_ended: return {i + 1, in_list_ ? ScanStatus::more : ScanStatus::done};
-      case Step::failed: return {i, ScanStatus::failed};
+      case Step::failed: return {i, ScanStatus::failed, {}, false, unread()};
       case Step::done: return {i + 1, ScanStatus::done};
     }
   }
@@ -96,18 +96,23 @@ Pythonic::Step Pythonic::step(char byte, CallSink& sink) {
       if (byte == ')') return end_call(sink);
       if (!begins_python_name(byte)) return fail("an argument has no name");
       key_.clear();
+      raw_key_.clear();
       state_ = State::key;
       return Step::again;
     case State::key:
       if (continues_name(byte)) {
         if (key_.size() == kMaxNameBytes) return fail("a name is longer than 1,024 bytes");
         key_ += byte;
+        raw_key_ += byte;
         return Step::next;
       }
       state_ = State::equals;
       return Step::again;
     case State::equals:
-      if (is_space(byte)) return Step::next;
+      if (is_space(byte)) {
+        raw_key_ += byte;
+        return Step::next;
+      }
       if (byte != '=') return fail("an argument has no name");
       if (!is_announced_ && !announce(sink)) return Step::failed;
       out_ = has_arguments_ ? ", " : "{";

@@ -22,6 +22,7 @@ class Pythonic final : public Body {
   void complete(CallSink& sink) override;
   std::uint8_t repairs() const override { return scanner_.repairs() & kClosed; }
   const char* problem() const override { return problem_; }
+  std::size_t undecided_bytes() const override { return unread().size(); }
   std::size_t held_bytes() const override {
     return name_.size() + key_.size() + scanner_.held_bytes();
   }
@@ -43,6 +44,12 @@ class Pythonic final : public Body {
 
   Step step(char byte, CallSink& sink);
   Step fail(const char* problem);
+  /// What was read of an announced call and could not be written.
+  std::string_view unread() const {
+    if (state_ == State::value) return scanner_.word();
+    return state_ == State::key || state_ == State::equals ? std::string_view(raw_key_)
+                                                           : std::string_view{};
+  }
   bool announce(CallSink& sink);
   Step end_call(CallSink& sink);
   void say(std::string_view text, CallSink& sink);
@@ -53,6 +60,7 @@ class Pythonic final : public Body {
   bool is_announced_ = false;
   bool has_arguments_ = false;
   std::string name_, key_;
+  std::string raw_key_;  // with the white space behind it
   std::string out_;
   LiteralScanner scanner_;
   const char* problem_ = "";

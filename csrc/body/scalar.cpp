@@ -89,6 +89,14 @@ bool append_strict(std::string_view text, TypeSet types, std::string& out) {
   return is_wanted && append_json(text, out);
 }
 
+bool append_python_word(std::string_view text, TypeSet types, std::string& out) {
+  const bool is_null = text == "None" && types.has(TypeSet::null);
+  const bool is_boolean = (text == "True" || text == "False") && types.has(TypeSet::boolean);
+  if (is_null) out += "null";
+  if (is_boolean) out += text == "True" ? "true" : "false";
+  return is_null || is_boolean;
+}
+
 bool append_lenient(std::string_view text, TypeSet types, std::string& out) {
   if (types.has(TypeSet::null) && (text == "null" || text == "None")) {
     out += "null";
@@ -110,11 +118,19 @@ bool append_lenient(std::string_view text, TypeSet types, std::string& out) {
 
 }  // namespace
 
-void append_typed(std::string_view text, TypeSet types, std::string& out) {
+void append_typed(std::string_view text, TypeSet types, std::string& out, bool python) {
   const std::string_view value = trim(text);
+  if (python && append_python_word(value, types, out)) return;
   const bool is_typed = types.has(TypeSet::string) ? append_strict(value, types, out)
                                                    : append_lenient(value, types, out);
   if (!is_typed) append_json_string(text, out);
+}
+
+void append_typed_beginning(std::string_view text, TypeSet types, std::string& out) {
+  std::string value;
+  append_typed(text, types, value);
+  if (value.starts_with('"')) value.pop_back();
+  out += value;
 }
 
 bool TypedCandidate::put(std::string_view text) {
@@ -126,7 +142,17 @@ bool TypedCandidate::put_byte(char byte) {
     if (kSpace.find(byte) != std::string_view::npos) return true;
     first_ = byte;
   }
-  return types_.has(TypeSet::string) ? put_strict(byte) : put_lenient(byte);
+  if (!types_.has(TypeSet::string)) return put_lenient(byte);
+  const bool is_word = python_ && (first_ == 'N' || first_ == 'T' || first_ == 'F');
+  return is_word ? put_word(byte) : put_strict(byte);
+}
+
+// None, True or False.
+bool TypedCandidate::put_word(char byte) {
+  if (!types_.has(first_ == 'N' ? TypeSet::null : TypeSet::boolean)) return false;
+  const std::string_view word = first_ == 'N' ? "None" : first_ == 'T' ? "True" : "False";
+  if (size_ == word.size()) return kSpace.find(byte) != std::string_view::npos;
+  return word[size_++] == byte;
 }
 
 bool TypedCandidate::put_strict(char byte) {

@@ -25,6 +25,13 @@ const ValueSchema* property(const ValueSchema* schema, std::string_view name) {
 }
 
 template <typename Node>
+bool is_list_of(const Node& node, TypeSet types) {
+  const bool all_items = std::all_of(node.children.begin(), node.children.end(),
+                                     [](const Node& child) { return child.name == "item"; });
+  return types.has(TypeSet::array) && (!types.has(TypeSet::object) || all_items);
+}
+
+template <typename Node>
 void write_node(const Node& node, const ValueSchema* schema, std::string& out);
 
 template <typename Node>
@@ -55,11 +62,7 @@ void write_node(const Node& node, const ValueSchema* schema, std::string& out) {
     }
     return;
   }
-  const bool all_items =
-      std::all_of(node.children.begin(), node.children.end(),
-                  [](const Node& child) { return child.name == "item"; });
-  const bool is_list = types.has(TypeSet::array) && (!types.has(TypeSet::object) || all_items);
-  if (is_list) {
+  if (is_list_of(node, types)) {
     std::vector<const Node*> nodes;
     for (const Node& child : node.children) nodes.push_back(&child);
     write_list(nodes, schema, out);
@@ -133,7 +136,9 @@ BodyResult XmlElements::finish_put(std::size_t consumed, CallSink& sink) {
 
 void XmlElements::fail(const char* problem, std::string_view unread) {
   if (!has_failed()) problem_ = problem;
+  unread_ += raw_;
   unread_ += unread;
+  raw_.clear();
 }
 
 std::size_t XmlElements::read_some(std::string_view text) {
@@ -148,13 +153,13 @@ std::size_t XmlElements::read_some(std::string_view text) {
   }
   if (text[0] != '>') {
     name_ += text[0];
-    if (name_.size() > kMaxNameBytes) fail("a tag is longer than 1,024 bytes", name_);
+    if (name_.size() > kMaxNameBytes) fail("a tag is longer than 1,024 bytes", tag());
     return 1;
   }
   state_ = State::text;
   const std::string_view name = trim(name_);
   if (name.starts_with('/')) {
-    closer_ = opener_ + name_ + '>';
+    closer_ = tag() + '>';
     close_element(trim(name.substr(1)));
   } else {
     open_element(std::string(name));
@@ -184,22 +189,24 @@ void XmlElements::read_text(std::string_view text) {
     append_json_escaped(text, out_);
   } else {
     open_.back().text += text;
+    raw_ += text;
   }
 }
 
 void XmlElements::open_element(std::string name) {
-  if (name.empty() || open_.size() == kMaxDepth) return fail("a tag has no name", "<" + name + ">");
+  if (name.empty() || open_.size() == kMaxDepth) return fail("a tag has no name", tag() + ">");
   if (open_.empty()) return begin_parameter(name);
   if (is_string_) {  // markup inside text is text
-    append_json_escaped(opener_ + name + ">", out_);
+    append_json_escaped(tag() + ">", out_);
     return;
   }
+  raw_ += tag() + ">";
   open_.push_back({std::move(name), {}, {}});
 }
 
 void XmlElements::begin_parameter(const std::string& name) {
   const bool is_first = seen_.empty();
-  if (!seen_.insert(name).second) return fail("a parameter is written twice", name);
+  if (!seen_.insert(name).second) return fail("a parameter is written twice", tag() + ">");
   out_ += is_first ? "{" : ", ";
   append_json_string(name, out_);
   out_ += ": ";
@@ -227,6 +234,7 @@ void XmlElements::close_element(std::string_view name) {
   Node node = std::move(open_.back());
   open_.pop_back();
   if (!open_.empty()) {
+    raw_ += closer_;
     open_.back().children.push_back(std::move(node));
     return;
   }
@@ -236,18 +244,53 @@ void XmlElements::close_element(std::string_view name) {
     write_node(node, schema_ == nullptr ? nullptr : schema_->find(node.name), out_);
   }
   is_string_ = false;
+  raw_.clear();
+}
+
+// What is certain of a value that was cut off: a beginning of its JSON.
+void XmlElements::write_open(std::size_t depth, const ValueSchema* schema) {
+  const Node& node = open_[depth];
+  const bool has_open_child = depth + 1 < open_.size();
+  const TypeSet types = types_of(schema);
+  if (node.children.empty() && !has_open_child) {
+    if (!is_blank(node.text)) append_typed_beginning(node.text, types, out_);
+    return;
+  }
+  const bool is_list = is_list_of(node, types) &&
+                       (!has_open_child || !types.has(TypeSet::object) || open_[depth + 1].name == "item");
+  out_ += is_list ? '[' : '{';
+  const ValueSchema* items = schema == nullptr || schema->items.empty() ? nullptr : &schema->items[0];
+  for (const Node& child : node.children) {
+    if (&child != &node.children[0]) out_ += ", ";
+    if (!is_list) {
+      append_json_string(child.name, out_);
+      out_ += ": ";
+    }
+    write_node(child, is_list ? items : property(schema, child.name), out_);
+  }
+  if (!has_open_child) return;
+  const std::string& name = open_[depth + 1].name;
+  if (!node.children.empty()) out_ += ", ";
+  if (!is_list) {
+    append_json_string(name, out_);
+    out_ += ": ";
+  }
+  write_open(depth + 1, is_list ? items : property(schema, name));
 }
 
 void XmlElements::end(CallSink& sink) {
   out_.clear();
-  if (is_string_ && state_ == State::text) {
+  if (is_string_) {
     cursor_.flush([&](std::string_view text) { read_text(text); });
+    if (state_ == State::tag) append_json_escaped(tag(), out_);
+  } else if (!open_.empty()) {
+    write_open(0, schema_ == nullptr ? nullptr : schema_->find(open_[0].name));
   }
   if (!out_.empty()) sink.put_arguments(out_);
 }
 
 void XmlElements::complete(CallSink& sink) {
-  end(sink);
+  if (is_string_) end(sink);
   out_.clear();
   state_ = State::text;
   while (!open_.empty()) close_element(std::string(open_.back().name));

@@ -24,7 +24,7 @@ class XmlElements final : public Body {
   std::uint8_t repairs() const override { return repairs_; }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override {
-    return cursor_.held().size() + (state_ == State::tag ? opener_.size() + name_.size() : 0);
+    return raw_.size() + cursor_.held().size() + (state_ == State::tag ? tag().size() : 0);
   }
   std::size_t held_bytes() const override;
 
@@ -45,6 +45,8 @@ class XmlElements final : public Body {
   void open_element(std::string name);
   void close_element(std::string_view name);
   void begin_parameter(const std::string& name);
+  void write_open(std::size_t depth, const ValueSchema* schema);
+  std::string tag() const { return opener_ + name_; }
   void fail(const char* problem, std::string_view unread);
   bool has_failed() const { return *problem_ != '\0'; }
   BodyResult finish_put(std::size_t consumed, CallSink& sink);
@@ -55,6 +57,7 @@ class XmlElements final : public Body {
   MarkerCursor cursor_;
   State state_ = State::text;
   std::string name_;  // of a tag
+  std::string raw_;   // a value that waits for its end, as it was written
   std::vector<Node> open_;  // the elements that are open, outermost first
   std::set<std::string> seen_;  // parameters
   bool is_string_ = false;  // the open parameter is written as it arrives

@@ -185,6 +185,7 @@ void XmlParameters::act_on(const MarkerCursor::Found& found) {
   switch (static_cast<Role>(found.marker->role)) {
     case Role::parameter_open:
       if (has_json_) return fail("a parameter follows the call's JSON", found.text);
+      if (state_ == State::value) end_value();
       key_.clear();
       enter(State::key);
       break;
@@ -246,7 +247,7 @@ bool XmlParameters::read_key(std::string_view closer) {
     unread_ += closer;
     return false;
   }
-  const std::string copy(name);
+  const std::string copy = spec_.name_entities ? without_entities(name) : std::string(name);
   const std::string rest(attributes);
   key_ = copy;
   types_ = types_of_key(rest);
@@ -264,7 +265,7 @@ void XmlParameters::begin_value(std::string_view closer) {
   space_.clear();
   scanner_.reset();
   literal_.reset();
-  candidate_ = TypedCandidate(types_);
+  candidate_ = TypedCandidate(types_, spec_.python_values);
   at_value_start_ = spec_.trim != ValueTrim::none;
   value_opened_ = 0;
   entities_ = EntityDecoder();
@@ -385,8 +386,10 @@ void XmlParameters::write_decoded(std::string_view text) {
 
 void XmlParameters::write_container(std::string_view text) {
   if (text.empty()) return;
-  const ScanResult result =
-      spec_.python_values ? literal_.put(text, out_) : scanner_.put(text, &out_);
+  ScanResult result;
+  if (!(spec_.python_values ? literal_.is_complete() : scanner_.is_complete())) {
+    result = spec_.python_values ? literal_.put(text, out_) : scanner_.put(text, &out_);
+  }
   const std::string_view rest = text.substr(result.consumed);
   const std::size_t junk = std::min(rest.find_first_not_of(kSpace), rest.size());
   if (result.status == ScanStatus::failed) {
@@ -415,7 +418,7 @@ void XmlParameters::end_value() {
   }
   switch (mode_) {
     case Mode::string: out_ += '"'; break;
-    case Mode::undecided: append_typed(held_, types_, out_); break;
+    case Mode::undecided: append_typed(held_, types_, out_, spec_.python_values); break;
     case Mode::container:
       if (!(spec_.python_values ? literal_.is_complete() : scanner_.is_complete())) fail("a parameter's value is not whole JSON", {});
       break;
@@ -432,17 +435,23 @@ void XmlParameters::end(CallSink& sink) {
     if (mode_ == Mode::string) {  // elsewhere it can only be the beginning of a tag
       cursor_.flush([&](std::string_view text) { value_text(text); });
     }
+    if (value_opened_ != std::string::npos && value_opened_ > 0) {
+      value_piece(spec_.value_open.substr(0, value_opened_));
+    }
     write_value(space_);
     space_.clear();
+    if (spec_.entities) write_decoded(std::string(entities_.held()));
     // An unfinished value: a number's digits and a text's beginning are what they are.
     JsonScanner scanner;
     const ScanResult result = scanner.put(held_, nullptr);
     const bool is_json = result.status != ScanStatus::failed && result.consumed == held_.size();
     if (mode_ == Mode::undecided && !held_.empty()) {
-      if (!types_.has(TypeSet::string) && is_json) {
+      if (types_.has(TypeSet::string)) {
+        become_string();
+      } else if (is_json) {
         out_ += held_;
       } else {
-        become_string();
+        append_typed_beginning(held_, types_, out_);
       }
     }
   }

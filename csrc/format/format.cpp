@@ -264,6 +264,11 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
       for (const std::string& text : body.close.texts) {
         adder.add(markers.value, text, before, Role::value_close);
       }
+      if (body.next_closes) {
+        for (const std::string& text : body.open.texts) {
+          adder.add(markers.value, text, before, Role::parameter_open);
+        }
+      }
     }
     if (call.body == BodyKind::xml_elements) {
       adder.add(markers.element, call.xml_elements.open, Role::tag_open);
@@ -332,16 +337,15 @@ Format::Start Format::start_after(std::string_view prompt) const {
   if (opened == std::string_view::npos && closed == std::string_view::npos) {
     return start_without_prompt();
   }
-  if (opened == std::string_view::npos || (closed != std::string_view::npos && closed > opened)) {
-    return {};
-  }
-  std::string_view written = tail.substr(opened);
-  std::string_view skip = reasoning.open.after;
+  const bool is_closed =
+      opened == std::string_view::npos || (closed != std::string_view::npos && closed > opened);
+  std::string_view written = tail.substr(is_closed ? closed : opened);
+  std::string_view skip = is_closed ? reasoning.close.after : reasoning.open.after;
   while (!skip.empty() && !written.empty() && skip[0] == written[0]) {
     skip.remove_prefix(1);
     written.remove_prefix(1);
   }
-  return {true, written.empty() ? skip : std::string_view{}, -1};
+  return {!is_closed, written.empty() ? skip : std::string_view{}, -1};
 }
 
 }  // namespace unspool

@@ -77,6 +77,8 @@ struct XmlParametersSpec {
   std::vector<std::pair<std::string, TypeSet>> types;  // an attribute's text, what the value is
   std::string value_open;    // may stand before a value: <![CDATA[
   ValueTrim trim = ValueTrim::newline;
+  bool next_closes = false;    // the next parameter's opener closes a value that nothing closed
+  bool name_entities = false;  // &amp; in a name stands for &
   bool guess_types = false;  // a parameter without a schema may be JSON of another type
   bool entities = false;     // &lt; in a value stands for <
   bool python_values = false;  // lists and objects may be written as Python writes them
@@ -100,6 +102,7 @@ struct CallSpec {
   std::string name_stops;   // the body's first letter ends the name too
   std::string name_prefix;  // dropped from the name
   bool name_is_id = false;  // the whole header is the call's id; the name ends before :NUMBER
+  bool name_twice = false;  // f.f is the tool f
   std::string id_open;      // behind the name: what follows is the call's id
   MarkerSpec next;          // opens another call where the last one's closer has yet to come
   bool by_recipient = false;  // a header's recipient names the tool

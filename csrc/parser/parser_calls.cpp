@@ -1,6 +1,7 @@
 // The parser inside a call: its name, its body, and what becomes of one that cannot be read.
 #include <algorithm>
 
+#include "body/entities.h"
 #include "body/names.h"
 #include "parser/parser.h"
 #include "text/white_space.h"
@@ -143,7 +144,12 @@ bool Parser::name_call() {
     if (is_numbered) name = name.substr(0, colon);
   }
   // Markup in a name is a marker that went astray.
-  const std::string copy(name);
+  std::string copy(name);
+  if (call().xml_parameters.name_entities) copy = without_entities(copy);
+  if (call().name_twice && copy.size() % 2 == 1) {
+    const std::size_t half = copy.size() / 2;
+    if (copy[half] == '.' && copy.substr(0, half) == copy.substr(half + 1)) copy.resize(half);
+  }
   const bool is_offered = tools_ && tools_->find(copy) != nullptr;
   const bool is_prose = !is_offered && copy.find(' ') != std::string::npos;
   if (copy.empty() || has_control(copy) || is_prose ||
@@ -218,7 +224,8 @@ void Parser::on_body(const BodyResult& result, std::string_view text, bool was_a
 bool Parser::begin_call(std::string_view name, std::string_view id) {
   const KnownTools known = call().known_tools;
   const bool must_know = known == KnownTools::required || (known == KnownTools::if_given && tools_);
-  if (must_know && (!tools_ || tools_->find(name) == nullptr)) return false;
+  // A list that has begun with a call is one of calls.
+  if (must_know && !body_called_ && (!tools_ || tools_->find(name) == nullptr)) return false;
   body_called_ = true;
   drop_space(Fate::whitespace);
   boundary_ = Boundary::none;

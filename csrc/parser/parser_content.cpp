@@ -50,10 +50,14 @@ std::size_t Parser::read_bare(std::string_view text) {
   std::size_t size = 1;
   if (bare_candidate_ >= 0) return read_candidate(text);
   const bool is_place = line_ != Line::inside || in_section_;
-  if (is_place && cursor_.is_idle() && !in_fence_ &&
+  if (is_place && is_blank(cursor_.held()) && !in_fence_ &&
       cursor_.would_continue(static_cast<unsigned char>(byte))) {
-    bare_candidate_ = bare_call_at(byte);
-    if (bare_candidate_ >= 0) return read_candidate(text);
+    const int candidate = bare_call_at(byte);
+    if (candidate >= 0) {
+      cursor_.flush([this](std::string_view held) { release(held); });
+      bare_candidate_ = candidate;
+      return read_candidate(text);
+    }
   }
   if (is_place && !cursor_.would_continue(static_cast<unsigned char>(byte))) {
     const int call = in_fence_ ? -1 : bare_call_at(byte);
