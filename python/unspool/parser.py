@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from unspool._core import ChunkParser, Delta, DeltaChannel, Format, ToolSchemas, Vocabulary
+from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
 from unspool.formats import Trust, compile_format
@@ -25,7 +26,8 @@ class Parser(ChunkParser):
 
     Args:
         format: The name of a format (`unspool.formats()` lists them), a `FormatFile`, or a compiled
-            `Format`.
+            `Format`. "auto" is what `detect` finds best for the tokenizer, "hf" or
+            "response_template" the tokenizer's own response template.
         tools: The request's tools, as the API holds them, or compiled `ToolSchemas`. None: not known,
             every name is taken; an empty list: the request has none, and calls are content.
         reasoning: The name of the format whose reasoning is meant; None: the format's own; False or
@@ -84,6 +86,7 @@ class Parser(ChunkParser):
         _first_put: str = "output",
         _channel: DeltaChannel | None = None,
     ) -> None:
+        format, reasoning = choose_format(format, tokenizer, reasoning)
         vocabulary: Vocabulary | None = None if tokenizer is None else from_tokenizer(tokenizer)
         schemas = compile_tools(tools)
         named, required, off = _read_choice(tool_choice, schemas)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
 from unspool.formats import Trust
 from unspool.message import Message, build_message
-from unspool.parser import Parser, ReasoningField, StartIn
+from unspool.parser import Parser, ReasoningField, StartIn, UnknownTools
 
 __all__ = ["TokenStreamer"]
 
@@ -27,7 +27,7 @@ class TokenStreamer(Parser):
 
     Args:
         tokenizer: A tokenizer or `Vocabulary`.
-        format: The name of a format, a `FormatFile`, or a compiled `Format`.
+        format: The name of a format, a `FormatFile`, or a compiled `Format`; as of `Parser`.
         tools, reasoning, tool_choice, prompt, …: as of `Parser`.
         channel: Where deltas go; the channel is closed by `end`.
         skip_prompt: Whether the first `put` is the prompt. None: where it is a tensor of two
@@ -46,6 +46,10 @@ class TokenStreamer(Parser):
         reasoning: str | bool | None = None,
         prompt: str | Sequence[int] | None = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
+        tool_calls_in_reasoning: Literal["keep", "end"] | None = None,
+        unknown_tools: UnknownTools = "forward",
+        parallel_tool_calls: bool = True,
+        repair: bool = False,
         start_in: StartIn = "auto",
         reasoning_field: ReasoningField = "reasoning_content",
         trust: Trust = "id",
@@ -68,6 +72,10 @@ class TokenStreamer(Parser):
             prompt=prompt,
             tokenizer=tokenizer,
             tool_choice=tool_choice,
+            tool_calls_in_reasoning=tool_calls_in_reasoning,
+            unknown_tools=unknown_tools,
+            parallel_tool_calls=parallel_tool_calls,
+            repair=repair,
             start_in=start_in,
             reasoning_field=reasoning_field,
             trust=trust,

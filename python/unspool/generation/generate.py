@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unspool._core import Delta, DeltaChannel, ToolSchemas
-from unspool.detection import detect
+from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError, ChannelCancelledError
-from unspool.formats import formats
 from unspool.message import Message
 from unspool.token_streamer import TokenStreamer
 
@@ -98,7 +97,8 @@ def generate(
         tokenizer: The model's tokenizer.
         messages_or_prompt: Chat messages (put through the tokenizer's chat template, with `tools`), a
             prompt as text, or token ids (a list, or a tensor of one row).
-        format: How this model writes. "auto" takes what `detect` finds best for the tokenizer.
+        format: How this model writes. "auto" takes what `detect` finds best for the tokenizer: its
+            own response template, where it has one.
         tools, reasoning, tool_choice: as of `Parser`.
         timeout: Seconds to wait for the next delta; then ChannelTimeoutError (a TimeoutError) is
             raised and the model is stopped.
@@ -123,8 +123,7 @@ def generate(
     tool_list = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
     ids = _prompt_ids(tokenizer, messages_or_prompt, tool_list, dict(chat_template_kwargs or {}))
     input_ids = torch.as_tensor(ids, device=getattr(model, "device", None)).reshape(1, -1)
-    if format == "auto":
-        format, reasoning = _detect_format(tokenizer, reasoning)
+    format, reasoning = choose_format(format, tokenizer, reasoning)
     channel = DeltaChannel()
     streamer = TokenStreamer(
         tokenizer,
@@ -194,20 +193,6 @@ def _prompt_ids(tokenizer: Any, prompt: Any, tools: Any, template_kwargs: dict[s
     if not ids:
         raise ArgumentError("the prompt is empty; pass messages, text or token ids")
     return [int(id) for id in ids]
-
-
-def _detect_format(tokenizer: Any, reasoning: str | bool | None) -> tuple[str, str | bool | None]:
-    """The best format that is known, and another one's reasoning where it has none of its own."""
-    known = {file.name: file for file in formats()}
-    found = [known[item.format] for item in detect(tokenizer) if item.format in known]
-    if not found:
-        raise ArgumentError(
-            "neither the chat template nor the tokenizer tells how this model writes; "
-            "pass format=, one of unspool.formats()"
-        )
-    if reasoning is None and not found[0].has_reasoning:
-        reasoning = next((file.name for file in found if not file.has_tools), None)
-    return found[0].name, reasoning
 
 
 def _finish_reason(model: Any, kwargs: Mapping[str, Any], output: Any) -> str:

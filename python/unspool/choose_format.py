@@ -1,0 +1,66 @@
+"""The names that mean what a tokenizer says of its model."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from unspool._core import Format
+from unspool.detection import detect
+from unspool.errors import ArgumentError
+from unspool.format_files import FormatFile
+from unspool.formats import get_format
+from unspool.response_template import format_from_response_template
+
+__all__ = ["TEMPLATE_NAMES", "choose_format"]
+
+#: What vLLM and SGLang call the checkpoint's own response template.
+TEMPLATE_NAMES = ("hf", "response_template")
+
+_compiled: weakref.WeakKeyDictionary[Any, Format] = weakref.WeakKeyDictionary()
+
+Reasoning = str | bool | None
+
+
+def choose_format(
+    format: str | FormatFile | Format, tokenizer: Any, reasoning: Reasoning = None
+) -> tuple[str | FormatFile | Format, Reasoning]:
+    """The format that is meant, and whose reasoning.
+
+    "auto" is the best that `detect` finds; "hf" and "response_template" are the tokenizer's own response
+    template; any other format is returned as it is.
+
+    Raises:
+        ArgumentError: The tokenizer does not tell, or there is none.
+    """
+    if not isinstance(format, str):
+        return format, reasoning
+    name = format.lower()
+    if name not in ("auto", *TEMPLATE_NAMES):
+        return format, reasoning
+    if tokenizer is None:
+        raise ArgumentError(f"format '{format}' asks the tokenizer; pass tokenizer=, or name a format")
+    if name in TEMPLATE_NAMES:
+        return _template_of(tokenizer), reasoning
+    found = detect(tokenizer)
+    if not found:
+        raise ArgumentError(
+            "neither the chat template nor the tokenizer tells how this model writes; "
+            "pass format=, one of unspool.formats()"
+        )
+    if found[0].format == "response_template":
+        return _template_of(tokenizer), reasoning
+    files = [get_format(item.format) for item in found]
+    if reasoning is None and not files[0].has_reasoning:
+        reasoning = next((file.name for file in files if not file.has_tools), None)
+    return files[0].name, reasoning
+
+
+def _template_of(tokenizer: Any) -> Format:
+    try:
+        found = _compiled.get(tokenizer)
+    except TypeError:  # not to be hashed, or referred to weakly
+        return format_from_response_template(tokenizer)
+    if found is None:
+        found = _compiled[tokenizer] = format_from_response_template(tokenizer)
+    return found
