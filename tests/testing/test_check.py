@@ -1,0 +1,113 @@
+"""What we give to others who test formats: `unspool check`, `assert_format`, the pytest plugin."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import unspool
+from unspool.format_check import check_file
+from unspool.testing import Case, assert_format, example_cases, parse_cases, shipped_cases
+
+GOOD = """name = "mine"
+
+[[call]]
+open = "<call>"
+close = "</call>"
+body = "json_call"
+
+[[example]]
+input = 'Hi.<call>{"name": "f", "arguments": {"a": 1}}</call>'
+content = "Hi."
+calls = [{ name = "f", arguments = '{"a": 1}' }]
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "mine.format.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_good_file_has_no_faults(tmp_path: Path) -> None:
+    assert check_file(write(tmp_path, GOOD)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "what"),
+    [
+        ('open = "<call>"', 'opens = "<call>"', 4, "unknown key 'call.opens'"),
+        ('body = "json_call"', 'body = "yaml"', 6, "use one of json_call"),
+        ("[[example]]", "[[exampel]]", 8, "unknown key 'exampel'"),
+        ("name = ", "nmae = ", 1, "unknown key 'nmae'"),
+        ('content = "Hi."', 'content = "Ho."', 8, "expected 'Ho.'"),
+        ('{ name = "f"', '{ name = "g"', 8, "found    [('f'"),
+        ('close = "</call>"', "close = 3", 5, "is a int"),
+        ('close = "</call>"', 'close = "', 5, "not TOML"),
+        ('open = "<call>"\n', "", 1, "neither an opener"),
+    ],
+)
+def test_a_fault_is_told_with_its_line(tmp_path: Path, old: str, new: str, line: int, what: str) -> None:
+    (fault,) = check_file(write(tmp_path, GOOD.replace(old, new, 1)))
+    if what == "not TOML":
+        assert f"line {line}" in fault
+    else:
+        assert fault.startswith(f"mine.format.toml:{line}:"), fault
+    assert what in fault
+
+
+def test_a_file_without_an_example_is_told(tmp_path: Path) -> None:
+    (fault,) = check_file(write(tmp_path, GOOD[: GOOD.index("[[example]]")]))
+    assert "no example" in fault
+
+
+def test_the_command(tmp_path: Path) -> None:
+    good = write(tmp_path, GOOD)
+    bad = tmp_path / "bad.toml"
+    bad.write_text(GOOD.replace('"Hi."', '"Ho."'), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "unspool", "check", str(good), str(bad)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert f"{good}: ok" in done.stdout
+    assert "bad.toml:8:" in done.stderr
+
+
+def test_assert_format_names_the_split_and_the_difference() -> None:
+    file = unspool.get_format("hermes")
+    (case,) = example_cases(file)
+    assert_format(file, case)
+    with pytest.raises(AssertionError, match=r"cut into .*\n  content: expected 'x'"):
+        assert_format("hermes", replace(case, content="x"))
+
+
+def test_shipped_cases_are_package_data() -> None:
+    every = shipped_cases()
+    assert len(every) >= 500
+    assert {case.format for case in every} == {file.name for file in unspool.formats()}
+    assert {case.format for case in shipped_cases("qwen25")} == {"hermes"}
+
+
+def test_cases_from_text() -> None:
+    (case,) = parse_cases('format = "hermes"\n[[case]]\nname = "a"\ninput = "Hi"\ncontent = "Hi"\n')
+    assert isinstance(case, Case)
+    assert_format("hermes", case)
+    with pytest.raises(ValueError, match="unknown keys"):
+        parse_cases('format = "hermes"\n[[case]]\nname = "a"\ninput = "Hi"\ncontents = "Hi"\n')
+
+
+def test_pytest_collects_format_files(tmp_path: Path) -> None:
+    write(tmp_path, GOOD + GOOD[GOOD.index("[[example]]") :].replace('"Hi."', '"Ho."'))
+    package = str(Path(unspool.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "unspool.testing.plugin", str(tmp_path)],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": package, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    )  # fmt: skip
+    assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "expected 'Ho.'" in done.stdout
