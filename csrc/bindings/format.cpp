@@ -73,9 +73,9 @@ CallSpec read_call(const Table& table) {
   call.name_close = table.marker("name_close");
   call.next = table.marker("next");
   call.quotes = table.marker("quotes");
-  table.choose("bare", call.bare, {{"start", BarePlace::start},
-                                   {"line", BarePlace::line},
-                                   {"section", BarePlace::section}});
+  table.choose(
+      "bare", call.bare,
+      {{"start", BarePlace::start}, {"line", BarePlace::line}, {"section", BarePlace::section}});
   table.get("fenced", call.fenced);
   table.get("starts", call.starts);
   table.get("second", call.second);

@@ -233,12 +233,11 @@ py::tuple message(const PyChunkParser& self) {
     dropped.append(py::make_tuple(py::none(), item.text, item.reason));
   }
   const TokenCounts& counts = self.parser.token_counts();
-  return py::make_tuple(message.content, message.reasoning, calls, malformed,
-                        message.is_finished
-                            ? py::object(py::str(std::string(to_string(message.finish_reason))))
-                            : py::none(),
-                        py::make_tuple(counts.content, counts.reasoning, counts.tool_calls),
-                        dropped);
+  return py::make_tuple(
+      message.content, message.reasoning, calls, malformed,
+      message.is_finished ? py::object(py::str(std::string(to_string(message.finish_reason))))
+                          : py::none(),
+      py::make_tuple(counts.content, counts.reasoning, counts.tool_calls), dropped);
 }
 
 std::unique_ptr<PyChunkParser> make_parser(

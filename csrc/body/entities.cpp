@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kMaxReference = 10;  // &#x10FFFF;
 
 bool may_go_on(std::string_view held, char byte) {
-  const bool is_word = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                       (byte >= '0' && byte <= '9');
+  const bool is_word =
+      (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
   return held.size() < kMaxReference && (is_word || (byte == '#' && held.size() == 1));
 }
 

@@ -11,8 +11,7 @@ namespace unspool {
 
 class LiteralArguments final : public Body {
  public:
-  explicit LiteralArguments(const MarkerSet& quotes)
-      : scanner_(LiteralStyle::bare, &quotes) {}
+  explicit LiteralArguments(const MarkerSet& quotes) : scanner_(LiteralStyle::bare, &quotes) {}
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;

@@ -11,8 +11,7 @@ namespace unspool {
 namespace {
 
 constexpr std::size_t kMaxWordBytes = 1024;
-constexpr TypeSet kBareTypes(TypeSet::null | TypeSet::boolean | TypeSet::integer |
-                             TypeSet::number);
+constexpr TypeSet kBareTypes(TypeSet::null | TypeSet::boolean | TypeSet::integer | TypeSet::number);
 
 bool is_plain(char byte) {
   return static_cast<unsigned char>(byte) >= 0x20 && byte != '"' && byte != '\'' && byte != '\\';
@@ -87,8 +86,7 @@ ScanResult LiteralScanner::put(std::string_view text, std::string& out) {
       i = run;
       if (i == text.size()) break;
     }
-    const bool may_quote = quotes_ != nullptr &&
-                           (state_ == State::value || state_ == State::key) &&
+    const bool may_quote = quotes_ != nullptr && (state_ == State::value || state_ == State::key) &&
                            cursor_.would_continue(static_cast<unsigned char>(text[i]));
     if (may_quote) {
       i += put_marked(text.substr(i, 1), out);
@@ -426,8 +424,8 @@ LiteralScanner::Step LiteralScanner::after_value(char byte, std::string& out) {
 
 LiteralScanner::Step LiteralScanner::read_word(char byte, std::string& out) {
   const bool is_bare = style_ == LiteralStyle::bare;
-  const bool ends = is_terminator(byte) && (byte != ':' || is_key_ || !is_bare) &&
-                    (byte != ')' || !is_bare);
+  const bool ends =
+      is_terminator(byte) && (byte != ':' || is_key_ || !is_bare) && (byte != ')' || !is_bare);
   if (ends || (is_space(byte) && !is_bare)) {
     if (!end_word(out)) return Step::failed;
     return Step::again;
@@ -514,16 +512,20 @@ LiteralScanner::Step LiteralScanner::read_escape(char byte, std::string& out) {
   const bool is_python = style_ == LiteralStyle::python;
   switch (byte) {
     case '"':
-    case '\\': into += '\\'; into += byte; return Step::next;
+    case '\\':
+      into += '\\';
+      into += byte;
+      return Step::next;
     case '\'': into += '\''; return Step::next;
     case 'b':
     case 'f':
     case 'n':
     case 'r':
-    case 't': into += '\\'; into += byte; return Step::next;
-    case '/':
-      into += is_python ? "\\\\/" : "\\/";
+    case 't':
+      into += '\\';
+      into += byte;
       return Step::next;
+    case '/': into += is_python ? "\\\\/" : "\\/"; return Step::next;
     default: break;
   }
   if (is_python && byte == '\n') return Step::next;  // the line goes on

@@ -1,5 +1,5 @@
-// Reads one value that is almost JSON as it arrives, and writes it as JSON: Python literals, JSON as
-// models slip in it, and dialects with bare words and quotes of their own.
+// Reads one value that is almost JSON as it arrives, and writes it as JSON: Python literals, JSON
+// as models slip in it, and dialects with bare words and quotes of their own.
 #pragma once
 
 #include <cstdint>
@@ -121,15 +121,15 @@ class LiteralScanner {
   bool is_raw_ = false;
   bool is_triple_ = false;
   char quote_ = 0;
-  std::uint8_t count_ = 0;         // quotes seen, or digits of an escape
-  std::uint8_t digits_ = 0;        // that the escape has
+  std::uint8_t count_ = 0;   // quotes seen, or digits of an escape
+  std::uint8_t digits_ = 0;  // that the escape has
   std::uint32_t code_point_ = 0;
   char escape_ = 0;
-  bool first_ = true;              // nothing has been read in the container
+  bool first_ = true;  // nothing has been read in the container
   TypedCandidate candidate_;
-  std::string word_;               // a bare word, or white space at the end of a bare string
-  std::string pending_;            // a comma and what followed it
-  std::string held_;               // what follows a brace that may open a set
+  std::string word_;     // a bare word, or white space at the end of a bare string
+  std::string pending_;  // a comma and what followed it
+  std::string held_;     // what follows a brace that may open a set
   std::uint8_t repairs_ = 0;
 };
 

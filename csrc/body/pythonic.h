@@ -29,16 +29,16 @@ class Pythonic final : public Body {
 
  private:
   enum class State : std::uint8_t {
-    start,          // [ or a name
-    element,        // a name, or ]
-    name,           // inside a name
-    after_name,     // (
-    key_or_end,     // an argument's name, or )
-    key,            // inside an argument's name
-    equals,         // =
-    value,          // inside a value
-    after_value,    // , or )
-    after_call,     // in a list: , or ]
+    start,        // [ or a name
+    element,      // a name, or ]
+    name,         // inside a name
+    after_name,   // (
+    key_or_end,   // an argument's name, or )
+    key,          // inside an argument's name
+    equals,       // =
+    value,        // inside a value
+    after_value,  // , or )
+    after_call,   // in a list: , or ]
   };
   enum class Step : std::uint8_t { next, again, call_ended, failed, done };
 

@@ -24,9 +24,7 @@ class Repaired final : public Body {
   const char* problem() const override {
     return *body_->problem() != '\0' ? body_->problem() : "the call cannot be mended";
   }
-  std::size_t held_bytes() const override {
-    return body_->held_bytes() + scanner_.held_bytes();
-  }
+  std::size_t held_bytes() const override { return body_->held_bytes() + scanner_.held_bytes(); }
 
  private:
   BodyResult pass_on(CallSink& sink);

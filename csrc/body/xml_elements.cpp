@@ -37,7 +37,8 @@ void write_node(const Node& node, const ValueSchema* schema, std::string& out);
 template <typename Node>
 void write_list(const std::vector<const Node*>& nodes, const ValueSchema* schema,
                 std::string& out) {
-  const ValueSchema* items = schema == nullptr || schema->items.empty() ? nullptr : &schema->items[0];
+  const ValueSchema* items =
+      schema == nullptr || schema->items.empty() ? nullptr : &schema->items[0];
   out += '[';
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (i > 0) out += ", ";
@@ -97,8 +98,7 @@ void write_node(const Node& node, const ValueSchema* schema, std::string& out) {
 
 }  // namespace
 
-XmlElements::XmlElements(const CallSpec& call, const CallMarkers& markers,
-                         const ToolSchema* schema)
+XmlElements::XmlElements(const CallSpec& call, const CallMarkers& markers, const ToolSchema* schema)
     : call_(call), markers_(markers), schema_(schema) {
   cursor_.reset(&markers_.element);
 }
@@ -184,7 +184,10 @@ void XmlElements::read_text(std::string_view text) {
   if (has_failed()) {
     unread_ += text;
   } else if (open_.empty()) {
-    if (!is_blank(text)) fail("text stands between the parameters", text);
+    const std::size_t begin = text.find_first_not_of(kSpace);
+    if (begin != std::string_view::npos) {
+      fail("text stands between the parameters", text.substr(begin));
+    }
   } else if (is_string_) {
     append_json_escaped(text, out_);
   } else {
@@ -256,10 +259,11 @@ void XmlElements::write_open(std::size_t depth, const ValueSchema* schema) {
     if (!is_blank(node.text)) append_typed_beginning(node.text, types, out_);
     return;
   }
-  const bool is_list = is_list_of(node, types) &&
-                       (!has_open_child || !types.has(TypeSet::object) || open_[depth + 1].name == "item");
+  const bool is_list = is_list_of(node, types) && (!has_open_child || !types.has(TypeSet::object) ||
+                                                   open_[depth + 1].name == "item");
   out_ += is_list ? '[' : '{';
-  const ValueSchema* items = schema == nullptr || schema->items.empty() ? nullptr : &schema->items[0];
+  const ValueSchema* items =
+      schema == nullptr || schema->items.empty() ? nullptr : &schema->items[0];
   for (const Node& child : node.children) {
     if (&child != &node.children[0]) out_ += ", ";
     if (!is_list) {

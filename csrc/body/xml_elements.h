@@ -1,7 +1,7 @@
 // Arguments as elements: <city>Paris</city>, where a value may be elements again.
 //
-// A value that the schema calls a string is written as it arrives. Any other value waits for its end:
-// only then is it known whether it is text, an object or a list.
+// A value that the schema calls a string is written as it arrives. Any other value waits for its
+// end: only then is it known whether it is text, an object or a list.
 #pragma once
 
 #include <set>
@@ -56,11 +56,11 @@ class XmlElements final : public Body {
   const ToolSchema* schema_;
   MarkerCursor cursor_;
   State state_ = State::text;
-  std::string name_;  // of a tag
-  std::string raw_;   // a value that waits for its end, as it was written
-  std::vector<Node> open_;  // the elements that are open, outermost first
+  std::string name_;            // of a tag
+  std::string raw_;             // a value that waits for its end, as it was written
+  std::vector<Node> open_;      // the elements that are open, outermost first
   std::set<std::string> seen_;  // parameters
-  bool is_string_ = false;  // the open parameter is written as it arrives
+  bool is_string_ = false;      // the open parameter is written as it arrives
   std::string out_;
   std::string opener_;  // of the last tag
   std::string closer_;  // the last closing tag

@@ -365,7 +365,8 @@ void XmlParameters::write_decoded(std::string_view text) {
       if (is_space(byte)) continue;
       const bool is_object = held_[first_] == '{';
       std::string_view may_follow = is_object ? "\"}" : "]\"{[-0123456789tfn";
-      if (spec_.python_values) may_follow = is_object ? "\"'}0123456789" : "]\"'{[(-0123456789tfnTFN";
+      if (spec_.python_values)
+        may_follow = is_object ? "\"'}0123456789" : "]\"'{[(-0123456789tfnTFN";
       if (may_follow.find(byte) == std::string_view::npos) {
         become_string();
         append_json_escaped(text.substr(i + 1), out_);
@@ -420,7 +421,8 @@ void XmlParameters::end_value() {
     case Mode::string: out_ += '"'; break;
     case Mode::undecided: append_typed(held_, types_, out_, spec_.python_values); break;
     case Mode::container:
-      if (!(spec_.python_values ? literal_.is_complete() : scanner_.is_complete())) fail("a parameter's value is not whole JSON", {});
+      if (!(spec_.python_values ? literal_.is_complete() : scanner_.is_complete()))
+        fail("a parameter's value is not whole JSON", {});
       break;
   }
   held_.clear();

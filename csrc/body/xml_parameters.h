@@ -16,8 +16,8 @@ namespace unspool {
 class XmlParameters final : public Body {
  public:
   /// `in_parameter`: the first parameter's opening marker has been read.
-  XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
-                const ToolSchema* schema, bool in_parameter);
+  XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers, const ToolSchema* schema,
+                bool in_parameter);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -75,7 +75,7 @@ class XmlParameters final : public Body {
   bool closed_section_ = false;  // the last marker was the section's closer
   TypeSet types_;
   TypedCandidate candidate_;
-  JsonScanner scanner_;  // of a container, or of all arguments
+  JsonScanner scanner_;                           // of a container, or of all arguments
   LiteralScanner literal_{LiteralStyle::python};  // of a container as Python writes it
   std::string key_;
   std::string held_;          // an undecided value

@@ -236,7 +236,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
   add_openers(table.malformed);
   add_closers(table.malformed);
   for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
-    if (spec_.markup[i].tells()) adder.add(table.malformed, spec_.markup[i].open, Role::markup_open, i);
+    if (spec_.markup[i].tells())
+      adder.add(table.malformed, spec_.markup[i].open, Role::markup_open, i);
   }
   add_ignored(table.malformed);
   if (spec_.reasoning) {

@@ -24,7 +24,7 @@ enum class Role : std::uint8_t {
   call_open,   // value: index into Format::openers()
   call_close,  // value: index of the call
   ignore,
-  markup_open,   // value: index into FormatSpec::markup
+  markup_open,  // value: index into FormatSpec::markup
   header_close,
   name_close,
   parameter_open,
@@ -50,7 +50,7 @@ struct MarkerTable {
   MarkerSet content;  // outside of everything
   MarkerSet inside;   // within a section, or behind a call whose closer has yet to come
   MarkerSet reasoning;
-  MarkerSet malformed;  // in a call that cannot be read
+  MarkerSet malformed;             // in a call that cannot be read
   std::vector<MarkerSet> headers;  // the end of each markup's header
   std::vector<CallMarkers> calls;
 };

@@ -36,8 +36,8 @@ enum class BodyKind : std::uint8_t {
 /// Where a call without an opener of its own may begin.
 enum class BarePlace : std::uint8_t {
   nowhere,
-  start,  // only white space before it in the message
-  line,   // at the start of any line, or behind the opening line of a fenced block
+  start,    // only white space before it in the message
+  line,     // at the start of any line, or behind the opening line of a fenced block
   section,  // behind a section's opener or another call in it
 };
 
@@ -70,19 +70,19 @@ struct JsonCallSpec {
 };
 
 struct XmlParametersSpec {
-  MarkerSpec open;        // <parameter=
-  MarkerSpec name_close;  // > : the value begins
-  MarkerSpec close;       // </parameter>
+  MarkerSpec open;                    // <parameter=
+  MarkerSpec name_close;              // > : the value begins
+  MarkerSpec close;                   // </parameter>
   std::vector<std::string> name_end;  // end the name before name_close; attributes may follow
   std::vector<std::pair<std::string, TypeSet>> types;  // an attribute's text, what the value is
-  std::string value_open;    // may stand before a value: <![CDATA[
+  std::string value_open;                              // may stand before a value: <![CDATA[
   ValueTrim trim = ValueTrim::newline;
   bool next_closes = false;    // the next parameter's opener closes a value that nothing closed
   bool name_entities = false;  // &amp; in a name stands for &
-  bool guess_types = false;  // a parameter without a schema may be JSON of another type
-  bool entities = false;     // &lt; in a value stands for <
+  bool guess_types = false;    // a parameter without a schema may be JSON of another type
+  bool entities = false;       // &lt; in a value stands for <
   bool python_values = false;  // lists and objects may be written as Python writes them
-  bool json_body = false;    // one JSON object may stand in place of all parameters
+  bool json_body = false;      // one JSON object may stand in place of all parameters
 };
 
 struct XmlElementsSpec {
@@ -93,20 +93,20 @@ struct CallSpec {
   MarkerSpec open;
   MarkerSpec close;
   BarePlace bare = BarePlace::nowhere;
-  bool fenced = false;      // a fenced block may stand around bare calls
-  std::string starts;       // the first letters of the body; empty: anything
-  std::string second;       // the letters behind that; empty: anything
-  bool may_be_text = false;  // what opens it may be content: it is a call only if it reads as one
-  std::string separators;   // letters that may stand between two calls
-  MarkerSpec name_close;    // ends a name that stands outside the body
-  std::string name_stops;   // the body's first letter ends the name too
-  std::string name_prefix;  // dropped from the name
-  bool name_is_id = false;  // the whole header is the call's id; the name ends before :NUMBER
-  bool name_twice = false;  // f.f is the tool f
-  std::string id_open;      // behind the name: what follows is the call's id
-  MarkerSpec next;          // opens another call where the last one's closer has yet to come
+  bool fenced = false;        // a fenced block may stand around bare calls
+  std::string starts;         // the first letters of the body; empty: anything
+  std::string second;         // the letters behind that; empty: anything
+  bool may_be_text = false;   // what opens it may be content: it is a call only if it reads as one
+  std::string separators;     // letters that may stand between two calls
+  MarkerSpec name_close;      // ends a name that stands outside the body
+  std::string name_stops;     // the body's first letter ends the name too
+  std::string name_prefix;    // dropped from the name
+  bool name_is_id = false;    // the whole header is the call's id; the name ends before :NUMBER
+  bool name_twice = false;    // f.f is the tool f
+  std::string id_open;        // behind the name: what follows is the call's id
+  MarkerSpec next;            // opens another call where the last one's closer has yet to come
   bool by_recipient = false;  // a header's recipient names the tool
-  std::string fixed_name;   // the name is known beforehand (a named tool choice)
+  std::string fixed_name;     // the name is known beforehand (a named tool choice)
   KnownTools known_tools = KnownTools::any;
   bool is_certain = false;  // guided decoding wrote it: a bare body is a call whatever it says
   BodyKind body = BodyKind::json_call;
@@ -116,9 +116,7 @@ struct CallSpec {
   MarkerSpec quotes;  // of literal_arguments: around strings
 
   /// Nothing marks its beginning, so it may turn out to be content.
-  bool is_tentative() const {
-    return (bare != BarePlace::nowhere && !is_certain) || may_be_text;
-  }
+  bool is_tentative() const { return (bare != BarePlace::nowhere && !is_certain) || may_be_text; }
   bool has_name_outside() const { return !name_close.is_empty() || !name_stops.empty(); }
 };
 
@@ -130,8 +128,8 @@ struct ReasoningSpec {
   std::vector<std::string> turn;   // what the prompt writes before the model's answer
 };
 
-/// What the template writes around text. Between `open` and `close`, where there is one, is a header:
-/// markup too, and what it says may tell what follows it.
+/// What the template writes around text. Between `open` and `close`, where there is one, is a
+/// header: markup too, and what it says may tell what follows it.
 struct MarkupSpec {
   MarkerSpec open;
   MarkerSpec close;
@@ -139,7 +137,7 @@ struct MarkupSpec {
   std::string recipient;               // what follows this names the tool that is called
   std::vector<std::string> not_tools;  // recipients that are none
   std::vector<std::string> reasoning;  // words that say that reasoning follows
-  bool is_inline = false;  // it stands within text and reasoning, which go on behind it
+  bool is_inline = false;              // it stands within text and reasoning, which go on behind it
 
   bool has_header() const { return !close.is_empty(); }
   bool tells() const { return !recipient.empty() || !reasoning.empty(); }

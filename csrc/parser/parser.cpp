@@ -224,8 +224,7 @@ void Parser::on_opener(const MarkerCursor::Found& found) {
 void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
   const FormatSpec& spec = format_->spec();
   // The section's opener may be missing; its closer is markup all the same.
-  closer_pending_ =
-      role == Role::call_close && !in_section_ && !spec.section_close.is_empty();
+  closer_pending_ = role == Role::call_close && !in_section_ && !spec.section_close.is_empty();
   may_chain_ = false;
   in_fence_ = false;
   divert_closer_ = Divert::none;

@@ -157,8 +157,8 @@ class Parser final : public EventParser, private CallSink {
   bool reasoning_is_empty_ = true;
   bool has_content_ = false;
   State markup_return_ = State::content;  // where inline markup stands
-  std::string_view skip_;  // white space that the last marker takes with it
-  std::string space_;      // white space that may turn out to be markup
+  std::string_view skip_;                 // white space that the last marker takes with it
+  std::string space_;                     // white space that may turn out to be markup
   // The call being read:
   std::uint8_t markup_ = 0;  // index of the header being read
   bool is_begun_ = false;    // no marker opened it
@@ -171,7 +171,7 @@ class Parser final : public EventParser, private CallSink {
   Divert divert_closer_ = Divert::none;  // of the last call, whose closer has yet to come
   bool diverts_opener_ = false;          // the call had an opener of its own
   const char* divert_reason_ = "";
-  bool body_called_ = false;             // the body has begun a call
+  bool body_called_ = false;  // the body has begun a call
   bool has_closer_ = false;
   std::string raw_;             // what was read of it before it was announced
   std::size_t raw_opener_ = 0;  // length of the opener in it

@@ -130,7 +130,8 @@ bool Parser::name_call() {
   std::string_view attributes;
   name = unquote(name, attributes);
   std::string id(call().name_is_id ? name : std::string_view{});
-  if (const std::size_t at = call().id_open.empty() ? std::string_view::npos : name.find(call().id_open);
+  if (const std::size_t at =
+          call().id_open.empty() ? std::string_view::npos : name.find(call().id_open);
       at != std::string_view::npos) {
     id = trim(name.substr(at + call().id_open.size()));
     name = trim(name.substr(0, at));
@@ -138,9 +139,9 @@ bool Parser::name_call() {
   if (name.starts_with(call().name_prefix)) name.remove_prefix(call().name_prefix.size());
   if (call().name_is_id) {
     const std::size_t colon = name.rfind(':');
-    const bool is_numbered = colon != std::string_view::npos && colon + 1 < name.size() &&
-                             name.find_first_not_of("0123456789", colon + 1) ==
-                                 std::string_view::npos;
+    const bool is_numbered =
+        colon != std::string_view::npos && colon + 1 < name.size() &&
+        name.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
     if (is_numbered) name = name.substr(0, colon);
   }
   // Markup in a name is a marker that went astray.
@@ -179,7 +180,7 @@ std::size_t Parser::read_body(std::string_view text) {
 void Parser::on_body(const BodyResult& result, std::string_view text, bool was_announced) {
   const std::string_view read = text.substr(0, result.consumed);
   if (divert_ != Divert::none) {
-    raw_ += read;
+    raw_ += read.substr(0, read.size() - std::min(result.unread.size(), read.size()));
     flush_diverted();
   } else if (is_announced_ || was_announced) {
     if (audits_) {  // but for what may turn out to be a closer, or not the call's
@@ -319,10 +320,13 @@ void Parser::on_malformed_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
   if (divert_ != Divert::none) {
-    divert_closer_ = divert_;
+    if (closes) {
+      emit_diverted(found.text);
+    } else if (role != Role::call_open) {
+      audit(Fate::marker, found.text);
+    }
     divert_ = Divert::none;
     is_announced_ = false;
-    if (role == Role::section_open) audit(Fate::marker, found.text);
   } else if (is_announced_) {
     if (closes && malformed_is_empty_ && body_ && body_->may_end_here(*this)) {
       end_call();
@@ -349,7 +353,7 @@ void Parser::on_malformed_end(const MarkerCursor::Found& found) {
 void Parser::finish_body(FinishReason reason) {
   if (divert_ != Divert::none) {
     is_announced_ = false;
-    return;
+    return flush_diverted();
   }
   if (repair_ && is_announced_ && !body_->may_end_here(*this)) body_->complete(*this);
   if (is_announced_ || call_index_ < 0) body_->end(*this);

@@ -16,7 +16,8 @@ bool has_word(std::string_view text, std::string_view word) {
   const auto is_edge = [&](std::size_t at) {
     return at >= text.size() || is_space(text[at]) || text[at] == '<' || text[at] == '>';
   };
-  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+  for (std::size_t at = text.find(word); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
     if ((at == 0 || is_edge(at - 1)) && is_edge(at + word.size())) return true;
   }
   return false;

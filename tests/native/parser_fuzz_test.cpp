@@ -68,6 +68,67 @@ static const std::vector<std::string> kPieces = {
     "text",
     std::string(1, '\0'),
     "\x1b",
+    "<|start|>",
+    "<|channel|>",
+    "analysis",
+    "final",
+    " to=functions.f",
+    " to=user",
+    "<|message|>",
+    "<|end|>",
+    "<|call|>",
+    "</co: 0>",
+    "<|tools|>",
+    "<|/tools|>",
+    "[{\"f\": {\"s\": \"x\"}",
+    "<|begin|>functions.f:0",
+    "<|args|>",
+    "<|finish|>",
+    "#7",
+    "<py>",
+    "</py>",
+    "f(",
+    "s=",
+    "'it'",
+    "\"\"\"",
+    "(1,",
+    "{1:",
+    "r'",
+    ")",
+    "None",
+    "0x1F",
+    "\\x4",
+    "<brace>call:f{",
+    "call:f{",
+    "</brace>",
+    "<q>",
+    "s:",
+    "n:",
+    "]<invoke name=\"f\">",
+    "]</invoke>",
+    "]<s>",
+    "]</s>",
+    "]<o>",
+    "]<item>",
+    "]</item>",
+    "]</o>",
+    "<pairs>f",
+    "</pairs>",
+    "<key>",
+    "</key>",
+    "<t>s</t>",
+    "<t>j</t>",
+    "<value>",
+    "</value>",
+    "<![CDATA[",
+    "]]></value>",
+    "&lt;",
+    "&#6",
+    "5;",
+    "functools[",
+    "{'name': 'f', 'arguments': {",
+    "'s': 'x',}}",
+    "unquoted: 1",
 };
 
 struct Result {
@@ -77,8 +138,10 @@ struct Result {
 
 static Result run(const std::shared_ptr<const Format>& format,
                   const std::shared_ptr<const ToolSchemas>& tools, const std::string& text,
-                  const std::vector<std::size_t>& cuts, FinishReason reason) {
+                  const std::vector<std::size_t>& cuts, FinishReason reason,
+                  const ParserOptions& policies) {
   ChunkParserOptions options;
+  options.parser = policies;
   options.parser.tools = tools;
   options.parser.audit = true;
   options.parser.id_seed = 1;
@@ -112,6 +175,7 @@ static Result run(const std::shared_ptr<const Format>& format,
     CHECK(scanner.put(call.arguments, nullptr).consumed == call.arguments.size());
     CHECK(scanner.is_complete() && call.arguments.starts_with('{'));
   }
+  for (const Malformed& item : message.dropped) result.message += "-" + item.text;
   for (const Malformed& item : message.malformed) result.message += "!" + item.text + item.reason;
   return result;
 }
@@ -119,21 +183,26 @@ static Result run(const std::shared_ptr<const Format>& format,
 int main() {
   std::mt19937 random(20261121);
   const auto below = [&](std::size_t bound) { return random() % bound; };
-  const std::vector<std::shared_ptr<const Format>> formats = {Format::compile(test::tagged()),
-                                                              Format::compile(test::bare())};
+  const std::vector<std::shared_ptr<const Format>> formats = {
+      Format::compile(test::tagged()), Format::compile(test::bare()),
+      Format::compile(test::headed()), Format::compile(test::foreign())};
   auto tools = std::make_shared<ToolSchemas>();
   auto& parameters = tools->tools["f"].parameters;
-  parameters.emplace("s", TypeSet(TypeSet::string));
-  parameters.emplace("n", TypeSet(TypeSet::integer));
-  parameters.emplace("o", TypeSet(TypeSet::object));
-  parameters.emplace("u", TypeSet(TypeSet::string | TypeSet::null | TypeSet::array));
-  for (int round = 0; round < 20000; ++round) {
+  parameters["s"].types = TypeSet(TypeSet::string);
+  parameters["n"].types = TypeSet(TypeSet::integer);
+  parameters["o"].types = TypeSet(TypeSet::object);
+  parameters["u"].types = TypeSet(TypeSet::string | TypeSet::null | TypeSet::array);
+  for (int round = 0; round < 40000; ++round) {
     std::string text;
     for (std::size_t count = below(24); count > 0; --count) text += kPieces[below(kPieces.size())];
     const auto& format = formats[below(formats.size())];
     const std::shared_ptr<const ToolSchemas> known = below(2) == 0 ? tools : nullptr;
     const FinishReason reason = below(2) == 0 ? FinishReason::stop : FinishReason::length;
-    const Result whole = run(format, known, text, {}, reason);
+    ParserOptions policies;
+    policies.repair = below(3) == 0;
+    policies.parallel_calls = below(4) != 0;
+    policies.unknown_tools = static_cast<UnknownTools>(below(3));
+    const Result whole = run(format, known, text, {}, reason, policies);
     std::string valid;
     Utf8Stream utf8;
     utf8.put(text, valid);
@@ -143,7 +212,7 @@ int main() {
     for (std::size_t i = 1; i < text.size(); ++i) {
       if (below(4) == 0) cuts.push_back(i);
     }
-    const Result split = run(format, known, text, cuts, reason);
+    const Result split = run(format, known, text, cuts, reason, policies);
     if (split.message != whole.message) std::cerr << "output: " << text << "\n";
     CHECK_EQUAL(split.message, whole.message);
     CHECK_EQUAL(split.audit, valid);
