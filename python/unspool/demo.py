@@ -59,4 +59,3 @@ def embedded_tokens(demo: Demo) -> tuple[Vocabulary, list[int]]:
             place = found.end()
     vocabulary = Vocabulary(table, [(id, text, text, True) for text, id in added.items()], is_bytes=True)
     return vocabulary, ids
-

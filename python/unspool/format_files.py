@@ -264,7 +264,9 @@ def marker_tokens(description: Any) -> set[str]:
     found = set()
     for marker in markers_of(description):
         parts = _TOKEN.findall(marker)
-        found |= set(parts) if parts else {marker} if len(marker) > 3 and not re.search(r"\s", marker) else set()
+        found |= (
+            set(parts) if parts else {marker} if len(marker) > 3 and not re.search(r"\s", marker) else set()
+        )
     return found
 
 

@@ -124,9 +124,7 @@ def compile_format(
             f"format '{file.name}' has no reasoning of its own; name one, such as reasoning='qwen3'"
         )
     if tool_calls_in_reasoning not in (None, "keep", "end"):
-        raise ArgumentError(
-            f"tool_calls_in_reasoning is '{tool_calls_in_reasoning}'; use 'keep' or 'end'"
-        )
+        raise ArgumentError(f"tool_calls_in_reasoning is '{tool_calls_in_reasoning}'; use 'keep' or 'end'")
     keep = reasoning is None or reasoning is True
     key = (
         file.name, id(file), keep, other and other.name, tool_calls_in_reasoning, tools, tool_choice,

@@ -141,7 +141,10 @@ def build_message(
     return Message(
         content=content,
         reasoning=reasoning,
-        tool_calls=tuple(ToolCall(*call, repairs=_repairs(bits)) for *call, bits in calls),
+        tool_calls=tuple(
+            ToolCall(id, name, arguments, status, _repairs(bits))
+            for id, name, arguments, status, bits in calls
+        ),
         finish_reason=finish_reason,
         malformed=tuple(MalformedText(text, reason, index) for index, text, reason in malformed),
         dropped=tuple(MalformedText(text, reason, index) for index, text, reason in dropped),

@@ -71,7 +71,9 @@ def test_every_family_is_found_by_each_of_its_names(name: str) -> None:
 def test_every_shipped_format_can_be_detected() -> None:
     ruled = {canonical(name) for name in RULES}
     for file in unspool.formats():
-        assert file.detect or file.is_plain or file.name in ruled, f"{file.name}: write [detect], or a table in detection.toml"
+        assert file.detect or file.is_plain or file.name in ruled, (
+            f"{file.name}: write [detect], or a table in detection.toml"
+        )
 
 
 @pytest.mark.parametrize("name", REAL)

@@ -70,7 +70,7 @@ def test_off_by_default() -> None:
 )
 def test_what_is_cut_off_is_closed_at_every_place(name: str) -> None:
     file = unspool.get_format(name)
-    arguments = {"city": "Zürich \\ \"x\"", "days": 3, "options": {"a": [1, None, "é"]}, "metric": True}
+    arguments = {"city": 'Zürich \\ "x"', "days": 3, "options": {"a": [1, None, "é"]}, "metric": True}
     text = write_answer(file, "", "", [("get_weather", arguments)])
     for end in range(len(text)):
         message = unspool.parse(text[:end], file, TOOLS, repair=True, finish_reason="length")

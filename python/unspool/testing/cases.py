@@ -146,8 +146,7 @@ def shipped_cases(format: str | None = None) -> list[Case]:
 
 def _calls(entry: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
     return tuple(
-        (call["name"], call["arguments"], call.get("status", "complete"))
-        for call in entry.get("calls", ())
+        (call["name"], call["arguments"], call.get("status", "complete")) for call in entry.get("calls", ())
     )
 
 

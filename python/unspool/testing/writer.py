@@ -39,21 +39,26 @@ def write_answer(
     return head + content + body
 
 
+def _first(table: dict[str, Any], key: str) -> str:
+    """The first text of a marker, which is how it is written; "" where there is none."""
+    return str(table.get(key, [""])[0])
+
+
 def _reasoning(description: dict[str, Any], text: str) -> str:
     table = description.get("reasoning")
     if not table:
         return ""
-    opener = "" if table.get("starts_open") else table["open"][0] + table.get("open_after", "")
+    opener = "" if table.get("starts_open") else _first(table, "open") + str(table.get("open_after", ""))
     if not text and opener:
         return ""
-    closer = table.get("close_before", "") + table["close"][0] + table.get("close_after", "")
+    closer = str(table.get("close_before", "")) + _first(table, "close") + str(table.get("close_after", ""))
     return opener + text + closer
 
 
 def _calls(description: dict[str, Any], kind: dict[str, Any], made: list[Call]) -> str:
-    body = kind["body"] if "body" in kind else "json_call"
-    opener = kind.get("open", [""])[0]
-    closer = "" if kind.get("fenced") else kind.get("close", [""])[0]
+    body = str(kind.get("body", "json_call"))
+    opener = _first(kind, "open")
+    closer = "" if kind.get("fenced") else _first(kind, "close")
     if body == "json_call":
         return _json_calls(kind, made, opener, closer)
     if body == "pythonic":
@@ -85,8 +90,9 @@ def _opener(description: dict[str, Any], kind: dict[str, Any], name: str, index:
         header = next(item for item in description["markup"] if "recipient" in item)
         prefix = kind.get("name_prefix", "")
         return f"{header['open'][0]} {header['recipient']}{prefix}{name}{header['close'][0]}"
-    text = kind.get("name_prefix", "") + name + (f":{index}" if kind.get("name_is_id") else "")
-    return opener + _quoted(opener, text) + kind.get("name_close", [""])[0]
+    number = f":{index}" if kind.get("name_is_id") else ""
+    text = str(kind.get("name_prefix", "")) + name + number
+    return opener + _quoted(opener, text) + _first(kind, "name_close")
 
 
 def _quoted(opener: str, name: str) -> str:
@@ -99,7 +105,7 @@ def _json_arguments(_: dict[str, Any], arguments: dict[str, Any]) -> str:
 
 
 def _literal_arguments(kind: dict[str, Any], arguments: dict[str, Any]) -> str:
-    quote = kind["quotes"][0]
+    quote = _first(kind, "quotes")
 
     def write(value: Any) -> str:
         if isinstance(value, str):
@@ -127,14 +133,14 @@ def _parameter(tags: dict[str, Any], key: str, value: Any) -> str:
     text = value if is_text else json.dumps(value, ensure_ascii=False)
     if tags.get("python_values") and isinstance(value, (dict, list)):
         text = repr(value)
-    opener, closer = tags["open"][0], tags["close"][-1]
-    name = _quoted(opener, key) + tags.get("name_end", [""])[0] + _attribute(tags, value)
+    opener, closer = _first(tags, "open"), str(tags["close"][-1])
+    name = _quoted(opener, key) + _first(tags, "name_end") + _attribute(tags, value)
     if is_text and "value_open" in tags:
-        text, closer = tags["value_open"] + text, tags["close"][0]
+        text, closer = tags["value_open"] + text, _first(tags, "close")
     elif tags.get("entities"):
         text = html.escape(text)
     edge = "\n" if tags.get("trim", "newline") == "newline" else ""
-    return opener + name + tags["name_close"][0] + edge + text + edge + closer + "\n"
+    return opener + name + _first(tags, "name_close") + edge + text + edge + closer + "\n"
 
 
 def _attribute(tags: dict[str, Any], value: Any) -> str:
@@ -146,14 +152,14 @@ def _attribute(tags: dict[str, Any], value: Any) -> str:
     wanted = "number" if is_number else _JSON_NAMES[type(value)]
     fitting = [text for text, name in types.items() if name == wanted]
     fitting += [text for text, name in types.items() if name == "json"]
-    return " " + fitting[0]
+    return f" {fitting[0]}"
 
 
 _JSON_NAMES = {str: "string", bool: "boolean", type(None): "null", dict: "object", list: "array"}
 
 
 def _xml_elements(kind: dict[str, Any], arguments: dict[str, Any]) -> str:
-    tag = kind["xml_elements"]["open"][0]
+    tag = _first(kind["xml_elements"], "open")
     return "".join(
         f"{tag}{key}>{value if isinstance(value, str) else json.dumps(value)}{tag}/{key}>"
         for key, value in arguments.items()
