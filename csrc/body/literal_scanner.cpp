@@ -111,9 +111,13 @@ ScanResult LiteralScanner::put_token(Symbol symbol, std::string_view literal, st
     if (state_ == State::marked) append_json_escaped(released, to(out));
     if (found.marker != nullptr) on_quote(out);
     if (state_ == State::marked || released.empty()) return {literal.size(), ScanStatus::more};
+    if (cursor_held().empty() && released == literal && state_ == State::value) {
+      return put(literal, out);  // bare text, which may hold any token
+    }
     return {0, ScanStatus::failed};
   }
-  if (!in_string()) return {0, ScanStatus::failed};
+  const bool in_bare = style_ == LiteralStyle::bare && state_ == State::word && !is_key_;
+  if (!in_string() && !in_bare) return {0, ScanStatus::failed};
   return put(literal, out);
 }
 
@@ -439,6 +443,7 @@ LiteralScanner::Step LiteralScanner::read_word(char byte, std::string& out) {
     return Step::next;
   }
   if (!is_bare && (is_quote || byte == '{' || byte == '[' || byte == '(')) return Step::failed;
+  if (is_key_ && byte == '<') return Step::failed;  // a marker that went astray
   if (word_.size() >= kMaxWordBytes) return Step::failed;
   word_ += byte;
   if (is_bare && !is_key_ && !candidate_.put(std::string_view(&byte, 1))) become_bare_string(out);

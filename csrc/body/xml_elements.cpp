@@ -122,6 +122,7 @@ BodyResult XmlElements::put_token(Symbol symbol, std::string_view literal, CallS
     }
   } else {
     name_ += literal;
+    fail("a tag holds markup", tag());
   }
   return finish_put(literal.size(), sink);
 }
@@ -153,6 +154,7 @@ std::size_t XmlElements::read_some(std::string_view text) {
   }
   if (text[0] != '>') {
     name_ += text[0];
+    if (text[0] == '<') fail("a tag holds markup", tag());
     if (name_.size() > kMaxNameBytes) fail("a tag is longer than 1,024 bytes", tag());
     return 1;
   }

@@ -237,7 +237,8 @@ bool XmlParameters::read_key(std::string_view closer) {
     fail("a parameter has no name", {});
     return false;
   }
-  if (name.find_first_of("<>\n") != std::string_view::npos) {
+  if (name.find_first_of("<>\n") != std::string_view::npos ||
+      behind.find('<') != std::string_view::npos) {
     fail("a parameter's name holds markup", {});
     return false;
   }
@@ -484,12 +485,12 @@ void XmlParameters::complete(CallSink& sink) {
 }
 
 std::size_t XmlParameters::undecided_bytes() const {
-  return tail_.size() + (state_ == State::done ? 0 : cursor_.held().size());
+  return tail_.size() + (state_ == State::done ? 0 : cursor_.held().size()) +
+         (state_ == State::key ? key_.size() : 0);
 }
 
 std::size_t XmlParameters::held_bytes() const {
-  return held_.size() + space_.size() + undecided_bytes() +
-         (state_ == State::key ? key_.size() : 0);
+  return held_.size() + space_.size() + undecided_bytes();
 }
 
 }  // namespace unspool
