@@ -212,23 +212,6 @@ bool is_in(const Range (&ranges)[size], char32_t value) {
 
 }  // namespace
 
-void append_code_point(char32_t value, std::string& out) {
-  const auto put = [&](char32_t byte) { out += static_cast<char>(byte); };
-  if (value < 0x80) return put(value);
-  if (value < 0x800) {
-    put(0xC0 | (value >> 6));
-  } else {
-    if (value < 0x10000) {
-      put(0xE0 | (value >> 12));
-    } else {
-      put(0xF0 | (value >> 18));
-      put(0x80 | ((value >> 12) & 0x3F));
-    }
-    put(0x80 | ((value >> 6) & 0x3F));
-  }
-  put(0x80 | (value & 0x3F));
-}
-
 CodePoint last_code_point(std::string_view text) {
   if (text.empty()) return {0, 0};
   std::size_t at = text.size() - 1;

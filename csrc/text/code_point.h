@@ -27,9 +27,6 @@ inline CodePoint first_code_point(std::string_view text) {
 /// The code point that `text` ends with; U+0000 where it is empty.
 CodePoint last_code_point(std::string_view text);
 
-/// Appends the UTF-8 of a code point; a surrogate becomes three bytes.
-void append_code_point(char32_t value, std::string& out);
-
 /// What `\w`, `\d` and `\s` stand for.
 bool is_word(char32_t value);
 bool is_digit(char32_t value);

@@ -4,6 +4,7 @@
 
 #include "text/code_point.h"
 #include "text/json_escape.h"
+#include "text/utf8.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -143,7 +144,7 @@ class Reader {
         at_ = here;
       }
     }
-    append_code_point(value, out);
+    append_utf8(value, out);
     return true;
   }
 

@@ -6,6 +6,7 @@
 #include "text/code_point.h"
 #include "text/error.h"
 #include "text/regex.h"
+#include "text/utf8.h"
 
 namespace unspool {
 
@@ -154,7 +155,7 @@ class Reader {
   Node read_named(const Close& close) {
     if (in_look_) refuse("a named group inside a look-ahead");
     std::string name;
-    while (!at_end() && peek() != '>') append_code_point(next(), name);
+    while (!at_end() && peek() != '>') append_utf8(next(), name);
     if (!take(">") || name.empty()) fail("a group without a name");
     auto it = std::find(groups_.begin(), groups_.end(), name);
     if (it == groups_.end()) it = groups_.insert(groups_.end(), name);
@@ -430,7 +431,7 @@ class Writer {
         case Op::any: program_.first.set(); break;
         case Op::character: {
           std::string text;
-          append_code_point(step.x, text);
+          append_utf8(step.x, text);
           program_.first.set(static_cast<unsigned char>(text[0]));
           break;
         }

@@ -13,7 +13,7 @@ inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 /// True where all of `text` is well-formed UTF-8.
 bool is_valid_utf8(std::string_view text);
 
-/// Appends a code point, which must be no surrogate.
+/// Appends the UTF-8 of a code point; a surrogate becomes three bytes.
 void append_utf8(std::uint32_t code_point, std::string& out);
 
 /// How many U+FFFD stand for bytes that are no character.
