@@ -9,5 +9,5 @@ cmake -S . -B build/dev -G Ninja -DSKBUILD_PROJECT_VERSION="$version" -DUNSPOOL_
   -Dpybind11_DIR="$("$python" -m pybind11 --cmakedir)" >/dev/null
 cmake --build build/dev
 cp build/dev/_core*.so python/unspool/
-[ -e python/unspool/testing/corpus ] || ln -s ../../../tests/formats python/unspool/testing/corpus
+[ -e python/unspool/testing/formats ] || ln -s ../../../tests/formats python/unspool/testing/formats
 [ -e python/unspool/parsers ] || ln -s ../../parsers python/unspool/parsers

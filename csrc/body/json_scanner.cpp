@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "text/hex.h"
 #include "text/json_escape.h"
 #include "text/white_space.h"
 
@@ -10,9 +11,6 @@ namespace unspool {
 namespace {
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
-bool is_hex(char byte) {
-  return is_digit(byte) || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F');
-}
 
 // Bytes that mean nothing inside a string.
 constexpr std::array<bool, 256> kPlain = [] {
@@ -178,7 +176,7 @@ bool JsonScanner::step(char byte) {
       state_ = State::string;
       return std::string_view("\"\\/bfnrt").find(byte) != std::string_view::npos;
     case State::hex:
-      if (!is_hex(byte)) return false;
+      if (hex_value(byte) < 0) return false;
       if (++count_ == 4) state_ = State::string;
       return true;
     case State::literal:

@@ -1,19 +1,9 @@
 #include "body/json_string.h"
 
+#include "text/hex.h"
 #include "text/utf8.h"
 
 namespace unspool {
-
-namespace {
-
-int hex_value(char byte) {
-  if (byte >= '0' && byte <= '9') return byte - '0';
-  if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
-  if (byte >= 'A' && byte <= 'F') return byte - 'A' + 10;
-  return -1;
-}
-
-}  // namespace
 
 void JsonStringDecoder::append_lone(std::uint16_t surrogate) {
   constexpr char kHex[] = "0123456789abcdef";

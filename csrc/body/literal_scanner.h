@@ -87,7 +87,10 @@ class LiteralScanner {
   Step begin_container(char byte, std::string& out);
   Step end_container(char byte, std::string& out);
   Step after_value(char byte, std::string& out);
+  void begin_word(std::string& out);
   Step read_word(char byte, std::string& out);
+  void write_word_beginning(std::string& out);
+  Step read_string(char byte, std::string& out);
   Step read_escape(char byte, std::string& out);
   Step read_code_point(char byte, std::string& out);
   Step end_code_point(std::string& out);
