@@ -19,7 +19,7 @@ constexpr std::size_t kMaxTailSpace = 256;
 
 XmlParameters::XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
                              const ToolSchema* schema, bool in_parameter)
-    : spec_(spec), markers_(markers), schema_(schema) {
+    : spec_(spec), markers_(markers), schema_(schema), value_(spec) {
   enter(in_parameter ? State::key : State::parameter);
 }
 
@@ -261,172 +261,26 @@ void XmlParameters::begin_value(std::string_view closer) {
   has_parameters_ = true;
   append_json_string(key_, out_);
   out_ += ": ";
-  held_.clear();
-  first_ = std::string::npos;
-  space_.clear();
-  scanner_.reset();
-  literal_.reset();
-  candidate_ = TypedCandidate(types_, spec_.python_values);
-  at_value_start_ = spec_.trim != ValueTrim::none;
-  value_opened_ = 0;
-  entities_ = EntityDecoder();
-  mode_ = Mode::undecided;
-  if (types_.is_only(TypeSet::string)) become_string();
+  value_.begin(types_, out_);
   enter(State::value);
 }
 
-// The value's text, behind what may open it.
 void XmlParameters::value_text(std::string_view text) {
-  if (has_failed() || value_opened_ == std::string::npos || spec_.value_open.empty()) {
-    return value_piece(text);
-  }
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == spec_.value_open[value_opened_]) {
-      if (++value_opened_ < spec_.value_open.size()) continue;
-      value_opened_ = std::string::npos;  // all of it: markup
-      entities_.turn_off();
-      return value_piece(text.substr(i + 1));
-    }
-    if (value_opened_ == 0 && is_space(text[i]) && spec_.trim == ValueTrim::space) continue;
-    const std::string begun = spec_.value_open.substr(0, value_opened_);
-    value_opened_ = std::string::npos;
-    value_piece(begun);
-    return value_piece(text.substr(i));
-  }
-}
-
-// White space at the edges goes as the format says; the rest is the value.
-void XmlParameters::value_piece(std::string_view text) {
-  if (has_failed()) {
-    unread_ += text;
-    return;
-  }
-  if (text.empty()) return;
-  if (at_value_start_ && spec_.trim == ValueTrim::newline) {
-    at_value_start_ = false;
-    if (text[0] == '\n') text.remove_prefix(1);
-  }
-  if (spec_.trim != ValueTrim::space) {
-    write_value(text);
-    return;
-  }
-  if (at_value_start_) {
-    text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
-    if (text.empty()) return;
-    at_value_start_ = false;
-  }
-  const std::size_t last = text.find_last_not_of(kSpace);
-  if (last != std::string_view::npos) {
-    write_value(space_);
-    space_.clear();
-    write_value(text.substr(0, last + 1));
-    text.remove_prefix(last + 1);
-  }
   if (has_failed()) {
     unread_ += text;
   } else {
-    space_ += text;
+    value_.put(text, out_);
+    check_value();
   }
-}
-
-void XmlParameters::write_value(std::string_view text) {
-  if (!spec_.entities) return write_decoded(text);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string held(entities_.held());
-    const std::size_t unread = unread_.size();
-    std::string decoded;
-    entities_.put(text.substr(i, 1), decoded);
-    write_decoded(decoded);
-    if (!has_failed()) continue;
-    unread_.resize(unread);  // what cannot be read is told as it was written
-    unread_.append(held).append(text.substr(i));
-    return;
-  }
-}
-
-void XmlParameters::write_decoded(std::string_view text) {
-  switch (mode_) {
-    case Mode::string: append_json_escaped(text, out_); return;
-    case Mode::container: write_container(text); return;
-    case Mode::undecided: break;
-  }
-  // Without a string to fall back on, an object or list is streamed as soon as the byte behind its
-  // bracket shows that it is JSON.
-  const auto opens = [this](char byte) {
-    return !types_.has(TypeSet::string) && ((byte == '{' && types_.has(TypeSet::object)) ||
-                                            (byte == '[' && types_.has(TypeSet::array)));
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char byte = text[i];
-    held_ += byte;
-    if (first_ == std::string::npos && !is_space(byte)) {
-      first_ = held_.size() - 1;
-      if (opens(byte)) continue;
-    } else if (first_ != std::string::npos && opens(held_[first_])) {
-      if (is_space(byte)) continue;
-      const bool is_object = held_[first_] == '{';
-      std::string_view may_follow = is_object ? "\"}" : "]\"{[-0123456789tfn";
-      if (spec_.python_values)
-        may_follow = is_object ? "\"'}0123456789" : "]\"'{[(-0123456789tfnTFN";
-      if (may_follow.find(byte) == std::string_view::npos) {
-        become_string();
-        append_json_escaped(text.substr(i + 1), out_);
-      } else {
-        mode_ = Mode::container;
-        write_container(held_.substr(first_));
-        write_container(text.substr(i + 1));
-      }
-      return;
-    }
-    if (!candidate_.put(std::string_view(&byte, 1))) {
-      become_string();
-      append_json_escaped(text.substr(i + 1), out_);
-      return;
-    }
-  }
-}
-
-void XmlParameters::write_container(std::string_view text) {
-  if (text.empty()) return;
-  ScanResult result;
-  if (!(spec_.python_values ? literal_.is_complete() : scanner_.is_complete())) {
-    result = spec_.python_values ? literal_.put(text, out_) : scanner_.put(text, &out_);
-  }
-  const std::string_view rest = text.substr(result.consumed);
-  const std::size_t junk = std::min(rest.find_first_not_of(kSpace), rest.size());
-  if (result.status == ScanStatus::failed) {
-    fail("a parameter's value is not valid JSON", rest);
-  } else if (junk < rest.size()) {
-    fail("a parameter's value is not valid JSON", rest.substr(junk));
-  }
-}
-
-void XmlParameters::become_string() {
-  mode_ = Mode::string;
-  out_ += '"';
-  append_json_escaped(held_, out_);
-  held_.clear();
 }
 
 void XmlParameters::end_value() {
-  if (value_opened_ != std::string::npos && value_opened_ > 0) {
-    value_piece(spec_.value_open.substr(0, value_opened_));
-    value_opened_ = std::string::npos;
-  }
-  if (spec_.entities) {
-    const std::string open(entities_.held());
-    entities_.turn_off();
-    if (!open.empty()) write_value(open);
-  }
-  switch (mode_) {
-    case Mode::string: out_ += '"'; break;
-    case Mode::undecided: append_typed(held_, types_, out_, spec_.python_values); break;
-    case Mode::container:
-      if (!(spec_.python_values ? literal_.is_complete() : scanner_.is_complete()))
-        fail("a parameter's value is not whole JSON", {});
-      break;
-  }
-  held_.clear();
+  value_.end(out_);
+  check_value();
+}
+
+void XmlParameters::check_value() {
+  if (*value_.problem() != '\0') fail(value_.problem(), value_.unread());
 }
 
 void XmlParameters::end(CallSink& sink) {
@@ -435,28 +289,10 @@ void XmlParameters::end(CallSink& sink) {
     end_value();
     if (closed_section_) out_ += '}';
   } else if (state_ == State::value) {
-    if (mode_ == Mode::string) {  // elsewhere it can only be the beginning of a tag
+    if (value_.is_string()) {  // elsewhere it can only be the beginning of a tag
       cursor_.flush([&](std::string_view text) { value_text(text); });
     }
-    if (value_opened_ != std::string::npos && value_opened_ > 0) {
-      value_piece(spec_.value_open.substr(0, value_opened_));
-    }
-    write_value(space_);
-    space_.clear();
-    if (spec_.entities) write_decoded(std::string(entities_.held()));
-    // An unfinished value: a number's digits and a text's beginning are what they are.
-    JsonScanner scanner;
-    const ScanResult result = scanner.put(held_, nullptr);
-    const bool is_json = result.status != ScanStatus::failed && result.consumed == held_.size();
-    if (mode_ == Mode::undecided && !held_.empty()) {
-      if (types_.has(TypeSet::string)) {
-        become_string();
-      } else if (is_json) {
-        out_ += held_;
-      } else {
-        append_typed_beginning(held_, types_, out_);
-      }
-    }
+    value_.cut_off(out_);
   }
   if (!out_.empty()) sink.put_arguments(out_);
 }
@@ -464,20 +300,8 @@ void XmlParameters::end(CallSink& sink) {
 void XmlParameters::complete(CallSink& sink) {
   end(sink);
   out_.clear();
-  const bool in_container = state_ == State::value && mode_ == Mode::container;
-  if (in_container && spec_.python_values) {
-    literal_.close(out_);
-  } else if (state_ == State::json || in_container) {
-    if (!scanner_.close(out_)) return;
-  } else if (state_ == State::value && mode_ == Mode::string) {
-    out_ += '"';
-  } else if (state_ == State::value && held_.empty()) {
-    out_ += "null";
-  } else if (state_ == State::value) {
-    JsonScanner scanner;
-    scanner.put(held_, nullptr);
-    scanner.close(out_);
-  }
+  if (state_ == State::json && !scanner_.close(out_)) return;
+  if (state_ == State::value && !value_.close(out_)) return;
   repairs_ |= kClosed;
   if (!has_json_) out_ += has_parameters_ ? "}" : "{}";
   sink.put_arguments(out_);
@@ -489,8 +313,6 @@ std::size_t XmlParameters::undecided_bytes() const {
          (state_ == State::key ? key_.size() : 0);
 }
 
-std::size_t XmlParameters::held_bytes() const {
-  return held_.size() + space_.size() + undecided_bytes();
-}
+std::size_t XmlParameters::held_bytes() const { return value_.held_bytes() + undecided_bytes(); }
 
 }  // namespace unspool

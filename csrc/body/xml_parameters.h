@@ -7,9 +7,8 @@
 #include <string>
 
 #include "body/body.h"
-#include "body/entities.h"
-#include "body/literal_scanner.h"
-#include "body/scalar.h"
+#include "body/json_scanner.h"
+#include "body/tagged_value.h"
 
 namespace unspool {
 
@@ -38,20 +37,14 @@ class XmlParameters final : public Body {
     json,       // inside a JSON object in place of the parameters
     done,
   };
-  /// How the value being read is written out.
-  enum class Mode : std::uint8_t { string, undecided, container };
 
   std::size_t read_some(std::string_view text);
   void act_on(const MarkerCursor::Found& found);
   bool read_key(std::string_view closer);
   void begin_value(std::string_view closer);
-  void value_piece(std::string_view text);
   void value_text(std::string_view text);
-  void write_value(std::string_view text);
-  void write_decoded(std::string_view text);
-  void write_container(std::string_view text);
-  void become_string();
   void end_value();
+  void check_value();
   void end_maybe(const MarkerCursor::Found& found, const std::string& released);
   void key_text(std::string_view text);
   void enter(State state);
@@ -64,23 +57,15 @@ class XmlParameters final : public Body {
   const CallMarkers& markers_;
   const ToolSchema* schema_;
   State state_ = State::parameter;
-  Mode mode_ = Mode::string;
   MarkerCursor cursor_;
   bool has_parameters_ = false;
-  bool at_value_start_ = false;
-  bool has_json_ = false;         // all arguments were one JSON object
-  std::size_t value_opened_ = 0;  // how much of value_open has been read
-  EntityDecoder entities_;
+  bool has_json_ = false;  // all arguments were one JSON object
   std::uint8_t repairs_ = 0;
   bool closed_section_ = false;  // the last marker was the section's closer
   TypeSet types_;
-  TypedCandidate candidate_;
-  JsonScanner scanner_;                           // of a container, or of all arguments
-  LiteralScanner literal_{LiteralStyle::python};  // of a container as Python writes it
+  TaggedValue value_;
+  JsonScanner scanner_;  // of all arguments
   std::string key_;
-  std::string held_;          // an undecided value
-  std::size_t first_ = 0;     // where its first byte that is not white space stands
-  std::string space_;         // white space that may be the value's end
   std::string tail_;          // a closing tag and what follows, while in maybe_end
   std::size_t tail_tag_ = 0;  // length of the tag in it
   std::string out_;           // what this call of put has written

@@ -1,0 +1,222 @@
+#include "body/tagged_value.h"
+
+#include <algorithm>
+
+#include "text/json_escape.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::size_t kNotLookedFor = std::string::npos;
+
+}  // namespace
+
+void TaggedValue::begin(TypeSet types, std::string& out) {
+  types_ = types;
+  mode_ = Mode::undecided;
+  is_at_start_ = spec_.trim != ValueTrim::none;
+  opener_read_ = spec_.value_open.empty() ? kNotLookedFor : 0;
+  entities_ = EntityDecoder();
+  candidate_ = TypedCandidate(types_, spec_.python_values);
+  scanner_.reset();
+  literal_.reset();
+  held_.clear();
+  first_ = std::string::npos;
+  space_.clear();
+  if (types_.is_only(TypeSet::string)) become_string(out);
+}
+
+void TaggedValue::fail(const char* problem, std::string_view unread) {
+  problem_ = problem;
+  unread_ += unread;
+}
+
+void TaggedValue::put(std::string_view text, std::string& out) {
+  if (opener_read_ == kNotLookedFor) return put_inside(text, out);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == spec_.value_open[opener_read_]) {
+      if (++opener_read_ < spec_.value_open.size()) continue;
+      opener_read_ = kNotLookedFor;  // all of it: markup
+      entities_.turn_off();
+      return put_inside(text.substr(i + 1), out);
+    }
+    if (opener_read_ == 0 && is_space(text[i]) && spec_.trim == ValueTrim::space) continue;
+    give_up_opener(out);
+    return put_inside(text.substr(i), out);
+  }
+}
+
+// What began like value_open is the value's.
+void TaggedValue::give_up_opener(std::string& out) {
+  const std::size_t read = opener_read_;
+  opener_read_ = kNotLookedFor;
+  if (read != kNotLookedFor) put_inside(spec_.value_open.substr(0, read), out);
+}
+
+// White space at the edges goes as the format says; the rest is the value.
+void TaggedValue::put_inside(std::string_view text, std::string& out) {
+  if (has_failed()) {
+    unread_ += text;
+    return;
+  }
+  if (text.empty()) return;
+  if (is_at_start_ && spec_.trim == ValueTrim::newline) {
+    is_at_start_ = false;
+    if (text[0] == '\n') text.remove_prefix(1);
+  }
+  if (spec_.trim != ValueTrim::space) return put_trimmed(text, out);
+  if (is_at_start_) {
+    text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+    if (text.empty()) return;
+    is_at_start_ = false;
+  }
+  const std::size_t last = text.find_last_not_of(kSpace);
+  if (last != std::string_view::npos) {
+    put_trimmed(space_, out);
+    space_.clear();
+    put_trimmed(text.substr(0, last + 1), out);
+    text.remove_prefix(last + 1);
+  }
+  (has_failed() ? unread_ : space_) += text;
+}
+
+void TaggedValue::put_trimmed(std::string_view text, std::string& out) {
+  if (!spec_.entities) return put_decoded(text, out);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string reference(entities_.held());
+    std::string decoded;
+    entities_.put(text.substr(i, 1), decoded);
+    put_decoded(decoded, out);
+    if (!has_failed()) continue;
+    unread_ = reference;  // what cannot be read is told as it was written
+    unread_ += text.substr(i);
+    return;
+  }
+}
+
+void TaggedValue::put_decoded(std::string_view text, std::string& out) {
+  switch (mode_) {
+    case Mode::string: append_json_escaped(text, out); break;
+    case Mode::container: put_container(text, out); break;
+    case Mode::undecided: put_undecided(text, out); break;
+  }
+}
+
+// Without a string to fall back on, an object or list is streamed as soon as the byte behind its
+// bracket shows that it is one.
+bool TaggedValue::opens_container(char byte) const {
+  return !types_.has(TypeSet::string) && ((byte == '{' && types_.has(TypeSet::object)) ||
+                                          (byte == '[' && types_.has(TypeSet::array)));
+}
+
+void TaggedValue::put_undecided(std::string_view text, std::string& out) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char byte = text[i];
+    held_ += byte;
+    if (first_ == std::string::npos && !is_space(byte)) {
+      first_ = held_.size() - 1;
+      if (opens_container(byte)) continue;
+    } else if (first_ != std::string::npos && opens_container(held_[first_])) {
+      if (is_space(byte)) continue;
+      const bool is_object = held_[first_] == '{';
+      std::string_view may_follow = is_object ? "\"}" : "]\"{[-0123456789tfn";
+      if (spec_.python_values) {
+        may_follow = is_object ? "\"'}0123456789" : "]\"'{[(-0123456789tfnTFN";
+      }
+      if (may_follow.find(byte) == std::string_view::npos) {
+        become_string(out);
+        append_json_escaped(text.substr(i + 1), out);
+      } else {
+        mode_ = Mode::container;
+        put_container(held_.substr(first_), out);
+        put_container(text.substr(i + 1), out);
+      }
+      return;
+    }
+    if (!candidate_.put(std::string_view(&byte, 1))) {
+      become_string(out);
+      append_json_escaped(text.substr(i + 1), out);
+      return;
+    }
+  }
+}
+
+void TaggedValue::put_container(std::string_view text, std::string& out) {
+  if (text.empty()) return;
+  ScanResult result;
+  if (!is_whole()) {
+    result = spec_.python_values ? literal_.put(text, out) : scanner_.put(text, &out);
+  }
+  std::string_view rest = text.substr(result.consumed);
+  if (result.status != ScanStatus::failed) {  // white space may follow, and nothing else
+    rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
+  }
+  if (result.status == ScanStatus::failed || !rest.empty()) {
+    fail("a parameter's value is not valid JSON", rest);
+  }
+}
+
+void TaggedValue::become_string(std::string& out) {
+  mode_ = Mode::string;
+  out += '"';
+  append_json_escaped(held_, out);
+  held_.clear();
+}
+
+void TaggedValue::end(std::string& out) {
+  give_up_opener(out);
+  const std::string reference(entities_.held());
+  entities_.turn_off();
+  if (!reference.empty()) put_decoded(reference, out);
+  switch (mode_) {
+    case Mode::string: out += '"'; break;
+    case Mode::undecided: append_typed(held_, types_, out, spec_.python_values); break;
+    case Mode::container:
+      if (!is_whole() && !has_failed()) fail("a parameter's value is not whole JSON", {});
+      break;
+  }
+  held_.clear();
+}
+
+void TaggedValue::cut_off(std::string& out) {
+  give_up_opener(out);
+  put_trimmed(space_, out);
+  space_.clear();
+  put_decoded(std::string(entities_.held()), out);
+  if (mode_ != Mode::undecided || held_.empty()) return;
+  // A number's digits and a text's beginning are what they are.
+  if (types_.has(TypeSet::string)) return become_string(out);
+  JsonScanner scanner;
+  const ScanResult result = scanner.put(held_, nullptr);
+  if (result.status != ScanStatus::failed && result.consumed == held_.size()) {
+    out += held_;
+    return;
+  }
+  std::string beginning;
+  append_typed_beginning(held_, types_, beginning);
+  out += beginning;
+  if (beginning.starts_with('"')) {
+    mode_ = Mode::string;
+    held_.clear();
+  } else {
+    held_ = beginning;
+  }
+}
+
+bool TaggedValue::close(std::string& out) {
+  switch (mode_) {
+    case Mode::string: out += '"'; return true;
+    case Mode::container:
+      if (!spec_.python_values) return scanner_.close(out);
+      literal_.close(out);
+      return true;
+    case Mode::undecided: break;
+  }
+  JsonScanner scanner;
+  scanner.put(held_, nullptr);
+  return scanner.close(out);  // null where nothing was written
+}
+
+}  // namespace unspool

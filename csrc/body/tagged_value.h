@@ -1,0 +1,78 @@
+// A parameter's bare text as JSON: the schema tells text from numbers.
+//
+// A string is written as it arrives, an object or list as soon as its first bytes show that it is
+// one; any other scalar waits for its end.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "body/entities.h"
+#include "body/json_scanner.h"
+#include "body/literal_scanner.h"
+#include "body/scalar.h"
+#include "format/format_spec.h"
+
+namespace unspool {
+
+class TaggedValue {
+ public:
+  explicit TaggedValue(const XmlParametersSpec& spec) : spec_(spec) {}
+
+  /// A new value, of one of these types.
+  void begin(TypeSet types, std::string& out);
+
+  /// Its text, in pieces. After a fault nothing more is read.
+  void put(std::string_view text, std::string& out);
+
+  /// Its end: writes what is still open.
+  void end(std::string& out);
+
+  /// The output ended inside it: writes what is certain, a beginning of JSON.
+  void cut_off(std::string& out);
+
+  /// Behind `cut_off`: writes what completes it; false where that cannot be done by adding.
+  bool close(std::string& out);
+
+  /// Whether everything that comes is text of a string.
+  bool is_string() const { return mode_ == Mode::string; }
+  std::size_t held_bytes() const { return held_.size() + space_.size(); }
+
+  /// Empty, or what was wrong, and the text that was not read.
+  const char* problem() const { return problem_; }
+  std::string_view unread() const { return unread_; }
+
+ private:
+  enum class Mode : std::uint8_t { undecided, string, container };
+
+  bool has_failed() const { return *problem_ != '\0'; }
+  void fail(const char* problem, std::string_view unread);
+  void put_inside(std::string_view text, std::string& out);
+  void put_trimmed(std::string_view text, std::string& out);
+  void put_decoded(std::string_view text, std::string& out);
+  void put_undecided(std::string_view text, std::string& out);
+  void put_container(std::string_view text, std::string& out);
+  void give_up_opener(std::string& out);
+  void become_string(std::string& out);
+  bool opens_container(char byte) const;
+  bool is_whole() const {
+    return spec_.python_values ? literal_.is_complete() : scanner_.is_complete();
+  }
+
+  const XmlParametersSpec& spec_;
+  TypeSet types_;
+  Mode mode_ = Mode::undecided;
+  bool is_at_start_ = false;     // white space may be markup
+  std::size_t opener_read_ = 0;  // how much of value_open; npos: it is no longer looked for
+  EntityDecoder entities_;
+  TypedCandidate candidate_;
+  JsonScanner scanner_;                           // of a container
+  LiteralScanner literal_{LiteralStyle::python};  // of one as Python writes it
+  std::string held_;                              // an undecided value
+  std::size_t first_ = 0;  // where its first byte that is not white space stands
+  std::string space_;      // white space that may be the value's end
+  const char* problem_ = "";
+  std::string unread_;
+};
+
+}  // namespace unspool
