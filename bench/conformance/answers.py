@@ -74,14 +74,14 @@ def differences(expected: Answer, found: Answer, plain: bool) -> list[str]:
 
 
 def _words(text: str | None) -> str:
-    """White space counts as a space, and none at the ends: stacks differ in what of it they keep."""
-    return " ".join((text or "").split())
+    """Without white space: stacks differ in what of it, around their markup, they take for content."""
+    return "".join((text or "").split())
 
 
 def _same_arguments(expected: str, found: str, status: str) -> bool:
     if status == "complete":
         try:
-            return _typed(json.loads(expected)) == _typed(json.loads(found or "{}"))
+            return bool(_typed(json.loads(expected)) == _typed(json.loads(found or "{}")))
         except ValueError:
             return False
     one, other = "".join(expected.split()), "".join((found or "").split())

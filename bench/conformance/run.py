@@ -19,9 +19,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import stand_in  # noqa: E402
-from answers import Job  # noqa: E402
-
 import unspool  # noqa: E402
+from answers import Job  # noqa: E402
 from unspool.format_files import marker_tokens  # noqa: E402
 from unspool.formats import compile_format, get_format  # noqa: E402
 from unspool.testing import Case, shipped_cases  # noqa: E402
@@ -66,12 +65,29 @@ def tools_of(case: Case) -> list[dict[str, Any]]:
     return [{"name": name, "parameters": {"type": "object", "properties": {}}} for name in names]
 
 
-def job_of(case: Case, tokenizer: Any, names: tuple[str, str], is_peer: bool) -> Job:
+def strings_of(case: Case) -> list[str]:
+    """What stands in arguments' strings, as it may stand in the output."""
+    found: list[str] = []
+
+    def visit(value: Any) -> None:
+        if isinstance(value, str):
+            found.extend((value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]))
+        for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            visit(item)
+
+    for _, arguments, status in case.calls:
+        if status == "complete":
+            visit(json.loads(arguments))
+    return found
+
+
+def job_of(
+    case: Case, base: str, tokenizer: Any, names: tuple[str, str], is_peer: bool, stops: Iterable[str]
+) -> Job:
     file = get_format(case.format)
-    tokens = stand_in.tokens_of(tokenizer, case.input)
-    if is_peer and case.format not in ("openai", "muse", "kimi_k3"):  # their parsers see the last token
-        while tokens and tokens[-1][1] in file.description.get("ignore", ()):
-            tokens.pop()
+    tokens = stand_in.tokens_of(tokenizer, stand_in.with_markers(base, ()), case.input, strings_of(case))
+    if is_peer and case.format != "openai":
+        tokens = before_stop(tokens, {*file.description.get("ignore", ()), *stops})
     prompt = case.options.get("prompt")
     reasoning = file.description.get("reasoning", {})
     opened, closed = (reasoning.get(key, [""])[0] for key in ("open", "close"))
@@ -95,6 +111,15 @@ def job_of(case: Case, tokenizer: Any, names: tuple[str, str], is_peer: bool) ->
         reasons=bool(case.reasoning),
         options={} if is_peer else {"tools": case.tools, **case.options},
     )
+
+
+def before_stop(tokens: list[tuple[int, str]], stops: set[str]) -> list[tuple[int, str]]:
+    """Without the end-of-turn token, at which a server stops, and what follows it."""
+    end = len(tokens)
+    while end and (tokens[end - 1][1] in stops or not tokens[end - 1][1].strip()):
+        end -= 1
+    cut = next((i for i in range(end, len(tokens)) if tokens[i][1] in stops), len(tokens))
+    return tokens[:cut]
 
 
 def can_say(case: Case, names: tuple[str, str] | None) -> bool:
@@ -149,7 +174,10 @@ def main() -> None:
         rows += answers
         versions.append(f"{stack} {version}")
     print(f"{', '.join(versions)}; {len(cases)} cases\n")
-    for plain, title in ((True, "Plain"), (False, "Cut off or malformed (names, and arguments as far as they go)")):
+    for plain, title in (
+        (True, "Plain"),
+        (False, "Cut off or malformed (names, and arguments as far as they go)"),
+    ):
         print(f"## {title}\n\n{table([row for row in rows if row['plain'] == plain], chunks)}\n")
     if not options.quiet:
         print("## Differences\n")
@@ -167,7 +195,8 @@ def run_stack(
         return f"is missing (give --{stack.lower()} and --python)", []
     names = stack_names(stack) if is_peer else {}
     base = stand_in.train(case.input for case in shipped_cases())
-    extra = tomllib.loads((HERE / "names.toml").read_text())["tokens"]
+    more = tomllib.loads((HERE / "names.toml").read_text())
+    extra, stops = more["tokens"], more["stops"]
     tokenizers: dict[frozenset[str], Any] = {}
 
     def markers_of(case: Case) -> frozenset[str]:
@@ -185,7 +214,14 @@ def run_stack(
     used = [markers_of(case) for case in asked]
     order = {markers: place for place, markers in enumerate(tokenizers)}
     jobs = [
-        job_of(case, tokenizers[markers], names.get(case.format, ("", "")), is_peer)
+        job_of(
+            case,
+            base,
+            tokenizers[markers],
+            names.get(case.format, ("", "")),
+            is_peer,
+            stops.get(case.format, ()),
+        )
         for case, markers in zip(asked, used)  # noqa: B905
     ]
     data = {
@@ -202,7 +238,9 @@ def run_stack(
         ],
     }
     env = dict(os.environ)
-    env["PYTHONPATH"] = os.pathsep.join([path or str(Path(unspool.__file__).parent.parent), env.get("PYTHONPATH", "")])
+    env["PYTHONPATH"] = os.pathsep.join(
+        [path or str(Path(unspool.__file__).parent.parent), env.get("PYTHONPATH", "")]
+    )
     try:
         version, found = run_apart(python if is_peer else sys.executable, env, STACKS[stack], data)
     except RuntimeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,11 +21,15 @@ def train(texts: Iterable[str]) -> str:
     return str(tokenizer.to_str())
 
 
-def spelling(markers: Iterable[str], text: str, suffix: str = ":opensource") -> frozenset[str]:
-    """Of markers that a family spells with and without a suffix, those of the text's spelling."""
+def spelling(markers: Iterable[str], text: str) -> frozenset[str]:
+    """The markers of the checkpoint that would write this text, where a family's checkpoints differ."""
+    suffix = ":opensource"  # Hunyuan
     every = set(markers)
-    plain = {m.replace(suffix, "") for m in every if suffix in m}
-    return frozenset(every - plain if suffix in text else {m for m in every if suffix not in m})
+    plain = {marker.replace(suffix, "") for marker in every if suffix in marker}
+    every = every - plain if suffix in text else {marker for marker in every if suffix not in marker}
+    if re.search(r"\[TOOL_CALLS\]\s*[\[{]", text) and "[ARGS]" not in text:  # Mistral's older tokenizers
+        every -= {"[ARGS]", "[CALL_ID]"}
+    return frozenset(every)
 
 
 def with_markers(base: str, markers: Iterable[str]) -> Any:
@@ -36,10 +41,18 @@ def with_markers(base: str, markers: Iterable[str]) -> Any:
     return tokenizer
 
 
-def tokens_of(tokenizer: Any, text: str) -> list[tuple[int, str]]:
-    """Each id with the text that a detokenizer emits at it."""
+def tokens_of(tokenizer: Any, base: Any, text: str, plain: Iterable[str] = ()) -> list[tuple[int, str]]:
+    """Each id with the text that a detokenizer emits at it; `plain` texts are spelt without markers."""
     from tokenizers.decoders import DecodeStream
 
+    markers = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
+    spelt = {part for part in plain if part in text and any(marker in part for marker in markers)}
+    found = sorted(spelt, key=len, reverse=True)
+    parts = re.split(f"({'|'.join(map(re.escape, found))})", text) if found else [text]
+    ids = [
+        id
+        for part in parts
+        for id in (base if part in found else tokenizer).encode(part, add_special_tokens=False).ids
+    ]
     stream = DecodeStream(skip_special_tokens=False)
-    ids = tokenizer.encode(text, add_special_tokens=False).ids
     return [(id, stream.step(tokenizer, id) or "") for id in ids]

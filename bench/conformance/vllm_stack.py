@@ -87,6 +87,8 @@ def answer(job: Job, chunk: int, tokenizer: str, variant: Any) -> Answer:
     cls, base = _parser(job.names), _tokenizer(tokenizer)
     if cls is None:
         return {"content": job.text, "reasoning": "", "calls": []}
+    if job.names[0] == "openai":
+        base.decode = lambda ids, **_: _harmony().decode(ids)  # what its parser gives up on, it decodes
     parser = cls(base, request.tools, chat_template_kwargs=dict(template))
     if job.names[0] == "openai":
         job = _in_harmony(job)
