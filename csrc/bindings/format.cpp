@@ -163,6 +163,7 @@ FormatSpec read_spec(const py::dict& dict) {
     ReasoningSpec& reasoning = spec.reasoning.emplace();
     reasoning.open = part.marker("open");
     reasoning.close = part.marker("close");
+    part.get("label", reasoning.label);
     part.get("starts_open", reasoning.starts_open);
     part.get("turn", reasoning.turn);
     part.choose("tool_calls", reasoning.ends_at_tool_call, {{"keep", false}, {"end", true}});

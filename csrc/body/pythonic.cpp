@@ -132,10 +132,12 @@ Pythonic::Step Pythonic::step(char byte, CallSink& sink) {
       return Step::next;
     case State::after_call:
       if (is_space(byte)) return Step::next;
-      if (byte == ']') return Step::done;
-      if (byte != ',' && byte != ';') return fail("a call is not followed by a comma");
+      if (byte != ']' && byte != ',' && byte != ';') {
+        return fail("a call is not followed by a comma");
+      }
+      close_call(sink);
       state_ = State::element;
-      return Step::next;
+      return byte == ']' ? Step::done : Step::call_ended;
     case State::value: break;
   }
   return Step::failed;
@@ -152,11 +154,22 @@ bool Pythonic::announce(CallSink& sink) {
 
 Pythonic::Step Pythonic::end_call(CallSink& sink) {
   if (!is_announced_ && !announce(sink)) return Step::failed;
+  state_ = State::after_call;
+  if (in_list_) return Step::next;
+  close_call(sink);
+  return Step::call_ended;
+}
+
+void Pythonic::close_call(CallSink& sink) {
   say(has_arguments_ ? "}" : "{}", sink);
   sink.end_call();
   is_announced_ = false;
-  state_ = State::after_call;
-  return Step::call_ended;
+}
+
+bool Pythonic::may_end_here(CallSink& sink) {
+  if (state_ != State::after_call || !is_announced_) return state_ == State::element;
+  say(has_arguments_ ? "}" : "{}", sink);
+  return true;
 }
 
 void Pythonic::say(std::string_view text, CallSink& sink) {

@@ -18,7 +18,7 @@ class Pythonic final : public Body {
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
-  bool may_end_here(CallSink&) override { return state_ == State::after_call; }
+  bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
   std::uint8_t repairs() const override { return scanner_.repairs() & kClosed; }
   const char* problem() const override { return problem_; }
@@ -38,7 +38,7 @@ class Pythonic final : public Body {
     equals,       // =
     value,        // inside a value
     after_value,  // , or )
-    after_call,   // in a list: , or ]
+    after_call,   // in a list: , or ] which make the call's end certain
   };
   enum class Step : std::uint8_t { next, again, call_ended, failed, done };
 
@@ -52,6 +52,7 @@ class Pythonic final : public Body {
   }
   bool announce(CallSink& sink);
   Step end_call(CallSink& sink);
+  void close_call(CallSink& sink);
   void say(std::string_view text, CallSink& sink);
 
   bool is_tentative_;

@@ -179,6 +179,7 @@ void XmlElements::act_on(const MarkerCursor::Found& found) {
   }
   closer_ = found.text;  // a closing tag that is one token
   if (open_.empty()) return close_element({});
+  if (is_string_) return append_json_escaped(found.text, out_);
   fail("a closing tag closes nothing", found.text);
 }
 

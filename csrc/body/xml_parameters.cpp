@@ -28,7 +28,8 @@ void XmlParameters::enter(State state) {
   switch (state) {
     case State::parameter:
     case State::maybe_end: cursor_.reset(&markers_.parameter); break;
-    case State::key: cursor_.reset(&markers_.key); break;
+    case State::key:
+    case State::next_key: cursor_.reset(&markers_.key); break;
     case State::value: cursor_.reset(&markers_.value); break;
     case State::json:
     case State::done: break;
@@ -65,6 +66,14 @@ BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, Cal
     case State::maybe_end:
       found = cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
       end_maybe(found, released);
+      return finish_put(literal.size(), sink);
+    case State::next_key:
+      found = cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
+      if (!next_key_text(released)) {
+        give_up_next_key();
+      } else if (found.marker != nullptr) {
+        end_next_key(found);
+      }
       return finish_put(literal.size(), sink);
     case State::json:
       if (scanner_.in_string()) return put(literal, sink);
@@ -132,6 +141,16 @@ std::size_t XmlParameters::read_some(std::string_view text) {
       end_maybe(found, released);
       return 1;
     }
+    case State::next_key: {
+      const auto found =
+          cursor_.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
+      if (!next_key_text(released)) {
+        give_up_next_key();
+      } else if (found.marker != nullptr) {
+        end_next_key(found);
+      }
+      return 1;
+    }
     case State::json: {
       const ScanResult result = scanner_.put(text, &out_);
       if (result.status == ScanStatus::failed) {
@@ -185,7 +204,7 @@ void XmlParameters::act_on(const MarkerCursor::Found& found) {
   switch (static_cast<Role>(found.marker->role)) {
     case Role::parameter_open:
       if (has_json_) return fail("a parameter follows the call's JSON", found.text);
-      if (state_ == State::value) end_value();
+      if (state_ == State::value) return on_opener_in_value(found);
       key_.clear();
       enter(State::key);
       break;
@@ -205,6 +224,55 @@ void XmlParameters::act_on(const MarkerCursor::Found& found) {
   }
 }
 
+// A value holds what opens a parameter: the end of the value, if a closing tag was forgotten.
+void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
+  if (spec_.next_closes) {
+    end_value();
+    key_.clear();
+    return enter(State::key);
+  }
+  const bool begins_line = found.text.starts_with('\n') || spec_.trim != ValueTrim::newline;
+  if (schema_ == nullptr || !begins_line) return value_text(found.text);
+  tail_ = found.text;
+  tail_tag_ = tail_.size();
+  enter(State::next_key);
+}
+
+// False once it can be no parameter's name.
+bool XmlParameters::next_key_text(std::string_view text) {
+  tail_ += text;
+  const bool is_broken =
+      spec_.name_end.empty() && text.find_first_of("<\n") != std::string_view::npos;
+  return !is_broken && tail_.size() <= tail_tag_ + kMaxKeyBytes;
+}
+
+void XmlParameters::end_next_key(const MarkerCursor::Found& found) {
+  const std::string name = key_name(tail_.substr(tail_tag_));
+  if (schema_->find(name) == nullptr || given_.count(name) > 0) {
+    cursor_.reset(&markers_.key);
+    tail_ += found.text;
+    return give_up_next_key();
+  }
+  const std::string key = tail_.substr(tail_tag_);
+  tail_.clear();
+  end_value();
+  key_ = key;
+  if (!has_failed()) begin_value(found.text);
+}
+
+// It is text; what followed it may hold the tag that counts.
+void XmlParameters::give_up_next_key() {
+  const std::string tag = tail_.substr(0, tail_tag_);
+  std::string again = tail_.substr(tail_tag_);
+  again += cursor_.held();
+  tail_.clear();
+  enter(State::value);
+  value_text(tag);
+  std::string_view rest = again;
+  while (!rest.empty() && !has_failed()) rest.remove_prefix(read_some(rest));
+  unread_ += rest;
+}
+
 void XmlParameters::key_text(std::string_view text) {
   const std::size_t room = kMaxKeyBytes - key_.size();
   key_ += text.substr(0, room);
@@ -218,6 +286,13 @@ TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
   const ValueSchema* value = schema_ == nullptr ? nullptr : schema_->find(key_);
   if (value != nullptr && !value->types.is_empty()) return value->types;
   return spec_.guess_types ? TypeSet::any() : TypeSet(TypeSet::string);
+}
+
+// The name alone, of what stands before a value.
+std::string XmlParameters::key_name(std::string_view key) const {
+  for (const std::string& text : spec_.name_end) key = key.substr(0, key.find(text));
+  std::string_view behind;
+  return std::string(unquote(trim(key), behind));
 }
 
 // Takes the name out of what stands before the value; false where there is none.
@@ -261,6 +336,7 @@ void XmlParameters::begin_value(std::string_view closer) {
   has_parameters_ = true;
   append_json_string(key_, out_);
   out_ += ": ";
+  if (schema_ != nullptr) given_.insert(key_);
   value_.begin(types_, out_);
   enter(State::value);
 }
@@ -285,6 +361,7 @@ void XmlParameters::check_value() {
 
 void XmlParameters::end(CallSink& sink) {
   out_.clear();
+  if (state_ == State::next_key) give_up_next_key();
   if (state_ == State::maybe_end) {
     end_value();
     if (closed_section_) out_ += '}';

@@ -1,9 +1,12 @@
 // Arguments as tagged text: <parameter=city>Paris</parameter>; the schema tells text from numbers.
 //
 // A value may itself hold the closing tag. A close counts only where the grammar goes on behind it:
-// another parameter, or the end of the call. Until that is known the tag is held back.
+// another parameter, or the end of the call. Until that is known the tag is held back. A closing
+// tag that was forgotten: the opener of a parameter that the schema has, and that was not given
+// yet, ends the value before it.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "body/body.h"
@@ -34,6 +37,7 @@ class XmlParameters final : public Body {
     key,        // inside a parameter's name
     value,      // inside a value
     maybe_end,  // behind a closing tag that may be part of the value
+    next_key,   // behind the opener of a parameter that may be part of the value
     json,       // inside a JSON object in place of the parameters
     done,
   };
@@ -45,6 +49,10 @@ class XmlParameters final : public Body {
   void value_text(std::string_view text);
   void end_value();
   void check_value();
+  void on_opener_in_value(const MarkerCursor::Found& found);
+  bool next_key_text(std::string_view text);
+  void end_next_key(const MarkerCursor::Found& found);
+  void give_up_next_key();
   void end_maybe(const MarkerCursor::Found& found, const std::string& released);
   void key_text(std::string_view text);
   void enter(State state);
@@ -52,6 +60,7 @@ class XmlParameters final : public Body {
   bool has_failed() const { return *problem_ != '\0'; }
   BodyResult finish_put(std::size_t consumed, CallSink& sink);
   TypeSet types_of_key(std::string_view attributes) const;
+  std::string key_name(std::string_view key) const;
 
   const XmlParametersSpec& spec_;
   const CallMarkers& markers_;
@@ -66,7 +75,8 @@ class XmlParameters final : public Body {
   TaggedValue value_;
   JsonScanner scanner_;  // of all arguments
   std::string key_;
-  std::string tail_;          // a closing tag and what follows, while in maybe_end
+  std::set<std::string, std::less<>> given_;  // parameters, where the schema knows them
+  std::string tail_;          // a tag and what follows, while in maybe_end and next_key
   std::size_t tail_tag_ = 0;  // length of the tag in it
   std::string out_;           // what this call of put has written
   std::string_view closer_;

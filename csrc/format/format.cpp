@@ -217,6 +217,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     for (const std::string& text : spec_.ignore) adder.add(set, text, {}, Role::ignore);
   };
 
+  add_closers(table.inside);  // before markup: of two that are equal the first counts
   for (MarkerSet* set : {&table.content, &table.inside}) {
     if (has_opener) adder.add(*set, spec_.reasoning->open, Role::reasoning_open);
     add_openers(*set);
@@ -232,7 +233,6 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     add_markup(set, false, i);
     add_ignored(set);
   }
-  add_closers(table.inside);
   add_openers(table.malformed);
   add_closers(table.malformed);
   for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
@@ -265,10 +265,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
       for (const std::string& text : body.close.texts) {
         adder.add(markers.value, text, before, Role::value_close);
       }
-      if (body.next_closes) {
-        for (const std::string& text : body.open.texts) {
-          adder.add(markers.value, text, before, Role::parameter_open);
-        }
+      for (const std::string& text : body.open.texts) {
+        adder.add(markers.value, text, "\n", Role::parameter_open);
       }
     }
     if (call.body == BodyKind::xml_elements) {

@@ -77,7 +77,7 @@ struct XmlParametersSpec {
   std::vector<std::pair<std::string, TypeSet>> types;  // an attribute's text, what the value is
   std::string value_open;                              // may stand before a value: <![CDATA[
   ValueTrim trim = ValueTrim::newline;
-  bool next_closes = false;    // the next parameter's opener closes a value that nothing closed
+  bool next_closes = false;    // any parameter's opener closes a value that nothing closed
   bool name_entities = false;  // &amp; in a name stands for &
   bool guess_types = false;    // a parameter without a schema may be JSON of another type
   bool entities = false;       // &lt; in a value stands for <
@@ -123,6 +123,7 @@ struct CallSpec {
 struct ReasoningSpec {
   MarkerSpec open;
   MarkerSpec close;
+  std::string label;               // may follow the opener, and is markup as a whole
   bool starts_open = false;        // where the prompt does not tell
   bool ends_at_tool_call = false;  // a call's opener ends it; otherwise it is text there
   std::vector<std::string> turn;   // what the prompt writes before the model's answer

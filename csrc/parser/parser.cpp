@@ -54,7 +54,8 @@ bool Parser::is_undecided() const {
 std::size_t Parser::held_bytes() const {
   const bool has_cursor = state_ != State::body && state_ != State::fence &&
                           state_ != State::opening && state_ != State::beginning;
-  return space_.size() + raw_.size() + (has_cursor ? cursor_.held().size() : 0) +
+  const std::size_t label = label_read_ == std::string::npos ? 0 : label_read_;
+  return label + space_.size() + raw_.size() + (has_cursor ? cursor_.held().size() : 0) +
          (state_ == State::body ? body_->held_bytes() : 0);
 }
 
@@ -140,11 +141,8 @@ void Parser::release(std::string_view text) {
   switch (state_) {
     case State::content: release_content(text); break;
     case State::reasoning:
-      text = drop_skipped(text);
-      if (text.empty()) return;
-      reasoning_is_empty_ = false;
-      out_->add_text(EventKind::reasoning, -1, text, token_end_);
-      audit(Fate::reasoning, text);
+      text = drop_skipped(drop_label(text));
+      if (!text.empty()) emit_reasoning(text);
       break;
     case State::header: name_ += text; break;
     case State::markup: raw_ += text; break;
@@ -166,6 +164,7 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
     return audit(Fate::marker, found.text);
   }
   if (state_ == State::malformed) return on_malformed_end(found);
+  if (state_ == State::reasoning) end_label();
   if (role == Role::reasoning_open && state_ == State::reasoning && !reasoning_is_empty_) {
     return release(found.text);  // no nesting: it is text
   }
@@ -188,6 +187,7 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
       reasoning_is_empty_ = true;
       may_chain_ = false;
       skip_ = spec.reasoning->open.after;
+      label_read_ = spec.reasoning->label.empty() ? std::string::npos : 0;
       enter(State::reasoning);
       break;
     case Role::reasoning_close:
@@ -265,6 +265,7 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   }
   if (state_ == State::content || state_ == State::reasoning) {
     cursor_.flush([this](std::string_view text) { release(text); });
+    if (state_ == State::reasoning) end_label();
   }
   if (boundary_ == Boundary::start && !space_.empty()) {
     emit_content(space_);  // the message is nothing but white space

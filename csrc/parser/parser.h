@@ -129,6 +129,9 @@ class Parser final : public EventParser, private CallSink {
   void emit_content(std::string_view text);
   void emit_malformed(std::string_view text);
   std::string_view drop_skipped(std::string_view text);
+  std::string_view drop_label(std::string_view text);
+  void end_label();
+  void emit_reasoning(std::string_view text);
   void drop_space(Fate fate);
   void after_markup(std::string_view skip);
   void audit(Fate fate, std::string_view text);
@@ -155,6 +158,7 @@ class Parser final : public EventParser, private CallSink {
   bool closer_pending_ = false;  // the last call's closer has yet to come
   bool may_chain_ = false;       // another call of the same kind may follow without an opener
   bool reasoning_is_empty_ = true;
+  std::size_t label_read_ = std::string::npos;  // of ReasoningSpec::label; npos: not looked for
   bool has_content_ = false;
   State markup_return_ = State::content;  // where inline markup stands
   std::string_view skip_;                 // white space that the last marker takes with it

@@ -164,6 +164,42 @@ std::string_view Parser::drop_skipped(std::string_view text) {
   return text.substr(i);
 }
 
+void Parser::emit_reasoning(std::string_view text) {
+  reasoning_is_empty_ = false;
+  out_->add_text(EventKind::reasoning, -1, text, token_end_);
+  audit(Fate::reasoning, text);
+}
+
+// Reasoning behind the label that its opener may have; nothing while that is being read.
+std::string_view Parser::drop_label(std::string_view text) {
+  if (label_read_ == std::string::npos) return text;
+  const std::string& label = format_->spec().reasoning->label;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != label[label_read_]) {
+      end_label();
+      return text.substr(i);
+    }
+    if (++label_read_ == label.size()) {
+      end_label();
+      return text.substr(i + 1);
+    }
+  }
+  return {};
+}
+
+// What has been read of the label is markup if it is all but white space, else reasoning.
+void Parser::end_label() {
+  if (label_read_ == std::string::npos) return;
+  const std::string_view label = format_->spec().reasoning->label;
+  const std::string_view read = label.substr(0, label_read_);
+  label_read_ = std::string::npos;
+  if (trim(read) == trim(label)) {
+    audit(Fate::marker, read);
+  } else if (!read.empty()) {
+    emit_reasoning(read);
+  }
+}
+
 void Parser::release_content(std::string_view text) {
   if (!skip_.empty()) text = drop_skipped(text);
   if (text.empty()) return;

@@ -43,6 +43,7 @@ def _marker(name: str) -> dict[str, Any]:
 _REASONING: dict[str, Any] = {
     **_marker("open"),
     **_marker("close"),
+    "label": str,
     "starts_open": bool,
     "turn": _MARKER,
     "tool_calls": str,

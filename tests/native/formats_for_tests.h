@@ -18,7 +18,7 @@ inline FormatSpec tagged() {
   spec.name = "tagged";
   spec.ignore = {"<|im_end|>"};
   spec.reasoning = ReasoningSpec{
-      marker({"<think>"}, "", "\n"), marker({"</think>"}, "\n", "\n\n"), false, false, {}};
+      marker({"<think>"}, "", "\n"), marker({"</think>"}, "\n", "\n\n"), "", false, false, {}};
   CallSpec call;
   call.open = marker({"<tool_call>"}, "\n");
   call.close = marker({"</tool_call>"});

@@ -88,3 +88,34 @@ def test_the_token_that_ends_the_turn_is_never_text() -> None:
     message = Parser("hermes", tokenizer=vocabulary).parse([ids["<tool_call>"], *cut, ids["<|im_end|>"]])
     (call,) = message.tool_calls
     assert (call.arguments, call.status) == ('{"x": "Par', "incomplete")
+
+
+def test_a_closing_tag_that_is_one_token_is_text_inside_a_value() -> None:
+    """MiniMax M3's tags are text or tokens, as the tokenizer has it; a value may hold them either way."""
+    begin = ']<]minimax[>[<tool_call>]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>a '
+    closer = "]<]minimax[>[</tool_call>"
+    end = "b]<]minimax[>[</city>]<]minimax[>[</invoke>" + closer
+    tools = [{"name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}]
+    vocabulary = Vocabulary(
+        {bytes([byte]): byte for byte in range(256)},
+        [(256, "]<]minimax[>[", "]<]minimax[>[", True), (257, "</tool_call>", "</tool_call>", True)],
+        is_bytes=True,
+    )
+    ids: list[int] = []
+    for part in (begin, closer, end):
+        rest = part
+        while rest:
+            if rest.startswith("]<]minimax[>["):
+                ids.append(256)
+                rest = rest[13:]
+            elif rest.startswith("</tool_call>"):
+                ids.append(257)
+                rest = rest[12:]
+            else:
+                ids += list(rest[0].encode())
+                rest = rest[1:]
+    by_id = Parser("minimax_m3", tools, tokenizer=vocabulary).parse(ids)
+    by_text = Parser("minimax_m3", tools).parse(begin + closer + end)
+    for message in (by_id, by_text):
+        (call,) = message.tool_calls
+        assert (call.arguments, call.status) == ('{"city": "a ]<]minimax[>[</tool_call>b"}', "complete")

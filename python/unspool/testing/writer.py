@@ -48,7 +48,11 @@ def _reasoning(description: dict[str, Any], text: str) -> str:
     table = description.get("reasoning")
     if not table:
         return ""
-    opener = "" if table.get("starts_open") else _first(table, "open") + str(table.get("open_after", ""))
+    opener = (
+        ""
+        if table.get("starts_open")
+        else _first(table, "open") + str(table.get("label", "")) + str(table.get("open_after", ""))
+    )
     if not text and opener:
         return ""
     closer = str(table.get("close_before", "")) + _first(table, "close") + str(table.get("close_after", ""))
