@@ -180,8 +180,14 @@ std::size_t Parser::read_body(std::string_view text) {
 void Parser::on_body(const BodyResult& result, std::string_view text, bool was_announced) {
   const std::string_view read = text.substr(0, result.consumed);
   if (divert_ != Divert::none) {
-    raw_ += read.substr(0, read.size() - std::min(result.unread.size(), read.size()));
+    raw_ += read;
+    std::size_t open = result.status == ScanStatus::done ? 0 : body_->undecided_bytes();
+    if (result.status == ScanStatus::failed) open = result.unread.size();
+    const std::size_t sure = raw_.size() - std::min(open, raw_.size());
+    const std::string undecided = raw_.substr(sure);
+    raw_.resize(sure);
     flush_diverted();
+    if (result.status == ScanStatus::more) raw_ = undecided;
   } else if (is_announced_ || was_announced) {
     if (audits_) {  // but for what may turn out to be a closer, or not the call's
       audit_pending_ += read;
@@ -355,12 +361,18 @@ void Parser::finish_body(FinishReason reason) {
     is_announced_ = false;
     return flush_diverted();
   }
-  if (repair_ && is_announced_ && !body_->may_end_here(*this)) body_->complete(*this);
-  if (is_announced_ || call_index_ < 0) body_->end(*this);
-  audit(Fate::tool_call, audit_pending_);
   const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
+  bool ends = false;
+  if (repair_ && is_announced_) {
+    ends = stopped && body_->may_end_here(*this);
+    ends ? body_->end(*this) : body_->complete(*this);
+  } else {
+    body_->end(*this);
+    ends = is_announced_ && stopped && body_->may_end_here(*this);
+  }
+  audit(Fate::tool_call, audit_pending_);
   if (is_announced_) {
-    if (stopped && body_->may_end_here(*this)) {
+    if (ends) {
       end_call();
     } else {
       has_incomplete_ = true;

@@ -75,7 +75,7 @@ inline FormatSpec headed() {
   FormatSpec spec;
   spec.name = "headed";
   spec.reasoning = ReasoningSpec{
-      marker({"<|channel|>analysis<|message|>"}), marker({"<|end|>"}), false, false, {}};
+      marker({"<|channel|>analysis<|message|>"}), marker({"<|end|>"}), "", false, false, {}};
   MarkupSpec header;
   header.open = marker({"<|start|>", "<|channel|>"});
   header.close = marker({"<|message|>"});

@@ -134,7 +134,7 @@ def parse_cases(text: str, source: str = "<cases>") -> list[Case]:
 
 def shipped_cases(format: str | None = None) -> list[Case]:
     """The cases that come with the package: of one format (a name or an alias), or of all."""
-    folder = files("unspool") / "testing" / "formats"
+    folder = files("unspool.testing") / "formats"
     found = []
     wanted = None if format is None else get_format(format).name
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
