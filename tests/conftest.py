@@ -26,6 +26,7 @@ _COMMON: dict[str, Any] = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
 settings.register_profile("default", max_examples=200, derandomize=True, **_COMMON)
+settings.register_profile("few", max_examples=40, derandomize=True, **_COMMON)
 settings.register_profile("thorough", max_examples=5000, **_COMMON)
 
 

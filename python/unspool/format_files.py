@@ -140,7 +140,7 @@ _LISTS = {
 
 _MARKERS = {
     "open", "close", "name_close", "name_end", "next", "quotes", "ignore", "begins", "id_open",
-    "value_open",
+    "value_open", "label",
 }  # fmt: skip
 
 
