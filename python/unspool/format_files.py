@@ -262,12 +262,11 @@ _TOKEN = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
 
 def marker_tokens(description: Any) -> set[str]:
     """The texts that a tokenizer for this format would hold as one token each."""
-    found = set()
+    found: set[str] = set()
     for marker in markers_of(description):
         parts = _TOKEN.findall(marker)
-        found |= (
-            set(parts) if parts else {marker} if len(marker) > 3 and not re.search(r"\s", marker) else set()
-        )
+        is_token = len(marker) > 3 and marker[0] in "<[◁" and not re.search(r"\s", marker)
+        found |= set(parts) if parts else {marker} if is_token else set()
     return found
 
 
