@@ -61,6 +61,10 @@ def get_format(name: str) -> FormatFile:
     found = _shipped_names().get(key)
     if found is not None:
         return found
+    if key in ("auto", "hf", "response_template"):
+        raise UnknownFormatError(
+            f"'{name}' asks a tokenizer; pass it to Parser or TokenStreamer as the format"
+        )
     known = [*_shipped_names(), *_registered]
     near = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean '{near[0]}'? " if near else ""
