@@ -1,9 +1,10 @@
-// The body of a call whose name stands outside: one JSON object.
+// The body of a call whose name stands outside: one JSON object, or a string that holds one.
 #pragma once
 
 #include <string>
 
 #include "body/body.h"
+#include "body/json_in_string.h"
 
 namespace unspool {
 
@@ -17,8 +18,12 @@ class JsonArguments final : public Body {
   std::size_t held_bytes() const override { return 0; }
 
  private:
+  BodyResult put_string(std::string_view text, std::size_t begin, CallSink& sink);
+
   JsonScanner scanner_;
+  JsonInString inner_;
   bool has_begun_ = false;
+  bool in_string_ = false;
   std::string out_;
 };
 

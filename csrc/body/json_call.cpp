@@ -45,11 +45,7 @@ BodyResult JsonCall::put(std::string_view text, CallSink& sink) {
         i += put_string(rest, id_, is_end);
         if (is_end) state_ = State::after_value;
         break;
-      case State::arguments_string:
-        out_.clear();
-        i += put_arguments_string(rest);
-        say_arguments(out_, sink);
-        break;
+      case State::arguments_string: i += put_arguments_string(rest, sink); break;
       case State::arguments_object:
       case State::arguments_null:
       case State::skipped_value:
@@ -90,50 +86,16 @@ std::size_t JsonCall::put_string(std::string_view text, std::string& into, bool&
   return i;
 }
 
-// Reads a string that holds JSON: decodes it and scans what comes out.
-std::size_t JsonCall::put_arguments_string(std::string_view text) {
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const JsonStringDecoder::Piece piece = decoder_.next(text.substr(i));
-    if (piece.is_invalid) {
-      problem_ = "an escape in a string is not JSON";
-      return i + piece.consumed;
-    }
-    std::string_view decoded = piece.decoded;
-    std::size_t read = 0;  // of `decoded`
-    while (read < decoded.size()) {
-      if (arguments_done_ || !inner_begun_) {  // white space around the object
-        if (is_space(decoded[read])) {
-          ++read;
-          continue;
-        }
-        if (arguments_done_ || decoded[read] != '{') break;
-        inner_begun_ = true;
-      }
-      const ScanResult result = scanner_.put(decoded.substr(read), &out_);
-      read += result.consumed;
-      if (result.status == ScanStatus::done) arguments_done_ = true;
-      if (result.status == ScanStatus::failed) break;
-    }
-    if (read < decoded.size()) {
-      problem_ = "the arguments are not a JSON object";
-      // A plain run stands byte for byte in the text; an escape is refused as a whole.
-      return i + (piece.decoded.data() == text.data() + i ? read : piece.consumed - 1);
-    }
-    i += piece.consumed;
-    if (!piece.is_end) continue;
-    if (!inner_begun_) {
-      out_ += "{}";
-      arguments_done_ = true;
-    }
-    if (!arguments_done_) {
-      problem_ = "the arguments are not whole JSON";
-      return i - 1;
-    }
+std::size_t JsonCall::put_arguments_string(std::string_view text, CallSink& sink) {
+  out_.clear();
+  const JsonInString::Result result = inner_.put(text, out_);
+  problem_ = result.problem;
+  say_arguments(out_, sink);
+  if (result.is_end) {
+    arguments_done_ = true;
     state_ = State::after_value;
-    break;
   }
-  return i;
+  return result.consumed;
 }
 
 // Reads a value that the scanner understands.
@@ -156,7 +118,7 @@ JsonCall::Step JsonCall::fail(const char* problem) {
 }
 
 JsonCall::Step JsonCall::begin_object() {
-  has_name_ = has_arguments_ = arguments_done_ = is_announced_ = inner_begun_ = false;
+  has_name_ = has_arguments_ = arguments_done_ = is_announced_ = false;
   name_.clear();
   id_.clear();
   held_arguments_.clear();
@@ -230,6 +192,7 @@ JsonCall::Key JsonCall::classify_key() {
 JsonCall::Step JsonCall::begin_value(char byte, CallSink& sink) {
   scanner_.reset();
   decoder_.reset();
+  inner_.reset();
   const bool is_name = key_kind_ == Key::name || (key_kind_ == Key::wrapper && byte == '"');
   if (is_name && !has_name_) {
     if (byte != '"') return fail("the tool's name is not a string");

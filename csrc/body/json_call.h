@@ -4,6 +4,7 @@
 #include <string>
 
 #include "body/body.h"
+#include "body/json_in_string.h"
 #include "body/json_string.h"
 
 namespace unspool {
@@ -45,7 +46,7 @@ class JsonCall final : public Body {
 
   bool in_string() const;
   std::size_t put_string(std::string_view text, std::string& into, bool& is_end);
-  std::size_t put_arguments_string(std::string_view text);
+  std::size_t put_arguments_string(std::string_view text, CallSink& sink);
   std::size_t put_scanned(std::string_view text, std::string* into, CallSink& sink);
   Step step(char byte, CallSink& sink);
   Step begin_object();
@@ -74,7 +75,7 @@ class JsonCall final : public Body {
   std::string out_;             // of this call of put
   JsonScanner scanner_;
   JsonStringDecoder decoder_;
-  bool inner_begun_ = false;  // of a string that holds the arguments
+  JsonInString inner_;  // of a string that holds the arguments
   const char* problem_ = "";
 };
 
