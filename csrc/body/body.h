@@ -67,8 +67,9 @@ class Body {
 
 struct BodyOptions {
   const ToolSchema* schema = nullptr;  // of the tool, where its name stands outside and is known
-  bool repairs = false;                // almost-JSON is read as JSON
-  bool in_parameter = false;           // the marker that ended the name opened the first parameter
+  const MarkerSpec* section_close = nullptr;
+  bool repairs = false;       // almost-JSON is read as JSON
+  bool in_parameter = false;  // the marker that ended the name opened the first parameter
 };
 
 /// The body of one call.

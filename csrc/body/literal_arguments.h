@@ -11,7 +11,8 @@ namespace unspool {
 
 class LiteralArguments final : public Body {
  public:
-  explicit LiteralArguments(const MarkerSet& quotes) : scanner_(LiteralStyle::bare, &quotes) {}
+  LiteralArguments(const MarkerSet& quotes, const ToolSchema* schema)
+      : scanner_(LiteralStyle::bare, &quotes, schema) {}
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;

@@ -16,8 +16,9 @@ bool is_plain(char byte) {
 
 }  // namespace
 
-LiteralScanner::LiteralScanner(LiteralStyle style, const MarkerSet* quotes)
-    : style_(style), quotes_(quotes) {
+LiteralScanner::LiteralScanner(LiteralStyle style, const MarkerSet* quotes,
+                               const ToolSchema* schema)
+    : style_(style), quotes_(quotes), schema_(schema) {
   if (quotes_ != nullptr) cursor_.reset(quotes_);
 }
 
@@ -58,7 +59,7 @@ ScanResult LiteralScanner::put_token(Symbol symbol, std::string_view literal, st
     std::string released;
     const auto found =
         cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
-    if (state_ == State::marked) append_json_escaped(released, to(out));
+    if (state_ == State::marked) marked_text(released, out);
     if (found.marker != nullptr) on_quote(out);
     if (state_ == State::marked || released.empty()) return {literal.size(), ScanStatus::more};
     if (cursor_held().empty() && released == literal && state_ == State::value) {
@@ -77,7 +78,7 @@ std::size_t LiteralScanner::put_marked(std::string_view text, std::string& out) 
   std::string released;
   const auto found = cursor_.put(text, [&](std::string_view piece) {
     if (is_inside) {
-      append_json_escaped(piece, to(out));
+      marked_text(piece, out);
     } else {
       released += piece;
     }
@@ -95,11 +96,41 @@ std::size_t LiteralScanner::put_marked(std::string_view text, std::string& out) 
 }
 
 void LiteralScanner::on_quote(std::string& out) {
-  if (state_ == State::marked) return end_string(out);
+  if (state_ == State::marked) {
+    if (typed_as_ == nullptr) return end_string(out);
+    write_typed(out);
+    return end_value();
+  }
   is_key_ = wants_key();
   begin_element(out);
-  to(out) += '"';
   state_ = State::marked;
+  const bool is_parameter = schema_ != nullptr && !is_key_ && stack_.size() == 1;
+  typed_as_ = is_parameter ? schema_->types_of(parameter_) : nullptr;
+  if (typed_as_ != nullptr && typed_as_->has(TypeSet::string)) typed_as_ = nullptr;
+  if (typed_as_ == nullptr) to(out) += '"';
+}
+
+void LiteralScanner::marked_text(std::string_view text, std::string& out) {
+  if (typed_as_ == nullptr) {
+    append_json_escaped(text, to(out));
+  } else {
+    typed_ += text;
+  }
+}
+
+// A quoted text that the schema calls something else: a number, or a list as Python writes it.
+void LiteralScanner::write_typed(std::string& out) {
+  LiteralScanner python(LiteralStyle::python);
+  std::string value;
+  const ScanResult result = python.put(typed_, value);
+  const bool is_container = value.starts_with('{') || value.starts_with('[');
+  if (is_container && result.status == ScanStatus::done && result.consumed == typed_.size()) {
+    out += value;
+  } else {
+    append_typed(typed_, *typed_as_, out, true);
+  }
+  typed_.clear();
+  typed_as_ = nullptr;
 }
 
 bool LiteralScanner::wants_key() const { return state_ == State::key; }
@@ -294,7 +325,8 @@ LiteralScanner::Step LiteralScanner::after_value(char byte, std::string& out) {
 
 void LiteralScanner::end(std::string& out) {
   if (state_ == State::marked) {
-    cursor_.flush([&](std::string_view text) { append_json_escaped(text, to(out)); });
+    cursor_.flush([&](std::string_view text) { marked_text(text, out); });
+    if (typed_as_ != nullptr) append_typed_beginning(typed_, *typed_as_, out);
   } else if (state_ == State::word && !is_key_) {
     write_word_beginning(out);
     word_.clear();
@@ -307,8 +339,8 @@ void LiteralScanner::close(std::string& out) {
   pending_.clear();
   switch (state_) {
     case State::marked:
-      cursor_.flush([&](std::string_view text) { append_json_escaped(text, to(out)); });
-      end_string(out);
+      cursor_.flush([&](std::string_view text) { marked_text(text, out); });
+      on_quote(out);
       break;
     case State::quote_open:
     case State::string:

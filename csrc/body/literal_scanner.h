@@ -8,6 +8,7 @@
 
 #include "body/json_scanner.h"
 #include "body/scalar.h"
+#include "format/schema.h"
 #include "text/marker_set.h"
 
 namespace unspool {
@@ -31,8 +32,11 @@ enum Repair : std::uint8_t {
 /// One value, resumable at any byte. White space before it is read too.
 class LiteralScanner {
  public:
-  /// `quotes`: markers that open and close a string without escapes; may be null.
-  explicit LiteralScanner(LiteralStyle style, const MarkerSet* quotes = nullptr);
+  /// `quotes`: markers that open and close a string without escapes; may be null. `schema`: of the
+  /// tool whose arguments the value is; a parameter that is no string by it is none in quotes
+  /// either.
+  explicit LiteralScanner(LiteralStyle style, const MarkerSet* quotes = nullptr,
+                          const ToolSchema* schema = nullptr);
 
   /// Reads up to the end of the value; appends JSON to `out`. A bare word has no end of its own: it
   /// ends before a comma, colon, closing bracket or (but in bare style) white space.
@@ -51,14 +55,14 @@ class LiteralScanner {
   bool is_complete() const;
   bool in_string() const;
   std::size_t held_bytes() const {
-    return word_.size() + pending_.size() + held_.size() + cursor_held().size();
+    return word_.size() + pending_.size() + held_.size() + typed_.size() + cursor_held().size();
   }
   /// The bare word that is being read, or that could not be read.
   std::string_view word() const {
     return state_ == State::word ? std::string_view(word_) : std::string_view{};
   }
   std::uint8_t repairs() const { return repairs_; }
-  void reset() { *this = LiteralScanner(style_, quotes_); }
+  void reset() { *this = LiteralScanner(style_, quotes_, schema_); }
 
  private:
   enum class State : std::uint8_t {
@@ -107,6 +111,8 @@ class LiteralScanner {
   bool wants_key() const;
   std::size_t put_marked(std::string_view text, std::string& out);
   void on_quote(std::string& out);
+  void marked_text(std::string_view text, std::string& out);
+  void write_typed(std::string& out);
   std::string_view cursor_held() const {
     return quotes_ == nullptr ? std::string_view{} : cursor_.held();
   }
@@ -117,6 +123,7 @@ class LiteralScanner {
 
   LiteralStyle style_;
   const MarkerSet* quotes_;
+  const ToolSchema* schema_;
   MarkerCursor cursor_;
   State state_ = State::value;
   std::string stack_;
@@ -130,9 +137,12 @@ class LiteralScanner {
   char escape_ = 0;
   bool first_ = true;  // nothing has been read in the container
   TypedCandidate candidate_;
-  std::string word_;     // a bare word, or white space at the end of a bare string
-  std::string pending_;  // a comma and what followed it
-  std::string held_;     // what follows a brace that may open a set
+  std::string word_;                   // a bare word, or white space at the end of a bare string
+  std::string pending_;                // a comma and what followed it
+  std::string held_;                   // what follows a brace that may open a set
+  std::string parameter_;              // the last key of the outermost object
+  const TypeSet* typed_as_ = nullptr;  // of a quoted text that is no string
+  std::string typed_;                  // that text
   std::uint8_t repairs_ = 0;
 };
 

@@ -105,6 +105,7 @@ bool LiteralScanner::end_word(std::string& out) {
 bool LiteralScanner::write_word(const std::string& word, std::string& out) {
   if (is_key_ && !(stack_.back() == undecided && is_json(word))) {
     if (style_ == LiteralStyle::json) repairs_ |= kUnquotedKey;
+    if (stack_.size() == 1) parameter_ = word;
     append_json_string(word, to(out));
     state_ = stack_.back() == undecided ? State::after_value : State::colon;
     return true;

@@ -16,13 +16,13 @@ std::unique_ptr<Body> make_body(const CallSpec& call, const CallMarkers& markers
       body = std::make_unique<JsonCall>(call.json_call, call.is_tentative());
       break;
     case BodyKind::json_arguments: body = std::make_unique<JsonArguments>(); break;
-    case BodyKind::literal_arguments: return std::make_unique<LiteralArguments>(markers.quote);
+    case BodyKind::literal_arguments:
+      return std::make_unique<LiteralArguments>(markers.quote, options.schema);
     case BodyKind::pythonic: return std::make_unique<Pythonic>(call.is_tentative());
     case BodyKind::xml_parameters:
       return std::make_unique<XmlParameters>(call.xml_parameters, markers, options.schema,
                                              options.in_parameter);
-    case BodyKind::xml_elements:
-      return std::make_unique<XmlElements>(call, markers, options.schema);
+    case BodyKind::xml_elements: return std::make_unique<XmlElements>(call, markers, options);
   }
   if (options.repairs) body = std::make_unique<Repaired>(std::move(body));
   return body;

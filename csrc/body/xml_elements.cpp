@@ -98,8 +98,12 @@ void write_node(const Node& node, const ValueSchema* schema, std::string& out) {
 
 }  // namespace
 
-XmlElements::XmlElements(const CallSpec& call, const CallMarkers& markers, const ToolSchema* schema)
-    : call_(call), markers_(markers), schema_(schema) {
+XmlElements::XmlElements(const CallSpec& call, const CallMarkers& markers,
+                         const BodyOptions& options)
+    : call_(call),
+      markers_(markers),
+      schema_(options.schema),
+      section_close_(options.section_close) {
   cursor_.reset(&markers_.element);
 }
 
@@ -224,9 +228,14 @@ void XmlElements::begin_parameter(const std::string& name) {
 
 void XmlElements::close_element(std::string_view name) {
   if (open_.empty()) {
+    const auto is_one_of = [this](const MarkerSpec& spec) {
+      return std::find(spec.texts.begin(), spec.texts.end(), closer_) != spec.texts.end();
+    };
+    closed_section_ = section_close_ != nullptr && is_one_of(*section_close_);
+    if (!closed_section_ && !is_one_of(call_.close)) {
+      return fail("a closing tag closes nothing", closer_);
+    }
     out_ += seen_.empty() ? "{}" : "}";
-    const auto& closers = call_.close.texts;
-    closed_section_ = std::find(closers.begin(), closers.end(), closer_) == closers.end();
     state_ = State::done;
     return;
   }

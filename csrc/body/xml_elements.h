@@ -14,7 +14,7 @@ namespace unspool {
 
 class XmlElements final : public Body {
  public:
-  XmlElements(const CallSpec& call, const CallMarkers& markers, const ToolSchema* schema);
+  XmlElements(const CallSpec& call, const CallMarkers& markers, const BodyOptions& options);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -54,6 +54,7 @@ class XmlElements final : public Body {
   const CallSpec& call_;
   const CallMarkers& markers_;
   const ToolSchema* schema_;
+  const MarkerSpec* section_close_;
   MarkerCursor cursor_;
   State state_ = State::text;
   std::string name_;            // of a tag

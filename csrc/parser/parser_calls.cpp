@@ -67,6 +67,7 @@ std::size_t Parser::read_opening(char byte) {
 void Parser::make_call_body(std::string_view name, bool in_parameter) {
   BodyOptions options;
   options.schema = tools_ && !name.empty() ? tools_->find(name) : nullptr;
+  options.section_close = &format_->spec().section_close;
   options.repairs = repair_;
   options.in_parameter = in_parameter;
   body_ = make_body(call(), markers().calls[call_], options);
