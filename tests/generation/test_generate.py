@@ -217,11 +217,11 @@ def test_a_format_that_cannot_be_detected_raises(model: Any) -> None:
 
 
 def test_a_call_format_without_reasoning_takes_that_of_the_template(model: Any, tokenizer: Any) -> None:
-    answer = "Weather.\n</think>\n\n<tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>"
+    answer = 'Weather.\n</think>\n\n<function=get_weather>{"city": "Paris"}</function>'
     coder = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer.backend_tokenizer, eos_token=tokenizer.eos_token
     )
-    coder.chat_template = "{{ '<tool_call>\n<function=' + f + '>\n<parameter=' }}<think>\n"
+    coder.chat_template = "{{ '<function=' + f + '>' + a + '</function>' }}<think>\n"
     generation = run(model, coder, forced(coder, PROMPT, answer), format="auto")
     list(generation)
     assert generation.message.reasoning == "Weather."
