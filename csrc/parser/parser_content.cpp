@@ -49,9 +49,9 @@ std::size_t Parser::read_bare(std::string_view text) {
   const char byte = text[0];
   std::size_t size = 1;
   if (bare_candidate_ >= 0) return read_candidate(text);
-  const bool is_place = line_ != Line::inside || in_section_;
-  if (is_place && is_blank(cursor_.held()) && !in_fence_ &&
-      cursor_.would_continue(static_cast<unsigned char>(byte))) {
+  const bool in_gap = in_section_ && boundary_ == Boundary::after_markup;
+  const bool is_place = (line_ != Line::inside || in_gap) && is_blank(cursor_.held());
+  if (is_place && !in_fence_ && cursor_.would_continue(static_cast<unsigned char>(byte))) {
     const int candidate = bare_call_at(byte);
     if (candidate >= 0) {
       cursor_.flush([this](std::string_view held) { release(held); });
@@ -75,7 +75,7 @@ std::size_t Parser::read_bare(std::string_view text) {
       return 0;
     }
   }
-  if (line_ == Line::inside || !is_space(byte)) {
+  if (!in_gap && (line_ == Line::inside || !is_space(byte))) {
     size = std::min(text.find('\n'), text.size() - 1) + 1;
   }
   const MarkerCursor::Found found =
