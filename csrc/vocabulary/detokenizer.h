@@ -56,6 +56,9 @@ class Detokenizer {
 
   bool is_stopped() const { return stop_ && stop_->is_stopped(); }
 
+  /// The stop string that ended the text; empty where none has. Lives as long as this.
+  std::string_view stop_reason() const { return stop_ ? stop_->stop_reason() : std::string_view{}; }
+
   /// The pieces since the last call, each with the ids that it came from. At most the last 4,096.
   struct Piece {
     std::string text;

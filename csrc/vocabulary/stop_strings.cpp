@@ -54,6 +54,7 @@ void StopStrings::put(std::string_view text, std::string& out) {
 
 void StopStrings::accept(std::string& out) {
   out.append(held_, 0, include_stop_ ? match_end_ : match_begin_);
+  stop_reason_.assign(held_, match_begin_, match_end_ - match_begin_);
   held_.clear();
   is_stopped_ = true;
 }

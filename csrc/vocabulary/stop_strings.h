@@ -24,6 +24,9 @@ class StopStrings {
   void flush(std::string& out);
 
   bool is_stopped() const { return is_stopped_; }
+
+  /// The stop string that ended the text; empty where none has. Lives as long as this.
+  std::string_view stop_reason() const { return stop_reason_; }
   std::size_t held_bytes() const { return held_.size(); }
 
  private:
@@ -36,6 +39,7 @@ class StopStrings {
   std::string held_;                             // the tail that may be (part of) a stop string
   std::size_t match_begin_ = std::string::npos;  // in held_: the best match so far
   std::size_t match_end_ = 0;
+  std::string stop_reason_;
 };
 
 }  // namespace unspool

@@ -30,6 +30,10 @@ def stop_oracle(text: str, stops: list[str], include: bool) -> str:
     return text[: at - length] if include else text[:at]
 
 
+def stop_reason_oracle(text: str, stops: list[str]) -> str | None:
+    return min((stop for stop in stops if stop in text), key=lambda s: (text.find(s), -len(s)), default=None)
+
+
 texts = st.text(alphabet="abc", max_size=14)
 stop_lists = st.lists(st.text(alphabet="abc", min_size=1, max_size=4), min_size=1, max_size=4)
 
@@ -47,6 +51,7 @@ def test_stop_strings(text: str, stops: list[str], include: bool, data: st.DataO
     out += detokenizer.end()
     assert out == expected
     assert detokenizer.is_stopped == any(stop in text for stop in stops)
+    assert detokenizer.stop_reason == stop_reason_oracle(text, stops)
 
 
 @given(text=texts, stops=stop_lists)
@@ -55,6 +60,7 @@ def test_stop_strings_hold_back_exactly_what_may_still_come(text: str, stops: li
     out = ""
     for position, id in enumerate(ids_of(text)):
         out += detokenizer.put(id)
+        assert (detokenizer.stop_reason is None) == (not detokenizer.is_stopped)
         if detokenizer.is_stopped:
             return
         seen = text[: position + 1]
