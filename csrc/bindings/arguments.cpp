@@ -45,7 +45,10 @@ void check_one_row(const std::vector<long long>& shape) {
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) {
     if (shape[i] == 1) continue;
     std::string text;
-    for (const long long size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+    for (const long long size : shape) {
+      if (!text.empty()) text += ", ";
+      text += std::to_string(size);
+    }
     throw ArgumentError("ids has shape (" + text + "); pass one row, a stream each");
   }
 }
@@ -155,6 +158,23 @@ void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
     return;
   }
   refuse(object, "ids");
+}
+
+std::int32_t read_number(py::handle object, const char* name, const char* items) {
+  if (PyBool_Check(object.ptr()) || PyIndex_Check(object.ptr()) == 0) {
+    throw py::type_error(std::string(name) + " is of type " + Py_TYPE(object.ptr())->tp_name +
+                         "; pass an int");
+  }
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
+  if (!number) throw py::error_already_set();
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow < 0 || (overflow == 0 && value < 0))
+    throw ArgumentError(std::string(name) + " is negative; " + items + " are numbered from 0");
+  if (overflow > 0 || value > std::numeric_limits<std::int32_t>::max())
+    throw ArgumentError(std::string(name) + " is above 2,147,483,647; " + items +
+                        " are numbered from 0");
+  return static_cast<std::int32_t>(value);
 }
 
 std::string_view read_text(py::handle object) {

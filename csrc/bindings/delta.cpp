@@ -42,6 +42,7 @@ PyObject* get_index(PyObject* self, void*) {
   if (delta_of(self).index < 0) Py_RETURN_NONE;
   return PyLong_FromLong(delta_of(self).index);
 }
+PyObject* get_choice(PyObject* self, void*) { return PyLong_FromLong(delta_of(self).choice); }
 PyObject* get_id(PyObject* self, void*) {
   if (delta_of(self).kind != EventKind::tool_call_begin) Py_RETURN_NONE;
   return to_str(delta_of(self).id);
@@ -140,13 +141,15 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     const char* kind = nullptr;
     PyObject *text = nullptr, *index = Py_None, *id = Py_None, *name = Py_None, *status = Py_None;
     PyObject *finish_reason = Py_None, *reason = Py_None, *span = Py_None, *ids = Py_None;
+    PyObject* choice = nullptr;
     const char* field = "reasoning_content";
     static const char* const kNames[] = {"kind",       "text",      "index",           "id",
                                          "name",       "status",    "finish_reason",   "reason",
-                                         "token_span", "token_ids", "reasoning_field", nullptr};
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "s|$OOOOOOOOOs:Delta", const_cast<char**>(kNames),
-                                    &kind, &text, &index, &id, &name, &status, &finish_reason,
-                                    &reason, &span, &ids, &field) == 0) {
+                                         "token_span", "token_ids", "reasoning_field", "choice",
+                                         nullptr};
+    if (PyArg_ParseTupleAndKeywords(
+            args, kwargs, "s|$OOOOOOOOOsO:Delta", const_cast<char**>(kNames), &kind, &text, &index,
+            &id, &name, &status, &finish_reason, &reason, &span, &ids, &field, &choice) == 0) {
       return nullptr;
     }
     const auto read = [](PyObject* object) {
@@ -156,11 +159,8 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     Delta delta;
     delta.kind = find_word<EventKind>(words.kinds, kind, "kind");
     delta.text = read(text);
-    if (index != Py_None) {
-      delta.index = static_cast<std::int32_t>(PyLong_AsLong(index));
-      if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-      if (delta.index < 0) throw ArgumentError("index is negative; calls are numbered from 0");
-    }
+    if (index != Py_None) delta.index = read_number(index, "index", "calls");
+    if (choice != nullptr) delta.choice = read_number(choice, "choice", "answers");
     const bool is_call = delta.kind == EventKind::tool_call_begin ||
                          delta.kind == EventKind::tool_call_arguments ||
                          delta.kind == EventKind::tool_call_end;
@@ -198,7 +198,8 @@ py::tuple values_of(PyObject* self) {
       own(get_finish_reason(self, nullptr)), own(get_reason(self, nullptr)),
       own(get_token_span(self, nullptr)), own(get_token_ids(self, nullptr)),
       py::str(reasoning_field_of(self) == ReasoningField::reasoning ? "reasoning"
-                                                                    : "reasoning_content"));
+                                                                    : "reasoning_content"),
+      own(get_choice(self, nullptr)));
 }
 
 PyObject* repr(PyObject* self) {
@@ -211,6 +212,8 @@ PyObject* repr(PyObject* self) {
       if (values[i].is_none() || (i == 1 && py::len(values[i]) == 0)) continue;
       text.append(", ").append(kNames[i]).append("=").append(std::string(py::repr(values[i])));
     }
+    if (delta_of(self).choice != 0)
+      text.append(", choice=").append(std::to_string(delta_of(self).choice));
     return py::str(text + ")").release().ptr();
   });
 }
@@ -252,6 +255,7 @@ PyGetSetDef attributes[] = {
     {"kind", get_kind, nullptr, "What it tells.", nullptr},
     {"text", get_text, nullptr, "Content, reasoning, an arguments fragment or raw text.", nullptr},
     {"index", get_index, nullptr, "The call's number in the message, or None.", nullptr},
+    {"choice", get_choice, nullptr, "Which of the request's answers it belongs to.", nullptr},
     {"id", get_id, nullptr, "The call's id, where the call begins.", nullptr},
     {"name", get_name, nullptr, "The tool's name, where the call begins.", nullptr},
     {"status", get_status, nullptr, "How the call ended, where it does.", nullptr},

@@ -26,6 +26,8 @@ struct PyChunkParser {
   ReasoningField field;
   FirstPut first_put;
   std::shared_ptr<PyChannel> channel;
+  std::int32_t choice = 0;
+  bool closes_channel = true;
   bool audits = false;
   std::vector<Events::Audited> audit = {};
   Events events = {};
@@ -54,6 +56,7 @@ Delta to_delta(const Event& event, PyChunkParser& self) {
   Delta delta;
   delta.kind = event.kind;
   delta.index = event.index;
+  delta.choice = self.choice;
   delta.status = event.status;
   delta.finish_reason = event.finish_reason;
   delta.text = self.events.text(event);
@@ -77,7 +80,8 @@ PyObject* deliver(PyChunkParser& self) {
     self.channel->field = self.field;
     for (const Event& event : events) {
       Delta delta = to_delta(event, self);
-      put_to_channel(self.channel->channel, delta, std::nullopt, event.kind == EventKind::finish);
+      const bool is_last = self.closes_channel && event.kind == EventKind::finish;
+      put_to_channel(self.channel->channel, delta, std::nullopt, is_last);
     }
     return PyList_New(0);
   }
@@ -183,17 +187,15 @@ PyObject* put(PyObject* object, PyObject* value) {
     auto* self = native<PyChunkParser>(object);
     if (self == nullptr) return nullptr;
     const Busy busy(*self);
-    if (self->first_put != FirstPut::output) {
-      const bool is_the_prompt = is_prompt(*self, value);
+    if (self->first_put != FirstPut::output && is_prompt(*self, value)) {
+      self->ids.clear();
+      read_token_ids(value, self->ids);
+      if (!self->ids.empty()) self->parser.put_prompt(self->ids);
       self->first_put = FirstPut::output;
-      if (is_the_prompt) {
-        self->ids.clear();
-        read_token_ids(value, self->ids);
-        if (!self->ids.empty()) self->parser.put_prompt(self->ids);
-        return PyList_New(0);
-      }
+      return PyList_New(0);
     }
     read_chunk(*self, nullptr, value, nullptr);
+    self->first_put = FirstPut::output;  // a refused put was none
     return deliver(*self);
   });
 }
@@ -245,12 +247,13 @@ std::unique_ptr<PyChunkParser> make_parser(
     const std::shared_ptr<Vocabulary>& vocabulary, const py::object& prompt,
     const std::optional<bool>& starts_in_reasoning, const std::string& reasoning_field,
     bool skip_special_tokens, const std::vector<std::string>& stop, bool include_stop,
-    const std::string& first_put, const std::shared_ptr<PyChannel>& channel, std::uint64_t id_seed,
-    bool keeps_message, bool audit, const std::string& unknown_tools, bool parallel_tool_calls,
-    bool repair) {
+    const std::string& first_put, const std::shared_ptr<PyChannel>& channel,
+    const py::object& choice, bool closes_channel, std::uint64_t id_seed, bool keeps_message,
+    bool audit, const std::string& unknown_tools, bool parallel_tool_calls, bool repair) {
   ChunkParserOptions options;
   options.parser.tools = tools;
   options.parser.id_seed = id_seed;
+  options.parser.choice = read_number(choice, "choice", "answers");
   options.parser.audit = audit;
   options.parser.unknown_tools = unknown_tools == "content"            ? UnknownTools::content
                                  : unknown_tools == "drop-with-report" ? UnknownTools::drop
@@ -266,9 +269,10 @@ std::unique_ptr<PyChunkParser> make_parser(
   const FirstPut first = first_put == "prompt"   ? FirstPut::prompt
                          : first_put == "output" ? FirstPut::output
                                                  : FirstPut::tensor_is_prompt;
-  std::unique_ptr<PyChunkParser> self(new PyChunkParser{ChunkParser(format, std::move(options)),
-                                                        parse_reasoning_field(reasoning_field),
-                                                        first, channel, audit});
+  const std::int32_t number = options.parser.choice;
+  std::unique_ptr<PyChunkParser> self(new PyChunkParser{
+      ChunkParser(format, std::move(options)), parse_reasoning_field(reasoning_field), first,
+      channel, number, closes_channel, audit});
   if (py::isinstance<py::str>(prompt)) {
     if (!starts_in_reasoning) self->parser.put_prompt(read_text(prompt));
   } else if (!prompt.is_none()) {
@@ -288,7 +292,8 @@ void register_parser(py::module_& module) {
            py::arg("starts_in_reasoning") = py::none(),
            py::arg("reasoning_field") = "reasoning_content", py::arg("skip_special_tokens") = true,
            py::arg("stop") = std::vector<std::string>{}, py::arg("include_stop") = false,
-           py::arg("first_put") = "output", py::arg("channel") = py::none(), py::arg("id_seed") = 0,
+           py::arg("first_put") = "output", py::arg("channel") = py::none(), py::arg("choice") = 0,
+           py::arg("closes_channel") = true, py::arg("id_seed") = 0,
            py::arg("keeps_message") = true, py::arg("audit") = false,
            py::arg("unknown_tools") = "forward", py::arg("parallel_tool_calls") = true,
            py::arg("repair") = false)
@@ -300,6 +305,11 @@ void register_parser(py::module_& module) {
                              [](const PyChunkParser& self) { return self.parser.is_finished(); })
       .def_property_readonly("is_stopped",
                              [](const PyChunkParser& self) { return self.parser.is_stopped(); })
+      .def_property_readonly(
+          "stop_reason",
+          [](const PyChunkParser& self) { return text_or_none(self.parser.stop_reason()); })
+      .def_property_readonly("token_count",
+                             [](const PyChunkParser& self) { return self.parser.token_count(); })
       .def("_message", &message)
       .def("_extra", [](const PyChunkParser& self) { return self.parser.extra(); })
       .def("_audit", [](const PyChunkParser& self) {

@@ -3,8 +3,10 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vocabulary/token_id.h"
@@ -29,8 +31,18 @@ bool set_python_error(const std::exception_ptr& pointer);
 /// integers (NumPy), or a tensor of one row. Throws a Python TypeError or an ArgumentError.
 void read_token_ids(py::handle object, std::vector<TokenId>& ids);
 
+/// The number of one of `items`, from 0 and in 32 bits; `name` is the argument's. Throws a Python
+/// TypeError or an ArgumentError.
+std::int32_t read_number(py::handle object, const char* name, const char* items);
+
 /// The UTF-8 of a str; a lone surrogate is refused. Valid as long as the object.
 std::string_view read_text(py::handle object);
+
+/// A str; None for an empty text.
+inline py::object text_or_none(std::string_view text) {
+  if (text.empty()) return py::none();
+  return py::str(text.data(), text.size());
+}
 
 /// Live objects hold native state: refuse copy and pickle with a reason.
 template <typename Class>

@@ -207,7 +207,10 @@ void register_vocabulary(py::module_& module) {
              return pieces;
            })
       .def_property_readonly(
-          "is_stopped", [](const PyDetokenizer& self) { return self.detokenizer.is_stopped(); });
+          "is_stopped", [](const PyDetokenizer& self) { return self.detokenizer.is_stopped(); })
+      .def_property_readonly("stop_reason", [](const PyDetokenizer& self) {
+        return text_or_none(self.detokenizer.stop_reason());
+      });
   add_fast_method(detokenizer, &kPut);
   add_fast_method(detokenizer, &kEnd);
   refuse_pickle(detokenizer, "a Detokenizer");

@@ -15,6 +15,7 @@ struct Delta {
   std::int32_t index = -1;  // the call's number in the message; -1 where no call is meant
   CallStatus status = CallStatus::complete;         // of tool_call_end
   FinishReason finish_reason = FinishReason::stop;  // of finish
+  std::int32_t choice = 0;                          // which of the request's answers it belongs to
   std::string text;    // content, reasoning, an arguments fragment, raw text of malformed
   std::string id;      // of tool_call_begin
   std::string name;    // of tool_call_begin

@@ -23,10 +23,17 @@ std::uint64_t fresh_seed() {
   return mix(state);
 }
 
+// Another place in the sequence for each answer; the first one keeps the seed.
+std::uint64_t seed_of_choice(std::uint64_t seed, std::int32_t choice) {
+  if (choice == 0) return seed;
+  std::uint64_t state = seed ^ (static_cast<std::uint64_t>(choice) << 32);
+  return mix(state);
+}
+
 }  // namespace
 
-CallIds::CallIds(CallIdStyle style, std::uint64_t seed)
-    : style_(style), state_(seed != 0 ? seed : fresh_seed()) {}
+CallIds::CallIds(CallIdStyle style, std::uint64_t seed, std::int32_t choice)
+    : style_(style), state_(seed != 0 ? seed_of_choice(seed, choice) : fresh_seed()) {}
 
 void CallIds::append(std::string_view name, std::uint32_t index, std::string& out) {
   switch (style_) {

@@ -11,8 +11,9 @@ namespace unspool {
 
 class CallIds {
  public:
-  /// `seed` 0: different for every stream; otherwise the same ids every time (tests, fixtures).
-  CallIds(CallIdStyle style, std::uint64_t seed);
+  /// `seed` 0: different for every stream; otherwise the same ids every time (tests, fixtures),
+  /// though others for each `choice` of a request. The style `functions` knows neither.
+  CallIds(CallIdStyle style, std::uint64_t seed, std::int32_t choice);
 
   /// Appends the id of the call `index` to the tool `name`.
   void append(std::string_view name, std::uint32_t index, std::string& out);

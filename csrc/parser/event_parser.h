@@ -28,6 +28,7 @@ struct ParserOptions {
   std::shared_ptr<const ToolSchemas> tools;  // null: the request's tools are not known
   std::optional<Format::Start> start;        // from the prompt; nullopt: as the format says
   std::uint64_t id_seed = 0;                 // 0: random call ids
+  std::int32_t choice = 0;                   // which of the request's answers this is
   bool by_id = false;                        // markers that are tokens are known by id
   bool audit = false;                        // tell the fate of every byte
   UnknownTools unknown_tools = UnknownTools::forward;

@@ -7,7 +7,7 @@ namespace unspool {
 Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
     : format_(std::move(format)),
       tools_(std::move(options.tools)),
-      ids_(format_->spec().call_ids, options.id_seed),
+      ids_(format_->spec().call_ids, options.id_seed, options.choice),
       by_id_(options.by_id),
       audits_(options.audit),
       unknown_tools_(options.unknown_tools),

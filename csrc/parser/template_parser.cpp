@@ -11,7 +11,7 @@ TemplateParser::TemplateParser(std::shared_ptr<const Format> format, ParserOptio
     : format_(std::move(format)),
       template_(format_->response_template()),
       tools_(std::move(options.tools)),
-      ids_(format_->spec().call_ids, options.id_seed),
+      ids_(format_->spec().call_ids, options.id_seed, options.choice),
       by_id_(options.by_id),
       audits_(options.audit),
       counts_(template_->fields.size()) {

@@ -59,12 +59,19 @@ class ChunkParser {
   bool has_begun() const { return input_ != Input::none; }
   bool is_finished() const { return is_finished_; }
   bool is_stopped() const { return detokenizer_ && detokenizer_->is_stopped(); }
+  /// The stop string that ended the text; empty where none has. Lives as long as this.
+  std::string_view stop_reason() const {
+    return detokenizer_ ? detokenizer_->stop_reason() : std::string_view{};
+  }
   bool has_vocabulary() const { return vocabulary_ != nullptr; }
   Region region() const { return parser_->region(); }
   std::size_t held_bytes() const;
   std::string extra() const { return parser_->extra(); }
   const Message& message() const { return builder_.message(); }
   const TokenCounts& token_counts() const { return counts_; }
+  /// How many token ids of output were read: not the prompt's, nor, where ids
+  /// come alone, those behind a stop string.
+  std::uint64_t token_count() const { return token_count_; }
 
   /// The ids at a span's positions; known for the events of the last put.
   std::span<const TokenId> ids_of(const TokenSpan& span) const;

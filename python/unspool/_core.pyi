@@ -144,6 +144,10 @@ class Detokenizer:
     def is_stopped(self) -> bool:
         """Whether a stop string has ended the text."""
 
+    @property
+    def stop_reason(self) -> str | None:
+        """The stop string that ended the text; None where none has."""
+
 @final
 class Format:
     """A format compiled; immutable, shared by all streams of a model. See docs/add-a-format.md."""
@@ -216,6 +220,7 @@ class Delta:
         token_span: tuple[int, int] | None = None,
         token_ids: Sequence[int] | None = None,
         reasoning_field: str = "reasoning_content",
+        choice: int = 0,
     ) -> Delta: ...
     @property
     def kind(self) -> _Kind:
@@ -228,6 +233,13 @@ class Delta:
     @property
     def index(self) -> int | None:
         """The call's number in the message, from 0 without gaps."""
+
+    @property
+    def choice(self) -> int:
+        """Which of the request's answers it belongs to, from 0.
+
+        It is the `index` of a chat chunk's `choices[]`, and so beside what `to_openai` gives, not in it.
+        """
 
     @property
     def id(self) -> str | None:
@@ -357,6 +369,8 @@ class ChunkParser:
         include_stop: bool = False,
         first_put: str = "output",
         channel: DeltaChannel | None = None,
+        choice: int = 0,
+        closes_channel: bool = True,
         id_seed: int = 0,
         keeps_message: bool = True,
         audit: bool = False,
@@ -404,6 +418,18 @@ class ChunkParser:
     @property
     def is_stopped(self) -> bool:
         """Whether a stop string has ended the text."""
+
+    @property
+    def stop_reason(self) -> str | None:
+        """The stop string that ended the text; None where none has."""
+
+    @property
+    def token_count(self) -> int:
+        """How many token ids of output were read, alone or beside text.
+
+        The prompt's do not count; nor, where ids come alone, do those behind a stop string, which no delta
+        tells of.
+        """
 
     def _message(
         self,

@@ -17,6 +17,7 @@ _NAMES = (
     "token_span",
     "token_ids",
     "reasoning_field",
+    "choice",
 )
 
 

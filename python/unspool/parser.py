@@ -85,6 +85,8 @@ class Parser(ChunkParser):
         id_seed: int = 0,
         _first_put: str = "output",
         _channel: DeltaChannel | None = None,
+        _choice: int = 0,
+        _closes_channel: bool = True,
     ) -> None:
         format, reasoning = choose_format(format, tokenizer, reasoning)
         vocabulary: Vocabulary | None = None if tokenizer is None else from_tokenizer(tokenizer)
@@ -118,6 +120,8 @@ class Parser(ChunkParser):
             include_stop=include_stop,
             first_put=_first_put,
             channel=_channel,
+            choice=_choice,
+            closes_channel=_closes_channel,
             id_seed=id_seed,
             keeps_message=keep_message,
             audit=audit,

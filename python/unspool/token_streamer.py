@@ -20,7 +20,7 @@ class TokenStreamer(Parser):
 
     `put(ids)` takes an int, a list, a NumPy array or a tensor of one row, and returns the deltas that
     became certain; `end()` returns the last ones. With `channel`, deltas go there instead, the last one
-    together with the end.
+    together with the end. An answer's ids go into its own streamer: rows of a batch are refused.
 
     It is a valid `streamer=` for `model.generate` of transformers: the first `put` there is the prompt,
     a tensor of two dimensions, which is read and not emitted.
@@ -30,6 +30,11 @@ class TokenStreamer(Parser):
         format: The name of a format, a `FormatFile`, or a compiled `Format`; as of `Parser`.
         tools, reasoning, tool_choice, prompt, …: as of `Parser`.
         channel: Where deltas go; the channel is closed by `end`.
+        choice: Which of the request's answers this is, from 0 (`Delta.choice`), where it has several.
+            With an `id_seed`, each has other call ids; those of formats that number calls by the
+            tool's name ("functions.f:0") are as the model's template demands, whatever the choice.
+        closes_channel: False: `end` leaves the channel open, so that several streamers, one for each
+            choice, share it. Whoever made it closes it after the last of them.
         skip_prompt: Whether the first `put` is the prompt. None: where it is a tensor of two
             dimensions; a list of ids never is.
 
@@ -60,6 +65,8 @@ class TokenStreamer(Parser):
         audit: bool = False,
         id_seed: int = 0,
         channel: DeltaChannel | None = None,
+        choice: int = 0,
+        closes_channel: bool = True,
         skip_prompt: bool | None = None,
     ) -> None:
         if tokenizer is None:
@@ -87,6 +94,8 @@ class TokenStreamer(Parser):
             id_seed=id_seed,
             _first_put=first_put,
             _channel=channel,
+            _choice=choice,
+            _closes_channel=closes_channel,
         )
 
     def end(self, finish_reason: str = "stop") -> list[Delta]:

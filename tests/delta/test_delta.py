@@ -20,6 +20,7 @@ DELTAS = [
     Delta("malformed", text="<tool_call>{", reason="no name"),
     Delta("malformed", text="}", index=1, reason="a bracket"),
     Delta("finish", finish_reason="tool_calls", token_span=(3, 5), token_ids=(1, 2)),
+    Delta("content", text="one more answer", choice=3),
 ]
 
 
@@ -48,6 +49,7 @@ def test_shapes() -> None:
         {"content": "<tool_call>{"},
         {},
         {},
+        {"content": "one more answer"},
     ]
 
 
@@ -74,11 +76,36 @@ def test_plain_data(delta: Delta) -> None:
         ({"kind": "content", "index": -1}, "index is negative"),
         ({"kind": "content", "text": "\ud800"}, "lone surrogate"),
         ({"kind": "content", "reasoning_field": "x"}, "reasoning_field is 'x'"),
+        ({"kind": "content", "choice": -1}, "choice is negative; answers are numbered from 0"),
+        ({"kind": "content", "choice": 2**31}, "choice is above 2,147,483,647"),
+        ({"kind": "content", "choice": -(2**70)}, "choice is negative"),
+        ({"kind": "tool_call_end", "index": 2**32}, "index is above 2,147,483,647"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Delta(**arguments)
+
+
+@pytest.mark.parametrize("choice", [None, True, 1.0, "1"])
+def test_choice_is_an_int(choice: Any) -> None:
+    with pytest.raises(TypeError, match=r"choice is of type \w+; pass an int"):
+        Delta("content", choice=choice)
+
+
+def test_choice_counts_in_the_value_and_not_on_the_wire() -> None:
+    """A chunk holds it beside the delta, as the `index` of its choice."""
+    first, second = Delta("content", text="a"), Delta("content", text="a", choice=1)
+    assert (first.choice, second.choice) == (0, 1)
+    assert first != second
+    assert len({first, second, Delta("content", text="a", choice=1)}) == 2
+    assert first.to_openai() == second.to_openai()
+    assert first.json == second.json
+    assert repr(first) == "Delta('content', text='a')"
+    assert repr(second) == "Delta('content', text='a', choice=1)"
+    assert eval(repr(second)) == second
+    with pytest.raises(AttributeError):
+        second.choice = 2  # type: ignore[misc]
 
 
 def test_reasoning_field_of_a_parser() -> None:

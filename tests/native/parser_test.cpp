@@ -1,6 +1,9 @@
 // The core without Python: a format, ids and text, every split, no allocation in steady state.
 #include <cstdlib>
 #include <new>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "check.h"
 #include "formats_for_tests.h"
@@ -99,6 +102,48 @@ static void tokens_are_known_by_id() {
               "|<tool_call> is a tag|f{\"s\": \"</tool_call>\"}complete");
 }
 
+static std::string call_id(std::uint64_t seed, std::int32_t choice) {
+  ChunkParserOptions options;
+  options.parser.id_seed = seed;
+  options.parser.choice = choice;
+  ChunkParser parser(Format::compile(test::tagged()), std::move(options));
+  Events events;
+  parser.put_text("<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>", events);
+  return parser.message().tool_calls.at(0).id;
+}
+
+static void choices_have_their_own_call_ids() {
+  CHECK_EQUAL(call_id(7, 0), "call_xIUx4boI7B1uOCQ4JJzMfFPf");  // as before there were choices
+  std::set<std::string> seen;
+  for (std::int32_t choice = 0; choice < 200; ++choice) {
+    CHECK_EQUAL(call_id(7, choice), call_id(7, choice));
+    seen.insert(call_id(7, choice));
+    seen.insert(call_id(0, choice));  // no seed: random
+  }
+  CHECK_EQUAL(seen.size(), 400U);
+}
+
+static void tokens_are_counted_up_to_a_stop_string() {
+  ChunkParserOptions options;
+  options.vocabulary = bytes_vocabulary();
+  options.detokenizer.stop = {"END"};
+  ChunkParser parser(Format::compile(test::tagged()), std::move(options));
+  Events events;
+  const std::vector<TokenId> prompt(5, 'p');
+  parser.put_prompt(prompt);
+  CHECK_EQUAL(parser.token_count(), 0U);
+  for (const char c : std::string_view("I say END and more")) {
+    const TokenId id = static_cast<unsigned char>(c);
+    events.clear();
+    parser.put_ids({&id, 1}, events);
+  }
+  CHECK(parser.is_stopped());
+  CHECK_EQUAL(parser.stop_reason(), "END");
+  CHECK_EQUAL(parser.token_count(), 9U);
+  parser.finish(FinishReason::stop, events);
+  CHECK_EQUAL(summary(parser.message()), "|I say ");
+}
+
 static void steady_state_allocates_nothing() {
   ChunkParserOptions options;
   options.vocabulary = bytes_vocabulary();
@@ -123,6 +168,8 @@ static void steady_state_allocates_nothing() {
 int main() {
   every_split_gives_one_message();
   tokens_are_known_by_id();
+  choices_have_their_own_call_ids();
+  tokens_are_counted_up_to_a_stop_string();
   steady_state_allocates_nothing();
   return TEST_RESULT();
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from unspool import ArgumentError, DeltaChannel, StreamError, TokenStreamer, Vocabulary
+from unspool import ArgumentError, DeltaChannel, Parser, StreamError, TokenStreamer, Vocabulary
 from unspool.testing.outputs import TOOLS
 
 ANSWER = 'I look.\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich 👩‍👩‍👧"}}\n</tool_call>'
@@ -138,3 +138,138 @@ def test_two_threads_in_one_stream_are_refused(deepseek: Any) -> None:
         streamer.put(ids[0])
     while thread.is_alive():
         channel.drain()
+
+
+def test_stop_reason_and_count(deepseek: Any) -> None:
+    """The stop string itself, once it is certain; ids behind it are not read."""
+    ids = deepseek.encode("Count: one, two, three, four")
+    streamer = TokenStreamer(deepseek.vocabulary, "hermes", stop=["three, five", "three", "seven"])
+    reasons, counts = [], []
+    for id in ids:
+        streamer.put(id)
+        reasons.append(streamer.stop_reason)
+        counts.append(streamer.token_count)
+    assert streamer.finish().content == "Count: one, two, "
+    known = reasons.index("three")
+    assert reasons == [None] * known + ["three"] * (len(ids) - known)
+    # It waited for what makes it the longer one, and no longer.
+    assert deepseek.decode(ids[: known + 1], True).startswith("Count: one, two, three, f")
+    assert counts == [min(i, known) + 1 for i in range(len(ids))]
+    assert streamer.message.token_counts.total == streamer.token_count == known + 1
+
+
+def test_stop_reason_that_the_end_decides(deepseek: Any) -> None:
+    streamer = TokenStreamer(deepseek.vocabulary, "hermes", stop=["b", "b, and more"])
+    streamer.put(deepseek.encode("a, b"))
+    assert (streamer.stop_reason, streamer.is_stopped) == (None, False)
+    assert streamer.finish().content == "a, "
+    assert (streamer.stop_reason, streamer.is_stopped) == ("b", True)
+    plain = TokenStreamer(deepseek.vocabulary, "hermes", stop="no")
+    plain.parse(deepseek.encode("yes"))
+    assert plain.stop_reason is None
+    assert Parser("hermes").stop_reason is None
+
+
+def test_token_count_is_of_the_output_alone(deepseek: Any) -> None:
+    prompt, ids = deepseek.encode("<｜Assistant｜>"), deepseek.encode(ANSWER)
+    streamer = TokenStreamer(deepseek.vocabulary, "hermes", TOOLS, prompt=prompt)
+    assert streamer.token_count == 0
+    streamer.put(ids[:3])
+    assert streamer.token_count == 3
+    streamer.finish()
+    assert streamer.token_count == 3
+    put = TokenStreamer(deepseek.vocabulary, "hermes", TOOLS)
+    put.put(torch.tensor([prompt]))
+    assert put.token_count == 0
+    for id in ids:
+        put.put(id)
+    assert put.token_count == len(ids)
+
+
+@pytest.mark.parametrize("with_tokenizer", [True, False])
+def test_token_count_of_ids_beside_text(deepseek: Any, with_tokenizer: bool) -> None:
+    ids = deepseek.encode("Hello world.")
+    parser = Parser("hermes", tokenizer=deepseek.vocabulary if with_tokenizer else None)
+    parser.parse_chunk("", ids[:1])  # its text lags behind
+    assert parser.token_count == 1
+    parser.parse_chunk("Hello world.", ids[1:])
+    assert parser.token_count == len(ids)
+    assert parser.finish().token_counts.total == len(ids)
+
+
+def _in_inference_mode(ids: list[int]) -> torch.Tensor:
+    with torch.inference_mode():
+        return torch.tensor([ids])
+
+
+TENSORS = {
+    "int64": lambda ids: torch.tensor(ids, dtype=torch.int64),
+    "int32": lambda ids: torch.tensor(ids, dtype=torch.int32),
+    "int32, a row": lambda ids: torch.tensor([ids], dtype=torch.int32),
+    "made in inference mode": _in_inference_mode,
+    "every other": lambda ids: torch.tensor([[id for id in ids for _ in range(2)]])[:, ::2],
+}
+
+
+@pytest.mark.parametrize("name", TENSORS)
+def test_tensors(deepseek: Any, name: str) -> None:
+    ids = deepseek.encode("Hello, world.")
+    for inference in (False, True):
+        streamer = TokenStreamer(deepseek.vocabulary, "hermes", skip_prompt=False)
+        with torch.inference_mode(inference):
+            (delta,) = streamer.put(TENSORS[name](ids))
+        assert delta.token_ids == tuple(ids)
+        assert streamer.token_count == len(ids)
+        assert streamer.finish().content == "Hello, world."
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32])
+def test_a_tensor_without_dimensions_is_one_id(deepseek: Any, dtype: torch.dtype) -> None:
+    (id,) = deepseek.encode("Hello")
+    for first in ([], [torch.zeros(1, 0, dtype=dtype)]):  # with a prompt, and without
+        streamer = TokenStreamer(deepseek.vocabulary, "hermes")
+        for prompt in first:
+            assert streamer.put(prompt) == []
+        (delta,) = streamer.put(torch.tensor(id, dtype=dtype))
+        assert (delta.text, delta.token_ids) == ("Hello", (id,))
+
+
+@pytest.mark.parametrize("shape", [(1, 0), (0,), (1, 1, 0)])
+def test_an_empty_tensor_is_no_id(deepseek: Any, shape: tuple[int, ...]) -> None:
+    streamer = TokenStreamer(deepseek.vocabulary, "hermes", skip_prompt=False)
+    assert streamer.put(torch.zeros(shape, dtype=torch.int64)) == []
+    assert streamer.token_count == 0
+    assert texts(streamer.put(deepseek.encode("Hello"))) == [("content", "Hello")]
+    assert streamer.put(torch.zeros(shape, dtype=torch.int64)) == []
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.bool])
+@pytest.mark.parametrize("values", [1, [1], [[1, 0]]], ids=str)
+@pytest.mark.parametrize("skip_prompt", [None, True, False])
+def test_a_tensor_of_no_integers_is_refused(
+    deepseek: Any, dtype: torch.dtype, values: Any, skip_prompt: bool | None
+) -> None:
+    streamer = TokenStreamer(deepseek.vocabulary, "hermes", skip_prompt=skip_prompt)
+    with pytest.raises(TypeError, match=rf"ids has dtype {dtype}; pass integers \(int32 or int64\)"):
+        streamer.put(torch.tensor(values, dtype=dtype))
+    assert streamer.token_count == 0
+
+
+@pytest.mark.parametrize(
+    ("prompt", "error"),
+    [
+        (torch.zeros(2, 3, dtype=torch.long), ArgumentError),
+        (torch.zeros(0, 3, dtype=torch.long), ArgumentError),
+        (torch.tensor([[-100, 1]]), ArgumentError),
+        (torch.zeros(1, 3, dtype=torch.bfloat16), TypeError),
+    ],
+)
+def test_after_a_refused_prompt_the_prompt_is_still_to_come(
+    deepseek: Any, prompt: torch.Tensor, error: type[Exception]
+) -> None:
+    for skip_prompt in (None, True):
+        streamer = TokenStreamer(deepseek.vocabulary, "deepseek_r1", skip_prompt=skip_prompt)
+        with pytest.raises(error):
+            streamer.put(prompt)
+        assert streamer.put(torch.tensor([deepseek.encode("<｜Assistant｜><think>\n")])) == []
+        assert streamer.finish().content == ""
