@@ -121,7 +121,9 @@ def _annotations(cls: type[Record]) -> dict[str, Any]:
 
 
 def _is_default_infinity(field: dataclasses.Field[Any], value: Any) -> bool:
-    return isinstance(field.default, float) and isinstance(value, float) and field.default == value == -math.inf
+    return (
+        isinstance(field.default, float) and isinstance(value, float) and field.default == value == -math.inf
+    )
 
 
 def _refuse_unknown(cls: type[Record], keys: Mapping[str, Any]) -> None:
