@@ -1,0 +1,83 @@
+"""What a prompt gives: `PromptOutput` at its end, `SampleState` on the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unspool.errors import ArgumentError
+from unspool.generation.records import Record, require_at_least
+
+__all__ = ["PromptOutput", "SampleState"]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptOutput(Record):
+    """The result of one prompt; None is what is not known, or did not come to be.
+
+    Attributes:
+        text: The answer, "" where the model wrote none.
+        generated_tokens: How many token ids were generated, all sequences together.
+        tokens_per_second: Generated token ids per second of decoding, prefill excluded.
+        error: What went wrong, as text; None where all went well.
+        finish_reason: "stop", "length", "tool_calls", "error" or "cancelled".
+
+    Raises:
+        TypeError: A value is of the wrong type.
+        ArgumentError: A count or rate is negative or not finite.
+    """
+
+    text: str | None = None
+    generated_tokens: int | None = None
+    tokens_per_second: float | None = None
+    error: str | None = None
+    finish_reason: str | None = None
+
+    def _check(self) -> None:
+        require_at_least("generated_tokens", self.generated_tokens, 0)
+        require_at_least("tokens_per_second", self.tokens_per_second, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleState(Record):
+    """Where a generation stands.
+
+    Attributes:
+        current_length: Token ids in each row, the padded prompt included.
+        sequences: The rows, one tuple of token ids for each sequence, the padded prompt included.
+        running_token: The token id that goes into the next step; one per row where there are several
+            rows; None before the first.
+        is_sequence_finished: Whether the sequence has ended; one per row where there are several.
+        tokens_per_second: `generated_tokens` by `time_spent_s`; -inf before the first token. In
+            `to_dict` and JSON, -inf is null.
+        generated_tokens: Token ids generated, all rows together; it only grows.
+        padded_length: The prompt's length in token ids, padding included; the answer begins there.
+        time_spent_s: Seconds of decoding: the steps behind the first token. Prefill, which gives the
+            first token, is not in it.
+        time_to_first_token_s: Seconds from the start to the first token, prefill included; None
+            before it.
+
+    Raises:
+        TypeError: A value is of the wrong type.
+        ArgumentError: A count, rate or time is negative.
+    """
+
+    current_length: int = 0
+    sequences: Sequence[Sequence[int]] = ()
+    running_token: int | Sequence[int] | None = None
+    is_sequence_finished: bool | Sequence[bool] = False
+    tokens_per_second: float = -math.inf
+    generated_tokens: int = 0
+    padded_length: int = 0
+    time_spent_s: float = 0.0
+    time_to_first_token_s: float | None = None
+
+    def _check(self) -> None:
+        require_at_least("current_length", self.current_length, 0)
+        if -math.inf < self.tokens_per_second < 0:
+            raise ArgumentError(
+                f"tokens_per_second is {self.tokens_per_second}; pass 0 or more, or -inf before the first token"
+            )
+        for key in ("generated_tokens", "padded_length", "time_spent_s", "time_to_first_token_s"):
+            require_at_least(key, getattr(self, key), 0)
