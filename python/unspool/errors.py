@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import queue
+
 __all__ = [
     "ArgumentError",
     "ChannelCancelledError",
     "ChannelClosedError",
     "ChannelTimeoutError",
     "FormatError",
+    "PrefillError",
     "StreamError",
+    "StreamTimeout",
     "UnknownFormatError",
     "UnspoolError",
     "VocabularyError",
@@ -49,3 +53,11 @@ class ChannelCancelledError(StreamError):
 
 class ChannelTimeoutError(UnspoolError, TimeoutError):
     """A wait on a channel or a model ran out of time."""
+
+
+class PrefillError(UnspoolError, RuntimeError):
+    """A prompt cannot be prepared for the model: it is empty, or its processor answered nonsense."""
+
+
+class StreamTimeout(ChannelTimeoutError, queue.Empty):
+    """The model gave nothing in time. Also a `queue.Empty`, which transformers' own streamers raise."""

@@ -1,5 +1,36 @@
 """Running a model and consuming its deltas."""
 
+from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.generate import generate
+from unspool.generation.hooks import ConditioningHook
+from unspool.generation.inference_config import InferenceConfig, PreCompileConfig
+from unspool.generation.iterate_streamer import iterate_streamer
+from unspool.generation.outputs import PromptOutput, SampleState
+from unspool.generation.result import Choice, StreamMetrics, StreamResult, Usage
+from unspool.generation.sampling_params import SamplingParams
+from unspool.generation.sink import StreamSink, send_to_sink, status_events
+from unspool.generation.special_tokens import add_special_tokens
+from unspool.generation.stream_generator import StreamGenerator
+from unspool.generation.worker import active_workers
 
-__all__ = ["generate"]
+__all__ = [
+    "Choice",
+    "ConditioningHook",
+    "DeltaStream",
+    "InferenceConfig",
+    "PreCompileConfig",
+    "PromptOutput",
+    "SampleState",
+    "SamplingParams",
+    "StreamGenerator",
+    "StreamMetrics",
+    "StreamResult",
+    "StreamSink",
+    "Usage",
+    "active_workers",
+    "add_special_tokens",
+    "generate",
+    "iterate_streamer",
+    "send_to_sink",
+    "status_events",
+]

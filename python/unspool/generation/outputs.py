@@ -44,15 +44,16 @@ class SampleState(Record):
     """Where a generation stands.
 
     Attributes:
-        current_length: Token ids in each row, the padded prompt included.
-        sequences: The rows, one tuple of token ids for each sequence, the padded prompt included.
+        current_length: Token ids of the first sequence, the prompt included.
+        sequences: The generated ids, one tuple for each sequence; without the prompt, which is never
+            kept as a list.
         running_token: The token id that goes into the next step; one per row where there are several
             rows; None before the first.
         is_sequence_finished: Whether the sequence has ended; one per row where there are several.
         tokens_per_second: `generated_tokens` by `time_spent_s`; -inf before the first token. In
             `to_dict` and JSON, -inf is null.
         generated_tokens: Token ids generated, all rows together; it only grows.
-        padded_length: The prompt's length in token ids, padding included; the answer begins there.
+        padded_length: The prompt's length in token ids.
         time_spent_s: Seconds of decoding: the steps behind the first token. Prefill, which gives the
             first token, is not in it.
         time_to_first_token_s: Seconds from the start to the first token, prefill included; None

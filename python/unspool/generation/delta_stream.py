@@ -1,0 +1,183 @@
+"""The consumer's side of a running generation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
+
+from unspool._core import Delta, DeltaChannel
+from unspool.errors import ChannelCancelledError, ChannelTimeoutError, StreamTimeout
+from unspool.generation.outputs import SampleState
+
+if TYPE_CHECKING:
+    from unspool.generation.result import StreamResult
+    from unspool.generation.run import GenerationRun
+    from unspool.generation.worker import GenerationWorker
+    from unspool.message import Message
+
+__all__ = ["DeltaStream"]
+
+_JOIN_GRACE_S = 0.02
+
+
+class DeltaStream(Iterator[Delta]):
+    """A running generation: iterate it for deltas, or `async for`; use it as a context manager to be sure.
+
+    Leaving the loop, `close()`, or dropping the object stops the model within two steps and does not
+    wait for it. An exception of the model arrives as itself, after what came before it.
+    """
+
+    def __init__(
+        self,
+        channel: DeltaChannel,
+        worker: GenerationWorker,
+        run: GenerationRun,
+        timeout: float | None = None,
+    ) -> None:
+        self._channel = channel
+        self._worker = worker
+        self._run = run
+        self._timeout = timeout
+        self._waits_since_s = time.perf_counter()
+        self._is_over = False
+
+    def __iter__(self) -> DeltaStream:
+        return self
+
+    def __next__(self) -> Delta:
+        delta = None
+        while not self._is_over:
+            try:
+                delta = self._channel.get(self._remaining_s())
+                break
+            except ChannelTimeoutError:
+                self._check_deadline()
+            except BaseException as error:
+                self._end(error)
+        if delta is None:
+            self._is_over = True
+            raise StopIteration
+        self._waits_since_s = time.perf_counter()
+        return delta
+
+    def __aiter__(self) -> DeltaStream:
+        return self
+
+    async def __anext__(self) -> Delta:
+        delta = None
+        while not self._is_over:
+            try:
+                delta = await self._channel.aget(self._remaining_s())
+                break
+            except ChannelTimeoutError:
+                self._check_deadline()
+            except BaseException as error:
+                self._end(error)
+        if delta is None:
+            self._is_over = True
+            raise StopAsyncIteration
+        self._waits_since_s = time.perf_counter()
+        return delta
+
+    def text(self, tokens_per_text: int | None = None) -> Generator[str, None, SampleState]:
+        """The first answer's content, without empty strings; returns the final `SampleState`.
+
+        Args:
+            tokens_per_text: Gather the text of this many tokens; None: as it comes.
+        """
+        gathered, group = "", 0
+        with self:
+            for delta in self:
+                if delta.kind != "content" or not delta.text or delta.choice:
+                    continue
+                if tokens_per_text is None:
+                    yield delta.text
+                    continue
+                end = delta.token_span[1]
+                if (end - 1) // tokens_per_text > group and gathered:
+                    yield gathered
+                    gathered = ""
+                group = (end - 1) // tokens_per_text
+                gathered += delta.text
+                if end % tokens_per_text == 0:
+                    yield gathered
+                    gathered, group = "", group + 1
+            if gathered:
+                yield gathered
+            return self.state
+
+    def cancel(self) -> None:
+        """Stop the model, from any thread; the iteration ends."""
+        if not self._channel.is_finished:
+            self._channel.cancel()
+
+    def close(self) -> None:
+        """Stop the model; no more deltas come. Returns within a few ms, even where the model is stuck."""
+        self._is_over = True
+        self.cancel()
+        self._worker.join(_JOIN_GRACE_S)
+
+    def __enter__(self) -> DeltaStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> DeltaStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._is_over = True
+        self.cancel()  # without the wait, which would hold up the event loop
+
+    async def aclose(self) -> None:
+        """`close`, without waiting for the model's step."""
+        await self.__aexit__()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_run"):
+            self.cancel()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the worker is still at work; after `close`, in the step that it was in."""
+        return self._worker.is_alive
+
+    @property
+    def message(self) -> Message:
+        """The first answer's message; whole once the iteration has ended."""
+        return self._run.rows.streamers[0].message
+
+    @property
+    def result(self) -> StreamResult:
+        """All that is known; whole once the iteration has ended."""
+        return self._run.result()
+
+    @property
+    def state(self) -> SampleState:
+        """How far the generation is."""
+        return self._run.state()
+
+    def _remaining_s(self) -> float | None:
+        """Seconds to wait: tokens that are held back count as a sign of life."""
+        if self._timeout is None:
+            return None
+        last = max(self._waits_since_s, self._run.rows.last_put_s or 0.0)
+        return max(0.0, last + self._timeout - time.perf_counter())
+
+    def _check_deadline(self) -> None:
+        if self._remaining_s() == 0.0:
+            assert self._timeout is not None
+            self._is_over = True
+            self.cancel()
+            raise StreamTimeout(
+                f"the model gave nothing for {self._timeout:g} s; it is told to stop, and ends with its step"
+            ) from None
+
+    def _end(self, error: BaseException) -> None:
+        """The iteration is over: quietly where the consumer wanted it so."""
+        self._is_over = True
+        self.cancel()
+        if not isinstance(error, ChannelCancelledError):
+            raise error

@@ -1,0 +1,171 @@
+"""Any object with `put`, `end` and an iterator, driven by our worker."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from unspool._core import Delta, DeltaChannel
+from unspool.errors import (
+    ArgumentError,
+    ChannelCancelledError,
+    ChannelClosedError,
+    ChannelTimeoutError,
+    StreamTimeout,
+)
+from unspool.generation.worker import GenerationWorker
+
+__all__ = ["iterate_streamer"]
+
+# How long a streamer may be silent behind the end of `generate_fn` before it is told that it was the end;
+# and, where it fails at that, before it is given up.
+_SILENCE_S = 0.03
+_LAST_SILENCE_S = 0.25
+
+
+def iterate_streamer(
+    streamer: Any,
+    generate_fn: Callable[[], Any],
+    *,
+    timeout: float | None = None,
+    cancel: threading.Event | None = None,
+    join_grace: float = 0.02,
+) -> Iterator[str]:
+    """Run `generate_fn` in a worker while its streamer's texts are iterated here, without empty ones.
+
+    The end always comes: also where `generate_fn` returns without `streamer.end()`, where `end()` raises,
+    where the streamer's own iterator blocks for ever, and at a timeout. An exception of `generate_fn` or
+    of the streamer arrives as itself, after what came before it.
+
+    Args:
+        streamer: Has `put`, `end`, and iterates texts, as transformers' `TextIteratorStreamer`.
+        generate_fn: Runs the model with this streamer; called in the worker, under inference mode.
+        timeout: Seconds without a text until StreamTimeout is raised.
+        cancel: Set when the consumer leaves, or time is out; `generate_fn` should look at it.
+        join_grace: Seconds that leaving waits for the worker at most.
+
+    Raises:
+        ArgumentError: An argument is unfit; at the call, before anything runs.
+    """
+    for name in ("put", "end", "__iter__"):
+        if not callable(getattr(streamer, name, None)):
+            raise ArgumentError(f"the streamer has no {name}; it needs put, end and iteration")
+    if timeout is not None and not timeout >= 0:
+        raise ArgumentError(f"timeout is {timeout}; pass seconds, or None to wait for ever")
+    if not callable(generate_fn):
+        raise ArgumentError("generate_fn cannot be called; pass a function without arguments")
+    return _StreamerTexts(streamer, generate_fn, timeout, cancel or threading.Event(), join_grace)
+
+
+class _StreamerTexts(Iterator[str]):
+    """The worker runs the model; a second thread, the pump, reads the streamer, whose iterator may block."""
+
+    def __init__(
+        self,
+        streamer: Any,
+        generate_fn: Callable[[], Any],
+        timeout: float | None,
+        cancel: threading.Event,
+        join_grace: float,
+    ) -> None:
+        self._channel = DeltaChannel()
+        self._timeout, self._cancel, self._join_grace = timeout, cancel, join_grace
+        self._is_over = False
+        pump = _Pump(streamer, self._channel)
+        self._worker = GenerationWorker(self._channel, lambda: _run(generate_fn, streamer, pump))
+        pump.start()
+        self._worker.start()
+
+    def __iter__(self) -> _StreamerTexts:
+        return self
+
+    def __next__(self) -> str:
+        if self._is_over:
+            raise StopIteration
+        try:
+            delta = self._channel.get(self._timeout)
+        except ChannelTimeoutError:
+            self._leave()
+            raise StreamTimeout(
+                f"the streamer gave nothing for {self._timeout:g} s; generate_fn is told to stop"
+            ) from None
+        except BaseException:
+            self._leave()
+            raise
+        if delta is None:
+            self._is_over = True
+            raise StopIteration
+        return delta.text
+
+    def close(self) -> None:
+        """Tell `generate_fn` to stop; no more texts come."""
+        self._leave()
+        self._worker.join(self._join_grace)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_worker"):
+            self._leave()
+
+    def _leave(self) -> None:
+        self._is_over = True
+        if not self._channel.is_finished:
+            self._cancel.set()
+            self._channel.cancel()
+
+
+def _run(generate_fn: Callable[[], Any], streamer: Any, pump: _Pump) -> None:
+    """The worker's job: the model, then the end of the streamer, which may have been forgotten."""
+    try:
+        generate_fn()
+    finally:
+        if not pump.has_ended(_SILENCE_S):
+            try:
+                streamer.end()
+            except Exception as error:
+                pump.error = pump.error or error
+                pump.has_ended(_LAST_SILENCE_S)
+            else:
+                pump.wait()
+    if pump.error is not None:
+        raise pump.error
+
+
+class _Pump:
+    """Reads a streamer into a channel, in a thread that dies with it."""
+
+    def __init__(self, streamer: Any, channel: DeltaChannel) -> None:
+        self._streamer, self._channel = streamer, channel
+        self._last_s = time.monotonic()
+        self._thread = threading.Thread(target=self._read, name="unspool-pump", daemon=True)
+        self.error: BaseException | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Until the streamer's iteration has ended, or nobody wants it any more."""
+        while not self._channel.is_cancelled and not self.has_ended(_SILENCE_S):
+            pass
+
+    def has_ended(self, silence_s: float) -> bool:
+        """Whether the streamer's iteration has ended; waits for it until it is silent for so long."""
+        begin_s = time.monotonic()
+        while self._thread.is_alive():
+            rest_s = max(begin_s, self._last_s) + silence_s - time.monotonic()
+            if rest_s <= 0:
+                return False
+            self._thread.join(rest_s)
+        return True
+
+    def _read(self) -> None:
+        try:
+            for text in self._streamer:
+                self._last_s = time.monotonic()
+                if text:
+                    self._channel.put(Delta("content", text=str(text)))
+        except (ChannelCancelledError, ChannelClosedError):
+            pass
+        except BaseException as error:  # raised by the worker, at its end
+            self.error = error

@@ -1,0 +1,157 @@
+"""From logits to the next ids: transformers' processors, in transformers' order, drawn with a generator of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.generation.settings import GenerationSettings
+
+__all__ = ["IdPicker", "check_native", "make_penalties", "make_warpers"]
+
+# What the native loop reads from a generation config; anything else that is set there is refused.
+_NATIVE_OPTIONS = {
+    "max_new_tokens", "max_length", "do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p",
+    "epsilon_cutoff", "eta_cutoff", "repetition_penalty", "no_repeat_ngram_size", "bad_words_ids",
+    "suppress_tokens", "min_new_tokens", "eos_token_id", "pad_token_id", "bos_token_id", "num_beams",
+    "num_return_sequences", "use_cache", "generation_config", "past_key_values",
+}  # fmt: skip
+# Of a generation config, without effect on the ids.
+_HARMLESS = {
+    "transformers_version", "return_dict_in_generate", "output_attentions", "output_hidden_states",
+    "output_scores", "output_logits", "decoder_start_token_id", "early_stopping", "length_penalty",
+    "is_assistant", "num_assistant_tokens", "num_assistant_tokens_schedule", "assistant_confidence_threshold",
+    "cache_implementation", "cache_config", "renormalize_logits", "prefill_chunk_size", "compile_config",
+    "disable_compile", "trust_remote_code", "num_beam_groups", "diversity_penalty", "max_time",
+}  # fmt: skip
+
+
+def check_native(settings: GenerationSettings) -> None:
+    """Raise ArgumentError for what only transformers' own loop can do; nothing is ignored."""
+    unknown = sorted(set(settings.options) - _NATIVE_OPTIONS)
+    to_diff = getattr(settings.generation_config, "to_diff_dict", None)
+    for name, value in (to_diff() if callable(to_diff) else {}).items():
+        if value is not None and name not in _NATIVE_OPTIONS | _HARMLESS and not name.startswith("_"):
+            unknown.append(name)
+    if unknown:
+        raise ArgumentError(
+            f"backend='native' does not know {', '.join(unknown)}; use backend='transformers' for that"
+        )
+
+
+def make_penalties(settings: GenerationSettings, prompt_length: int) -> list[Any]:
+    """Presence and frequency penalties, which `generate` lacks; they count the answer's own tokens."""
+    if not settings.presence_penalty and not settings.frequency_penalty:
+        return []
+    return [_CountPenalty(settings.presence_penalty, settings.frequency_penalty, prompt_length)]
+
+
+def make_warpers(settings: GenerationSettings) -> list[Any]:
+    """What `generate` does to the scores before it draws."""
+    from transformers.generation import logits_process as transformers
+
+    option = settings.option
+    warpers: list[Any] = []
+    if option("temperature", 1.0) != 1.0:
+        warpers.append(transformers.TemperatureLogitsWarper(float(option("temperature"))))
+    if option("top_k", 50) != 0:
+        warpers.append(transformers.TopKLogitsWarper(option("top_k", 50)))
+    if option("top_p", 1.0) < 1.0:
+        warpers.append(transformers.TopPLogitsWarper(option("top_p")))
+    if option("min_p") is not None:
+        warpers.append(transformers.MinPLogitsWarper(option("min_p")))
+    if option("typical_p", 1.0) < 1.0:
+        warpers.append(transformers.TypicalLogitsWarper(option("typical_p")))
+    if 0.0 < option("epsilon_cutoff", 0.0) < 1.0:
+        warpers.append(transformers.EpsilonLogitsWarper(option("epsilon_cutoff")))
+    if 0.0 < option("eta_cutoff", 0.0) < 1.0:
+        warpers.append(transformers.EtaLogitsWarper(option("eta_cutoff")))
+    return warpers
+
+
+class IdPicker:
+    """The native loop's choice of the next ids: greedy, or drawn.
+
+    Args:
+        prompt_length: Tokens of the prompt, for what counts new ones only.
+        device: Of the scores.
+    """
+
+    def __init__(self, settings: GenerationSettings, prompt_length: int, device: Any) -> None:
+        from transformers.generation import logits_process as transformers
+
+        option = settings.option
+        self._processors: list[Any] = []
+        add = self._processors.append
+        if option("repetition_penalty", 1.0) != 1.0:
+            add(transformers.RepetitionPenaltyLogitsProcessor(option("repetition_penalty")))
+        if option("no_repeat_ngram_size", 0) > 0:
+            add(transformers.NoRepeatNGramLogitsProcessor(option("no_repeat_ngram_size")))
+        if option("bad_words_ids") is not None:
+            add(transformers.NoBadWordsLogitsProcessor(option("bad_words_ids"), sorted(settings.eos)))
+        if option("min_new_tokens", 0) > 0 and settings.eos:
+            add(
+                transformers.MinNewTokensLengthLogitsProcessor(
+                    prompt_length, option("min_new_tokens"), sorted(settings.eos), device=device
+                )
+            )
+        if option("suppress_tokens") is not None:
+            add(transformers.SuppressTokensLogitsProcessor(option("suppress_tokens"), device=device))
+        self._processors += [*settings.logits_processors, *make_penalties(settings, prompt_length)]
+        self._sampler: SeededSampler | None = None
+        if settings.does_sample:
+            self._processors += make_warpers(settings)
+            self._sampler = SeededSampler(settings.seed, device)
+        #: Whether the ids so far are looked at.
+        self.needs_ids = bool(self._processors)
+
+    def pick(self, ids: Any, scores: Any) -> Any:
+        """The next ids, of shape (rows,).
+
+        Args:
+            ids: Those so far, of shape (rows, n); None where `needs_ids` is False.
+            scores: The last position's logits, of shape (rows, vocabulary).
+        """
+        scores = scores.float()
+        for processor in self._processors:
+            scores = processor(ids, scores)
+        return scores.argmax(dim=-1) if self._sampler is None else self._sampler.draw(scores)
+
+
+class SeededSampler:
+    """Draws ids with a generator of its own, so that the global one is left alone.
+
+    As a logits processor behind all others it leaves only the drawn id: greedy decoding then takes it.
+    """
+
+    def __init__(self, seed: int | None, device: Any) -> None:
+        import torch
+
+        self._generator = None if seed is None else torch.Generator(device=device).manual_seed(seed)
+
+    def draw(self, scores: Any) -> Any:
+        """One id a row, of shape (rows,)."""
+        import torch
+
+        probabilities = torch.softmax(scores, dim=-1)
+        return torch.multinomial(probabilities, 1, generator=self._generator).squeeze(1)
+
+    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:  # noqa: ARG002
+        import torch
+
+        drawn = self.draw(scores)
+        return torch.full_like(scores, float("-inf")).scatter_(1, drawn[:, None], 0.0)
+
+
+class _CountPenalty:
+    """OpenAI's presence and frequency penalties."""
+
+    def __init__(self, presence: float, frequency: float, prompt_length: int) -> None:
+        self._presence, self._frequency, self._prompt_length = presence, frequency, prompt_length
+
+    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+        import torch
+
+        output = input_ids[:, self._prompt_length :]
+        counts = torch.zeros_like(scores).scatter_add_(1, output, torch.ones_like(output, dtype=scores.dtype))
+        return scores - self._frequency * counts - self._presence * (counts > 0)

@@ -1,0 +1,81 @@
+"""Our own decoding loop: one forward a token, straight into the channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from unspool.errors import ChannelCancelledError
+from unspool.generation.logits import IdPicker
+from unspool.generation.prefill.cache import output_cache
+from unspool.generation.prefill.forward import ForwardCaller
+from unspool.generation.prefill.prepare import PreparedPrompt
+from unspool.generation.rows import Rows
+from unspool.generation.settings import GenerationSettings
+
+__all__ = ["generate_natively"]
+
+
+def generate_natively(
+    model: Any,
+    prepared: PreparedPrompt,
+    rows: Rows,
+    settings: GenerationSettings,
+    is_cancelled: Callable[[], bool],
+) -> bool | None:
+    """Run to the end: the rest of the prompt, then a token a step.
+
+    Returns:
+        Whether a stopping criterion of the caller's ended it; None where the model gives no cache, and
+        nothing has been put.
+
+    Raises:
+        ChannelCancelledError: The consumer has left.
+    """
+    import torch
+
+    assert prepared.forward_arguments is not None
+    forward = ForwardCaller(model)
+    output = forward(**prepared.forward_arguments)
+    logits, cache = output.logits[:, -1], output_cache(output)
+    if cache is None:
+        return None
+    count, device = logits.shape[0], logits.device
+    ids = prepared.prompt_ids.to(device).expand(count, -1)
+    length = prepared.token_count
+    picker = IdPicker(settings, ids.shape[1], device)
+    limit = settings.limit if settings.limit is not None else max(1, settings.option("max_length") - length)
+    mask = torch.ones((count, length + min(limit, 1024)), dtype=torch.long, device=device)
+    keeps_ids = picker.needs_ids or bool(settings.stopping_criteria)
+    for step in range(limit):
+        if is_cancelled():
+            raise ChannelCancelledError("the consumer has left")
+        next_ids = picker.pick(ids, logits)
+        rows.put_step(next_ids.tolist())
+        if keeps_ids:
+            ids = torch.cat([ids, next_ids[:, None]], dim=1)
+        if _caller_stops(settings, ids, logits):
+            return True
+        if step + 1 == limit or all(rows.is_done(row) for row in range(count)):
+            return False
+        length += 1
+        if length > mask.shape[1]:
+            mask = mask.new_ones((count, 2 * length))
+        output = forward(
+            input_ids=next_ids[:, None],
+            attention_mask=mask[:, :length],
+            past_key_values=cache,
+            use_cache=True,
+            cache_position=torch.tensor([length - 1], device=device),
+            return_dict=True,
+            logits_to_keep=1,
+            num_logits_to_keep=1,
+        )
+        logits, cache = output.logits[:, -1], output_cache(output)
+    return False
+
+
+def _caller_stops(settings: GenerationSettings, ids: Any, logits: Any) -> bool:
+    import torch
+
+    return any(bool(torch.as_tensor(says(ids, logits)).all()) for says in settings.stopping_criteria)

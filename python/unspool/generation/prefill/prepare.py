@@ -1,0 +1,208 @@
+"""From a prompt to what the decoding is given: the one place that knows all lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unspool.errors import ChannelCancelledError, PrefillError
+from unspool.generation.prefill.cache import make_cache
+from unspool.generation.prefill.causal import APPLIED, NOT_LONGER, prefill_causal
+from unspool.generation.prefill.continuation import cannot_continue
+from unspool.generation.prefill.scope import PrefillScope
+
+if TYPE_CHECKING:
+    import torch
+
+    from unspool.generation.encode import PromptEncoder
+    from unspool.generation.prefill.config import PrefillConfig
+    from unspool.generation.prefill.prepared import PreparedPrefill
+    from unspool.generation.prefill.strategy import StrategyId
+    from unspool.generation.prompt import Prompt
+    from unspool.generation.settings import GenerationSettings
+
+__all__ = ["PreparedPrompt", "prepare_prompt"]
+
+EMBEDDED = "the prompt is given as inputs_embeds"
+CONDITIONED = "a conditioning hook needs the whole input"
+SEQ2SEQ: StrategyId = "transformers-generic-seq2seq-source"
+
+
+@dataclass(frozen=True)
+class PreparedPrompt:
+    """A prompt as the decoding takes it over, with a row for each answer.
+
+    Attributes:
+        prompt_ids: What the answer follows, of shape (1, n); n is 0 where only embeddings are known, or
+            where a decoder begins anew.
+        token_count: Of the whole prompt, or of the source.
+        decode_prefix_tokens: How many of them the first forward of the decoding still runs.
+        generate_arguments: For `model.generate`.
+        forward_arguments: For the first forward of our own loop; None where only `generate` can go on.
+    """
+
+    prompt_ids: torch.Tensor
+    token_count: int
+    decode_prefix_tokens: int
+    scope: PrefillScope
+    generate_arguments: dict[str, Any]
+    forward_arguments: dict[str, Any] | None = None
+
+
+def prepare_prompt(
+    model: Any,
+    prompt: Prompt,
+    encoder: PromptEncoder,
+    settings: GenerationSettings,
+    *,
+    strategy: StrategyId | None,
+    config: PrefillConfig,
+    is_conditioned: bool,
+    is_cancelled: Callable[[], bool],
+) -> PreparedPrompt:
+    """Encode a prompt and run as much of it as its lane runs; in the worker.
+
+    Raises:
+        PrefillError: The prompt has no tokens.
+        ChannelCancelledError: The consumer has left.
+    """
+    if prompt.inputs.get("inputs_embeds") is not None:
+        return _prepare_embeds(model, prompt, encoder, settings, strategy)
+    if strategy == SEQ2SEQ or (strategy is None and _is_seq2seq(model)):
+        return _prepare_source(prompt, encoder, settings, strategy, config, is_cancelled)
+    only_ids = set(prompt.inputs) <= {"input_ids"} and prompt.messages is None
+    prepared = prefill_causal(
+        model,
+        encoder.pieces(prompt, config.chunk_tokens) if only_ids else (),
+        inputs=None if only_ids else encoder.whole(prompt),
+        strategy=None if is_conditioned else strategy,
+        config=config,
+        past_key_values=settings.past_key_values,
+        generation_kwargs=settings.options,
+        is_cancelled=is_cancelled,
+        rows=settings.n,
+    )
+    scope = prepared.scope
+    if is_conditioned:
+        scope = PrefillScope.of(strategy, eligible=False, applied=False, reason=CONDITIONED)
+    return PreparedPrompt(
+        prompt_ids=prepared.input_ids,
+        token_count=prepared.prompt_token_count,
+        decode_prefix_tokens=prepared.decode_prefix_tokens,
+        scope=scope,
+        generate_arguments=repeat_rows(prepared.generate_arguments(), settings.n),
+        forward_arguments=_forward_arguments(model, prepared, settings),
+    )
+
+
+def _forward_arguments(
+    model: Any, prepared: PreparedPrefill, settings: GenerationSettings
+) -> dict[str, Any] | None:
+    scope = prepared.scope
+    has_static = bool(prepared.static_inputs)
+    if scope.strategy_id is None:
+        if cannot_continue(model, settings.options, has_static_inputs=has_static):
+            return None
+    elif not scope.runtime_eligible:
+        return None
+    arguments = repeat_rows(prepared.forward_arguments(), settings.n)
+    if arguments["past_key_values"] is None:
+        arguments["past_key_values"] = make_cache(model)
+    return arguments
+
+
+def _prepare_embeds(
+    model: Any,
+    prompt: Prompt,
+    encoder: PromptEncoder,
+    settings: GenerationSettings,
+    strategy: StrategyId | None,
+) -> PreparedPrompt:
+    """In one go: what the embeddings stand for, only their maker knows."""
+    import torch
+
+    inputs = encoder.whole(prompt)
+    embeds = inputs["inputs_embeds"]
+    ids = inputs.get("input_ids")
+    inputs.setdefault("attention_mask", torch.ones(embeds.shape[:2], dtype=torch.long, device=embeds.device))
+    repeated = repeat_rows(inputs, settings.n)
+    forward = None
+    if cannot_continue(model, settings.options) is None:
+        forward = {name: value for name, value in repeated.items() if name != "input_ids"}
+        forward |= {
+            "past_key_values": make_cache(model),
+            "use_cache": True,
+            "cache_position": torch.arange(embeds.shape[1], device=embeds.device),
+            "logits_to_keep": 1,
+            "num_logits_to_keep": 1,
+        }
+    return PreparedPrompt(
+        prompt_ids=ids if ids is not None else torch.zeros((1, 0), dtype=torch.long),
+        token_count=embeds.shape[1],
+        decode_prefix_tokens=embeds.shape[1],
+        scope=PrefillScope.of(strategy, eligible=False, applied=False, reason=EMBEDDED),
+        generate_arguments=repeated,
+        forward_arguments=forward,
+    )
+
+
+def _prepare_source(
+    prompt: Prompt,
+    encoder: PromptEncoder,
+    settings: GenerationSettings,
+    strategy: StrategyId | None,
+    config: PrefillConfig,
+    is_cancelled: Callable[[], bool],
+) -> PreparedPrompt:
+    """An encoder sees all of its source at once: only the tokenization is streamed."""
+    import torch
+
+    inputs = dict(prompt.inputs)
+    if prompt.messages is not None:
+        inputs = encoder.whole(prompt)
+    else:
+        inputs["input_ids"] = _gather(encoder.pieces(prompt, config.chunk_tokens), is_cancelled)
+    ids = inputs["input_ids"]
+    count = ids.shape[1]
+    if count == 0:
+        raise PrefillError(f"{strategy or 'prefill'}: the prompt has no tokens; pass some text")
+    inputs.setdefault("attention_mask", torch.ones_like(ids))
+    applied = strategy is not None and count > config.chunk_tokens
+    return PreparedPrompt(
+        prompt_ids=torch.zeros((1, 0), dtype=torch.long),
+        token_count=count,
+        decode_prefix_tokens=0,
+        scope=PrefillScope.of(
+            strategy,
+            eligible=strategy is not None,
+            applied=applied,
+            reason=APPLIED if applied else NOT_LONGER,
+        ),
+        generate_arguments=repeat_rows(encoder.on_device(inputs), settings.n),
+    )
+
+
+def _gather(pieces: Iterable[list[int]], is_cancelled: Callable[[], bool]) -> torch.Tensor:
+    import torch
+
+    parts = []
+    for piece in pieces:
+        if is_cancelled():
+            raise ChannelCancelledError("the consumer has left while the prompt was read")
+        parts.append(torch.tensor([piece], dtype=torch.long))
+    return torch.cat(parts, dim=1) if parts else torch.zeros((1, 0), dtype=torch.long)
+
+
+def repeat_rows(arguments: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """Every tensor of one row, `rows` times; a cache has them already."""
+    if rows == 1:
+        return dict(arguments)
+    return {
+        name: value.repeat_interleave(rows, dim=0) if getattr(value, "ndim", 0) >= 2 else value
+        for name, value in arguments.items()
+    }
+
+
+def _is_seq2seq(model: Any) -> bool:
+    return bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))

@@ -1,0 +1,139 @@
+"""What a generation came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from unspool.generation.prefill.scope import PrefillScope
+from unspool.message import Message, ToolCall
+
+__all__ = ["Choice", "StreamMetrics", "StreamResult", "Usage"]
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Token counts as an API reports them: all answers together."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """Both."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True)
+class StreamMetrics:
+    """How fast it was; the clock starts at the call, before tokenization and prefill.
+
+    Attributes:
+        prompt_tokens: Length of the prompt; 0 where only embeddings were given.
+        decode_prefix_tokens: How many of them were left to the decoding step behind chunked prefill.
+        output_tokens: Tokens of the first answer.
+        time_to_first_token_ms: None before the first token.
+        inter_token_ms: Between the tokens of the first answer: one less than there are tokens.
+        prompt_tokens_per_second: Prompt tokens by the time to the first token.
+        output_tokens_per_second: The tokens behind the first by the time that they took.
+    """
+
+    prompt_tokens: int = 0
+    decode_prefix_tokens: int = 0
+    output_tokens: int = 0
+    time_to_first_token_ms: float | None = None
+    inter_token_ms: tuple[float, ...] = ()
+    prompt_tokens_per_second: float | None = None
+    output_tokens_per_second: float | None = None
+
+    @property
+    def decode_time_s(self) -> float:
+        """From the first token to the last."""
+        return sum(self.inter_token_ms) / 1000
+
+
+def measure(
+    begin_s: float, token_times_s: list[float], prompt_tokens: int, decode_prefix_tokens: int
+) -> StreamMetrics:
+    """The metrics of an answer whose tokens came at these times."""
+    if not token_times_s:
+        return StreamMetrics(prompt_tokens, decode_prefix_tokens)
+    first_s = token_times_s[0] - begin_s
+    decode_s = token_times_s[-1] - token_times_s[0]
+    gaps = zip(token_times_s[1:], token_times_s, strict=False)
+    return StreamMetrics(
+        prompt_tokens,
+        decode_prefix_tokens,
+        len(token_times_s),
+        time_to_first_token_ms=first_s * 1000,
+        inter_token_ms=tuple((later - earlier) * 1000 for later, earlier in gaps),
+        prompt_tokens_per_second=prompt_tokens / first_s if first_s > 0 else None,
+        output_tokens_per_second=(len(token_times_s) - 1) / decode_s if decode_s > 0 else None,
+    )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One answer.
+
+    Attributes:
+        stop_reason: The stop string that ended it, or None.
+        token_ids: The ids that the model wrote, its end token included.
+    """
+
+    index: int
+    message: Message
+    finish_reason: str | None
+    stop_reason: str | None
+    token_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StreamResult:
+    """All of it; the properties speak of the first answer.
+
+    Attributes:
+        metadata: What ran, as strings; always with the six `chunked_prefill_*` keys.
+        prefill: The same as an object.
+    """
+
+    choices: tuple[Choice, ...]
+    usage: Usage
+    metrics: StreamMetrics
+    prefill: PrefillScope
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def message(self) -> Message:
+        """The first answer's message."""
+        return self.choices[0].message
+
+    @property
+    def text(self) -> str:
+        """Its text for the user."""
+        return self.message.content
+
+    @property
+    def reasoning(self) -> str:
+        """Its reasoning."""
+        return self.message.reasoning
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Its calls."""
+        return self.message.tool_calls
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why it ended: "stop", "length", "tool_calls", "error" or "cancelled"; None: it has not."""
+        return self.choices[0].finish_reason
+
+    @property
+    def stop_reason(self) -> str | None:
+        """The stop string that ended it, or None."""
+        return self.choices[0].stop_reason
+
+    @property
+    def token_ids(self) -> tuple[int, ...]:
+        """The ids that the model wrote."""
+        return self.choices[0].token_ids

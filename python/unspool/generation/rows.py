@@ -1,0 +1,96 @@
+"""Token ids of several answers, as a model's loop puts them, into one token streamer each."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from unspool.token_streamer import TokenStreamer
+
+__all__ = ["Rows"]
+
+
+class Rows:
+    """The `streamer=` of `model.generate` for n answers: one row of each put is one of them.
+
+    transformers' `TextStreamer` refuses more than one row, and knows neither when a row has ended nor
+    when its tokens came.
+
+    Args:
+        streamers: One for each row, made with `skip_prompt=True`.
+        eos: Ids that end a row; what comes behind is padding.
+        limit: The most tokens a row may have; None: not known.
+    """
+
+    def __init__(
+        self, streamers: Sequence[TokenStreamer], eos: Collection[int] = (), limit: int | None = None
+    ) -> None:
+        self.streamers = streamers
+        self.times_s = array("d")  # when the first row's tokens came
+        self.last_put_s: float | None = None
+        self._eos = frozenset(eos)
+        self._limit = limit
+        self._ended_by_eos = [False] * len(streamers)
+        self._takes_prompt = True
+        self.token_ids: list[array[int]] = [array("q") for _ in streamers]
+
+    def put_prompt(self, ids: Any) -> None:
+        """What the model is given, none of which is emitted: ids of shape (1, n), or [] if not known."""
+        for streamer in self.streamers:
+            streamer.put(ids)
+
+    def put(self, value: Any) -> None:
+        """What `generate` puts: first its prompt, which is known already; then ids, one a row."""
+        if self._takes_prompt:
+            self._takes_prompt = False
+            return
+        self.put_step(value.reshape(-1).tolist())
+
+    def put_step(self, ids: list[int]) -> None:
+        """The next id of every row; or several ids of the only row."""
+        self._takes_prompt = False
+        if len(self.streamers) == 1:
+            self._put_row(0, ids)
+            return
+        for row, id in enumerate(ids):
+            self._put_row(row, [id])
+
+    def end(self) -> None:
+        """Nothing: `generate` may return without calling this; the worker knows when and why it ended."""
+
+    def is_done(self, row: int) -> bool:
+        """Whether this row needs no more tokens."""
+        return (
+            self._ended_by_eos[row]
+            or self.streamers[row].is_stopped
+            or (self._limit is not None and len(self.token_ids[row]) >= self._limit)
+        )
+
+    @property
+    def has_output(self) -> bool:
+        """Whether any token has come."""
+        return any(self.token_ids)
+
+    def finish_reason(self, row: int, ended_by_caller: bool) -> str:
+        """Why this row ended; judged against the request's own limit."""
+        if self._ended_by_eos[row] or self.streamers[row].is_stopped:
+            return "stop"
+        if self._limit is not None and len(self.token_ids[row]) >= self._limit:
+            return "length"
+        return "stop" if ended_by_caller else "length"
+
+    def _put_row(self, row: int, ids: list[int]) -> None:
+        if self._ended_by_eos[row] or self.streamers[row].is_stopped:
+            return
+        for at, id in enumerate(ids):
+            if id in self._eos:
+                self._ended_by_eos[row] = True
+                ids = ids[: at + 1]
+                break
+        self.last_put_s = time.perf_counter()
+        if row == 0:
+            self.times_s.extend([self.last_put_s] * len(ids))
+        self.token_ids[row].extend(ids)
+        self.streamers[row].put(ids)

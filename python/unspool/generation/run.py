@@ -1,0 +1,152 @@
+"""One generation: what the worker does, and what can be told of it at any time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from unspool.errors import ChannelCancelledError
+from unspool.generation.native_backend import generate_natively
+from unspool.generation.outputs import SampleState
+from unspool.generation.prefill.prepare import prepare_prompt
+from unspool.generation.prefill.scope import PrefillScope, merge_metadata
+from unspool.generation.result import Choice, StreamResult, Usage, measure
+from unspool.generation.transformers_backend import generate_with_transformers
+from unspool.generation.worker import conditioned
+
+if TYPE_CHECKING:
+    from unspool._core import DeltaChannel
+    from unspool.generation.encode import PromptEncoder
+    from unspool.generation.hooks import ConditioningHook
+    from unspool.generation.prefill.config import PrefillConfig
+    from unspool.generation.prefill.prepare import PreparedPrompt
+    from unspool.generation.prefill.strategy import StrategyId
+    from unspool.generation.prompt import Prompt
+    from unspool.generation.rows import Rows
+    from unspool.generation.settings import GenerationSettings
+
+__all__ = ["GenerationRun"]
+
+_NOT_YET = PrefillScope.of(None, eligible=False, applied=False, reason="the prompt has not been read")
+
+
+@dataclass
+class GenerationRun:
+    """The worker's job, and its state, which the consumer reads from another thread."""
+
+    model: Any
+    backend: str
+    encoder: PromptEncoder
+    strategy: StrategyId | None
+    prefill: PrefillConfig
+    read_prompt: Callable[[], Prompt]
+    channel: DeltaChannel
+    rows: Rows
+    settings: GenerationSettings
+    hook: ConditioningHook | None
+    begin_s: float = field(default_factory=time.perf_counter)
+    prepared: PreparedPrompt | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    #: Why there is no finish reason of the model's own.
+    broken_off: str | None = None
+
+    def work(self) -> None:
+        """The job of the `GenerationWorker`."""
+        try:
+            reasons = self._generate()
+        except ChannelCancelledError:
+            self.broken_off = "cancelled"
+            raise
+        except BaseException:
+            self.broken_off = "error"
+            raise
+        for streamer, reason in zip(self.rows.streamers, reasons, strict=True):
+            streamer.end(reason)
+
+    def _generate(self) -> list[str]:
+        prompt = self.read_prompt()
+        inputs = self.encoder.whole(prompt) if self.hook is not None else {}
+        with conditioned(self.hook, self.model, inputs, self._is_cancelled) as changed:
+            if self.hook is not None:
+                prompt = replace(prompt, text=None, messages=None, inputs=changed)
+            by_caller = self._run_model(prompt)
+        return [self.rows.finish_reason(row, by_caller) for row in range(self.settings.n)]
+
+    def _run_model(self, prompt: Prompt) -> bool:
+        """Prefill and decode; whether a stopping criterion of the caller's ended it."""
+        prepared = prepare_prompt(
+            self.model,
+            prompt,
+            self.encoder,
+            self.settings,
+            strategy=self.strategy,
+            config=self.prefill,
+            is_conditioned=self.hook is not None,
+            is_cancelled=self._is_cancelled,
+        )
+        self.prepared = prepared
+        self.rows.put_prompt(prepared.prompt_ids)
+        if self.backend == "native" and prepared.forward_arguments is not None:
+            by_caller = generate_natively(self.model, prepared, self.rows, self.settings, self._is_cancelled)
+            if by_caller is not None:
+                return by_caller
+        output, by_caller = generate_with_transformers(
+            self.model, prepared, self.rows, self.settings, self._is_cancelled
+        )
+        given = getattr(output, "metadata", None)
+        if isinstance(given, Mapping):  # of a model that executes the prompt itself
+            self.metadata = given
+        return by_caller
+
+    def _is_cancelled(self) -> bool:
+        return self.channel.is_cancelled
+
+    def result(self) -> StreamResult:
+        """All that is known by now."""
+        prepared = self.prepared
+        broken_off = self.broken_off or ("cancelled" if self.channel.is_cancelled else None)
+        scope = prepared.scope if prepared is not None else _NOT_YET
+        prompt_tokens = prepared.token_count if prepared is not None else 0
+        choices = tuple(
+            Choice(
+                index=row,
+                message=streamer.message,
+                finish_reason=broken_off or streamer.message.finish_reason,
+                stop_reason=streamer.stop_reason,
+                token_ids=tuple(self.rows.token_ids[row]),
+            )
+            for row, streamer in enumerate(self.rows.streamers)
+        )
+        return StreamResult(
+            choices=choices,
+            usage=Usage(prompt_tokens, sum(len(choice.token_ids) for choice in choices)),
+            metrics=measure(
+                self.begin_s,
+                list(self.rows.times_s),
+                prompt_tokens,
+                prepared.decode_prefix_tokens if prepared is not None else 0,
+            ),
+            prefill=scope,
+            metadata=merge_metadata(scope.metadata(), self.metadata),
+        )
+
+    def state(self) -> SampleState:
+        """How far it is."""
+        times = list(self.rows.times_s)
+        spent_s = times[-1] - times[0] if times else 0.0
+        generated = sum(len(ids) for ids in self.rows.token_ids)
+        first = self.rows.token_ids[0]
+        prompt_tokens = self.prepared.token_count if self.prepared is not None else 0
+        return SampleState(
+            current_length=prompt_tokens + len(first),
+            sequences=tuple(tuple(ids) for ids in self.rows.token_ids),
+            running_token=first[-1] if first else None,
+            is_sequence_finished=all(streamer.is_finished for streamer in self.rows.streamers),
+            tokens_per_second=(len(times) - 1) / spent_s if spent_s > 0 else float("-inf"),
+            generated_tokens=generated,
+            padded_length=prompt_tokens,
+            time_spent_s=spent_s,
+            time_to_first_token_s=times[0] - self.begin_s if times else None,
+        )

@@ -1,0 +1,128 @@
+"""What the call, its sampling parameters, the config and the model say together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.generation.inference_config import InferenceConfig
+from unspool.generation.sampling_params import SamplingParams
+
+__all__ = ["GenerationSettings", "read_settings"]
+
+# Options of `generate` that a stream cannot honour, with what to do instead.
+_REFUSED = {
+    "streamer": "streamer is ours; iterate what the call returns",
+    "stop_strings": "pass stop=, which ends the text exactly; stop_strings works on whole tokens",
+}
+
+
+@dataclass(frozen=True)
+class GenerationSettings:
+    """One request's settings, checked.
+
+    Attributes:
+        options: What `generate` of transformers gets beside the inputs.
+        n: How many answers.
+        limit: The most tokens of an answer; None: the model's own generation config decides.
+        eos: Ids that end an answer.
+        stop: Stop strings.
+        does_sample: Whether tokens are drawn.
+        seed: Of the draw; None: torch's global generator.
+        past_key_values: A cache of the prompt's first tokens.
+    """
+
+    options: dict[str, Any]
+    n: int = 1
+    limit: int | None = None
+    eos: frozenset[int] = frozenset()
+    pad_token_id: int | None = None
+    stop: tuple[str, ...] = ()
+    does_sample: bool = False
+    seed: int | None = None
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    stopping_criteria: tuple[Any, ...] = ()
+    logits_processors: tuple[Any, ...] = ()
+    past_key_values: Any = field(default=None, repr=False)
+    generation_config: Any = field(default=None, repr=False)
+
+    def option(self, name: str, default: Any = None) -> Any:
+        """An option of the call, or of the generation config, or `default` where both say nothing."""
+        value = self.options.get(name)
+        if value is None:
+            value = getattr(self.generation_config, name, None)
+        return default if value is None else value
+
+
+def read_settings(
+    model: Any,
+    config: InferenceConfig,
+    sampling: SamplingParams | Mapping[str, Any] | None,
+    stop: str | Sequence[str],
+    options: Mapping[str, Any],
+) -> GenerationSettings:
+    """Check and merge; what the call says goes before its sampling parameters, these before the config.
+
+    Raises:
+        ArgumentError: Beam search, several greedy answers, a limit below 1, an option that is ours.
+        TypeError: `sampling` is neither SamplingParams nor a mapping.
+    """
+    sampling = SamplingParams.read(sampling)
+    merged: dict[str, Any] = {**sampling.to_generation_kwargs(), **options}
+    for name, advice in _REFUSED.items():
+        if merged.get(name) is not None:
+            raise ArgumentError(f"{name} cannot be used here: {advice}")
+    base = merged.get("generation_config") or getattr(model, "generation_config", None)
+    if (merged.get("num_beams") or getattr(base, "num_beams", None) or 1) > 1:
+        raise ArgumentError("num_beams is above 1; beams are revised, so they cannot be streamed: use 1")
+    limit = merged.pop("max_new_tokens", None)
+    if limit is None and merged.get("max_length") is None:
+        limit = config.max_new_tokens
+    if limit is not None:
+        _check_positive("max_new_tokens", limit)
+        merged["max_new_tokens"] = limit
+    n = merged.pop("num_return_sequences", None) or merged.pop("n", None) or sampling.n
+    n = config.sequence_count(0) if n is None else n
+    _check_positive("n", n)
+    do_sample = bool(_first(merged.get("do_sample"), getattr(base, "do_sample", None), False))
+    if n > 1 and not do_sample:
+        raise ArgumentError(
+            f"n is {n} and decoding is greedy, so all answers would be the same; pass do_sample=True or a temperature"
+        )
+    seed = _first(merged.pop("seed", None), sampling.seed)
+    eos = _first(merged.get("eos_token_id"), getattr(base, "eos_token_id", None), config.eos_token_id)
+    eos_ids = frozenset(eos if isinstance(eos, (list, tuple, set)) else () if eos is None else (int(eos),))
+    pad = _first(merged.get("pad_token_id"), config.pad_token_id, getattr(base, "pad_token_id", None))
+    if pad is None and eos_ids:
+        pad = min(eos_ids)
+    given_stop = stop or sampling.stop
+    return GenerationSettings(
+        n=n,
+        limit=limit,
+        eos=eos_ids,
+        pad_token_id=pad,
+        stop=(given_stop,) if isinstance(given_stop, str) else tuple(given_stop),
+        does_sample=do_sample,
+        seed=seed,
+        presence_penalty=sampling.presence_penalty or 0.0,
+        frequency_penalty=sampling.frequency_penalty or 0.0,
+        stopping_criteria=tuple(merged.pop("stopping_criteria", None) or ()),
+        logits_processors=tuple(merged.pop("logits_processor", None) or ()),
+        past_key_values=merged.pop("past_key_values", None),
+        generation_config=base,
+        options=merged,
+    )
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _check_positive(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is {value!r}; pass an integer")
+    if value < 1:
+        raise ArgumentError(f"{name} is {value}; it must be at least 1")

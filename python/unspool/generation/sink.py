@@ -1,0 +1,56 @@
+"""Callbacks instead of iteration, as oLLM's servers take them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from unspool.generation.delta_stream import DeltaStream
+    from unspool.generation.result import StreamResult
+
+__all__ = ["StreamSink", "send_to_sink", "status_events"]
+
+
+class StreamSink(Protocol):
+    """Gets a stream: its status, then its texts, then the result."""
+
+    def on_status(self, message: str) -> None:
+        """What is being done."""
+
+    def on_text(self, text: str) -> None:
+        """A text of the answer, never empty."""
+
+    def on_complete(self, result: StreamResult) -> None:
+        """The end; not called where the model fails, whose exception is raised instead."""
+
+
+def send_to_sink(stream: DeltaStream, sink: StreamSink) -> StreamResult:
+    """Consume a stream into a sink; the exception of a failing model is raised here."""
+    sink.on_status("generating")
+    for text in stream.text():
+        sink.on_text(text)
+    result = stream.result
+    sink.on_complete(result)
+    return result
+
+
+def status_events(stream: DeltaStream) -> Iterator[str]:
+    """The same as server-sent events: `status`, then `text`, then one of `complete` and `error`."""
+    yield _event("status", {"message": "generating"})
+    try:
+        for text in stream.text():
+            yield _event("text", {"text": text})
+    except Exception as error:
+        yield _event("error", {"message": str(error), "type": type(error).__name__})
+        return
+    result = stream.result
+    yield _event(
+        "complete",
+        {"text": result.text, "finish_reason": result.finish_reason, "metadata": dict(result.metadata)},
+    )
+
+
+def _event(name: str, data: dict[str, object]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"

@@ -1,0 +1,105 @@
+"""`model.generate` of transformers, with our streamer, our stop and our draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from unspool.errors import ChannelCancelledError
+from unspool.generation.logits import SeededSampler, make_penalties, make_warpers
+from unspool.generation.prefill.prepare import PreparedPrompt
+from unspool.generation.rows import Rows
+from unspool.generation.settings import GenerationSettings
+
+__all__ = ["generate_with_transformers"]
+
+
+def generate_with_transformers(
+    model: Any,
+    prepared: PreparedPrompt,
+    rows: Rows,
+    settings: GenerationSettings,
+    is_cancelled: Callable[[], bool],
+) -> tuple[Any, bool]:
+    """Run to the end.
+
+    Returns:
+        What `generate` returned, and whether a stopping criterion of the caller's ended it.
+
+    Raises:
+        ChannelCancelledError: The consumer has left.
+    """
+    options = dict(settings.options)
+    options["num_return_sequences"] = 1  # the inputs have a row for each already
+    if settings.pad_token_id is not None:
+        options["pad_token_id"] = settings.pad_token_id
+    if settings.eos:
+        options["eos_token_id"] = sorted(settings.eos)
+    inputs = prepared.generate_arguments
+    ids = inputs.get("input_ids")
+    is_seq2seq = bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
+    # Of the decoder: what `generate` gives its processors before the first new id.
+    prompt_length = 1 if is_seq2seq else 0 if ids is None else ids.shape[1]
+    processors = [*settings.logits_processors, *make_penalties(settings, prompt_length)]
+    if settings.does_sample and settings.seed is not None:
+        device = inputs["inputs_embeds" if ids is None else "input_ids"].device
+        processors += [*make_warpers(settings), SeededSampler(settings.seed, device)]
+        options["do_sample"] = False
+        for name in ("temperature", "top_k", "top_p", "min_p", "typical_p"):
+            options.pop(name, None)
+    if processors:
+        options["logits_processor"] = processors
+    stop = _Stop(settings.stopping_criteria, rows, is_cancelled)
+    options["stopping_criteria"] = [stop]
+    try:
+        output = model.generate(**inputs, **_criteria_lists(options), streamer=rows)
+    except TypeError as error:
+        if "streamer" not in str(error) or rows.has_output:
+            raise
+        output = model.generate(**inputs, **_criteria_lists(options))
+        _put_output(output, ids, is_seq2seq, rows)
+    if is_cancelled():
+        raise ChannelCancelledError("the consumer has left")
+    return output, stop.ended_by_caller
+
+
+def _criteria_lists(options: dict[str, Any]) -> dict[str, Any]:
+    from transformers import LogitsProcessorList, StoppingCriteriaList
+
+    lists = {"stopping_criteria": StoppingCriteriaList, "logits_processor": LogitsProcessorList}
+    return {name: lists[name](value) if name in lists else value for name, value in options.items()}
+
+
+class _Stop:
+    """A stopping criterion: the consumer has left, a stop string has come, or the caller's own say so."""
+
+    def __init__(self, criteria: tuple[Any, ...], rows: Rows, is_cancelled: Callable[[], bool]) -> None:
+        self._criteria, self._rows, self._is_cancelled = criteria, rows, is_cancelled
+        self.ended_by_caller = False
+
+    def __call__(self, input_ids: Any, scores: Any, **options: Any) -> Any:
+        import torch
+
+        count = input_ids.shape[0]
+        if self._is_cancelled():
+            return torch.ones(count, device=input_ids.device, dtype=torch.bool)
+        done = torch.tensor(
+            [row < len(self._rows.streamers) and self._rows.is_done(row) for row in range(count)],
+            device=input_ids.device,
+        )
+        for criterion in self._criteria:
+            says = torch.as_tensor(criterion(input_ids, scores, **options), device=input_ids.device)
+            self.ended_by_caller |= bool(says.all())
+            done = done | says
+        return done
+
+
+def _put_output(output: Any, ids: Any, is_seq2seq: bool, rows: Rows) -> None:
+    """The ids of a `generate` that takes no streamer: its output without the prompt or the start token."""
+    sequences = getattr(output, "sequences", output)
+    skip = 1 if is_seq2seq else 0
+    if not is_seq2seq and ids is not None and sequences.shape[1] >= ids.shape[1]:
+        starts_with_prompt = bool((sequences[:, : ids.shape[1]] == ids.to(sequences.device)).all())
+        skip = ids.shape[1] if starts_with_prompt else 0
+    for column in sequences[:, skip:].t().tolist():
+        rows.put_step(column)
