@@ -11,7 +11,7 @@ __all__ = ["IdPicker", "check_native", "make_penalties", "make_warpers"]
 
 # What the native loop reads from a generation config; anything else that is set there is refused.
 _NATIVE_OPTIONS = {
-    "max_new_tokens", "max_length", "do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p",
+    "max_new_tokens", "max_length", "do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "top_h",
     "epsilon_cutoff", "eta_cutoff", "repetition_penalty", "no_repeat_ngram_size", "bad_words_ids",
     "suppress_tokens", "min_new_tokens", "eos_token_id", "pad_token_id", "bos_token_id", "num_beams",
     "num_return_sequences", "use_cache", "generation_config", "past_key_values",
@@ -54,6 +54,8 @@ def make_warpers(settings: GenerationSettings) -> list[Any]:
     warpers: list[Any] = []
     if option("temperature", 1.0) != 1.0:
         warpers.append(transformers.TemperatureLogitsWarper(float(option("temperature"))))
+    if option("top_h") is not None:  # transformers 5
+        warpers.append(transformers.TopHLogitsWarper(option("top_h")))
     if option("top_k", 50) != 0:
         warpers.append(transformers.TopKLogitsWarper(option("top_k", 50)))
     if option("top_p", 1.0) < 1.0:
@@ -136,7 +138,7 @@ class SeededSampler:
         probabilities = torch.softmax(scores, dim=-1)
         return torch.multinomial(probabilities, 1, generator=self._generator).squeeze(1)
 
-    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:  # noqa: ARG002
+    def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
         import torch
 
         drawn = self.draw(scores)
@@ -149,7 +151,7 @@ class _CountPenalty:
     def __init__(self, presence: float, frequency: float, prompt_length: int) -> None:
         self._presence, self._frequency, self._prompt_length = presence, frequency, prompt_length
 
-    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
         import torch
 
         output = input_ids[:, self._prompt_length :]

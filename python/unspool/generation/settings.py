@@ -84,8 +84,9 @@ def read_settings(
     if limit is not None:
         _check_positive("max_new_tokens", limit)
         merged["max_new_tokens"] = limit
-    n = merged.pop("num_return_sequences", None) or merged.pop("n", None) or sampling.n
-    n = config.sequence_count(0) if n is None else n
+    n = _first(
+        merged.pop("num_return_sequences", None), merged.pop("n", None), sampling.n, config.sequence_count(0)
+    )
     _check_positive("n", n)
     do_sample = bool(_first(merged.get("do_sample"), getattr(base, "do_sample", None), False))
     if n > 1 and not do_sample:

@@ -1,0 +1,146 @@
+"""Tiny random models, and a tokenizer that writes bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+@pytest.fixture(scope="session")
+def byte_tokenizer() -> Any:
+    """256 tokens for the bytes, and special ones."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE({token: id for id, token in enumerate(alphabet)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    names = [
+        "<eos>",
+        "<bos>",
+        "<image>",
+        "<|im_start|>",
+        "<|im_end|>",
+        "<think>",
+        "</think>",
+        "<tool_call>",
+        "</tool_call>",
+    ]
+    tokenizer.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        eos_token="<eos>",
+        bos_token="<bos>",
+        pad_token="<eos>",
+        model_input_names=["input_ids", "attention_mask"],
+    )
+
+
+def make_llama(tokenizer: Any, seed: int = 0, **options: Any) -> Any:
+    """Two layers, 32 wide."""
+    torch.manual_seed(seed)
+    settings = {
+        "vocab_size": len(tokenizer), "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": 1024,
+        "eos_token_id": tokenizer.eos_token_id, "bos_token_id": tokenizer.bos_token_id,
+        "pad_token_id": tokenizer.pad_token_id, "initializer_range": 0.5,
+    }  # fmt: skip
+    return LlamaForCausalLM(LlamaConfig(**{**settings, **options})).eval()
+
+
+@pytest.fixture(scope="session")
+def llama(byte_tokenizer: Any) -> Any:
+    return make_llama(byte_tokenizer)
+
+
+@pytest.fixture(scope="session")
+def t5(byte_tokenizer: Any) -> Any:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    torch.manual_seed(0)
+    config = T5Config(
+        vocab_size=len(byte_tokenizer), d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=2,
+        decoder_start_token_id=byte_tokenizer.pad_token_id, pad_token_id=byte_tokenizer.pad_token_id,
+        eos_token_id=byte_tokenizer.eos_token_id, initializer_factor=5.0,
+    )  # fmt: skip
+    return T5ForConditionalGeneration(config).eval()
+
+
+@pytest.fixture(scope="session")
+def llava(byte_tokenizer: Any) -> Any:
+    """Images of 16 by 16 pixels, four tokens each."""
+    from transformers import CLIPVisionConfig, LlavaConfig, LlavaForConditionalGeneration
+
+    torch.manual_seed(0)
+    vision = CLIPVisionConfig(
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        image_size=16,
+        patch_size=8,
+    )
+    text = make_llama(byte_tokenizer).config
+    config = LlavaConfig(
+        vision_config=vision, text_config=text, vision_feature_layer=-1, image_seq_length=4,
+        image_token_index=byte_tokenizer.convert_tokens_to_ids("<image>"),
+        pad_token_id=byte_tokenizer.pad_token_id, eos_token_id=byte_tokenizer.eos_token_id,
+    )  # fmt: skip
+    model = LlavaForConditionalGeneration(config).eval()
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            torch.nn.init.normal_(parameter, std=0.5)
+    return model
+
+
+class ImageProcessor:
+    """What LLaVA's processor does with pixels that are ready: one placeholder becomes four."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.image_token = "<image>"
+        self.calls = 0
+
+    def __call__(self, images: Any = None, text: Any = None, **_: Any) -> dict[str, Any]:
+        self.calls += 1
+        ids = self.tokenizer(text[0].replace("<image>", 4 * "<image>"), add_special_tokens=False)["input_ids"]
+        inputs = {
+            "input_ids": torch.tensor([ids]),
+            "attention_mask": torch.ones((1, len(ids)), dtype=torch.long),
+        }
+        if images:
+            inputs["pixel_values"] = torch.stack(list(images))
+        return inputs
+
+    def apply_chat_template(self, messages: Any, **_: Any) -> str:
+        return "".join(
+            "<image>" if part["type"] == "image" else part["text"]
+            for message in messages
+            for part in message["content"]
+        )
+
+
+@pytest.fixture(scope="session")
+def image_processor(byte_tokenizer: Any) -> Any:
+    return ImageProcessor(byte_tokenizer)
+
+
+@pytest.fixture(scope="session")
+def one_shot() -> Any:
+    """The greedy ids of `model.generate`, without the prompt."""
+
+    def run(model: Any, count: int = 20, **inputs: Any) -> list[int]:
+        with torch.inference_mode():
+            output = model.generate(**inputs, max_new_tokens=count, do_sample=False)
+        is_seq2seq = model.config.is_encoder_decoder
+        skip = 1 if is_seq2seq else inputs["input_ids"].shape[1] if "input_ids" in inputs else 0
+        return output[0, skip:].tolist()
+
+    return run
