@@ -22,6 +22,7 @@ from unspool.generation.prompt import Prompt, is_standard, read_prompt
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.settings import read_settings
+from unspool.generation.shared_vocabulary import shared_vocabulary
 from unspool.generation.worker import GenerationWorker
 from unspool.token_streamer import TokenStreamer
 
@@ -250,10 +251,11 @@ class StreamGenerator:
         if self.backend == "native":
             check_native(settings)
         format, reasoning = ("none", None) if raw else self._choose_format(tools)
+        vocabulary = shared_vocabulary(self.tokenizer)
         channel = DeltaChannel()
         streamers = [
             TokenStreamer(
-                self.tokenizer,
+                vocabulary,
                 format,
                 tools,
                 reasoning=reasoning,

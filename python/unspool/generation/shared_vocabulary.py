@@ -1,0 +1,30 @@
+"""One vocabulary for a tokenizer: compiling takes a tenth of a second, a stream must not."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from typing import Any
+
+from unspool._core import Vocabulary
+
+__all__ = ["shared_vocabulary"]
+
+_compiled: weakref.WeakKeyDictionary[Any, tuple[int, Vocabulary]] = weakref.WeakKeyDictionary()
+
+
+def shared_vocabulary(tokenizer: Any) -> Vocabulary:
+    """The tokenizer's vocabulary; compiled anew where tokens were added since.
+
+    Raises:
+        VocabularyError: As of `Vocabulary.from_tokenizer`.
+    """
+    size = len(tokenizer) if hasattr(tokenizer, "__len__") else -1
+    with contextlib.suppress(TypeError):  # not to be hashed, or referred to weakly
+        found = _compiled.get(tokenizer)
+        if found is not None and found[0] == size:
+            return found[1]
+    vocabulary = Vocabulary.from_tokenizer(tokenizer)
+    with contextlib.suppress(TypeError):
+        _compiled[tokenizer] = (size, vocabulary)
+    return vocabulary
