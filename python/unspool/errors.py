@@ -8,6 +8,7 @@ __all__ = [
     "ChannelClosedError",
     "ChannelTimeoutError",
     "FormatError",
+    "PrefillError",
     "StreamError",
     "UnknownFormatError",
     "UnspoolError",
@@ -49,3 +50,7 @@ class ChannelCancelledError(StreamError):
 
 class ChannelTimeoutError(UnspoolError, TimeoutError):
     """A wait on a channel or a model ran out of time."""
+
+
+class PrefillError(UnspoolError, RuntimeError):
+    """A prompt cannot be prepared for the model: it is empty, or its processor answered nonsense."""
