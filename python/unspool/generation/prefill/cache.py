@@ -1,0 +1,112 @@
+"""A model's cache of keys and values: made, measured, repeated, and judged."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = [
+    "cache_length",
+    "cache_problem",
+    "continuation_problem",
+    "is_transformers_model",
+    "make_cache",
+    "output_cache",
+    "repeat_cache",
+]
+
+# Sized once for a length that the first chunk does not know (transformers 4.46 to 5.x).
+_FIXED_SIZE = frozenset(
+    {
+        "StaticCache",
+        "SlidingWindowCache",
+        "HybridCache",
+        "HybridChunkedCache",
+        "OffloadedHybridCache",
+        "OffloadedStaticCache",
+    }
+)
+
+
+def is_transformers_model(model: Any) -> bool:
+    """Whether a model's class is one of transformers, which is not imported for that."""
+    base = getattr(sys.modules.get("transformers"), "PreTrainedModel", None)
+    return base is not None and isinstance(model, base)
+
+
+def make_cache(model: Any) -> Any:
+    """A new cache as `model.generate` would make it; None where the model makes its own.
+
+    None as well for models that are not transformers', and for those that know only tuples.
+    """
+    if not is_transformers_model(model):
+        return None
+    supports = getattr(model, "_supports_default_dynamic_cache", None)
+    if supports is not None and not supports():
+        return None
+    dynamic = sys.modules["transformers"].DynamicCache
+    # With the config, layers of a sliding window keep no more than their window (transformers >= 4.56).
+    if "config" in inspect.signature(dynamic.__init__).parameters:
+        return dynamic(config=model.config.get_text_config(decoder=True))
+    return dynamic()
+
+
+def output_cache(output: Any) -> Any:
+    """The cache in a forward's output (an object or a mapping), or None."""
+    if isinstance(output, Mapping):
+        return output.get("past_key_values")
+    return getattr(output, "past_key_values", None)
+
+
+def cache_length(cache: Any) -> int | None:
+    """How many tokens a cache holds; None where it does not tell.
+
+    Tuples are read as transformers reads them: layer 0's keys have shape (rows, heads, length, size).
+    """
+    get_length = getattr(cache, "get_seq_length", None)
+    try:
+        if get_length is not None:
+            return int(get_length())
+        keys = cache[0][0]
+        return int(keys.shape[2]) if len(keys.shape) == 4 else None
+    except Exception:  # a cache of another make: it does not tell
+        return None
+
+
+def cache_problem(cache: Any) -> str | None:
+    """Why a cache cannot be continued by a chunk of several tokens, or None."""
+    names = {base.__name__ for base in type(cache).__mro__}
+    if names & _FIXED_SIZE:
+        return f"the cache, a {type(cache).__name__}, has a fixed size"
+    layers = getattr(cache, "layers", ())
+    if any("Mamba" in name for name in names) or any(
+        hasattr(layer, "conv_states") or hasattr(layer, "recurrent_states") for layer in layers
+    ):
+        return "the cache holds recurrent states, which take one token at a time"
+    return None
+
+
+def continuation_problem(cache: Any, length: int) -> str | None:
+    """Why the next forward cannot go on from what one gave back after `length` tokens, or None."""
+    if cache is None:
+        return "the forward gave back no past_key_values"
+    held = cache_length(cache)
+    if held != length:
+        holds = "does not tell its length" if held is None else f"holds {held} tokens"
+        return f"the cache {holds} after {length} of the prompt"
+    return cache_problem(cache)
+
+
+def repeat_cache(cache: Any, rows: int) -> Any:
+    """The cache with its one row repeated (in place where it can be); None where that is not known."""
+    if rows == 1:
+        return cache
+    if isinstance(cache, tuple):
+        return tuple(tuple(tensor.repeat_interleave(rows, dim=0) for tensor in layer) for layer in cache)
+    repeat = getattr(cache, "batch_repeat_interleave", None)
+    if repeat is None:
+        return None
+    repeat(rows)
+    return cache

@@ -1,0 +1,94 @@
+"""Runs one chunk after the other through a model, each with the cache that the one before gave back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from unspool.generation.prefill.cache import continuation_problem, make_cache, output_cache
+from unspool.generation.prefill.continuation import wants_embedded_text
+
+if TYPE_CHECKING:
+    import torch
+
+    from unspool.generation.prefill.forward import ForwardCaller
+
+__all__ = ["ChunkRunner"]
+
+# How a model says that it cannot take what it was given. Others (out of memory) are the caller's.
+_REFUSALS = (TypeError, ValueError, AttributeError, NotImplementedError)
+
+
+class ChunkRunner:
+    """The model's side of a prefill. Once `problem` is set, nothing runs any more.
+
+    Attributes:
+        problem: Why the prompt must be read in one go, or None.
+        position: How many tokens the cache holds.
+        run_count: How many forwards ran.
+        is_touched: A forward has been given the cache, so that it may have changed, even where it failed.
+    """
+
+    def __init__(
+        self, model: Any, caller: ForwardCaller, *, past_key_values: Any, position: int, limit: int | None
+    ) -> None:
+        self._model = model
+        self._caller = caller
+        self._limit = limit
+        self._embeds_text = wants_embedded_text(model)
+        self.past_key_values = past_key_values
+        self.position = position
+        self.run_count = 0
+        self.is_touched = False
+        self.problem: str | None = None
+
+    def check_length(self, length: int) -> None:
+        """Sets the problem where a prompt of this many tokens is too long for chunks."""
+        if self.problem is None and self._limit is not None and length > self._limit:
+            self.problem = (
+                f"the rotary frequencies of {type(self._model).__name__} change after {self._limit} tokens"
+            )
+
+    def run(
+        self,
+        ids: torch.Tensor,
+        token_inputs: Mapping[str, torch.Tensor] | None = None,
+        static_inputs: Mapping[str, Any] | None = None,
+    ) -> None:
+        """One forward over `ids` of shape (1, n), which follow the tokens in the cache."""
+        import torch
+
+        end = self.position + ids.shape[1]
+        self.check_length(end)
+        if self.problem is not None:
+            return
+        self.is_touched = True
+        if self.run_count == 0 and self.past_key_values is None:
+            self.past_key_values = make_cache(self._model)
+        arguments: dict[str, Any] = {
+            "input_ids": ids,
+            # All that came before, and this chunk: made for this forward.
+            "attention_mask": torch.ones((1, end), dtype=torch.long, device=ids.device),
+            "past_key_values": self.past_key_values,
+            "use_cache": True,
+            "cache_position": torch.arange(self.position, end, device=ids.device),
+            "return_dict": True,
+            "logits_to_keep": 1,
+            "num_logits_to_keep": 1,
+            **(token_inputs or {}),
+            **(static_inputs or {}),
+        }
+        try:
+            with torch.no_grad():
+                if self._embeds_text and not static_inputs:
+                    arguments["inputs_embeds"] = self._model.get_input_embeddings()(
+                        arguments.pop("input_ids")
+                    )
+                output = self._caller(**arguments)
+        except _REFUSALS as error:
+            self.problem = f"the model refused a chunk: {type(error).__name__}: {error}"
+            return
+        self.run_count += 1
+        self.position = end
+        self.past_key_values = output_cache(output)
+        self.problem = continuation_problem(self.past_key_values, end)

@@ -1,0 +1,139 @@
+"""Which models can read a prompt chunk by chunk with the same result, and up to which length.
+
+What is refused here would not fail: it would give other tokens. Each rule says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from unspool.generation.prefill.cache import cache_problem, is_transformers_model, make_cache
+from unspool.generation.prefill.forward import ForwardCaller
+
+__all__ = ["cannot_continue", "chunk_limit", "generation_option", "wants_embedded_text"]
+
+# Every token of the prompt attends to all of it: a chunk would not see those behind it. (Suffix of model_type.)
+_PREFIX_MODELS = ("paligemma", "git", "pi0", "hrm_text", "diffusion_gemma")
+
+
+def cannot_continue(
+    model: Any,
+    generation_kwargs: Mapping[str, Any],
+    *,
+    caller: ForwardCaller | None = None,
+    has_static_inputs: bool = False,
+) -> str | None:
+    """Why this model's prompt must be read in one go, or None.
+
+    Args:
+        model: Any object; what it does not tell counts as harmless.
+        generation_kwargs: What goes to `model.generate`; a `generation_config` in it counts.
+        caller: The model's forward, where it was inspected already.
+        has_static_inputs: Images or sounds go with the prompt.
+    """
+    caller = caller or ForwardCaller(model)
+    if caller.missing_reason is not None:
+        return caller.missing_reason
+    if generation_option(model, generation_kwargs, "use_cache") is False:
+        return "use_cache is False"
+    implementation = generation_option(model, generation_kwargs, "cache_implementation")
+    if implementation is not None:
+        return f"cache_implementation is {implementation!r}; generate makes that cache itself"
+    for name in ("assistant_model", "prompt_lookup_num_tokens", "penalty_alpha"):
+        # These begin with a forward of their own, or skip it where a cache is there.
+        if generation_option(model, generation_kwargs, name):
+            return f"{name} is set; that way of decoding reads the prompt itself"
+    if generation_kwargs.get("inputs_embeds") is not None:
+        return "the prompt is given as inputs_embeds"
+    return _model_problem(model, caller, has_static_inputs)
+
+
+def _model_problem(model: Any, caller: ForwardCaller, has_static_inputs: bool) -> str | None:
+    name = type(model).__name__
+    if any(getattr(part, "_is_stateful", False) is True for part in _parts(model)):
+        return f"{name} keeps a recurrent state, which takes one token at a time"
+    # transformers' own models name what they take; a wrapper may take it by **kwargs.
+    names_it = caller.names is None or "past_key_values" in caller.names
+    if not names_it and (is_transformers_model(model) or not caller.takes("past_key_values")):
+        return f"{name}.forward takes no past_key_values"
+    for config in _configs(model):
+        if str(getattr(config, "model_type", "")).endswith(_PREFIX_MODELS):
+            return f"{name} lets all tokens of a prompt attend to each other"
+        bidirectional = getattr(config, "use_bidirectional_attention", None)
+        if bidirectional in (True, "all") or (bidirectional and has_static_inputs):
+            return f"{name} attends in both directions"
+        if getattr(config, "cross_attention_layers", None) and has_static_inputs:
+            return f"{name} attends to its images from every token"
+    if any(callable(getattr(part, "get_rope_index", None)) for part in _parts(model)):
+        # And it remembers an offset from one request to the next, so text alone is not safe either.
+        return f"{name} takes its positions from the whole prompt (get_rope_index)"
+    cache = make_cache(model)
+    return None if cache is None else cache_problem(cache)
+
+
+def chunk_limit(model: Any) -> int | None:
+    """The longest prompt that may be read in chunks, in tokens; None without a limit.
+
+    Rotary frequencies of the types "longrope" and "dynamic" change with the length of the whole text.
+    Read in one go, a longer prompt has the later ones everywhere; in chunks its beginning would keep the
+    earlier ones.
+    """
+    limits = []
+    for config in _configs(model):
+        maximum = getattr(config, "max_position_embeddings", None)
+        for rope in _rope_settings(config):
+            kind = rope.get("rope_type", rope.get("type"))
+            if kind in ("longrope", "su"):
+                original = getattr(config, "original_max_position_embeddings", None)
+                limits.append(rope.get("original_max_position_embeddings") or original or maximum)
+            elif isinstance(kind, str) and "dynamic" in kind:
+                limits.append(maximum)
+    return min((int(limit) for limit in limits if limit), default=None)
+
+
+def wants_embedded_text(model: Any) -> bool:
+    """Whether text without an image must be given as embeddings, and one token be left over.
+
+    LLaVA's kin before transformers 4.50 expand image tokens inside forward and cannot read several ids of
+    text on their own; a single id they can.
+    """
+    return callable(getattr(model, "_merge_input_ids_with_image_features", None)) and callable(
+        getattr(model, "get_input_embeddings", None)
+    )
+
+
+def generation_option(model: Any, generation_kwargs: Mapping[str, Any], name: str) -> Any:
+    """An option as `generate` will see it: its argument, then the generation config."""
+    if name in generation_kwargs:
+        return generation_kwargs[name]
+    config = generation_kwargs.get("generation_config") or getattr(model, "generation_config", None)
+    return getattr(config, name, None)
+
+
+def _parts(model: Any) -> Iterator[Any]:
+    """The model and the models that it wraps under the usual names."""
+    yield model
+    for name in ("model", "base_model", "language_model", "thinker", "text_model"):
+        part = getattr(model, name, None)
+        if part is not None and part is not model:
+            yield part
+
+
+def _configs(model: Any) -> Iterator[Any]:
+    config = getattr(model, "config", None)
+    if config is None:
+        return
+    yield config
+    for name in ("text_config", "thinker_config", "llm_config", "language_config"):
+        part = getattr(config, name, None)
+        if part is not None:
+            yield part
+
+
+def _rope_settings(config: Any) -> Iterator[Mapping[str, Any]]:
+    for name in ("rope_scaling", "rope_parameters"):
+        rope = getattr(config, name, None)
+        if isinstance(rope, Mapping):
+            yield rope
+            yield from (part for part in rope.values() if isinstance(part, Mapping))  # one a layer type

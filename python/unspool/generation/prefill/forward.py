@@ -1,0 +1,57 @@
+"""Calls a model's forward with the keyword arguments that it takes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+__all__ = ["ForwardCaller"]
+
+# How many positions get logits: an option that saves memory. A forward that takes anything may hand it
+# on to one that does not know it, so it is given only to a forward that names it.
+_ONLY_IF_NAMED = ("logits_to_keep", "num_logits_to_keep")
+
+
+class ForwardCaller:
+    """A model's forward, whose signature is read once.
+
+    A forward that cannot be inspected, or that takes `**kwargs`, is given every argument; only
+    `logits_to_keep` and `num_logits_to_keep` are given to a forward that names them, and to no other.
+
+    Attributes:
+        missing_reason: Why there is no forward to call; None where there is one.
+        names: The arguments that forward names; None where it cannot be inspected.
+        takes_any: Forward takes `**kwargs`, or cannot be inspected.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        forward: Any = getattr(model, "forward", None)
+        self.missing_reason: str | None = None
+        self.names: frozenset[str] | None = None
+        self.takes_any = True
+        if forward is None:
+            self.missing_reason = "model.forward is missing"
+        elif not callable(forward):
+            self.missing_reason = "model.forward is not callable"
+        if self.missing_reason is not None:
+            return
+        # Through the object itself, so that a module's hooks run.
+        self._call: Any = model if callable(model) else forward
+        try:
+            parameters = inspect.signature(forward).parameters.values()
+        except Exception:  # whatever a user's __signature__ raises
+            return
+        by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        self.names = frozenset(parameter.name for parameter in parameters if parameter.kind in by_name)
+        self.takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+
+    def takes(self, name: str) -> bool:
+        """Whether an argument of this name is handed on."""
+        if name in _ONLY_IF_NAMED:
+            return self.names is not None and name in self.names
+        return self.takes_any or self.names is None or name in self.names
+
+    def __call__(self, **arguments: Any) -> Any:
+        """The output of one forward; what forward does not take is left out."""
+        return self._call(**{name: value for name, value in arguments.items() if self.takes(name)})

@@ -1,0 +1,83 @@
+"""What a prefill leaves for the decoding: the cache, and what is still to be run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from unspool.generation.prefill.scope import PrefillScope
+
+__all__ = ["PreparedPrefill"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedPrefill:
+    """A prompt, of which a part may be in the cache already.
+
+    Attributes:
+        input_ids: All of the prompt, shape (1, length), int64, on the model's device.
+        attention_mask: Of the same shape; ones, unless the processor's output was padded.
+        past_key_values: The cache of the first `prefilled` tokens; None where none ran.
+        prefilled: How many tokens of the prompt the cache holds; at least one is left.
+        token_inputs: One value per token of the prompt, each of shape (1, length).
+        static_inputs: What the next forward must be given beside (pixels and the like); empty when it
+            was used up.
+        scope: The lane, and whether it was applied and why.
+        peak_buffered_count: The most ids that waited at one time (0 where a processor made them).
+    """
+
+    input_ids: torch.Tensor
+    attention_mask: torch.Tensor
+    past_key_values: Any
+    prefilled: int
+    scope: PrefillScope
+    token_inputs: dict[str, torch.Tensor] = field(default_factory=dict)
+    static_inputs: dict[str, Any] = field(default_factory=dict)
+    peak_buffered_count: int = 0
+
+    @property
+    def prompt_token_count(self) -> int:
+        """The tokens of the whole prompt."""
+        return int(self.input_ids.shape[1])
+
+    @property
+    def decode_prefix_tokens(self) -> int:
+        """The tokens of the prompt that the first forward of the decoding still has to run."""
+        return self.prompt_token_count - self.prefilled
+
+    def generate_arguments(self) -> dict[str, Any]:
+        """Keyword arguments for `model.generate`, which takes the whole ids beside a cache."""
+        arguments = {
+            "input_ids": self.input_ids,
+            "attention_mask": self.attention_mask,
+            **self.token_inputs,
+            **self.static_inputs,
+        }
+        if self.past_key_values is not None:
+            arguments["past_key_values"] = self.past_key_values
+        return arguments
+
+    def forward_arguments(self) -> dict[str, Any]:
+        """Keyword arguments for the next forward of our own loop: what is not in the cache yet.
+
+        For a `ForwardCaller`, which drops what the model does not take.
+        """
+        import torch
+
+        return {
+            "input_ids": self.input_ids[:, self.prefilled :],
+            "attention_mask": self.attention_mask,
+            "past_key_values": self.past_key_values,
+            "use_cache": True,
+            "cache_position": torch.arange(
+                self.prefilled, self.prompt_token_count, device=self.input_ids.device
+            ),
+            "return_dict": True,
+            "logits_to_keep": 1,
+            "num_logits_to_keep": 1,
+            **{name: value[:, self.prefilled :] for name, value in self.token_inputs.items()},
+            **self.static_inputs,
+        }

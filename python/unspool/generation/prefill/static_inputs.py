@@ -1,0 +1,220 @@
+"""A chat with images and sounds, as the ids and features that a model takes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from unspool.errors import ArgumentError, PrefillError
+from unspool.generation.prefill.placeholders import split_inputs
+
+__all__ = ["RenderedPrompt", "build_multimodal_inputs", "render_messages"]
+
+_TEXT_TYPES = ("text", "input_text")
+_MEDIA_TYPES = ("image", "audio", "video")
+
+
+class RenderedPrompt(NamedTuple):
+    """A prompt as text.
+
+    A template has written the special tokens that begin a prompt; where `is_template` is False, the
+    tokenizer is to add them.
+    """
+
+    text: str
+    is_template: bool
+
+
+def render_messages(
+    renderer: Any,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    fallback: Any = None,
+    tools: Any = None,
+    chat_template_kwargs: Mapping[str, Any] | None = None,
+) -> RenderedPrompt:
+    """The messages as one text that ends where the answer begins.
+
+    By the renderer's template (a processor's or a tokenizer's); where it has none or cannot do it, by the
+    template of `fallback`; else plainly: a line "ROLE: text" for each message, and "ASSISTANT:".
+    """
+    options: dict[str, Any] = dict(chat_template_kwargs or {})
+    if tools is not None:
+        options.setdefault("tools", tools)
+    for owner in (renderer, fallback):
+        if owner is None:
+            continue
+        try:
+            text = owner.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **options)
+        except (TypeError, ValueError, AttributeError):
+            continue  # no template, or none that takes this
+        if isinstance(text, str):
+            return RenderedPrompt(text, True)
+    lines = [f"{str(message.get('role', '')).upper()}: {_plain(message, renderer)}" for message in messages]
+    return RenderedPrompt("\n".join([*lines, "ASSISTANT:"]), False)
+
+
+def _plain(message: Mapping[str, Any], renderer: Any) -> str:
+    content = message.get("content")
+    if content is None or isinstance(content, str):
+        return content or ""
+    written = []
+    for part in content:
+        if part.get("type") in _TEXT_TYPES:
+            written.append(str(part.get("text", "")))
+        else:
+            written.append(str(getattr(renderer, f"{part.get('type')}_token", None) or ""))
+    return "".join(written)
+
+
+def build_multimodal_inputs(
+    model: Any,
+    processor: Any,
+    tokenizer: Any,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    device: Any = None,
+    tools: Any = None,
+    chat_template_kwargs: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Ids and features of a chat, from its processor.
+
+    A `prepare_chunked_prefill_static_inputs(messages, device)` of the processor, or else of the model, has
+    the word on the static inputs. If it gives `input_ids` too, nothing else is asked; if not, the ids (and
+    what has one value per token) come from the processor, or without one from the tokenizer.
+
+    Args:
+        messages: Images and sounds are content parts {"type": "image", "image": ...},
+            {"type": "audio", "audio": ..., "sampling_rate": ...} or {"type": "video", "video": ...}; the
+            value is whatever the processor takes.
+        device: Where tensors go; the model's, if None.
+
+    Returns:
+        A mapping with `input_ids` of shape (1, length), tensors on the device.
+
+    Raises:
+        PrefillError: What should be a mapping of inputs is none, or has no ids.
+        ArgumentError: A content part of another type, or without its data, or media that the processor
+            does not take.
+    """
+    device = getattr(model, "device", None) if device is None else device
+    given: dict[str, Any] = {}
+    for owner in (processor, model):
+        prepare = getattr(owner, "prepare_chunked_prefill_static_inputs", None)
+        if callable(prepare):
+            given = _as_inputs(prepare(messages, device), device, "prepare_chunked_prefill_static_inputs")
+            break
+    if "input_ids" in given:
+        return given
+    prompt = render_messages(
+        processor if processor is not None else tokenizer,
+        messages,
+        fallback=tokenizer,
+        tools=tools,
+        chat_template_kwargs=chat_template_kwargs,
+    )
+    if callable(processor):
+        output = _call_processor(processor, prompt, messages)
+        made = _as_inputs(output, device, "the processor")
+    else:
+        made = _as_inputs(tokenizer(prompt.text, **_tokenizer_options(prompt)), device, "the tokenizer")
+    if "input_ids" not in made:
+        raise PrefillError("the processor gave no input_ids; it must tokenize the text as well")
+    made["input_ids"] = _as_row(made["input_ids"], device)
+    if given:
+        # Its own features replace the processor's.
+        kept = {"input_ids", "attention_mask", *split_inputs(made).token_inputs}
+        made = {name: value for name, value in made.items() if name in kept}
+    return {**made, **given}
+
+
+def _call_processor(processor: Any, prompt: RenderedPrompt, messages: Sequence[Mapping[str, Any]]) -> Any:
+    arguments: dict[str, Any] = {"return_tensors": "pt", "add_special_tokens": not prompt.is_template}
+    names = _argument_names(processor)
+    if names is not None:
+        arguments = {name: value for name, value in arguments.items() if name in names or "**" in names}
+    media, sampling_rate = _collect_media(messages)
+    for kind, values in media.items():
+        arguments[_media_argument(kind, names)] = values
+    if sampling_rate is not None and (names is None or "sampling_rate" in names or "**" in names):
+        arguments["sampling_rate"] = sampling_rate
+    if names is None or "text" in names or "**" in names:
+        return processor(text=[prompt.text], **arguments)
+    return processor([prompt.text], **arguments)
+
+
+def _argument_names(function: Any) -> frozenset[str] | None:
+    """The names that a call takes, "**" for any; None where it cannot be inspected."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except Exception:  # whatever a user's __signature__ raises
+        return None
+    any_name = inspect.Parameter.VAR_KEYWORD
+    return frozenset("**" if parameter.kind is any_name else parameter.name for parameter in parameters)
+
+
+def _media_argument(kind: str, names: frozenset[str] | None) -> str:
+    """What the processor calls its images, its sounds: older ones say "audios"."""
+    plural = f"{kind}s"
+    usual, other = (kind, plural) if kind == "audio" else (plural, kind)
+    if names is None or usual in names:
+        return usual
+    if other in names:
+        return other
+    if "**" in names:
+        return usual
+    raise ArgumentError(f"the messages hold {plural}, and the processor takes none; leave them out")
+
+
+def _collect_media(
+    messages: Iterable[Mapping[str, Any]],
+) -> tuple[dict[str, list[Any]], int | None]:
+    media: dict[str, list[Any]] = {}
+    sampling_rate = None
+    for message in messages:
+        content = message.get("content")
+        if content is None or isinstance(content, str):
+            continue
+        for part in content:
+            kind = part.get("type")
+            if kind in _TEXT_TYPES:
+                continue
+            if kind not in _MEDIA_TYPES:
+                raise ArgumentError(
+                    f"a content part of type {kind!r} is not known; use text, {', '.join(_MEDIA_TYPES)}"
+                )
+            values = [part[key] for key in (kind, "url", "path") if part.get(key) is not None]
+            if not values:
+                raise ArgumentError(f"a content part of type {kind!r} has no data; give it under {kind!r}")
+            media.setdefault(kind, []).append(values[0])
+            sampling_rate = part.get("sampling_rate", sampling_rate)
+    return media, sampling_rate
+
+
+def _tokenizer_options(prompt: RenderedPrompt) -> dict[str, Any]:
+    return {"return_tensors": "pt", "add_special_tokens": not prompt.is_template}
+
+
+def _as_inputs(value: Any, device: Any, who: str) -> dict[str, Any]:
+    """A mapping's entries, its tensors on the device."""
+    if device is not None and callable(getattr(value, "to", None)):
+        value = value.to(device)
+    if not isinstance(value, Mapping):
+        raise PrefillError(f"{who} gave a {type(value).__name__}; it must give a mapping of inputs")
+    inputs = dict(value.items())
+    if device is not None:
+        for name, entry in inputs.items():
+            if callable(getattr(entry, "to", None)):
+                inputs[name] = entry.to(device)
+    return inputs
+
+
+def _as_row(ids: Any, device: Any) -> Any:
+    import torch
+
+    row = torch.as_tensor(ids, device=device)
+    row = row.reshape(1, -1) if row.ndim == 1 else row
+    if row.ndim != 2 or row.shape[0] != 1:
+        raise ArgumentError(f"the processor gave ids of shape {tuple(row.shape)}; a stream has one row")
+    return row

@@ -1,0 +1,86 @@
+"""The five lanes that a prompt can take into a model, and which one is taken when."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from unspool.errors import ArgumentError
+
+__all__ = [
+    "STRATEGY_IDS",
+    "ModelKind",
+    "StrategyId",
+    "choose_strategy",
+    "is_native",
+    "model_kind",
+    "select_strategy",
+]
+
+StrategyId = Literal[
+    "optimized-native-text",
+    "optimized-native-multimodal",
+    "transformers-generic-text",
+    "transformers-generic-multimodal",
+    "transformers-generic-seq2seq-source",
+]
+ModelKind = Literal["causal", "seq2seq"]
+
+STRATEGY_IDS: tuple[StrategyId, ...] = get_args(StrategyId)
+
+_BACKENDS = {
+    "native": "native",
+    "optimized-native": "native",
+    "transformers": "transformers",
+    "transformers-generic": "transformers",
+}
+
+# (backend, kind): the lane of a text prompt, the lane of a prompt that a processor prepares.
+_LANES: dict[tuple[str, ModelKind], tuple[StrategyId, StrategyId]] = {
+    ("native", "causal"): ("optimized-native-text", "optimized-native-multimodal"),
+    ("transformers", "causal"): ("transformers-generic-text", "transformers-generic-multimodal"),
+    ("transformers", "seq2seq"): (
+        "transformers-generic-seq2seq-source",
+        "transformers-generic-seq2seq-source",
+    ),
+}
+
+
+def model_kind(model: Any) -> ModelKind:
+    """ "seq2seq" for a model with an encoder and a decoder, by its config; else "causal"."""
+    config = getattr(model, "config", None)
+    return "seq2seq" if getattr(config, "is_encoder_decoder", False) is True else "causal"
+
+
+def is_native(strategy: StrategyId | None) -> bool:
+    """Whether our own decode loop takes over after this lane."""
+    return strategy is not None and strategy.startswith("optimized-native-")
+
+
+def select_strategy(backend: str, has_processor: bool, kind: ModelKind) -> StrategyId | None:
+    """The lane for a backend ("native" or "transformers"), or None where there is none.
+
+    None means that the prompt is read in one go: a backend that is not ours to know, or an
+    encoder-decoder model on the native one.
+    """
+    lanes = _LANES.get((_BACKENDS.get(backend, ""), kind))
+    return None if lanes is None else lanes[bool(has_processor)]
+
+
+def choose_strategy(strategy: str, backend: str, has_processor: bool, kind: ModelKind) -> StrategyId | None:
+    """`select_strategy`, where the user's word ("auto", "off" or a lane's id) goes first.
+
+    Raises:
+        ArgumentError: The lane that was asked for is not one of this backend and model.
+    """
+    if strategy == "off":
+        return None
+    if strategy == "auto":
+        return select_strategy(backend, has_processor, kind)
+    lanes = _LANES.get((_BACKENDS.get(backend, ""), kind), ())
+    for lane in lanes:
+        if lane == strategy:
+            return lane
+    use = " or ".join(dict.fromkeys(lanes)) or "no lane"
+    raise ArgumentError(
+        f"strategy {strategy!r} does not fit the {backend} backend and a {kind} model; use 'auto' ({use})"
+    )
