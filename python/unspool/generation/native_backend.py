@@ -7,13 +7,17 @@ from typing import Any
 
 from unspool.errors import ChannelCancelledError
 from unspool.generation.logits import IdPicker
-from unspool.generation.prefill.cache import output_cache
+from unspool.generation.prefill.cache import continuation_problem, output_cache
 from unspool.generation.prefill.forward import ForwardCaller
 from unspool.generation.prefill.prepare import PreparedPrompt
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
 
-__all__ = ["generate_natively"]
+__all__ = ["NotContinuable", "generate_natively"]
+
+
+class NotContinuable(Exception):
+    """The model's cache cannot be gone on from; nothing has been put, and its message says why."""
 
 
 def generate_natively(
@@ -22,14 +26,14 @@ def generate_natively(
     rows: Rows,
     settings: GenerationSettings,
     is_cancelled: Callable[[], bool],
-) -> bool | None:
+) -> bool:
     """Run to the end: the rest of the prompt, then a token a step.
 
     Returns:
-        Whether a stopping criterion of the caller's ended it; None where the model gives no cache, and
-        nothing has been put.
+        Whether a stopping criterion of the caller's ended it.
 
     Raises:
+        NotContinuable: Only `model.generate` can do it.
         ChannelCancelledError: The consumer has left.
     """
     import torch
@@ -38,8 +42,9 @@ def generate_natively(
     forward = ForwardCaller(model)
     output = forward(**prepared.forward_arguments)
     logits, cache = output.logits[:, -1], output_cache(output)
-    if cache is None:
-        return None
+    problem = continuation_problem(cache, prepared.token_count)
+    if problem is not None:
+        raise NotContinuable(problem)
     count, device = logits.shape[0], logits.device
     ids = prepared.prompt_ids.to(device).expand(count, -1)
     length = prepared.token_count

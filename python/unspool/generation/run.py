@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ChannelCancelledError
-from unspool.generation.native_backend import generate_natively
+from unspool.generation.native_backend import NotContinuable, generate_natively
 from unspool.generation.outputs import SampleState
 from unspool.generation.prefill.prepare import prepare_prompt
 from unspool.generation.prefill.scope import PrefillScope, merge_metadata
@@ -89,9 +89,10 @@ class GenerationRun:
         self.prepared = prepared
         self.rows.put_prompt(prepared.prompt_ids)
         if self.backend == "native" and prepared.forward_arguments is not None:
-            by_caller = generate_natively(self.model, prepared, self.rows, self.settings, self._is_cancelled)
-            if by_caller is not None:
-                return by_caller
+            try:
+                return generate_natively(self.model, prepared, self.rows, self.settings, self._is_cancelled)
+            except NotContinuable as problem:
+                self.prepared = prepared.refused(str(problem))
         output, by_caller = generate_with_transformers(
             self.model, prepared, self.rows, self.settings, self._is_cancelled
         )

@@ -80,15 +80,12 @@ class _Stop:
     def __call__(self, input_ids: Any, scores: Any, **options: Any) -> Any:
         import torch
 
-        count = input_ids.shape[0]
+        count, device = input_ids.shape[0], input_ids.device
         if self._is_cancelled():
-            return torch.ones(count, device=input_ids.device, dtype=torch.bool)
-        done = torch.tensor(
-            [row < len(self._rows.streamers) and self._rows.is_done(row) for row in range(count)],
-            device=input_ids.device,
-        )
+            return torch.ones(count, device=device, dtype=torch.bool)
+        done = torch.tensor([self._rows.is_done(row) for row in range(count)], device=device)
         for criterion in self._criteria:
-            says = torch.as_tensor(criterion(input_ids, scores, **options), device=input_ids.device)
+            says = torch.as_tensor(criterion(input_ids, scores, **options), device=device)
             self.ended_by_caller |= bool(says.all())
             done = done | says
         return done

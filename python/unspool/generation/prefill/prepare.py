@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ChannelCancelledError, PrefillError
 from unspool.generation.prefill.cache import make_cache
 from unspool.generation.prefill.causal import APPLIED, NOT_LONGER, prefill_causal
-from unspool.generation.prefill.continuation import cannot_continue
+from unspool.generation.prefill.continuation import cannot_continue, chunk_limit
 from unspool.generation.prefill.scope import PrefillScope
 
 if TYPE_CHECKING:
@@ -48,6 +48,11 @@ class PreparedPrompt:
     scope: PrefillScope
     generate_arguments: dict[str, Any]
     forward_arguments: dict[str, Any] | None = None
+
+    def refused(self, reason: str) -> PreparedPrompt:
+        """The same, where the model turned out not to be fit for chunks."""
+        scope = PrefillScope.of(self.scope.strategy_id, eligible=False, applied=False, reason=reason)
+        return replace(self, scope=scope, forward_arguments=None)
 
 
 def prepare_prompt(
@@ -101,6 +106,9 @@ def _forward_arguments(
 ) -> dict[str, Any] | None:
     scope = prepared.scope
     has_static = bool(prepared.static_inputs)
+    longest = chunk_limit(model)
+    if longest is not None and prepared.prompt_token_count + (settings.limit or 0) > longest:
+        return None  # `generate` begins anew where the frequencies change
     if scope.strategy_id is None:
         if cannot_continue(model, settings.options, has_static_inputs=has_static):
             return None
