@@ -1,0 +1,116 @@
+"""Cuts a text where its tokenizer cannot tell: the ids of the pieces are those of the whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from unspool.generation.prefill.added_tokens import AddedTokenMatcher, read_added_tokens
+
+__all__ = ["CutFinder"]
+
+_CONTEXT = 200  # characters behind a cut that are looked at
+_LETTER = r"[^\W\d_]"
+# Where pre-tokenizers like to begin a word, best first: no look-back of theirs reaches over it.
+_CANDIDATES = (
+    re.compile(rf"(?<={_LETTER})(?= {_LETTER})"),
+    re.compile(r"(?<=\w)(?=\s\w)"),
+    re.compile(r"(?<=\w)(?=[^\w\s])"),
+)
+_WINDOW = 64  # characters in which the first cut is looked for, at least
+
+
+class CutFinder:
+    """Finds cuts by trying: a cut stands if both sides, alone, are what they are together.
+
+    What they are is judged by the tokenizer's own parts, before its model runs: added tokens are taken
+    out, the rest is normalized, split at normalized added tokens and pre-tokenized. The model sees each
+    pre-token alone, so equal pre-tokens give equal ids. The left side is the whole piece, from the cut
+    before: by induction every piece begins where the tokenizer, too, began afresh. Of the right side
+    some hundred characters are looked at: rules that look farther ahead than that are not known.
+
+    There is no list of tokenizers: a normalizer that puts a prefix, a pre-tokenizer that does not
+    split here, or none at all, show in the comparison. Then what is left is cuts before added tokens.
+    """
+
+    def __init__(self, backend: Any, *, skips_special_tokens: bool = False) -> None:
+        self._normalizer = backend.normalizer
+        self._pre_tokenizer = backend.pre_tokenizer
+        tokens = read_added_tokens(backend, skips_special_tokens=skips_special_tokens)
+        # An added token that its normalizer removes would match everywhere.
+        self._can_cut = all(token.pattern for token in tokens)
+        tokens = [token for token in tokens if token.pattern]
+        self._raw = AddedTokenMatcher(token for token in tokens if not token.normalized)
+        self._normalized = AddedTokenMatcher(token for token in tokens if token.normalized)
+        self._every = AddedTokenMatcher(token._replace(pattern=token.content) for token in tokens)
+        longest = max((max(len(token.pattern), len(token.content)) for token in tokens), default=0)
+        self._context = _CONTEXT + 2 * longest
+
+    def split(self, text: str, piece_chars: int) -> Iterator[str]:
+        """Yield pieces of about `piece_chars` characters and more; where no cut stands, one long piece.
+
+        Linear in the text: a window without a cut makes the next one larger.
+        """
+        begin = 0
+        while self._can_cut and len(text) - begin > piece_chars:
+            cut = self._next_cut(text, begin, piece_chars)
+            if cut is None:
+                break
+            yield text[begin:cut]
+            begin = cut
+        yield text[begin:]
+
+    def _next_cut(self, text: str, begin: int, piece_chars: int) -> int | None:
+        low = begin + piece_chars
+        was_refused = False
+        while low < len(text):
+            high = low + max((low - begin) // 2, _WINDOW)
+            for cut in self._candidates(text, low, high):
+                # Behind a refusal, a look at the near side saves most looks at a long piece.
+                near = max(begin, cut - self._context) if was_refused else begin
+                if (near == begin or self._stands(text, near, cut)) and self._stands(text, begin, cut):
+                    return cut
+                was_refused = True
+            low = high
+        return None
+
+    def _candidates(self, text: str, low: int, high: int) -> Iterator[int]:
+        """At most one of each kind."""
+        for begin, _ in self._every.find(text, low, high):
+            yield begin
+            break
+        if self._pre_tokenizer is None:
+            return
+        for pattern in _CANDIDATES:
+            match = pattern.search(text, low, high)
+            if match is not None:
+                yield match.start()
+
+    def _stands(self, text: str, begin: int, cut: int) -> bool:
+        right = self._pre_tokens(text[cut : cut + self._context])
+        both = self._pre_tokens(text[begin : cut + self._context])
+        split = len(both) - len(right)
+        if not right or split <= 0 or both[split:] != right:
+            return False
+        # Text behind an added token may be treated as the first of a text only if it is.
+        if isinstance(both[split - 1], tuple) and not isinstance(right[0], tuple):
+            return False
+        return self._pre_tokens(text[begin:cut]) == both[:split]
+
+    def _pre_tokens(self, text: str) -> list[str | tuple[str]]:
+        """What the model is given: pre-tokens as strings, added tokens as (content,)."""
+        found: list[str | tuple[str]] = []
+        for part, token in self._raw.split(text):
+            if token is not None:
+                found.append((token.content,))
+                continue
+            normalized = part if self._normalizer is None else self._normalizer.normalize_str(part)
+            for plain, inner in self._normalized.split(normalized):
+                if inner is not None:
+                    found.append((inner.content,))
+                elif self._pre_tokenizer is None:
+                    found.append(plain)
+                else:
+                    found.extend(string for string, _ in self._pre_tokenizer.pre_tokenize_str(plain))
+        return found

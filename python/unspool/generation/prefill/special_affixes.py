@@ -1,0 +1,44 @@
+"""The special tokens that a tokenizer puts around any text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.generation.prefill.encode import encode_whole
+
+__all__ = ["special_affixes"]
+
+_PROBES = ("a", "1 b", "the end", ".", "\n")
+
+
+def special_affixes(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """The ids that `tokenizer(text)` puts before and behind a text: Llama ([bos], []), T5 ([], [</s>]).
+
+    Found by comparing short texts with and without special tokens. A tokenizer that knows no
+    `add_special_tokens` gives ([], []). Raises ArgumentError when no such ids explain the difference.
+    """
+    agreed: set[tuple[tuple[int, ...], tuple[int, ...]]] | None = None
+    for probe in _PROBES:
+        try:
+            plain = encode_whole(tokenizer, probe, add_special_tokens=False)
+            whole = encode_whole(tokenizer, probe, add_special_tokens=True)
+        except TypeError:
+            return [], []
+        extra = len(whole) - len(plain)
+        found = {
+            (tuple(whole[:count]), tuple(whole[count + len(plain) :]))
+            for count in range(extra + 1)
+            if whole[count : count + len(plain)] == plain
+        }
+        agreed = found if agreed is None else agreed & found
+        # A text that is itself spelled with the special token leaves more than one answer: ask on.
+        if len(agreed) <= 1:
+            break
+    if agreed is None or len(agreed) != 1:
+        raise ArgumentError(
+            "cannot tell which special tokens this tokenizer puts around a text; "
+            "tokenize the prompt yourself and pass its ids"
+        )
+    before, behind = agreed.pop()
+    return list(before), list(behind)
