@@ -40,6 +40,7 @@ from unspool.generation import (
     generate,
     iterate_streamer,
 )
+from unspool.generation.prefill import PrefillConfig, PrefillScope, iter_prompt_token_pieces
 from unspool.message import MalformedText, Message, TokenCounts, ToolCall
 from unspool.parser import Parser, parse
 from unspool.slow_detokenizer import SlowDetokenizer
@@ -65,7 +66,9 @@ __all__ = [
     "Message",
     "Parser",
     "PreCompileConfig",
+    "PrefillConfig",
     "PrefillError",
+    "PrefillScope",
     "PromptOutput",
     "SampleState",
     "SamplingParams",
@@ -89,6 +92,7 @@ __all__ = [
     "formats",
     "generate",
     "get_format",
+    "iter_prompt_token_pieces",
     "iterate_streamer",
     "parse",
     "register_format",
