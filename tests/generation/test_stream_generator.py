@@ -229,6 +229,31 @@ def test_state_while_it_runs(generator: Any) -> None:
     assert stream.state.tokens_per_second > 0
 
 
+def test_options_reach_generate_unchanged(llama: Any, byte_tokenizer: Any) -> None:
+    seen: dict[str, Any] = {}
+
+    class Spy:
+        config, generation_config, device = llama.config, llama.generation_config, llama.device
+        forward = staticmethod(llama.forward)
+
+        def generate(self, **options: Any) -> Any:
+            seen.update(options)
+            return llama.generate(**options)
+
+    texts = StreamGenerator(Spy(), byte_tokenizer).stream_prompt(
+        PROMPT, max_new_tokens=7, temperature=0.2, do_sample=True, stream_timeout=5, typical_p=0.9
+    )
+    assert "".join(texts)
+    assert (seen["max_new_tokens"], seen["temperature"], seen["do_sample"], seen["typical_p"]) == (
+        7,
+        0.2,
+        True,
+        0.9,
+    )
+    assert not {"stream_timeout", "timeout", "raw", "tools", "stop"} & set(seen)
+    assert len(seen["stopping_criteria"]) == 1
+
+
 # Several answers
 
 
