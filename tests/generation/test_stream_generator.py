@@ -367,6 +367,8 @@ def test_backends_draw_alike(llama: Any, byte_tokenizer: Any) -> None:
         ({"input_ids": [[1, 2], [3, 4]], "prompt": None}, "exactly one row"),
         ({"inputs_embeds": torch.zeros((2, 3, 4)), "prompt": None}, "exactly one row"),
         ({"prompt": None}, "there is no prompt"),
+        ({"input_ids": [[1, 2]]}, "given twice"),
+        ({"prompt": {"text": "a", "input_ids": [[1, 2]]}}, "given twice"),
         ({"prompt": object()}, "type object"),
     ],
 )
