@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from unspool._core import Delta, DeltaChannel
 from unspool.errors import ChannelCancelledError, ChannelTimeoutError, StreamTimeout
 from unspool.generation.outputs import SampleState
+from unspool.generation.text_gatherer import TextGatherer
 
 if TYPE_CHECKING:
     from unspool.generation.result import StreamResult
@@ -84,27 +85,14 @@ class DeltaStream(Iterator[Delta]):
         """The first answer's content, without empty strings; returns the final `SampleState`.
 
         Args:
-            tokens_per_text: Gather the text of this many tokens; None: as it comes.
+            tokens_per_text: Gather the text of this many tokens, 1 or more; None: as it comes. What a token
+                leaves open, such as half a character, goes with the token that settles it.
         """
-        gathered, group = "", 0
+        gatherer = TextGatherer(tokens_per_text)
         with self:
             for delta in self:
-                if delta.kind != "content" or not delta.text or delta.choice:
-                    continue
-                if tokens_per_text is None:
-                    yield delta.text
-                    continue
-                end = delta.token_span[1]
-                if (end - 1) // tokens_per_text > group and gathered:
-                    yield gathered
-                    gathered = ""
-                group = (end - 1) // tokens_per_text
-                gathered += delta.text
-                if end % tokens_per_text == 0:
-                    yield gathered
-                    gathered, group = "", group + 1
-            if gathered:
-                yield gathered
+                yield from gatherer.put(delta)
+            yield from gatherer.end()
             return self.state
 
     def cancel(self) -> None:

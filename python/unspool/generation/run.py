@@ -136,8 +136,10 @@ class GenerationRun:
     def state(self) -> SampleState:
         """How far it is."""
         times = list(self.rows.times_s)
-        spent_s = times[-1] - times[0] if times else 0.0
-        generated = sum(len(ids) for ids in self.rows.token_ids)
+        spent_s = (self.rows.last_put_s or 0.0) - times[0] if times else 0.0
+        counts = [len(ids) for ids in self.rows.token_ids]
+        generated = sum(counts)
+        behind_first = sum(count - 1 for count in counts if count)
         first = self.rows.token_ids[0]
         prompt_tokens = self.prepared.token_count if self.prepared is not None else 0
         return SampleState(
@@ -145,7 +147,7 @@ class GenerationRun:
             sequences=tuple(tuple(ids) for ids in self.rows.token_ids),
             running_token=first[-1] if first else None,
             is_sequence_finished=all(streamer.is_finished for streamer in self.rows.streamers),
-            tokens_per_second=(len(times) - 1) / spent_s if spent_s > 0 else float("-inf"),
+            tokens_per_second=behind_first / spent_s if spent_s > 0 else float("-inf"),
             generated_tokens=generated,
             padded_length=prompt_tokens,
             time_spent_s=spent_s,

@@ -64,18 +64,20 @@ def read_settings(
     stop: str | Sequence[str],
     options: Mapping[str, Any],
 ) -> GenerationSettings:
-    """Check and merge; what the call says goes before its sampling parameters, these before the config.
+    """Check and merge; the first that says something has the word: the call, its sampling parameters, the
+    config with its sampling parameters, the model's generation config.
 
     Raises:
         ArgumentError: Beam search, several greedy answers, a limit below 1, an option that is ours.
         TypeError: `sampling` is neither SamplingParams nor a mapping.
     """
-    sampling = SamplingParams.read(sampling)
+    sampling = SamplingParams.read(sampling).with_defaults(config.sampling_params)
     merged: dict[str, Any] = {**sampling.to_generation_kwargs(), **options}
     for name, advice in _REFUSED.items():
         if merged.get(name) is not None:
             raise ArgumentError(f"{name} cannot be used here: {advice}")
-    base = merged.get("generation_config") or getattr(model, "generation_config", None)
+    own = merged.get("generation_config")
+    base = own or getattr(model, "generation_config", None)
     if (merged.get("num_beams") or getattr(base, "num_beams", None) or 1) > 1:
         raise ArgumentError("num_beams is above 1; beams are revised, so they cannot be streamed: use 1")
     limit = merged.pop("max_new_tokens", None)
@@ -94,9 +96,11 @@ def read_settings(
             f"n is {n} and decoding is greedy, so all answers would be the same; pass do_sample=True or a temperature"
         )
     seed = _first(merged.pop("seed", None), sampling.seed)
-    eos = _first(merged.get("eos_token_id"), getattr(base, "eos_token_id", None), config.eos_token_id)
+    eos, pad = (
+        _first(merged.get(name), getattr(own, name, None), getattr(config, name), getattr(base, name, None))
+        for name in ("eos_token_id", "pad_token_id")
+    )
     eos_ids = frozenset(eos if isinstance(eos, (list, tuple, set)) else () if eos is None else (int(eos),))
-    pad = _first(merged.get("pad_token_id"), config.pad_token_id, getattr(base, "pad_token_id", None))
     if pad is None and eos_ids:
         pad = min(eos_ids)
     given_stop = stop or sampling.stop
