@@ -12,6 +12,7 @@ from unspool.generation.prefill.forward import ForwardCaller
 from unspool.generation.prefill.prepare import PreparedPrompt
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
+from unspool.generation.transformers_backend import ask_criteria
 
 __all__ = ["NotContinuable", "generate_natively"]
 
@@ -26,11 +27,8 @@ def generate_natively(
     rows: Rows,
     settings: GenerationSettings,
     is_cancelled: Callable[[], bool],
-) -> bool:
+) -> None:
     """Run to the end: the rest of the prompt, then a token a step.
-
-    Returns:
-        Whether a stopping criterion of the caller's ended it.
 
     Raises:
         NotContinuable: Only `model.generate` can do it.
@@ -59,10 +57,9 @@ def generate_natively(
         rows.put_step(next_ids.tolist())
         if keeps_ids:
             ids = torch.cat([ids, next_ids[:, None]], dim=1)
-        if _caller_stops(settings, ids, logits):
-            return True
+        ask_criteria(settings.stopping_criteria, rows, step + 1, ids, logits)
         if step + 1 == limit or all(rows.is_done(row) for row in range(count)):
-            return False
+            return
         length += 1
         if length > mask.shape[1]:
             mask = mask.new_ones((count, 2 * length))
@@ -77,10 +74,3 @@ def generate_natively(
             num_logits_to_keep=1,
         )
         logits, cache = output.logits[:, -1], output_cache(output)
-    return False
-
-
-def _caller_stops(settings: GenerationSettings, ids: Any, logits: Any) -> bool:
-    import torch
-
-    return any(bool(torch.as_tensor(says(ids, logits)).all()) for says in settings.stopping_criteria)
