@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unspool.errors import ChannelCancelledError
+from unspool.errors import ArgumentError, ChannelCancelledError
 from unspool.generation.logits import IdPicker
 from unspool.generation.prefill.cache import continuation_problem, output_cache
 from unspool.generation.prefill.forward import ForwardCaller
@@ -47,7 +47,11 @@ def generate_natively(
     ids = prepared.prompt_ids.to(device).expand(count, -1)
     length = prepared.token_count
     picker = IdPicker(settings, ids.shape[1], device)
-    limit = settings.limit if settings.limit is not None else max(1, settings.option("max_length") - length)
+    limit = settings.limit if settings.limit is not None else settings.option("max_length") - length
+    if limit < 1:
+        raise ArgumentError(
+            f"max_length is {settings.option('max_length')} and the prompt has {length} tokens"
+        )
     mask = torch.ones((count, length + min(limit, 1024)), dtype=torch.long, device=device)
     keeps_ids = picker.needs_ids or bool(settings.stopping_criteria)
     for step in range(limit):

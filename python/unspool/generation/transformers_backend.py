@@ -13,6 +13,11 @@ from unspool.generation.settings import GenerationSettings
 
 __all__ = ["ask_criteria", "generate_with_transformers"]
 
+# Said in full: transformers 4 warns where a generation config has more than that of a greedy call.
+_GREEDY = {
+    "temperature": 1.0, "top_k": 50, "top_p": 1.0, "min_p": None, "typical_p": 1.0,
+}  # fmt: skip
+
 
 def generate_with_transformers(
     model: Any,
@@ -41,9 +46,8 @@ def generate_with_transformers(
     if settings.does_sample and settings.seed is not None:
         device = inputs["inputs_embeds" if ids is None else "input_ids"].device
         processors += [*make_warpers(settings), SeededSampler(settings.seed, device)]
+        options |= {name: value for name, value in _GREEDY.items() if settings.option(name) is not None}
         options["do_sample"] = False
-        for name in ("temperature", "top_k", "top_p", "min_p", "typical_p"):
-            options.pop(name, None)
     if processors:
         options["logits_processor"] = processors
     options["stopping_criteria"] = [_Stop(settings.stopping_criteria, rows, is_cancelled)]
