@@ -57,7 +57,7 @@ class DeltaStream(Iterator[Delta]):
             except BaseException as error:
                 self._end(error)
         if delta is None:
-            self._is_over = True
+            self._finish()
             raise StopIteration
         self._waits_since_s = time.perf_counter()
         return delta
@@ -76,7 +76,7 @@ class DeltaStream(Iterator[Delta]):
             except BaseException as error:
                 self._end(error)
         if delta is None:
-            self._is_over = True
+            self._finish()
             raise StopAsyncIteration
         self._waits_since_s = time.perf_counter()
         return delta
@@ -162,6 +162,12 @@ class DeltaStream(Iterator[Delta]):
             raise StreamTimeout(
                 f"the model gave nothing for {self._timeout:g} s; it is told to stop, and ends with its step"
             ) from None
+
+    def _finish(self) -> None:
+        """The channel has ended; an exception of the model is raised, unless the consumer has left."""
+        if not self._is_over:
+            self._is_over = True
+            self._worker.raise_error()
 
     def _end(self, error: BaseException) -> None:
         """The iteration is over: quietly where the consumer wanted it so."""
