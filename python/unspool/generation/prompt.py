@@ -61,6 +61,7 @@ def read_prompt(value: Any, inputs: Mapping[str, Any] | None = None) -> Prompt:
     if isinstance(value, str):
         if not value:
             raise _empty()
+        _refuse_inputs(given)
         return Prompt(text=value, inputs=given)
     if isinstance(value, Mapping):
         return _read_mapping(value, given)
@@ -72,6 +73,7 @@ def read_prompt(value: Any, inputs: Mapping[str, Any] | None = None) -> Prompt:
         if not value:
             raise _empty()
         if all(isinstance(item, Mapping) for item in value):
+            _refuse_inputs(given)
             return Prompt(messages=list(value), inputs=given)
         if all(isinstance(item, int) and not isinstance(item, bool) for item in value):
             return _read_inputs({**given, "input_ids": value})
@@ -87,7 +89,7 @@ def read_prompt(value: Any, inputs: Mapping[str, Any] | None = None) -> Prompt:
 
 def _read_mapping(value: Mapping[str, Any], given: dict[str, Any]) -> Prompt:
     if "role" in value:
-        return Prompt(messages=[value], inputs=given)
+        return read_prompt([value], given)
     rest = dict(value)
     if "messages" in rest:
         return read_prompt(list(rest.pop("messages")), {**rest, **given})
@@ -115,6 +117,12 @@ def _read_inputs(inputs: dict[str, Any]) -> Prompt:
     if embeds is not None:
         _check_shape("inputs_embeds", embeds, 3)
     return Prompt(inputs={name: item for name, item in inputs.items() if item is not None})
+
+
+def _refuse_inputs(inputs: Mapping[str, Any]) -> None:
+    for name in _INPUT_KEYS:
+        if inputs.get(name) is not None:
+            raise ArgumentError(f"there are a prompt to be tokenized and {name}; pass one of them")
 
 
 def _check_shape(name: str, tensor: Any, dimensions: int) -> None:
