@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from unspool._core import Delta, DeltaChannel
-from unspool.errors import ChannelCancelledError, ChannelTimeoutError, StreamTimeout
+from unspool.errors import ArgumentError, ChannelCancelledError, ChannelTimeoutError, StreamTimeout
 from unspool.generation.outputs import SampleState
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class DeltaStream(Iterator[Delta]):
         self._timeout = timeout
         self._waits_since_s = time.perf_counter()
         self._is_over = False
+        self._is_awaited = False
 
     def __iter__(self) -> DeltaStream:
         return self
@@ -65,6 +66,15 @@ class DeltaStream(Iterator[Delta]):
         return self
 
     async def __anext__(self) -> Delta:
+        if self._is_awaited:
+            raise RuntimeError("another task waits for this stream; a stream has one consumer")
+        self._is_awaited = True
+        try:
+            return await self._next_of_loop()
+        finally:
+            self._is_awaited = False
+
+    async def _next_of_loop(self) -> Delta:
         delta = None
         while not self._is_over:
             try:
@@ -86,10 +96,17 @@ class DeltaStream(Iterator[Delta]):
         Args:
             tokens_per_text: Gather the text of this many tokens; None: as it comes.
         """
+        if tokens_per_text is not None and tokens_per_text < 1:
+            raise ArgumentError(f"tokens_per_text is {tokens_per_text}; pass 1 or more, or None")
+        return self._text(tokens_per_text)
+
+    def _text(self, tokens_per_text: int | None) -> Generator[str, None, SampleState]:
         gathered, group = "", 0
         with self:
             for delta in self:
-                if delta.kind != "content" or not delta.text or delta.choice:
+                # Of a call that could not be read and was never announced, the text is content.
+                is_content = delta.kind == "content" or (delta.kind == "malformed" and delta.index is None)
+                if not is_content or not delta.text or delta.choice:
                     continue
                 if tokens_per_text is None:
                     yield delta.text
@@ -134,6 +151,9 @@ class DeltaStream(Iterator[Delta]):
     async def aclose(self) -> None:
         """`close`, without waiting for the model's step."""
         await self.__aexit__()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a DeltaStream cannot be copied or pickled: it is a running generation")
 
     def __del__(self) -> None:
         if hasattr(self, "_run"):
