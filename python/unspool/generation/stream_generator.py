@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from unspool._core import DeltaChannel, ToolSchemas
 from unspool.choose_format import choose_format
-from unspool.errors import ArgumentError
+from unspool.errors import ArgumentError, VocabularyError
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.encode import PromptEncoder
 from unspool.generation.hooks import ConditioningHook
@@ -101,6 +102,8 @@ class StreamGenerator:
         self._format, self._reasoning = format, reasoning
         self._parser_options = parser_options
         self._encoder = PromptEncoder(model, tokenizer, processor)
+        with contextlib.suppress(VocabularyError):  # raised by `stream`
+            shared_vocabulary(tokenizer)  # takes too long for the first stream, which may be on an event loop
 
     def stream(
         self,
@@ -321,4 +324,4 @@ def _has_template(tokenizer: Any) -> bool:
 
 
 def _is_model_input(name: str, value: Any) -> bool:
-    return hasattr(value, "shape") and not name.endswith("_token_id")
+    return bool(getattr(value, "shape", ())) and not name.endswith("_token_id")
