@@ -142,7 +142,7 @@ def own_limit(generation_config: Any) -> dict[str, int]:
 
 
 def _token_id(source: Any, name: str) -> Any:
-    value = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+    value: Any = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
     return value.tolist() if hasattr(value, "tolist") else value
 
 
