@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from unspool._core import DeltaChannel, ToolSchemas
 from unspool.choose_format import choose_format
-from unspool.errors import ArgumentError
+from unspool.errors import ArgumentError, VocabularyError
 from unspool.generation.count_tokens import count_tokens
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.encode import PromptEncoder
@@ -127,6 +128,8 @@ class StreamGenerator:
         self._encoder = PromptEncoder(model, tokenizer, processor)
         self._warm_up = WarmUp(self)
         self.inference_name = read_inference_name(name, model)
+        with contextlib.suppress(VocabularyError):  # raised by `stream`
+            shared_vocabulary(tokenizer)  # takes too long for the first stream, which may be on an event loop
 
     def stream(
         self,
@@ -560,4 +563,4 @@ def _has_template(tokenizer: Any) -> bool:
 
 
 def _is_model_input(name: str, value: Any) -> bool:
-    return hasattr(value, "shape") and not name.endswith("_token_id")
+    return bool(getattr(value, "shape", ())) and not name.endswith("_token_id")
