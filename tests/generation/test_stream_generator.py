@@ -784,6 +784,20 @@ def test_cleanup_runs_exactly_once(llama: Any, byte_tokenizer: Any, backend: str
     assert hook.log == ["setup", "cleanup"]
 
 
+def test_the_models_error_goes_before_that_of_the_cleanup(llama: Any, byte_tokenizer: Any) -> None:
+    for fails_in, message in (("cleanup", "the model broke"), ("setup", "setup broke")):
+        hook = Hook(fails_in)
+        if fails_in == "setup":
+            hook.cleanup = lambda: (_ for _ in ()).throw(RuntimeError("cleanup broke"))  # type: ignore[method-assign]
+        generator = StreamGenerator(llama, byte_tokenizer, hook=hook)
+        with pytest.raises(RuntimeError, match=message):
+            list(
+                generator.stream(
+                    PROMPT, logits_processor=[Pace(fails_at=2)], max_new_tokens=5, do_sample=False
+                )
+            )
+
+
 def test_streams_on_a_model_with_a_hook_are_serialised(llama: Any, byte_tokenizer: Any) -> None:
     hook = Hook()
     generators = [StreamGenerator(llama, byte_tokenizer, backend=backend, hook=hook) for backend in BACKENDS]
