@@ -11,6 +11,7 @@ from unspool.testing.wire import assemble, differences
 
 from .answers import PROTOCOLS, each_case, each_protocol, parse, stream
 
+
 @each_case
 def test_case_at_every_split(case: Case) -> None:
     seen: set[tuple[tuple[Delta, ...], ...]] = set()
@@ -50,7 +51,9 @@ def test_answers_side_by_side(protocol: str) -> None:
             batches.append([queue.pop(0) for _ in range(min(len(queue), rng.randint(1, 4)))])
             if rng.random() < 0.5 and len(batches) > 1:
                 batches[-2:] = [batches[-2] + batches[-1]]
-        answers = assemble(protocol, stream(protocol, batches, n=3, include_usage=True), n=3, include_usage=True)
+        answers = assemble(
+            protocol, stream(protocol, batches, n=3, include_usage=True), n=3, include_usage=True
+        )
         for answer, message in zip(answers, messages, strict=True):
             assert not (found := differences(protocol, answer, message)), found
 
