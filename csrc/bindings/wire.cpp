@@ -139,8 +139,8 @@ PyObject* write(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
     auto* self = native<PyWireWriter>(object);
     if (self == nullptr) return nullptr;
-    self->out.clear();
     if (const Delta* delta = as_delta(value)) {
+      self->out.clear();
       self->writer->write(*delta, self->out);
       return to_bytes(self->out);
     }
@@ -152,6 +152,7 @@ PyObject* write(PyObject* object, PyObject* value) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
       self->deltas.push_back(read_delta(items[i]));
     }
+    self->out.clear();  // only now: an iterable may have used this writer
     self->writer->write_many(self->deltas, self->out);
     return to_bytes(self->out);
   });

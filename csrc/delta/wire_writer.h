@@ -7,7 +7,7 @@
 //   the prefix that was sent: it is not completed and not withdrawn. Its arguments are then no
 //   JSON, and where all calls are such, or the output was cut, the finish reason is not
 //   `tool_calls`; responses has a status for it too. Where not a byte of them came, `{` is sent:
-//   most clients take empty arguments for `{}` and would run the call. A complete call without any
+//   some clients take empty arguments for `{}` and would run the call. A complete call without any
 //   gets `{}`.
 // - finish reasons `error` and `cancelled`, for which no protocol has a word, are told as a cut off
 //   answer (`length`, `max_tokens`, incomplete), so that nobody takes it for a whole one. A host

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from unspool import Delta, Parser
-from unspool.testing import Case, byte_splits, pieces_of
+from unspool.testing import Case, byte_splits
 from unspool.testing.wire import assemble, differences
 
 from .answers import PROTOCOLS, each_case, each_protocol, parse, stream
