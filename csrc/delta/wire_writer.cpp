@@ -182,6 +182,7 @@ void WireWriter::write_all(const Deltas& deltas, std::string& out) {
     }
   };
   check_open();
+  if (deltas.empty()) return;
   next_orders_ = orders_;
   for (const auto& item : deltas) check(delta_of(item), next_orders_);
   if (state_ == State::fresh) begin(out);

@@ -30,7 +30,7 @@ def parse(case: Case, pieces: Iterable[Any]) -> tuple[list[list[Delta]], Message
 
 def stream(protocol: str, batches: Iterable[Iterable[Delta]], **options: Any) -> bytes:
     """The whole stream, a write for each batch."""
-    writer = WireWriter(protocol, model="test-model", created=1, **{"id": "resp_1", **options})
+    writer = WireWriter(protocol, **{"model": "test-model", "created": 1, "id": "resp_1", **options})
     return writer.begin() + b"".join(writer.write(batch) for batch in batches) + writer.end()
 
 

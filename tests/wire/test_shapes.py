@@ -8,8 +8,8 @@ import pickle
 from typing import Any
 
 import pytest
-from unspool import Delta, WireWriter
-from unspool.errors import ArgumentError, StreamError
+from unspool import Delta, DeltaChannel, WireWriter
+from unspool.errors import ArgumentError, ChannelCancelledError, StreamError
 from unspool.testing.wire import read_events
 
 from .answers import PROTOCOLS, body, each_protocol, stream
@@ -428,6 +428,37 @@ def test_bad_calls() -> None:
         writer.keep_alive()
 
 
+@each_protocol
+def test_drain_writes_what_a_channel_has_ready(protocol: str) -> None:
+    channel = DeltaChannel()
+    writer = WireWriter(protocol, model="m", id="resp_1", created=1)
+    wire = writer.begin() + writer.drain(channel)
+    assert wire == WireWriter(protocol, model="m", id="resp_1", created=1).begin()
+    channel.put_many(delta for batch in BATCHES for delta in batch)
+    channel.close()
+    wire += writer.drain(channel)
+    assert channel.is_finished
+    assert writer.drain(channel) == b""
+    one_batch = [[delta for batch in BATCHES for delta in batch]]
+    assert wire + writer.end() == stream(protocol, one_batch, model="m")
+
+
+def test_drain_raises_the_producers_error() -> None:
+    channel = DeltaChannel()
+    writer = WireWriter("completions", model="m")
+    channel.put(Delta("content", text="x"))
+    channel.fail(KeyError("gone"))
+    assert writer.drain(channel)
+    with pytest.raises(KeyError, match="gone"):
+        writer.drain(channel)
+    cancelled = DeltaChannel()
+    cancelled.cancel()
+    with pytest.raises(ChannelCancelledError):
+        writer.drain(cancelled)
+    with pytest.raises(TypeError):
+        writer.drain([])  # type: ignore[arg-type]
+
+
 def test_a_writer_is_live() -> None:
     writer = WireWriter("messages", model="m")
     assert writer.id.startswith("msg_")
@@ -437,8 +468,9 @@ def test_a_writer_is_live() -> None:
     for act in (copy.copy, pickle.dumps):
         with pytest.raises(TypeError, match="cannot be copied or pickled"):
             act(writer)
+    assert writer.write([]) == b""
+    assert not writer.has_begun
     writer.begin()
     with pytest.raises(StreamError, match="begin was called before"):
         writer.begin()
-    assert writer.write([]) == b""
     assert writer.write(iter([Delta("content", text="x")]))
