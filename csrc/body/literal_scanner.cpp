@@ -87,7 +87,7 @@ std::size_t LiteralScanner::put_marked(std::string_view text, std::string& out) 
     on_quote(out);
   } else if (!released.empty()) {  // no quote after all: a word that begins like one
     cursor_.flush([&](std::string_view piece) { released += piece; });
-    is_key_ = wants_key();
+    is_key_ = state_ == State::key;
     begin_word(out);
     word_ = released;
     if (style_ == LiteralStyle::bare && !is_key_) become_bare_string(out);
@@ -101,7 +101,7 @@ void LiteralScanner::on_quote(std::string& out) {
     write_typed(out);
     return end_value();
   }
-  is_key_ = wants_key();
+  is_key_ = state_ == State::key;
   begin_element(out);
   state_ = State::marked;
   const bool is_parameter = schema_ != nullptr && !is_key_ && stack_.size() == 1;
@@ -133,8 +133,6 @@ void LiteralScanner::write_typed(std::string& out) {
   typed_as_ = nullptr;
 }
 
-bool LiteralScanner::wants_key() const { return state_ == State::key; }
-
 bool LiteralScanner::in_string() const {
   switch (state_) {
     case State::quote_open:
@@ -162,17 +160,12 @@ bool LiteralScanner::is_terminator(char byte) const {
 LiteralScanner::Step LiteralScanner::step(char byte, std::string& out) {
   switch (state_) {
     case State::value:
-      if (is_space(byte)) {
-        (pending_.empty() ? to(out) : pending_) += byte;
-        return Step::next;
-      }
-      return begin_value(byte, out);
     case State::key:
       if (is_space(byte)) {
         (pending_.empty() ? to(out) : pending_) += byte;
         return Step::next;
       }
-      return begin_key(byte, out);
+      return state_ == State::key ? begin_key(byte, out) : begin_value(byte, out);
     case State::colon:
       if (is_space(byte)) {
         to(out) += byte;
@@ -224,7 +217,6 @@ LiteralScanner::Step LiteralScanner::begin_value(char byte, std::string& out) {
   const bool single = byte == '\'' && style_ != LiteralStyle::bare;
   is_key_ = false;
   if (byte == '"' || single) {
-    if (single && style_ == LiteralStyle::json) repairs_ |= kSingleQuotes;
     begin_string(byte, out);
     return Step::next;
   }
@@ -237,7 +229,6 @@ LiteralScanner::Step LiteralScanner::begin_key(char byte, std::string& out) {
   if (byte == '}') return end_container(byte, out);
   is_key_ = true;
   if (byte == '"' || byte == '\'') {
-    if (byte == '\'' && style_ == LiteralStyle::json) repairs_ |= kSingleQuotes;
     begin_string(byte, out);
     return Step::next;
   }

@@ -108,7 +108,6 @@ class LiteralScanner {
   void end_value();
   void decide(Frame frame, std::string& out);
   bool is_terminator(char byte) const;
-  bool wants_key() const;
   std::size_t put_marked(std::string_view text, std::string& out);
   void on_quote(std::string& out);
   void marked_text(std::string_view text, std::string& out);

@@ -27,6 +27,7 @@ void append_unicode_escape(std::uint32_t unit, std::string& out) {
 }  // namespace
 
 void LiteralScanner::begin_string(char quote, std::string& out) {
+  if (quote == '\'' && style_ == LiteralStyle::json) repairs_ |= kSingleQuotes;
   begin_element(out);
   quote_ = quote;
   is_triple_ = false;

@@ -69,11 +69,7 @@ BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, Cal
       return finish_put(literal.size(), sink);
     case State::next_key:
       found = cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
-      if (!next_key_text(released)) {
-        give_up_next_key();
-      } else if (found.marker != nullptr) {
-        end_next_key(found);
-      }
+      read_next_key(found, released);
       return finish_put(literal.size(), sink);
     case State::json:
       if (scanner_.in_string()) return put(literal, sink);
@@ -144,11 +140,7 @@ std::size_t XmlParameters::read_some(std::string_view text) {
     case State::next_key: {
       const auto found =
           cursor_.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
-      if (!next_key_text(released)) {
-        give_up_next_key();
-      } else if (found.marker != nullptr) {
-        end_next_key(found);
-      }
+      read_next_key(found, released);
       return 1;
     }
     case State::json: {
@@ -188,10 +180,13 @@ void XmlParameters::end_maybe(const MarkerCursor::Found& found, const std::strin
   } else if (released.empty()) {
     return;
   }
-  // The tag is text after all; what followed it may begin the tag that counts.
-  std::string again = tail_.substr(tail_tag_) + released;
-  again += found.marker != nullptr ? found.text : cursor_.held();
+  take_tag_as_text(released + std::string(found.marker != nullptr ? found.text : cursor_.held()));
+}
+
+// The tag in tail_ is text after all; what follows it may begin or hold the tag that counts.
+void XmlParameters::take_tag_as_text(std::string_view behind) {
   const std::string tag = tail_.substr(0, tail_tag_);
+  const std::string again = tail_.substr(tail_tag_).append(behind);
   tail_.clear();
   enter(State::value);
   value_text(tag);
@@ -238,39 +233,20 @@ void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
   enter(State::next_key);
 }
 
-// False once it can be no parameter's name.
-bool XmlParameters::next_key_text(std::string_view text) {
-  tail_ += text;
+// In next_key: a parameter that the schema has and that was not given yet ends the value before it.
+void XmlParameters::read_next_key(const MarkerCursor::Found& found, std::string_view released) {
+  tail_ += released;
   const bool is_broken =
-      spec_.name_end.empty() && text.find_first_of("<\n") != std::string_view::npos;
-  return !is_broken && tail_.size() <= tail_tag_ + kMaxKeyBytes;
-}
-
-void XmlParameters::end_next_key(const MarkerCursor::Found& found) {
-  const std::string name = key_name(tail_.substr(tail_tag_));
-  if (schema_->find(name) == nullptr || given_.count(name) > 0) {
-    cursor_.reset(&markers_.key);
-    tail_ += found.text;
-    return give_up_next_key();
-  }
+      spec_.name_end.empty() && released.find_first_of("<\n") != std::string_view::npos;
+  if (is_broken || tail_.size() > tail_tag_ + kMaxKeyBytes) return take_tag_as_text(cursor_.held());
+  if (found.marker == nullptr) return;
   const std::string key = tail_.substr(tail_tag_);
+  const std::string name(split_key(key).name);
+  if (schema_->find(name) == nullptr || given_.count(name) > 0) return take_tag_as_text(found.text);
   tail_.clear();
   end_value();
   key_ = key;
   if (!has_failed()) begin_value(found.text);
-}
-
-// It is text; what followed it may hold the tag that counts.
-void XmlParameters::give_up_next_key() {
-  const std::string tag = tail_.substr(0, tail_tag_);
-  std::string again = tail_.substr(tail_tag_);
-  again += cursor_.held();
-  tail_.clear();
-  enter(State::value);
-  value_text(tag);
-  std::string_view rest = again;
-  while (!rest.empty() && !has_failed()) rest.remove_prefix(read_some(rest));
-  unread_ += rest;
 }
 
 void XmlParameters::key_text(std::string_view text) {
@@ -288,26 +264,22 @@ TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
   return spec_.guess_types ? TypeSet::any() : TypeSet(TypeSet::string);
 }
 
-// The name alone, of what stands before a value.
-std::string XmlParameters::key_name(std::string_view key) const {
-  for (const std::string& text : spec_.name_end) key = key.substr(0, key.find(text));
-  std::string_view behind;
-  return std::string(unquote(trim(key), behind));
+XmlParameters::Key XmlParameters::split_key(std::string_view text) const {
+  Key key{text, {}, {}};
+  for (const std::string& separator : spec_.name_end) {
+    const std::size_t end = key.name.find(separator);
+    if (end == std::string_view::npos) continue;
+    key.attributes = key.name.substr(end + separator.size());
+    key.name = key.name.substr(0, end);
+  }
+  key.name = unquote(trim(key.name), key.behind);
+  if (key.attributes.empty()) key.attributes = key.behind;
+  return key;
 }
 
 // Takes the name out of what stands before the value; false where there is none.
 bool XmlParameters::read_key(std::string_view closer) {
-  std::string_view name = key_;
-  std::string_view attributes;
-  for (const std::string& text : spec_.name_end) {
-    const std::size_t end = name.find(text);
-    if (end == std::string_view::npos) continue;
-    attributes = name.substr(end + text.size());
-    name = name.substr(0, end);
-  }
-  std::string_view behind;
-  name = unquote(trim(name), behind);
-  if (attributes.empty()) attributes = behind;
+  auto [name, attributes, behind] = split_key(key_);
   if (name.empty()) {
     fail("a parameter has no name", {});
     return false;
@@ -361,7 +333,7 @@ void XmlParameters::check_value() {
 
 void XmlParameters::end(CallSink& sink) {
   out_.clear();
-  if (state_ == State::next_key) give_up_next_key();
+  if (state_ == State::next_key) take_tag_as_text(cursor_.held());
   if (state_ == State::maybe_end) {
     end_value();
     if (closed_section_) out_ += '}';

@@ -50,9 +50,8 @@ class XmlParameters final : public Body {
   void end_value();
   void check_value();
   void on_opener_in_value(const MarkerCursor::Found& found);
-  bool next_key_text(std::string_view text);
-  void end_next_key(const MarkerCursor::Found& found);
-  void give_up_next_key();
+  void read_next_key(const MarkerCursor::Found& found, std::string_view released);
+  void take_tag_as_text(std::string_view behind);
   void end_maybe(const MarkerCursor::Found& found, const std::string& released);
   void key_text(std::string_view text);
   void enter(State state);
@@ -60,7 +59,11 @@ class XmlParameters final : public Body {
   bool has_failed() const { return *problem_ != '\0'; }
   BodyResult finish_put(std::size_t consumed, CallSink& sink);
   TypeSet types_of_key(std::string_view attributes) const;
-  std::string key_name(std::string_view key) const;
+  /// What stands before a value: the name, the attributes behind it, what follows its quote.
+  struct Key {
+    std::string_view name, attributes, behind;
+  };
+  Key split_key(std::string_view text) const;
 
   const XmlParametersSpec& spec_;
   const CallMarkers& markers_;
