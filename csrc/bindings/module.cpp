@@ -9,5 +9,6 @@ PYBIND11_MODULE(_core, module) {
   register_response_template(module);
   register_delta(module);
   register_channel(module);
+  register_wire(module);
   register_parser(module);
 }
