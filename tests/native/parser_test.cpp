@@ -111,7 +111,7 @@ static void what_is_held_says_why() {
   CHECK_EQUAL(after("ok"), "none:");
   CHECK_EQUAL(after("ok <tool_"), "marker:<tool_");
   CHECK_EQUAL(after("ok \xF0\x9F"), "character:\xF0\x9F");
-  CHECK_EQUAL(after("ok <tool_\xF0\x9F"), "character:\xF0\x9F");
+  CHECK_EQUAL(after("ok <tool_\xF0\x9F"), "marker:<tool_\xF0\x9F");
   CHECK_EQUAL(after("<tool_call>{\"name\": \"f"), "name:<tool_call>{\"name\": \"f");
   CHECK_EQUAL(after("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": "), "none:");
   CHECK_EQUAL(after("<function=f><parameter=a"), "key:a");
