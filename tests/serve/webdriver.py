@@ -31,7 +31,14 @@ _FLAGS = [
     "--hide-scrollbars",
 ]
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-KEYS = {"left": "\ue012", "up": "\ue013", "right": "\ue014", "down": "\ue015", "enter": "\ue007", "home": "\ue011"}
+KEYS = {
+    "left": "\ue012",
+    "up": "\ue013",
+    "right": "\ue014",
+    "down": "\ue015",
+    "enter": "\ue007",
+    "home": "\ue011",
+}
 
 
 def free_port() -> int:
@@ -150,9 +157,15 @@ class Browser:
     def emulate(self, width: int, height: int, scheme: str) -> None:
         """A window's size in CSS pixels, light or dark."""
         self._command(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
         )
-        self._command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self._command(
+            "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
+        )
 
     def _command(self, name: str, **parameters: Any) -> Any:
         return self._ask("/goog/cdp/execute", {"cmd": name, "params": parameters})

@@ -46,6 +46,7 @@ def _tell_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, fini
 
     kinds[:] = ["call" if kind == "tool_call" else kind for kind in kinds]
     painted: int | None = None  # the open call's arguments, up to here
+    last = 0  # the end of what was painted last
     for place in range(len(raw) + 1):
         held = parser.held_bytes  # what this byte may make certain
         is_over = place == len(raw)
@@ -55,7 +56,8 @@ def _tell_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, fini
         begin, end = max(0, place - held), min(place + 1, len(raw))
         for delta in deltas:
             if delta.kind == "tool_call_begin" and delta.name:
-                paint(*_place_of(delta.name.encode(), raw, begin, end), "name")
+                at, last = _place_of(delta.name.encode(), raw, min(begin, last), end)
+                paint(at, last, "name")
                 begin, painted = place, None  # what was written around the name is no argument
             elif delta.kind == "tool_call_arguments":
                 is_written = delta.text != "{}" or b"{" in raw[begin:end]
@@ -63,12 +65,12 @@ def _tell_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, fini
                     painted = begin
                 if painted is not None:
                     paint(painted, end - parser.held_bytes, "arguments")
-                    painted = max(painted, end - parser.held_bytes)
+                    last = painted = max(painted, end - parser.held_bytes)
 
 
 def _place_of(name: bytes, raw: bytes, begin: int, end: int) -> tuple[int, int]:
     """The last place between `begin` and `end` where the name stands as a word; empty if none does."""
-    found = (begin, begin)
+    found = (end, end)
     for match in re.finditer(rb"(?<!\w)" + re.escape(name) + rb"(?!\w)", raw[begin:end]):
         found = (begin + match.start(), begin + match.end())
     return found

@@ -45,7 +45,10 @@ export function accumulate(steps, count) {
           break;
         case "tool_call_arguments": message.calls[delta.index].arguments += delta.text; break;
         case "tool_call_end": message.calls[delta.index].status = delta.status; break;
-        case "malformed": message.malformed.push(delta); break;
+        case "malformed":
+          message.malformed.push(delta);
+          if (delta.index === undefined) message.content += delta.text; // no call was announced
+          break;
         case "dropped": message.dropped.push(delta); break;
         case "finish": message.finish_reason = delta.finish_reason; break;
       }
