@@ -104,7 +104,7 @@ def _pieces(request: RunRequest) -> Iterator[bytes]:
 def _token_pieces(file: FormatFile, text: str) -> Iterator[str]:
     """Pieces as a tokenizer makes them: markers whole, words with their space, runs of signs."""
     markers = sorted(marker_tokens(file.description), key=len, reverse=True)
-    words = r" ?[^\W\d_]{1,6}|\d{1,3}|\n+| {1,4}|[^\w\s]{1,2}|."
+    words = r" ?[^\W\d_]{1,9}|\d{1,3}|\n+| {1,4}|[^\w\s]{1,2}|."
     pattern = "|".join([*map(re.escape, markers), words])
     return (found.group() for found in re.finditer(pattern, text, re.DOTALL))
 

@@ -46,15 +46,22 @@ export function accumulate(steps, count) {
         case "tool_call_arguments": message.calls[delta.index].arguments += delta.text; break;
         case "tool_call_end": message.calls[delta.index].status = delta.status; break;
         case "malformed":
-          message.malformed.push(delta);
+          report(message.malformed, delta);
           if (delta.index === undefined) message.content += delta.text; // no call was announced
           break;
-        case "dropped": message.dropped.push(delta); break;
+        case "dropped": report(message.dropped, delta); break;
         case "finish": message.finish_reason = delta.finish_reason; break;
       }
     }
   }
   return message;
+}
+
+/** What could not be read comes in pieces, too. */
+function report(items, delta) {
+  const last = items.at(-1);
+  if (last && last.index === delta.index && last.reason === delta.reason) last.text += delta.text;
+  else items.push({ index: delta.index, reason: delta.reason, text: delta.text });
 }
 
 export class View {
