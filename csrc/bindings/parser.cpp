@@ -300,7 +300,21 @@ void register_parser(py::module_& module) {
       .def_property_readonly(
           "region", [](const PyChunkParser& self) { return region_name(self.parser.region()); })
       .def_property_readonly("held_bytes",
-                             [](const PyChunkParser& self) { return self.parser.held_bytes(); })
+                             [](const PyChunkParser& self) { return self.parser.held().bytes(); })
+      .def_property_readonly("held",
+                             [](const PyChunkParser& self) {
+                               const Held held = self.parser.held();
+                               return py::make_tuple(py::bytes(held.text()),
+                                                     std::string(to_string(held.reason())));
+                             })
+      .def_property_readonly("held_markers",
+                             [](const PyChunkParser& self) {
+                               py::list list;
+                               for (const std::string_view marker : self.parser.held().markers()) {
+                                 list.append(std::string(marker));
+                               }
+                               return list;
+                             })
       .def_property_readonly("is_finished",
                              [](const PyChunkParser& self) { return self.parser.is_finished(); })
       .def_property_readonly("is_stopped",

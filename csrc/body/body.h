@@ -7,6 +7,7 @@
 #include "body/json_scanner.h"
 #include "format/format.h"
 #include "format/schema.h"
+#include "text/held.h"
 
 namespace unspool {
 
@@ -61,8 +62,8 @@ class Body {
   /// How many of the last bytes read may turn out to be a closer, or not the call's at all.
   virtual std::size_t undecided_bytes() const { return 0; }
 
-  /// Bytes read that nobody has been told of.
-  virtual std::size_t held_bytes() const = 0;
+  /// Appends what an announced call holds. Before that its owner has the call's raw text.
+  virtual void add_held(Held&) const {}
 };
 
 struct BodyOptions {

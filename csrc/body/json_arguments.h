@@ -15,7 +15,6 @@ class JsonArguments final : public Body {
   void end(CallSink&) override {}
   bool may_end_here(CallSink& sink) override;
   const char* problem() const override;
-  std::size_t held_bytes() const override { return 0; }
 
  private:
   BodyResult put_string(std::string_view text, std::size_t begin, CallSink& sink);

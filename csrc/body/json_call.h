@@ -20,7 +20,6 @@ class JsonCall final : public Body {
   void end(CallSink&) override {}
   bool may_end_here(CallSink& sink) override;
   const char* problem() const override { return problem_; }
-  std::size_t held_bytes() const override { return held_arguments_.size() + name_.size(); }
 
  private:
   enum class State : std::uint8_t {

@@ -21,7 +21,7 @@ class LiteralArguments final : public Body {
   void complete(CallSink& sink) override;
   std::uint8_t repairs() const override { return scanner_.repairs() & kClosed; }
   const char* problem() const override { return "the arguments are not a whole object"; }
-  std::size_t held_bytes() const override { return scanner_.held_bytes(); }
+  void add_held(Held& out) const override { scanner_.add_held(out); }
 
  private:
   BodyResult finish_put(const ScanResult& result, std::size_t begin, CallSink& sink);

@@ -314,6 +314,14 @@ LiteralScanner::Step LiteralScanner::after_value(char byte, std::string& out) {
   return end_container(byte, out);
 }
 
+void LiteralScanner::add_held(Held& out) const {
+  out.add(HeldReason::value, held_);
+  out.add(HeldReason::separator, pending_);
+  if (state_ == State::word || state_ == State::bare_string) out.add(HeldReason::value, word_);
+  out.add(HeldReason::value, typed_);
+  if (quotes_ != nullptr) out.add(cursor_);
+}
+
 void LiteralScanner::end(std::string& out) {
   if (state_ == State::marked) {
     cursor_.flush([&](std::string_view text) { marked_text(text, out); });

@@ -9,6 +9,7 @@
 #include "body/json_scanner.h"
 #include "body/scalar.h"
 #include "format/schema.h"
+#include "text/held.h"
 #include "text/marker_set.h"
 
 namespace unspool {
@@ -54,9 +55,8 @@ class LiteralScanner {
   bool has_begun() const { return state_ != State::value || !stack_.empty(); }
   bool is_complete() const;
   bool in_string() const;
-  std::size_t held_bytes() const {
-    return word_.size() + pending_.size() + held_.size() + typed_.size() + cursor_held().size();
-  }
+  /// Appends what was read and not yet written.
+  void add_held(Held& out) const;
   /// The bare word that is being read, or that could not be read.
   std::string_view word() const {
     return state_ == State::word ? std::string_view(word_) : std::string_view{};

@@ -23,8 +23,9 @@ class Pythonic final : public Body {
   std::uint8_t repairs() const override { return scanner_.repairs() & kClosed; }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override { return unread().size(); }
-  std::size_t held_bytes() const override {
-    return name_.size() + key_.size() + scanner_.held_bytes();
+  void add_held(Held& out) const override {
+    if (state_ == State::value) return scanner_.add_held(out);
+    out.add(HeldReason::key, unread());
   }
 
  private:

@@ -24,7 +24,10 @@ class Repaired final : public Body {
   const char* problem() const override {
     return *body_->problem() != '\0' ? body_->problem() : "the call cannot be mended";
   }
-  std::size_t held_bytes() const override { return body_->held_bytes() + scanner_.held_bytes(); }
+  void add_held(Held& out) const override {
+    body_->add_held(out);
+    scanner_.add_held(out);
+  }
 
  private:
   BodyResult pass_on(CallSink& sink);

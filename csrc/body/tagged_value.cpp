@@ -48,6 +48,16 @@ void TaggedValue::put(std::string_view text, std::string& out) {
   }
 }
 
+void TaggedValue::add_held(Held& out) const {
+  if (opener_read_ != kNotLookedFor) {
+    out.add(HeldReason::marker, std::string_view(spec_.value_open).substr(0, opener_read_));
+  }
+  if (mode_ == Mode::undecided) out.add(HeldReason::value, held_);
+  if (mode_ == Mode::container && spec_.python_values) literal_.add_held(out);
+  out.add(HeldReason::character, entities_.held());
+  out.add(HeldReason::space, space_);
+}
+
 // What began like value_open is the value's.
 void TaggedValue::give_up_opener(std::string& out) {
   const std::size_t read = opener_read_;
@@ -178,6 +188,7 @@ void TaggedValue::end(std::string& out) {
       break;
   }
   held_.clear();
+  space_.clear();
 }
 
 void TaggedValue::cut_off(std::string& out) {

@@ -12,6 +12,7 @@
 #include "body/literal_scanner.h"
 #include "body/scalar.h"
 #include "format/format_spec.h"
+#include "text/held.h"
 
 namespace unspool {
 
@@ -36,7 +37,7 @@ class TaggedValue {
 
   /// Whether everything that comes is text of a string.
   bool is_string() const { return mode_ == Mode::string; }
-  std::size_t held_bytes() const { return held_.size() + space_.size(); }
+  void add_held(Held& out) const;
 
   /// Empty, or what was wrong, and the text that was not read.
   const char* problem() const { return problem_; }

@@ -45,6 +45,12 @@ class JsonTemplateCall final : public TemplateCall, private JsonListener {
     tell(sink);
   }
 
+  void add_held(Held& out) const override {
+    if (place_ == Place::told) return;
+    if (held_ != kNowhere) out.add(HeldReason::value, std::string_view(out_).substr(held_));
+    out.add(HeldReason::value, reader_.held());
+  }
+
   bool end(CallSink&) override { return is_whole(); }
   bool is_whole() const override { return place_ == Place::told && reader_.is_complete(); }
 

@@ -30,6 +30,9 @@ class TemplateCall {
   /// The last of what was read, of which nothing has been told.
   virtual std::string_view held() const { return {}; }
 
+  /// Appends all that was read and not told, once the call is announced.
+  virtual void add_held(Held& out) const { out.add(HeldReason::value, held()); }
+
   /// Whether the call's name has been told; if not, the region's value tells all at its end.
   bool is_announced() const { return is_announced_; }
 

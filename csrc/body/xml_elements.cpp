@@ -316,10 +316,13 @@ void XmlElements::complete(CallSink& sink) {
   sink.end_call();
 }
 
-std::size_t XmlElements::held_bytes() const {
-  std::size_t size = cursor_.held().size() + name_.size();
-  for (const Node& node : open_) size += node.text.size();
-  return size;
+void XmlElements::add_held(Held& out) const {
+  out.add(HeldReason::value, raw_);
+  if (state_ == State::tag) {
+    out.add(HeldReason::key, opener_);
+    out.add(HeldReason::key, name_);
+  }
+  out.add(cursor_);
 }
 
 }  // namespace unspool

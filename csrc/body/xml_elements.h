@@ -26,7 +26,7 @@ class XmlElements final : public Body {
   std::size_t undecided_bytes() const override {
     return raw_.size() + cursor_.held().size() + (state_ == State::tag ? tag().size() : 0);
   }
-  std::size_t held_bytes() const override;
+  void add_held(Held& out) const override;
 
  private:
   /// An element of a value that waits for its end.

@@ -362,6 +362,11 @@ std::size_t XmlParameters::undecided_bytes() const {
          (state_ == State::key ? key_.size() : 0);
 }
 
-std::size_t XmlParameters::held_bytes() const { return value_.held_bytes() + undecided_bytes(); }
+void XmlParameters::add_held(Held& out) const {
+  value_.add_held(out);
+  if (state_ == State::key) out.add(HeldReason::key, key_);
+  out.add(HeldReason::closing_tag, tail_);
+  if (state_ != State::done && state_ != State::json) out.add(cursor_);
+}
 
 }  // namespace unspool

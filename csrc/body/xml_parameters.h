@@ -29,7 +29,7 @@ class XmlParameters final : public Body {
   std::uint8_t repairs() const override { return repairs_; }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override;
-  std::size_t held_bytes() const override;
+  void add_held(Held& out) const override;
 
  private:
   enum class State : std::uint8_t {

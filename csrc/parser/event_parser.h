@@ -11,6 +11,7 @@
 #include "format/format.h"
 #include "format/schema.h"
 #include "parser/events.h"
+#include "text/held.h"
 
 namespace unspool {
 
@@ -64,8 +65,8 @@ class EventParser {
   /// How many calls have been announced.
   virtual std::uint32_t call_count() const = 0;
 
-  /// Bytes read that no event has told of yet.
-  virtual std::size_t held_bytes() const = 0;
+  /// Appends what was read and no event has told of yet.
+  virtual void add_held(Held& out) const = 0;
 
   /// Fields of the message that have no event, as a JSON object; empty where there are none.
   virtual std::string extra() const { return {}; }

@@ -51,12 +51,34 @@ bool Parser::is_undecided() const {
          (state_ == State::body && !is_announced_ && call().is_tentative());
 }
 
-std::size_t Parser::held_bytes() const {
-  const bool has_cursor = state_ != State::body && state_ != State::fence &&
-                          state_ != State::opening && state_ != State::beginning;
-  const std::size_t label = label_read_ == std::string::npos ? 0 : label_read_;
-  return label + space_.size() + raw_.size() + (has_cursor ? cursor_.held().size() : 0) +
-         (state_ == State::body ? body_->held_bytes() : 0);
+void Parser::add_held(Held& out) const {
+  if (label_read_ != std::string::npos) {
+    const std::string_view label = format_->spec().reasoning->label;
+    out.add(HeldReason::marker, label.substr(0, label_read_));
+  }
+  out.add(HeldReason::space, space_);
+  switch (state_) {
+    case State::content:
+    case State::reasoning:
+    case State::malformed: out.add(cursor_); break;
+    case State::beginning: out.add(HeldReason::header, raw_); break;
+    case State::markup:
+      out.add(HeldReason::header, raw_);
+      out.add(HeldReason::header, cursor_.held());
+      break;
+    case State::fence: out.add(HeldReason::call, raw_); break;
+    case State::opening:
+    case State::header: out.add(HeldReason::name, raw_); break;  // with what the cursor holds
+    case State::body:
+      if (divert_ != Divert::none) {
+        out.add(HeldReason::closing_tag, raw_);
+      } else if (is_announced_) {
+        body_->add_held(out);
+      } else {
+        out.add(call().is_tentative() ? HeldReason::call : HeldReason::name, raw_);
+      }
+      break;
+  }
 }
 
 void Parser::enter(State state) {

@@ -56,8 +56,8 @@ class Parser final : public EventParser, private CallSink {
   /// How many calls have been announced.
   std::uint32_t call_count() const override { return static_cast<std::uint32_t>(call_index_ + 1); }
 
-  /// Bytes read that no event has told of yet.
-  std::size_t held_bytes() const override;
+  /// Appends what was read and no event has told of yet.
+  void add_held(Held& out) const override;
 
  private:
   enum class State : std::uint8_t {

@@ -49,8 +49,17 @@ Region TemplateParser::region() const {
   return Region::content;
 }
 
-std::size_t TemplateParser::held_bytes() const {
-  return static_cast<std::size_t>(end() - place_) + space_.size() + body_.size() + outside_.size();
+void TemplateParser::add_held(Held& out) const {
+  out.add(HeldReason::space, outside_space_);
+  out.add(HeldReason::header, outside_);
+  out.add(HeldReason::space, space_);
+  if (is_announced_) {
+    if (!has_failed_) call_->add_held(out);
+  } else {
+    out.add(HeldReason::value, opener_);
+    out.add(HeldReason::value, std::string_view(body_).substr(std::min(muted_body_, body_.size())));
+  }
+  out.add(HeldReason::marker, slice(std::max(place_, std::min(prompt_end_, end())), end()));
 }
 
 // What the prompt says of this message tells where the output begins; it is not told again.

@@ -32,7 +32,7 @@ class TemplateParser final : public EventParser, private CallSink {
   Region region() const override;
   bool is_undecided() const override { return false; }
   std::uint32_t call_count() const override { return static_cast<std::uint32_t>(call_index_ + 1); }
-  std::size_t held_bytes() const override;
+  void add_held(Held& out) const override;
   std::string extra() const override;
 
  private:

@@ -211,8 +211,12 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
   end_put(out);
 }
 
-std::size_t ChunkParser::held_bytes() const {
-  return utf8_.held().size() + aligner_.held_bytes() + parser_->held_bytes();
+Held ChunkParser::held() const {
+  Held held;
+  if (!is_finished_) parser_->add_held(held);
+  held.add(HeldReason::ids, aligner_.held());
+  held.add(HeldReason::character, utf8_.held());
+  return held;
 }
 
 std::span<const TokenId> ChunkParser::ids_of(const TokenSpan& span) const {

@@ -65,7 +65,9 @@ class ChunkParser {
   }
   bool has_vocabulary() const { return vocabulary_ != nullptr; }
   Region region() const { return parser_->region(); }
-  std::size_t held_bytes() const;
+  /// What was received and no event has told of; not what the detokenizer holds. Its views live
+  /// until the next put.
+  Held held() const;
   std::string extra() const { return parser_->extra(); }
   const Message& message() const { return builder_.message(); }
   const TokenCounts& token_counts() const { return counts_; }

@@ -36,7 +36,8 @@ class TextAligner {
   /// The host sends no more text: what it has not sent is not part of the answer.
   void end(const Sink& sink);
 
-  std::size_t held_bytes() const { return text_.size(); }
+  /// Text that no id has explained yet.
+  std::string_view held() const { return text_; }
 
  private:
   struct Item {

@@ -48,6 +48,12 @@ void MarkerSet::add(const MarkerPattern& pattern, Marker marker) {
   node.has_match = true;
 }
 
+void MarkerSet::add_completions(State state, std::vector<std::string_view>& out) const {
+  const Node& node = nodes_[state];
+  if (node.has_match && node.match_length == node.text.size()) out.push_back(node.text);
+  for (const auto& [symbol, target] : node.children) add_completions(target, out);
+}
+
 void MarkerSet::compile() {
   for (const Node& node : nodes_) {
     for (const auto& [symbol, target] : node.children) {

@@ -51,6 +51,9 @@ class MarkerSet {
   /// The text on the path to `state`.
   std::string_view held(State state) const { return nodes_[state].text; }
 
+  /// Appends the texts of the markers that begin with the text on the path to `state`.
+  void add_completions(State state, std::vector<std::string_view>& out) const;
+
   /// The longest marker that ends in `state`, or null; `length` is that of its text.
   const Marker* match(State state, std::size_t& length) const {
     const Node& node = nodes_[state];
@@ -105,6 +108,10 @@ class MarkerCursor {
   }
   std::string_view held() const { return set_->held(state_); }
   bool is_idle() const { return state_ == 0; }
+  /// Appends the markers that what is held may become; nothing where nothing is held.
+  void add_completions(std::vector<std::string_view>& out) const {
+    if (set_ != nullptr && state_ != 0) set_->add_completions(state_, out);
+  }
   bool would_continue(unsigned char byte) const { return set_->next(state_, byte) != 0; }
 
   /// Reads text up to the first marker; `release(std::string_view)` gets what is not part of one.

@@ -6,6 +6,21 @@ from typing import Any, Literal, SupportsIndex, final
 
 __version__: str
 
+HeldReason = Literal[
+    "none",
+    "character",
+    "marker",
+    "space",
+    "header",
+    "call",
+    "name",
+    "key",
+    "value",
+    "separator",
+    "closing_tag",
+    "ids",
+]
+
 def _compile_template(json: str, name: str, tokens: Sequence[tuple[int, str]]) -> Format: ...
 def _bind_template(format: Format, tokens: Sequence[tuple[int, str]]) -> Format: ...
 def _is_template(format: Format) -> bool: ...
@@ -549,7 +564,29 @@ class ChunkParser:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes received that no delta has shown yet."""
+        """How many bytes were received that no delta has shown yet: the length of `held`'s text."""
+
+    @property
+    def held(self) -> tuple[bytes, HeldReason]:
+        """What was received and no delta has shown yet, and why it waits.
+
+        The text is the end of the input, without what the format reads as markup. Inside a call whose name
+        has been told it is as the body's grammar holds it: character references are decoded, a Python
+        value is written as JSON. What a detokenizer holds (token ids alone) is not in it.
+
+        Why: "none"; "character": it is unfinished; "marker": it may be the beginning of one
+        (`held_markers`); "space": markup or text, as what follows; "header": it tells what follows once it
+        is whole; "call": a call or content; "name": a call whose name is not certain; "key": a parameter's
+        name; "value": its type or end is open; "separator": it counts if a value follows; "closing_tag": it
+        ends the value or is part of it, as what follows tells; "ids": its token ids have yet to come.
+        """
+
+    @property
+    def held_markers(self) -> list[str]:
+        """The markers that what is held may become, where "marker" is the reason.
+
+        Empty where the marker is a pattern, as in a response template.
+        """
 
     @property
     def is_finished(self) -> bool:

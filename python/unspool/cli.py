@@ -1,4 +1,4 @@
-"""The command line: `unspool demo`, `parse`, `formats`, `check`."""
+"""The command line: `unspool demo`, `parse`, `formats`, `check`, `playground`."""
 
 from __future__ import annotations
 
@@ -192,6 +192,20 @@ def parse_command(
     _print_deltas([] if as_message else message.deltas)
     if as_message:
         click.echo(json.dumps(_message_json(message, audit), ensure_ascii=False, indent=2))
+
+
+@cli.command()
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any.")
+@click.option("--host", default="127.0.0.1", show_default=True)
+def playground(port: int, host: str) -> None:
+    """Serve a page that shows, piece by piece, what the parser makes of an output."""
+    try:
+        import uvicorn
+
+        from unspool.serve.playground import create_playground_app
+    except ImportError as error:
+        raise click.ClickException(f"{error}; pip install 'unspool[serve]'") from None
+    uvicorn.run(create_playground_app(), host=host, port=port, log_level="info", access_log=False)
 
 
 def _read_json(path: str) -> Any:

@@ -74,6 +74,50 @@ static void every_split_gives_one_message() {
   }
 }
 
+static void what_is_held_is_the_end_of_the_input() {
+  const auto format = Format::compile(test::tagged());
+  const std::string_view text =
+      "<think>\nhm 🎉\n</think>\n\nok\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": "
+      "1}}\n</tool_call> <function=f><parameter=a>\nx</parameter>y\n</parameter></function>";
+  ChunkParser parser(format, {});
+  Events events;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    events.clear();
+    parser.put_text(text.substr(i, 1), events);
+    const Held held = parser.held();
+    CHECK_EQUAL(held.text().size(), held.bytes());
+    CHECK(text.substr(0, i + 1).ends_with(held.text()));
+    CHECK_EQUAL(held.bytes() == 0, held.reason() == HeldReason::none);
+    CHECK_EQUAL(!held.markers().empty(), held.reason() == HeldReason::marker);
+    for (const std::string_view marker : held.markers()) {
+      std::size_t begun = marker.size() - 1;
+      while (begun > 0 && !held.text().ends_with(marker.substr(0, begun))) --begun;
+      CHECK(begun > 0);
+    }
+  }
+  events.clear();
+  parser.finish(FinishReason::stop, events);
+  CHECK_EQUAL(parser.held().bytes(), 0U);
+}
+
+static void what_is_held_says_why() {
+  const auto format = Format::compile(test::tagged());
+  const auto after = [&](std::string_view text) {
+    ChunkParser parser(format, {});
+    Events events;
+    parser.put_text(text, events);
+    return std::string(to_string(parser.held().reason())) + ":" + parser.held().text();
+  };
+  CHECK_EQUAL(after("ok"), "none:");
+  CHECK_EQUAL(after("ok <tool_"), "marker:<tool_");
+  CHECK_EQUAL(after("ok \xF0\x9F"), "character:\xF0\x9F");
+  CHECK_EQUAL(after("ok <tool_\xF0\x9F"), "marker:<tool_\xF0\x9F");
+  CHECK_EQUAL(after("<tool_call>{\"name\": \"f"), "name:<tool_call>{\"name\": \"f");
+  CHECK_EQUAL(after("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": "), "none:");
+  CHECK_EQUAL(after("<function=f><parameter=a"), "key:a");
+  CHECK_EQUAL(after("<function=f><parameter=a>x</parameter>"), "closing_tag:</parameter>");
+}
+
 static void tokens_are_known_by_id() {
   const auto vocabulary = bytes_vocabulary();
   std::vector<MarkerToken> tokens;
@@ -167,6 +211,8 @@ static void steady_state_allocates_nothing() {
 
 int main() {
   every_split_gives_one_message();
+  what_is_held_is_the_end_of_the_input();
+  what_is_held_says_why();
   tokens_are_known_by_id();
   choices_have_their_own_call_ids();
   tokens_are_counted_up_to_a_stop_string();

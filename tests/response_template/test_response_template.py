@@ -103,7 +103,24 @@ def test_text_comes_at_once() -> None:
     parser.parse_chunk("<think>")
     assert parser.region == "reasoning"
     assert [(d.kind, d.text) for d in parser.parse_chunk("hm</thi")] == [("reasoning", "hm")]
+    assert parser.held == (b"</thi", "marker")
     assert parser.held_bytes == len("</thi")
+    assert parser.held_markers == []
+
+
+@pytest.mark.parametrize("audit", [False, True])
+def test_what_is_held_is_the_end_of_the_input(audit: bool) -> None:
+    parser = unspool.Parser(_format("qwen3"), TOOLS, audit=audit)
+    fed = ""
+    for letter in '<think>hm</think>ok<tool_call>{"name": "f", "arguments": {"n": "12"}}</tool_call>':
+        fed += letter
+        parser.parse_chunk(letter)
+        text, reason = parser.held
+        assert fed.endswith(text.decode()), (fed, text)
+        assert len(text) == parser.held_bytes
+        assert (text == b"") == (reason == "none")
+    assert parser.finish("stop").tool_calls[0].arguments == '{"n": 12}'
+    assert parser.held == (b"", "none")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""Make the pictures of docs/playground.md: `python docs/playground/make_screenshots.py`; needs chromium."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from unspool.serve.playground import create_playground_app
+
+FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER.parents[1] / "tests" / "serve"))
+
+from webdriver import Browser, free_port  # noqa: E402
+
+TOOLS = """[{"name": "get_weather", "parameters": {"properties": {
+  "city": {"type": "string"}, "days": {"type": "integer"}}}}]"""
+QWEN3 = """<think>
+Weather, so the tool.
+</think>
+
+I look it up for you.
+<tool_call>
+{"name": "get_weather", "arguments": {"city": "Zürich", "days": 3}}
+</tool_call>"""
+CODER = """I look it up.
+<tool_call>
+<function=get_weather>
+<parameter=city>
+A <b>bold</b> city with </parameter> in its name
+</parameter>
+<parameter=days>
+12
+</parameter>
+</function>
+</tool_call>"""
+BROKEN = """Two calls, the second is broken.
+<tool_call>
+{"name": "get_weather", "arguments": {"city": "Oslo"}}
+</tool_call>
+<tool_call>
+{"name": "get_weather", "arguments": {"city": Bergen}}
+</tool_call>"""
+
+# name, width, height, colours, state
+PICTURES: list[tuple[str, int, int, str, dict[str, Any]]] = [
+    ("light", 1100, 800, "light", {"f": "qwen3", "t": QWEN3, "c": "tokens", "k": 26}),
+    ("dark", 1100, 800, "dark", {"f": "qwen3_coder", "t": CODER, "tools": TOOLS, "c": "tokens", "k": 44}),
+    ("narrow", 390, 844, "light", {"f": "hermes", "t": BROKEN, "c": "tokens", "k": 999}),
+]
+
+
+def main() -> None:
+    """Write each picture beside this file."""
+    port = free_port()
+    server = uvicorn.Server(uvicorn.Config(create_playground_app(), port=port, log_level="error"))
+    threading.Thread(target=server.run, daemon=True).start()
+    with tempfile.TemporaryDirectory() as profile:
+        browser = Browser(Path(profile))
+        try:
+            for name, width, height, colours, state in PICTURES:
+                link = base64.urlsafe_b64encode(json.dumps(state).encode()).decode().rstrip("=")
+                browser.emulate(width, height, colours)
+                browser.open(f"http://127.0.0.1:{port}/#{link}")
+                browser.wait("return document.getElementById('place').textContent.includes('/')")
+                if width < 600:
+                    browser.run("document.getElementById('result').scrollIntoView()")
+                time.sleep(0.3)  # fonts and scrolling
+                browser.screenshot(FOLDER / f"{name}.png")
+        finally:
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What is served over HTTP; needs `pip install 'unspool[serve]'`."""

@@ -1,0 +1,63 @@
+"""The formats that the page offers, and their bundled cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unspool.format_files import FormatFile
+from unspool.formats import formats, get_format
+from unspool.testing.cases import shipped_cases
+
+__all__ = ["example_list", "format_list"]
+
+_GROUPS = {
+    "json_call": "Calls as JSON objects",
+    "json_arguments": "A name, then JSON",
+    "xml_parameters": "Tagged parameters",
+    "xml_elements": "Tagged parameters",
+    "pythonic": "Python calls",
+    "literal_arguments": "A name, then braces with bare keys",
+}
+_NO_CALLS = "No calls"
+
+
+def format_list() -> list[dict[str, Any]]:
+    """Every format: its name, group, models, aliases and what it reads."""
+    order = [*dict.fromkeys(_GROUPS.values()), _NO_CALLS]
+    found = [
+        {
+            "name": file.name,
+            "group": _group(file),
+            "models": list(file.models),
+            "aliases": list(file.aliases),
+            "has_tools": file.has_tools,
+            "has_reasoning": file.has_reasoning,
+        }
+        for file in formats()
+    ]
+    return sorted(found, key=lambda item: (order.index(item["group"]), item["name"]))
+
+
+def example_list(name: str) -> list[dict[str, Any]]:
+    """A format's bundled cases, as requests that the page can fill itself with.
+
+    Raises:
+        UnknownFormatError: No format has this name or alias.
+    """
+    file = get_format(name)
+    cases = shipped_cases(file.name)
+    return [
+        {
+            "name": case.name,
+            "text": case.input,
+            "tools": None if case.tools is None else list(case.tools),
+            "options": case.options,
+            "finish_reason": case.finish_reason,
+        }
+        for case in cases
+    ]
+
+
+def _group(file: FormatFile) -> str:
+    calls = file.description.get("call")
+    return _GROUPS[calls[0].get("body", "json_call")] if calls else _NO_CALLS

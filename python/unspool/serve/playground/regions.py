@@ -1,0 +1,76 @@
+"""What each part of an output became, for the page's colours."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import Any
+
+from unspool.message import Message
+from unspool.parser import Parser
+
+__all__ = ["regions_of"]
+
+
+def regions_of(text: str, message: Message, parser: Parser, finish_reason: str) -> list[dict[str, Any]]:
+    """The text's parts, in order: `kind` and `text`.
+
+    The kinds are the audit's (content, reasoning, marker, whitespace, malformed), and for a call's text
+    "name", "arguments" and "call": what is written around them.
+
+    Args:
+        message: The whole, audited.
+        parser: A fresh parser of the same request, which tells byte by byte what became arguments.
+    """
+    kinds: list[str] = []
+    for fate, part in message.audit:
+        kinds += [fate] * len(part.encode())
+    raw = text.encode()
+    if len(kinds) != len(raw):  # what the parser read is not what was written: nothing to colour by
+        return [{"kind": "content", "text": text}]
+    _tell_names_and_arguments(raw, kinds, parser, finish_reason)
+    starts = [0]
+    for character in text:
+        starts.append(starts[-1] + len(character.encode()))
+    parts = groupby(zip(text, starts, strict=False), key=lambda item: kinds[item[1]])
+    return [{"kind": kind, "text": "".join(character for character, _ in part)} for kind, part in parts]
+
+
+def _tell_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, finish_reason: str) -> None:
+    """Divides what is "tool_call" in `kinds`."""
+
+    def paint(begin: int, end: int, kind: str) -> None:
+        for at in range(begin, end):
+            if kinds[at] == "call":
+                kinds[at] = kind
+
+    kinds[:] = ["call" if kind == "tool_call" else kind for kind in kinds]
+    painted: int | None = None  # the open call's arguments, up to here
+    last = 0  # the end of what was painted last
+    for place in range(len(raw) + 1):
+        held = parser.held_bytes  # what this byte may make certain
+        is_over = place == len(raw)
+        deltas = (
+            parser.finish(finish_reason).deltas if is_over else parser.parse_chunk(raw[place : place + 1])
+        )
+        begin, end = max(0, place - held), min(place + 1, len(raw))
+        for delta in deltas:
+            if delta.kind == "tool_call_begin" and delta.name:
+                at, last = _place_of(delta.name.encode(), raw, min(begin, last), end)
+                paint(at, last, "name")
+                begin, painted = place, None  # what was written around the name is no argument
+            elif delta.kind == "tool_call_arguments":
+                is_written = delta.text != "{}" or b"{" in raw[begin:end]
+                if painted is None and is_written:
+                    painted = begin
+                if painted is not None:
+                    paint(painted, end - parser.held_bytes, "arguments")
+                    last = painted = max(painted, end - parser.held_bytes)
+
+
+def _place_of(name: bytes, raw: bytes, begin: int, end: int) -> tuple[int, int]:
+    """The last place between `begin` and `end` where the name stands as a word; empty if none does."""
+    found = (end, end)
+    for match in re.finditer(rb"(?<!\w)" + re.escape(name) + rb"(?!\w)", raw[begin:end]):
+        found = (begin + match.start(), begin + match.end())
+    return found

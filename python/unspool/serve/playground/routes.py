@@ -1,0 +1,112 @@
+"""The page, its files, and the two questions that it asks."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from unspool.errors import UnknownFormatError
+from unspool.serve.playground.examples import example_list, format_list
+from unspool.serve.playground.run import run
+from unspool.serve.playground.run_request import RunError, RunRequest, read_request
+
+__all__ = ["create_playground_app", "playground_routes"]
+
+# JSON may write each byte of text as six; tools and options come on top.
+MAX_BODY_BYTES = 2_000_000
+
+_TYPES = {
+    "index.html": "text/html; charset=utf-8",
+    "playground.js": "text/javascript; charset=utf-8",
+    "combobox.js": "text/javascript; charset=utf-8",
+    "view.js": "text/javascript; charset=utf-8",
+    "style.css": "text/css; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+
+# What a model wrote is untrusted: no inline script or style, nothing from elsewhere, no HTML from text.
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+def playground_routes() -> list[Route]:
+    """`/`, `/playground/…` for the page's files, and what it asks: `formats`, `examples/NAME`, `run`."""
+    return [
+        Route("/", _page),
+        Route("/playground/formats", _formats),
+        Route("/playground/examples/{name}", _examples),
+        Route("/playground/run", _run, methods=["POST"]),
+        Route("/playground/{file}", _file),
+    ]
+
+
+def create_playground_app() -> Starlette:
+    """The playground alone, as an ASGI application."""
+    return Starlette(routes=playground_routes())
+
+
+def _static(name: str) -> Response:
+    if name not in _TYPES:
+        return _failure(RunError("path", f"no file '{name}'", status=404))
+    content = (files("unspool.serve.playground") / "static" / name).read_bytes()
+    return Response(content, headers={**_HEADERS, "Content-Type": _TYPES[name]})
+
+
+def _page(request: Request) -> Response:  # noqa: ARG001
+    return _static("index.html")
+
+
+def _file(request: Request) -> Response:
+    return _static(request.path_params["file"])
+
+
+def _formats(request: Request) -> Response:  # noqa: ARG001
+    return JSONResponse({"formats": format_list()}, headers=_HEADERS)
+
+
+def _examples(request: Request) -> Response:
+    try:
+        return JSONResponse({"examples": example_list(request.path_params["name"])}, headers=_HEADERS)
+    except UnknownFormatError as error:
+        return _failure(RunError("format", str(error), status=404))
+
+
+async def _run(request: Request) -> Response:
+    try:
+        body = await _body(request)
+        return await run_in_threadpool(lambda: _answer(read_request(body)))
+    except RunError as error:
+        return _failure(error)
+
+
+def _answer(request: RunRequest) -> Response:
+    return JSONResponse(run(request), headers=_HEADERS)
+
+
+async def _body(request: Request) -> bytes:
+    # A page of another site can post text without being asked; JSON it cannot.
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind != "application/json":
+        raise RunError("body", "send JSON, with Content-Type: application/json", status=415)
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY_BYTES:
+            raise RunError("body", f"the body is longer than {MAX_BODY_BYTES:,} bytes", status=413)
+    return bytes(body)
+
+
+def _failure(error: RunError) -> Response:
+    return JSONResponse(error.to_json(), status_code=error.status, headers=_HEADERS)

@@ -1,0 +1,180 @@
+"""One output, piece by piece, through the parser: what came out, what is open, what is held and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from unspool._core import Delta
+from unspool.errors import UnspoolError
+from unspool.format_files import FormatFile, marker_tokens
+from unspool.message import Message
+from unspool.parser import Parser
+from unspool.serve.playground.regions import regions_of
+from unspool.serve.playground.run_request import RunError, RunRequest
+
+__all__ = ["MAX_STEPS", "run", "why_held"]
+
+MAX_STEPS = 5_000
+_MAX_SHOWN = 400  # characters of what is held, in one step
+_MAX_MARKERS = 6  # that are named
+
+_WHY = {
+    "character": "an unfinished character",
+    "space": "white space: markup if a marker follows, text if text does",
+    "header": "a header, which tells what follows it once it is whole",
+    "call": "may be a call or content",
+    "name": "a call, until its name is certain",
+    "key": "a parameter's name, until it is whole",
+    "value": "a value whose type or end is open",
+    "separator": "counts only if another value follows",
+    "closing_tag": "ends the value or is part of it, as what follows tells",
+    "ids": "its token ids have yet to come",
+}
+
+
+def run(request: RunRequest) -> dict[str, Any]:
+    """Every step of the parser over the request's text, and the message in the end.
+
+    Returns:
+        `steps`: a dict a piece, the last one the end of the output; `end` and `told` count the text read
+        and told so far in UTF-16 units, as the page's strings do. `regions`: the text's parts, each with
+        what became of it. `message`: the whole.
+
+    Raises:
+        RunError: An option does not fit, or the steps are more than `MAX_STEPS`.
+    """
+    pieces = list(_pieces(request))
+    if len(pieces) > MAX_STEPS:
+        raise RunError(
+            "chunk", f"{len(pieces):,} steps are more than {MAX_STEPS:,}; take larger chunks", status=413
+        )
+    parser = _parser(request)
+    units = _units(request.text)
+    steps, end, told = [], 0, 0
+    for piece in pieces:
+        deltas = parser.parse_chunk(piece)
+        end += len(piece)
+        told = max(told, units[max(0, end - parser.held_bytes)])
+        steps.append(_step(parser, _shown(piece), deltas, units[end], told))
+    message = parser.finish(request.finish_reason)
+    steps.append(_step(parser, "", list(message.deltas), units[end], units[end]))
+    return {
+        "format": request.format.name,
+        "steps": steps,
+        "regions": regions_of(request.text, message, _parser(request), request.finish_reason),
+        "message": _message(message),
+    }
+
+
+def why_held(reason: str, markers: list[str]) -> str:
+    """Why text is held, in words; "" where it is not."""
+    if reason != "marker":
+        return _WHY.get(reason, "")
+    if not markers:
+        return "may be the beginning of a marker"
+    named = [marker.strip() or repr(marker) for marker in dict.fromkeys(markers)]
+    named = list(dict.fromkeys(named))
+    if len(named) == 1:
+        return f"may be the beginning of the marker {named[0]}"
+    rest = len(named) - _MAX_MARKERS
+    listed = "  ".join(named[:_MAX_MARKERS]) + (f"  and {rest} more" if rest > 0 else "")
+    return f"may be the beginning of one of the markers {listed}"
+
+
+def _parser(request: RunRequest) -> Parser:
+    try:  # the same ids every time, so that a link shows the same
+        return Parser(request.format, request.tools, audit=True, id_seed=1, **request.options)
+    except (UnspoolError, TypeError) as error:
+        raise RunError("options", str(error)) from None
+
+
+def _pieces(request: RunRequest) -> Iterator[bytes]:
+    if request.chunk == "bytes":
+        raw = request.text.encode()
+        yield from (raw[i : i + 1] for i in range(len(raw)))
+    elif isinstance(request.chunk, int):
+        size = request.chunk
+        yield from (request.text[i : i + size].encode() for i in range(0, len(request.text), size))
+    else:
+        yield from (piece.encode() for piece in _token_pieces(request.format, request.text))
+
+
+def _token_pieces(file: FormatFile, text: str) -> Iterator[str]:
+    """Pieces as a tokenizer makes them: markers whole, words with their space, runs of signs."""
+    markers = sorted(marker_tokens(file.description), key=len, reverse=True)
+    words = r" ?[^\W\d_]{1,9}|\d{1,3}|\n+| {1,4}|[^\w\s]{1,2}|."
+    pattern = "|".join([*map(re.escape, markers), words])
+    return (found.group() for found in re.finditer(pattern, text, re.DOTALL))
+
+
+def _shown(piece: bytes) -> str:
+    try:
+        return piece.decode()
+    except UnicodeDecodeError:
+        return "".join(f"\\x{byte:02x}" for byte in piece)
+
+
+def _units(text: str) -> list[int]:
+    """UTF-16 units of the whole characters before each byte."""
+    units, count = [0], 0
+    for character in text:
+        units += [count] * (len(character.encode()) - 1)
+        count += 2 if ord(character) > 0xFFFF else 1
+        units.append(count)
+    return units
+
+
+def _step(parser: Parser, piece: str, deltas: list[Delta], end: int, told: int) -> dict[str, Any]:
+    step = {
+        "piece": piece,
+        "end": end,
+        "told": told,
+        "region": parser.region,
+        "deltas": [_delta(delta) for delta in deltas],
+        "held": None,
+    }
+    text, reason = parser.held
+    if text:
+        shown = text.decode(errors="backslashreplace")
+        step["held"] = {
+            "text": shown if len(shown) <= _MAX_SHOWN else "…" + shown[-_MAX_SHOWN:],
+            "bytes": len(text),
+            "reason": reason,
+            "why": why_held(reason, parser.held_markers),
+        }
+    return step
+
+
+def _delta(delta: Delta) -> dict[str, Any]:
+    found: dict[str, Any] = {"kind": delta.kind, "text": delta.text, "wire": delta.to_openai() or None}
+    for name in ("index", "id", "name", "status", "reason", "finish_reason"):
+        value = getattr(delta, name)
+        if value is not None and value != "":
+            found[name] = value
+    return found
+
+
+def _message(message: Message) -> dict[str, Any]:
+    def reports(items: Any) -> list[dict[str, Any]]:
+        return [{"text": item.text, "reason": item.reason, "index": item.index} for item in items]
+
+    return {
+        "wire": {"message": message.to_openai(), "finish_reason": message.finish_reason},
+        "content": message.content,
+        "reasoning": message.reasoning,
+        "finish_reason": message.finish_reason,
+        "calls": [
+            {
+                "id": call.id,
+                "name": call.name,
+                "arguments": call.arguments,
+                "status": call.status,
+                "repairs": list(call.repairs),
+            }
+            for call in message.tool_calls
+        ],
+        "malformed": reports(message.malformed),
+        "dropped": reports(message.dropped),
+    }

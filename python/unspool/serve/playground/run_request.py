@@ -1,0 +1,202 @@
+"""What the page asks for, checked: each fault says where it stands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from unspool._core import ToolSchemas
+from unspool.errors import ArgumentError, UnknownFormatError
+from unspool.format_files import FormatFile
+from unspool.formats import get_format
+from unspool.schema import compile_tools
+
+__all__ = ["MAX_TEXT_BYTES", "RunError", "RunRequest", "read_request"]
+
+MAX_TEXT_BYTES = 200_000
+
+_KEYS = ("format", "text", "tools", "chunk", "options", "finish_reason")
+_CHOICES = {
+    "tool_calls_in_reasoning": ("keep", "end"),
+    "unknown_tools": ("forward", "content", "drop-with-report"),
+    "start_in": ("auto", "content", "reasoning"),
+    "reasoning_field": ("reasoning_content", "reasoning"),
+}
+_FINISH_REASONS = ("stop", "length", "error", "cancelled")
+
+
+class RunError(ArgumentError):
+    """The request cannot be run.
+
+    Attributes:
+        where: The field that is wrong, such as "tools" or "options.repair".
+        line, column: The place in the field's text, from 1; None where it is no text.
+        status: The HTTP status.
+    """
+
+    def __init__(
+        self,
+        where: str,
+        message: str,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        status: int = 422,
+    ) -> None:
+        super().__init__(message)
+        self.where = where
+        self.line = line
+        self.column = column
+        self.status = status
+
+    def to_json(self) -> dict[str, Any]:
+        """The body of the response."""
+        found = {"message": str(self), "where": self.where, "line": self.line, "column": self.column}
+        return {"error": {key: value for key, value in found.items() if value is not None}}
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One output and how to read it.
+
+    Attributes:
+        chunk: How it is cut: so many characters a piece, "tokens" (pieces as a tokenizer makes them) or
+            "bytes" (one byte a piece).
+        options: Options of `Parser`.
+    """
+
+    format: FormatFile
+    text: str
+    tools: ToolSchemas | None = None
+    chunk: int | str = 1
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
+    finish_reason: str = "stop"
+
+
+def read_request(body: bytes) -> RunRequest:
+    """Read a request's JSON.
+
+    Raises:
+        RunError: It is not JSON, a field is missing, unknown or wrong.
+    """
+    data = _json("body", body, 400)
+    if not isinstance(data, dict):
+        raise RunError("body", "the body is no JSON object")
+    for key in data:
+        if key not in _KEYS:
+            raise RunError(key, f"no field is named '{key}'; there are {', '.join(_KEYS)}")
+    return RunRequest(
+        format=_format(data.get("format")),
+        text=_text("text", data.get("text")),
+        tools=_tools(data.get("tools")),
+        chunk=_chunk(data.get("chunk", 1)),
+        options=_options(data.get("options") or {}),
+        finish_reason=_one_of("finish_reason", data.get("finish_reason", "stop"), _FINISH_REASONS),
+    )
+
+
+def _json(where: str, text: bytes | str, status: int = 422) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"not JSON: {error.msg}"
+        raise RunError(where, message, line=error.lineno, column=error.colno, status=status) from None
+    except (UnicodeDecodeError, RecursionError):
+        raise RunError(where, "not JSON in UTF-8, or nested too deeply", status=status) from None
+
+
+def _format(name: Any) -> FormatFile:
+    if not isinstance(name, str):
+        raise RunError("format", "name a format; /playground/formats lists them")
+    try:
+        return get_format(name)
+    except UnknownFormatError as error:
+        raise RunError("format", str(error)) from None
+
+
+def _text(where: str, text: Any) -> str:
+    if not isinstance(text, str):
+        raise RunError(where, f"'{where}' is missing or no string")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise RunError(where, "half of a surrogate pair is no character; remove it") from None
+    if size > MAX_TEXT_BYTES:
+        raise RunError(where, f"{size:,} bytes are more than {MAX_TEXT_BYTES:,}; shorten it", status=413)
+    return text
+
+
+def _tools(tools: Any) -> ToolSchemas | None:
+    if isinstance(tools, str):
+        tools = _json("tools", tools) if tools.strip() else None
+    if tools is None:
+        return None
+    if not isinstance(tools, list):
+        raise RunError("tools", 'tools are a list; write [{"name": …, "parameters": {…}}]')
+    try:
+        return compile_tools(tools)
+    except ArgumentError as error:
+        raise RunError("tools", str(error)) from None
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise RunError("tools", f"a tool's schema cannot be read: {error}") from None
+
+
+def _chunk(chunk: Any) -> int | str:
+    if chunk in ("tokens", "bytes"):
+        return str(chunk)
+    if isinstance(chunk, int) and not isinstance(chunk, bool) and chunk > 0:
+        return chunk
+    raise RunError("chunk", "chunk is a number of characters above 0, 'tokens' or 'bytes'")
+
+
+def _options(options: Any) -> dict[str, Any]:
+    if not isinstance(options, dict):
+        raise RunError("options", "options are a JSON object")
+    checked = {}
+    for name, value in options.items():
+        check = _CHECKS.get(name)
+        if check is None:
+            raise RunError(f"options.{name}", f"no option '{name}'; there are {', '.join(_CHECKS)}")
+        if value is not None:
+            checked[name] = check(f"options.{name}", value)
+    return checked
+
+
+def _one_of(where: str, value: Any, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise RunError(where, f"'{value}' is not one of {', '.join(choices)}")
+    return str(value)
+
+
+def _boolean(where: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise RunError(where, "write true or false")
+    return value
+
+
+def _reasoning(where: str, value: Any) -> Any:
+    if not isinstance(value, (str, bool)):
+        raise RunError(where, "name a format, or write false")
+    return value
+
+
+def _tool_choice(where: str, value: Any) -> Any:
+    if not isinstance(value, (str, dict)):
+        raise RunError(where, "write 'auto', 'none', 'required' or a tool's name")
+    return value
+
+
+def _choice_of(name: str) -> Callable[[str, Any], str]:
+    return lambda where, value: _one_of(where, value, _CHOICES[name])
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    **{name: _choice_of(name) for name in _CHOICES},
+    "parallel_tool_calls": _boolean,
+    "repair": _boolean,
+    "reasoning": _reasoning,
+    "prompt": _text,
+    "tool_choice": _tool_choice,
+}

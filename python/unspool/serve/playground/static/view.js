@@ -1,0 +1,211 @@
+// Shows one step of a run. Model text only ever becomes text nodes.
+
+const byId = (id) => document.getElementById(id);
+
+const KINDS = {
+  content: "content",
+  reasoning: "reasoning",
+  marker: "marker",
+  whitespace: "dropped white space",
+  name: "call's name",
+  arguments: "arguments",
+  call: "around a call's parts",
+  malformed: "malformed",
+  held: "held back",
+  later: "yet to come",
+};
+
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+/** A stretch of the output; its line breaks can be seen. */
+function regionOf(kind, text, title) {
+  const made = element("span", `region ${kind}`);
+  made.title = title;
+  for (const part of text.split(/(\n)/)) {
+    if (part) made.append(part === "\n" ? element("span", "newline", part) : part);
+  }
+  return made;
+}
+
+/** What the deltas of the first steps add up to. */
+export function accumulate(steps, count) {
+  const message = { reasoning: "", content: "", calls: [], malformed: [], dropped: [], finish_reason: null };
+  for (const step of steps.slice(0, count)) {
+    for (const delta of step.deltas) {
+      switch (delta.kind) {
+        case "content": message.content += delta.text; break;
+        case "reasoning": message.reasoning += delta.text; break;
+        case "tool_call_begin":
+          message.calls[delta.index] = { id: delta.id, name: delta.name, arguments: "", status: "open" };
+          break;
+        case "tool_call_arguments": message.calls[delta.index].arguments += delta.text; break;
+        case "tool_call_end": message.calls[delta.index].status = delta.status; break;
+        case "malformed":
+          report(message.malformed, delta);
+          if (delta.index === undefined) message.content += delta.text; // no call was announced
+          break;
+        case "dropped": report(message.dropped, delta); break;
+        case "finish": message.finish_reason = delta.finish_reason; break;
+      }
+    }
+  }
+  return message;
+}
+
+/** What could not be read comes in pieces, too. */
+function report(items, delta) {
+  const last = items.at(-1);
+  if (last && last.index === delta.index && last.reason === delta.reason) last.text += delta.text;
+  else items.push({ index: delta.index, reason: delta.reason, text: delta.text });
+}
+
+export class View {
+  constructor() {
+    this.run = null;
+    this.place = 0;
+    this.wireShown = 0;
+  }
+
+  /** A new run; nothing of it is shown yet. */
+  load(run) {
+    this.run = run;
+    this.text = run.regions.map((region) => region.text).join("");
+    this.wireShown = 0;
+    byId("wire").replaceChildren();
+    byId("whole").textContent = JSON.stringify(run.message.wire, null, 2);
+    const kinds = new Set(run.regions.map((region) => region.kind));
+    if (run.steps.some((step) => step.held)) kinds.add("held");
+    kinds.add("later");
+    const legend = Object.keys(KINDS).filter((kind) => kinds.has(kind));
+    byId("legend").replaceChildren(...legend.map((kind) => {
+      const item = element("li");
+      item.append(element("span", `region ${kind}`, kind === "later" ? "abc" : "  "), KINDS[kind]);
+      return item;
+    }));
+  }
+
+  /** Shows the state behind `place` steps; 0: before the first. */
+  show(place) {
+    this.place = place;
+    const { steps } = this.run;
+    const step = place > 0 ? steps[place - 1] : null;
+    this.showOutput(step);
+    this.showHeld(step);
+    this.showMessage(accumulate(steps, place), place === steps.length);
+    this.showWire();
+  }
+
+  showOutput(step) {
+    const told = step ? step.told : 0;
+    const end = step ? step.end : 0;
+    const spans = [];
+    let begin = 0;
+    for (const region of this.run.regions) {
+      if (begin >= told) break;
+      const text = this.text.slice(begin, Math.min(begin + region.text.length, told));
+      spans.push(regionOf(region.kind, text, KINDS[region.kind]));
+      begin += region.text.length;
+    }
+    if (end > told) {
+      const why = step.held ? `: ${step.held.why}` : "";
+      spans.push(regionOf("held", this.text.slice(told, end), KINDS.held + why));
+    }
+    const caret = element("span", "caret");
+    const later = element("span", "region later", this.text.slice(end));
+    later.setAttribute("aria-hidden", "true");
+    byId("output").replaceChildren(...spans, caret, later);
+    keepInView(byId("output"), caret);
+  }
+
+  showHeld(step) {
+    const held = step && step.held;
+    byId("held-panel").classList.toggle("empty", !held);
+    byId("held-bytes").textContent = held ? `${held.bytes} ${held.bytes === 1 ? "byte" : "bytes"}` : "";
+    byId("held").replaceChildren(held ? element("span", "region held", visible(held.text)) : "");
+    byId("why").textContent = held ? held.why : "nothing: all that was read has been told";
+  }
+
+  showMessage(message, isWhole) {
+    const parts = [];
+    const add = (title, content, className = "") => {
+      const part = element("div", "part");
+      part.append(element("h3", "", title), element("div", `value ${className}`, content));
+      parts.push(part);
+    };
+    if (message.reasoning) add("reasoning", message.reasoning, "reasoning");
+    if (message.content) add("content", message.content, "content");
+    for (const call of message.calls) {
+      const part = element("div", "part");
+      const title = element("h3", "", "call ");
+      title.append(element("span", `status ${call.status}`, call.status));
+      const value = element("div", "value");
+      value.append(element("span", "region name", call.name), " ");
+      value.append(element("span", "region arguments", call.arguments));
+      part.append(title, value, element("div", "id", call.id));
+      parts.push(part);
+    }
+    for (const item of message.malformed) add(`malformed: ${item.reason}`, item.text, "region malformed");
+    for (const item of message.dropped) add(`not sent: ${item.reason}`, item.text, "region malformed");
+    if (message.finish_reason) add("finish reason", message.finish_reason);
+    if (parts.length === 0) parts.push(element("p", "about", "nothing yet"));
+    byId("message").replaceChildren(...parts);
+    byId("so-far").textContent = isWhole ? "whole" : "so far";
+  }
+
+  showWire() {
+    const list = byId("wire");
+    const { steps } = this.run;
+    while (this.wireShown > this.place) {
+      this.wireShown -= 1;
+      const count = steps[this.wireShown].deltas.length;
+      for (let i = 0; i < count; i += 1) list.lastElementChild.remove();
+    }
+    while (this.wireShown < this.place) {
+      const step = this.wireShown;
+      for (const delta of steps[step].deltas) {
+        const row = element("li", delta.wire ? "" : "silent");
+        row.dataset.step = String(step + 1);
+        row.append(element("span", "number", String(step + 1)));
+        row.append(element("code", "", delta.wire ? JSON.stringify(delta.wire) : silent(delta)));
+        list.append(row);
+      }
+      this.wireShown += 1;
+    }
+    for (const row of list.querySelectorAll(".now")) row.classList.remove("now");
+    for (let row = list.lastElementChild; row; row = row.previousElementSibling) {
+      if (row.dataset.step !== String(this.place)) break;
+      row.classList.add("now");
+    }
+    const sent = list.querySelectorAll("li:not(.silent)").length;
+    byId("wire-count").textContent = `${sent} ${sent === 1 ? "delta" : "deltas"}`;
+    list.scrollTop = list.scrollHeight;
+  }
+}
+
+function keepInView(box, inner) {
+  const top = inner.offsetTop;
+  if (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 40) {
+    box.scrollTop = Math.max(0, top - box.clientHeight / 2);
+  }
+}
+
+/** An event that the API has no delta for. */
+function silent(delta) {
+  switch (delta.kind) {
+    case "tool_call_end": return `call ${delta.index} is ${delta.status}`;
+    case "malformed": return `malformed: ${delta.reason}: ${delta.text}`;
+    case "dropped": return `not sent: ${delta.reason}: ${delta.text}`;
+    case "finish": return `finish_reason: ${delta.finish_reason}`;
+    default: return delta.kind;
+  }
+}
+
+/** Text with its white space to be seen. */
+function visible(text) {
+  return text.replaceAll(" ", "␣").replaceAll("\n", "↵").replaceAll("\t", "⇥").replaceAll("\r", "␍");
+}
