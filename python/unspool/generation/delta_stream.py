@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
@@ -107,6 +108,16 @@ class DeltaStream(Iterator[Delta]):
                 yield gathered
             return self.state
 
+    def drain(self) -> list[Delta]:
+        """The deltas that are ready, without waiting; an exception of the model is left to the iteration."""
+        deltas: list[Delta] = []
+        if not self._is_over:
+            with contextlib.suppress(BaseException):  # `get` raises it again
+                deltas = self._channel.drain()
+        if deltas:
+            self._waits_since_s = time.perf_counter()
+        return deltas
+
     def cancel(self) -> None:
         """Stop the model, from any thread; the iteration ends."""
         if not self._channel.is_finished:
@@ -143,6 +154,11 @@ class DeltaStream(Iterator[Delta]):
     def is_running(self) -> bool:
         """Whether the worker is still at work; after `close`, in the step that it was in."""
         return self._worker.is_alive
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that the model wrote and no delta has shown yet, of all answers."""
+        return sum(streamer.held_bytes for streamer in self._run.rows.streamers)
 
     @property
     def message(self) -> Message:

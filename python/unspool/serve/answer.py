@@ -1,0 +1,197 @@
+"""One request's answer: its turn, its model, its bytes, and the end that always comes."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from unspool._core import Delta, WireWriter
+from unspool.serve.api_errors import ApiError, as_api_error, dialect_of, error_response, error_type
+from unspool.serve.metrics import RequestMetrics
+from unspool.serve.served_model import check_template_kwargs, effort_kwargs, format_name, thinking_kwargs
+from unspool.serve.streaming import bursts, cancel_on_disconnect
+
+if TYPE_CHECKING:
+    from unspool.generation.delta_stream import DeltaStream
+    from unspool.generation.result import StreamResult
+    from unspool.serve.requests import GenerationRequest
+    from unspool.serve.state import ServerState
+
+__all__ = ["Answer"]
+
+_log = logging.getLogger("unspool.serve")
+
+_EVENT_STREAM = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache",
+    "x-accel-buffering": "no",  # nginx would gather the events
+}
+
+
+class Answer:
+    """An ASGI response that generates while it is sent.
+
+    Before the first byte an error has its HTTP status; after it, it is the protocol's own error event. A
+    client that leaves cancels the generation, whether it waits for its turn, for a body or for events.
+    """
+
+    def __init__(self, state: ServerState, request: GenerationRequest, metrics: RequestMetrics) -> None:
+        self._state = state
+        self._request = request
+        self._metrics = metrics
+        self._model = state.find_model(request.model)
+        metrics.model = str(getattr(self._model, "served_name", request.model))
+        with_metadata = getattr(self._model, "with_metadata", None)
+        if with_metadata is not None:
+            self._model = with_metadata(request.metadata)
+        # Finished answers with no call among them, where there must be one.
+        self._choices_with_calls: set[int] = set()
+        self._has_begun = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(cancel_on_disconnect, receive, group.cancel_scope)
+            try:
+                await self._run(scope, receive, send)
+            except Exception as error:
+                # Before the first byte; behind it `_send_events` has told of the error.
+                await self._refuse(error, scope, receive, send)
+            group.cancel_scope.cancel()
+
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._state.limits.turn():
+            self._metrics.got_turn()
+            stream = await anyio.to_thread.run_sync(self._start)
+            events = self._counted(stream)
+            try:
+                async with contextlib.aclosing(events):
+                    if self._request.stream:
+                        await self._send_events(stream, events, send)
+                    else:
+                        body = await self._collect(stream, events)
+                        await Response(body, media_type="application/json")(scope, receive, send)
+            finally:
+                self._metrics.got_result(stream.result)
+
+    def _start(self) -> DeltaStream:
+        """Render the template and start the model; in a thread."""
+        request, model = self._request, self._model
+        template_kwargs = dict(request.template_kwargs)
+        if request.effort is not None:
+            template_kwargs = {**effort_kwargs(model, request.effort), **template_kwargs}
+        if request.thinking is not None:
+            template_kwargs = {**thinking_kwargs(model, request.thinking), **template_kwargs}
+        check_template_kwargs(model, template_kwargs)
+        stream: DeltaStream = model.stream(
+            request.prompt,
+            sampling=request.sampling,
+            tools=request.tools.shown,
+            tool_choice=request.tools.choice,
+            raw=request.raw,
+            timeout=self._state.options.stream_timeout_s,
+            chat_template_kwargs=template_kwargs,
+            parallel_tool_calls=request.tools.is_parallel,
+            reasoning_field=self._state.options.reasoning_field,
+        )
+        self._metrics.format = format_name(model, request.tools.shown, request.raw)
+        return stream
+
+    async def _counted(self, stream: DeltaStream) -> AsyncIterator[list[Delta]]:
+        """The bursts; an answer without the call that it must have is an error, before its finish."""
+        async with contextlib.aclosing(bursts(stream, self._state.options.keep_alive_s)) as found:
+            async for deltas in found:
+                if deltas:
+                    self._metrics.got(deltas, stream.held_bytes)
+                if self._request.tools.must_call:
+                    self._check_calls(deltas)
+                yield deltas
+
+    def _check_calls(self, deltas: list[Delta]) -> None:
+        for delta in deltas:
+            if delta.kind == "tool_call_begin":
+                self._choices_with_calls.add(delta.choice)
+            elif delta.finish_reason == "stop" and delta.choice not in self._choices_with_calls:
+                raise ApiError(
+                    500,
+                    f"tool_choice is '{self._request.tools.choice}', and the model made no call; try again, or "
+                    "send tool_choice 'auto'",
+                    code="no_tool_call",
+                )
+
+    async def _collect(self, stream: DeltaStream, events: AsyncIterator[list[Delta]]) -> bytes:
+        writer = self._writer(stream)
+        async for deltas in events:
+            writer.write(deltas)
+        result = stream.result
+        return writer.body(_usage(result), stop_sequence=_stop_sequence(result))
+
+    async def _send_events(
+        self, stream: DeltaStream, events: AsyncIterator[list[Delta]], send: Send
+    ) -> None:
+        # An error that comes before the first delta, or before patience ends, still has its status.
+        deltas: list[Delta] | None = await anext(events, None)
+        writer = self._writer(stream)
+        headers = [(key.encode(), value.encode()) for key, value in _EVENT_STREAM.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        self._has_begun = True
+        begun = writer.begin()
+        try:
+            while deltas is not None:
+                written = begun + (writer.write(deltas) if deltas else writer.keep_alive())
+                begun = b""
+                if written:
+                    await send({"type": "http.response.body", "body": written, "more_body": True})
+                deltas = await anext(events, None)
+            result = stream.result
+            last = begun + writer.end(_usage(result), stop_sequence=_stop_sequence(result))
+        except Exception as error:
+            last = self._fail(writer, error)
+        await send({"type": "http.response.body", "body": last, "more_body": False})
+
+    def _writer(self, stream: DeltaStream) -> WireWriter:
+        request, options = self._request, self._state.options
+        return WireWriter(
+            request.protocol,
+            model=request.model,
+            n=request.sampling.n or 1,
+            stream=request.stream,
+            include_usage=request.include_usage,
+            reasoning_field=options.reasoning_field,
+            reasoning_events=options.reasoning_events,
+            prompt_tokens=stream.result.usage.prompt_tokens,
+        )
+
+    def _fail(self, writer: WireWriter, error: Exception) -> bytes:
+        """The protocol's error event."""
+        self._metrics.status = "error"
+        told = as_api_error(error)
+        _log_failure(error, told)
+        dialect = "anthropic" if self._request.protocol == "messages" else "openai"
+        return writer.fail(told.message, type=error_type(told.status, dialect), code=told.code or "")
+
+    async def _refuse(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+        told = as_api_error(error)
+        _log_failure(error, told)
+        if self._has_begun:  # the client could not be written to
+            return
+        await error_response(told, dialect_of(scope["path"]))(scope, receive, send)
+
+
+def _usage(result: StreamResult) -> Any:
+    return result.usage
+
+
+def _stop_sequence(result: StreamResult) -> str | None:
+    return result.stop_reason
+
+
+def _log_failure(error: Exception, told: ApiError) -> None:
+    if told.status >= 500 and not isinstance(error, ApiError):
+        _log.error("%s", told.message, exc_info=error)
