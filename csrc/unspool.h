@@ -5,6 +5,7 @@
 #include "delta/chat_writer.h"
 #include "delta/delta.h"
 #include "delta/message.h"
+#include "delta/wire_writer.h"
 #include "format/format.h"
 #include "stream/chunk_parser.h"
 #include "text/error.h"

@@ -23,6 +23,7 @@ void register_response_template(py::module_& module);
 void register_delta(py::module_& module);
 void register_parser(py::module_& module);
 void register_channel(py::module_& module);
+void register_wire(py::module_& module);
 
 /// Sets the Python error for an exception of ours; false for any other.
 bool set_python_error(const std::exception_ptr& pointer);

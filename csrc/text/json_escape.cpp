@@ -31,6 +31,21 @@ void append_escape(unsigned char byte, std::string& out) {
   out += kHex[byte & 15];
 }
 
+// The first bytes of the three line breaks above U+007F stop the scan too.
+constexpr std::array<bool, 256> kMayBreakLine = [] {
+  std::array<bool, 256> table = kNeedsEscape;
+  table[0xC2] = table[0xE2] = true;
+  return table;
+}();
+
+// The line break that begins here, as JSON; empty where another character does.
+std::string_view escaped_line_break(std::string_view text) {
+  if (text.starts_with("\xC2\x85")) return "\\u0085";
+  if (text.starts_with("\xE2\x80\xA8")) return "\\u2028";
+  if (text.starts_with("\xE2\x80\xA9")) return "\\u2029";
+  return {};
+}
+
 }  // namespace
 
 void append_json_escaped(std::string_view text, std::string& out) {
@@ -48,6 +63,44 @@ void append_json_escaped(std::string_view text, std::string& out) {
 void append_json_string(std::string_view text, std::string& out) {
   out += '"';
   append_json_escaped(text, out);
+  out += '"';
+}
+
+void append_json_line_escaped(std::string_view text, std::string& out) {
+  std::size_t run = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (!kMayBreakLine[byte]) continue;
+    if (byte < 0x80) {
+      out.append(text, run, i - run);
+      append_escape(byte, out);
+      run = i + 1;
+      continue;
+    }
+    const std::string_view escaped = escaped_line_break(text.substr(i));
+    if (escaped.empty()) continue;
+    out.append(text, run, i - run).append(escaped);
+    i += byte == 0xC2 ? 1 : 2;
+    run = i + 1;
+  }
+  out.append(text, run, text.size() - run);
+}
+
+void append_json_as_line(std::string_view json, std::string& out) {
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const std::string_view escaped = escaped_line_break(json.substr(i));
+    if (escaped.empty()) {
+      out += json[i];
+    } else {
+      out += escaped;
+      i += json[i] == '\xC2' ? 1 : 2;
+    }
+  }
+}
+
+void append_json_line_string(std::string_view text, std::string& out) {
+  out += '"';
+  append_json_line_escaped(text, out);
   out += '"';
 }
 

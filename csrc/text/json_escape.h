@@ -13,4 +13,14 @@ void append_json_escaped(std::string_view text, std::string& out);
 /// The same, with the quotes around it.
 void append_json_string(std::string_view text, std::string& out);
 
+/// `append_json_escaped` for what goes over a wire in lines: also U+0085, U+2028 and U+2029, at
+/// which many clients' line readers break (Python's splitlines does). `text` is whole characters.
+void append_json_line_escaped(std::string_view text, std::string& out);
+
+/// The same, with the quotes around it.
+void append_json_line_string(std::string_view text, std::string& out);
+
+/// JSON text that is one line already, with those three characters escaped too.
+void append_json_as_line(std::string_view json, std::string& out);
+
 }  // namespace unspool

@@ -7,6 +7,7 @@ from unspool._core import (
     Format,
     ToolSchemas,
     Vocabulary,
+    WireWriter,
     __version__,
 )
 from unspool.detection import Detection, Evidence, detect
@@ -86,6 +87,7 @@ __all__ = [
     "UnspoolError",
     "Vocabulary",
     "VocabularyError",
+    "WireWriter",
     "__version__",
     "add_special_tokens",
     "detect",

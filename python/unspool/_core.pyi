@@ -352,6 +352,135 @@ class DeltaChannel:
     def is_finished(self) -> bool:
         """Whether it is closed, and nothing is left to read."""
 
+@final
+class WireWriter:
+    """The bytes of one response, from deltas, in the protocol that the client speaks.
+
+    See docs/wire-shapes.md. Not for two threads at once.
+
+    Args:
+        protocol: "chat_completions", "completions", "responses" (all OpenAI's), "messages" (Anthropic's) or
+            "open_inference" (Open Inference Protocol v2).
+        model: The model's name, as the response tells it.
+        id: The response's id; None: a random one in the protocol's form.
+        created: When it was made, in Unix seconds; None: now.
+        n: How many answers it has; 1 for responses and messages.
+        stream: False: nothing is written until `body`, which gives the response in one piece.
+        sse: Server-sent events; False: a JSON object a line, without what only an event stream has.
+        include_usage: Tell the usage in a chunk of its own (chat_completions, completions) or with the
+            last response (open_inference); the other protocols always tell it.
+        reasoning_field: The name of reasoning in chat deltas and messages, whatever the deltas' own.
+        reasoning_events: How responses tells reasoning: as "text", or as a "summary", which is all that
+            some clients show.
+        prompt_token_count: The prompt's length, where it is known; messages tells it at the begin.
+        extra: More members of each chunk or response: `system_fingerprint`, `service_tier`,
+            `model_version`; for responses what tells of the request (`instructions`, `tools`, …).
+
+    Raises:
+        ArgumentError: An option is none of its choices, or `extra` sets what the writer itself writes.
+    """
+
+    def __init__(
+        self,
+        protocol: str,
+        *,
+        model: str,
+        id: str | None = None,
+        created: int | None = None,
+        n: int = 1,
+        stream: bool = True,
+        sse: bool = True,
+        include_usage: bool = False,
+        reasoning_field: str = "reasoning_content",
+        reasoning_events: str = "text",
+        prompt_token_count: int = 0,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None: ...
+    def begin(self) -> bytes:
+        """What comes before the first delta, possibly nothing; `write` does it where it was not done.
+
+        Raises:
+            StreamError: It was done, or the response has ended.
+        """
+
+    def write(self, deltas: Delta | Iterable[Delta], /) -> bytes:
+        """The bytes of a delta, or of several that are ready together, which share chunks where they can.
+
+        Returns:
+            Whole frames; empty where the protocol has no words for it.
+
+        Raises:
+            ArgumentError: A delta is out of order: of a choice that `n` does not cover, behind its
+                choice's finish, of a call that is not open or not the next. Nothing has changed then.
+            StreamError: The response has ended.
+        """
+
+    def end(self, usage: Mapping[str, Any] | None = None, *, stop_sequence: str | None = None) -> bytes:
+        """The end of a stream.
+
+        Args:
+            usage: `prompt_tokens`, `completion_tokens`, `cached_tokens`, `reasoning_tokens`, and any measures
+                under other names. Absent: the prompt as `prompt_token_count` says, the completion as the
+                deltas' spans do.
+            stop_sequence: The stop string that ended the text, if one did; messages tells it.
+
+        Raises:
+            StreamError: A choice has not finished, the response has ended, or is not streamed.
+        """
+
+    def body(self, usage: Mapping[str, Any] | None = None, *, stop_sequence: str | None = None) -> bytes:
+        """The response in one piece, where `stream` is False; as `end` otherwise."""
+
+    def fail(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
+        """The protocol's error, which ends the response; the body of an error where it is not streamed.
+
+        Args:
+            message: What went wrong, for the client to read.
+            type: The protocol's word for it; None: its word for a server's fault.
+            code: More of it, where the protocol has a place.
+        """
+
+    def keep_alive(self) -> bytes:
+        """What may be sent between two writes while nothing comes; clients skip it."""
+
+    def add_logprobs(
+        self,
+        choice: int,
+        entries: Iterable[
+            tuple[str | bytes, float] | tuple[str | bytes, float, Iterable[tuple[str | bytes, float]]]
+        ],
+    ) -> None:
+        """Hand over log-probabilities of an answer's next token ids, before the deltas that come from them.
+
+        Args:
+            choice: Which answer.
+            entries: One for each token id, in order: the token as text or as bytes, its natural log
+                probability, and the likeliest tokens of its place with theirs.
+
+        Raises:
+            ArgumentError: A value is NaN or above 0, or `n` does not cover the choice.
+        """
+
+    @property
+    def protocol(self) -> str:
+        """The protocol's name."""
+
+    @property
+    def id(self) -> str:
+        """The response's id."""
+
+    @property
+    def created(self) -> int:
+        """When it was made, in Unix seconds."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the first bytes were asked for; an error before that can be a response of its own."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it takes no more."""
+
 class ChunkParser:
     """The native base of `unspool.Parser` and `unspool.TokenStreamer`; use those."""
 

@@ -1,0 +1,256 @@
+// WireWriter: deltas in, the bytes of a response out.
+#include <pybind11/stl.h>
+
+#include <array>
+#include <memory>
+
+#include "bindings/delta_type.h"
+#include "bindings/fast_method.h"
+#include "delta/wire_writer.h"
+#include "text/error.h"
+
+namespace unspool::bindings {
+
+namespace {
+
+struct PyWireWriter {
+  std::unique_ptr<WireWriter> writer;
+  WireProtocol protocol;
+  std::string out = {};  // of one call
+  std::vector<const Delta*> deltas = {};
+};
+
+constexpr std::array kProtocols = {WireProtocol::chat_completions, WireProtocol::completions,
+                                   WireProtocol::responses, WireProtocol::messages,
+                                   WireProtocol::open_inference};
+
+WireProtocol parse_protocol(std::string_view name) {
+  std::string choices;
+  for (const WireProtocol protocol : kProtocols) {
+    if (to_string(protocol) == name) return protocol;
+    choices.append(choices.empty() ? "" : ", ").append(to_string(protocol));
+  }
+  throw ArgumentError("protocol is '" + std::string(name) + "'; use one of " + choices);
+}
+
+ReasoningEvents parse_reasoning_events(std::string_view name) {
+  if (name == "text") return ReasoningEvents::text;
+  if (name == "summary") return ReasoningEvents::summary;
+  throw ArgumentError("reasoning_events is '" + std::string(name) + "'; use 'text' or 'summary'");
+}
+
+std::string to_json(const py::handle& value) {
+  const py::object dumps = py::module_::import("json").attr("dumps");
+  return std::string(read_text(dumps(value, py::arg("allow_nan") = false)));
+}
+
+std::string text_of(const py::object& object) {
+  return object.is_none() ? std::string() : std::string(read_text(object));
+}
+
+std::uint64_t read_count(py::handle object, const std::string& name) {
+  if (!PyLong_Check(object.ptr()) || PyBool_Check(object.ptr())) {
+    throw py::type_error(name + " is of type " + Py_TYPE(object.ptr())->tp_name + "; pass an int");
+  }
+  const long long count = PyLong_AsLongLong(object.ptr());
+  if (count == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  if (count < 0) throw ArgumentError(name + " is negative; pass a count from 0");
+  return static_cast<std::uint64_t>(count);
+}
+
+Usage read_usage(const py::object& object) {
+  Usage usage;
+  if (object.is_none()) return usage;
+  const auto items = py::reinterpret_steal<py::list>(PyMapping_Items(object.ptr()));
+  if (!items) throw py::error_already_set();
+  for (const py::handle& item : items) {
+    const auto pair = py::cast<py::tuple>(item);
+    const std::string name(read_text(pair[0]));
+    const auto count = [&] { return read_count(pair[1], "usage['" + name + "']"); };
+    if (name == "prompt_tokens") {
+      usage.prompt_tokens = count();
+    } else if (name == "completion_tokens") {
+      usage.completion_tokens = count();
+    } else if (name == "cached_tokens") {
+      usage.cached_tokens = count();
+    } else if (name == "reasoning_tokens") {
+      usage.reasoning_tokens = count();
+    } else if (name == "total_tokens" || name.find("_tokens") != std::string::npos) {
+      throw ArgumentError("usage has '" + name +
+                          "'; pass prompt_tokens, completion_tokens, cached_tokens and "
+                          "reasoning_tokens, and measures under other names");
+    } else {
+      usage.extra.append(",").append(to_json(pair[0])).append(":").append(to_json(pair[1]));
+    }
+  }
+  return usage;
+}
+
+Logprob read_logprob(py::handle token, py::handle logprob) {
+  Logprob entry;
+  if (PyBytes_Check(token.ptr())) {
+    entry.token = token.cast<std::string>();
+  } else {
+    entry.token = read_text(token);
+  }
+  entry.logprob = logprob.cast<double>();
+  return entry;
+}
+
+// (token, logprob) or (token, logprob, [(token, logprob), …]).
+TokenLogprob read_token_logprob(py::handle object) {
+  const auto values = py::cast<py::sequence>(object);
+  if (values.size() != 2 && values.size() != 3) {
+    throw ArgumentError("an entry has " + std::to_string(values.size()) +
+                        " values; pass (token, logprob) or (token, logprob, top)");
+  }
+  TokenLogprob entry{read_logprob(values[0], values[1])};
+  if (values.size() == 2) return entry;
+  for (const py::handle& rival : py::cast<py::iterable>(values[2])) {
+    const auto pair = py::cast<py::sequence>(rival);
+    if (pair.size() != 2) throw ArgumentError("a rival is no pair; pass (token, logprob)");
+    entry.top.push_back(read_logprob(pair[0], pair[1]));
+  }
+  return entry;
+}
+
+PyObject* to_bytes(const std::string& out) {
+  return PyBytes_FromStringAndSize(out.data(), static_cast<Py_ssize_t>(out.size()));
+}
+
+// Runs `body` on an empty buffer, gives what it appended.
+template <typename Body>
+py::bytes written(PyWireWriter& self, Body&& body) {
+  self.out.clear();
+  body(*self.writer, self.out);
+  return {self.out.data(), self.out.size()};
+}
+
+const Delta* read_delta(PyObject* object) {
+  const Delta* delta = as_delta(object);
+  if (delta == nullptr) {
+    throw py::type_error(std::string("write takes a Delta or several, not ") +
+                         Py_TYPE(object)->tp_name);
+  }
+  return delta;
+}
+
+PyObject* write(PyObject* object, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    auto* self = native<PyWireWriter>(object);
+    if (self == nullptr) return nullptr;
+    self->out.clear();
+    if (const Delta* delta = as_delta(value)) {
+      self->writer->write(*delta, self->out);
+      return to_bytes(self->out);
+    }
+    const auto list = py::reinterpret_steal<py::object>(
+        PySequence_Fast(value, "write takes a Delta or an iterable of them"));
+    if (!list) throw py::error_already_set();
+    PyObject** items = PySequence_Fast_ITEMS(list.ptr());
+    self->deltas.clear();
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
+      self->deltas.push_back(read_delta(items[i]));
+    }
+    self->writer->write_many(self->deltas, self->out);
+    return to_bytes(self->out);
+  });
+}
+
+PyMethodDef kWrite = {"write", as_method(write), METH_O,
+                      "write($self, deltas, /)\n--\n\nThe bytes of a delta, or of several."};
+
+std::unique_ptr<PyWireWriter> make_writer(const py::str& protocol, const py::str& model,
+                                          const py::object& id, const py::object& created,
+                                          const py::object& n, bool stream, bool sse,
+                                          bool include_usage, const std::string& reasoning_field,
+                                          const py::str& reasoning_events,
+                                          const py::object& prompt_token_count,
+                                          const py::object& extra) {
+  const WireProtocol parsed = parse_protocol(read_text(protocol));
+  WireOptions options;
+  options.model = read_text(model);
+  options.id = text_of(id);
+  if (!created.is_none()) {
+    options.created = static_cast<std::int64_t>(read_count(created, "created"));
+  }
+  options.n = read_number(n, "n", "answers");
+  options.stream = stream;
+  options.sse = sse;
+  options.include_usage = include_usage;
+  options.reasoning_field = parse_reasoning_field(reasoning_field);
+  options.reasoning_events = parse_reasoning_events(read_text(reasoning_events));
+  options.prompt_token_count = read_count(prompt_token_count, "prompt_token_count");
+  if (!extra.is_none()) options.extra = to_json(extra);
+  return std::unique_ptr<PyWireWriter>(
+      new PyWireWriter{make_wire_writer(parsed, std::move(options)), parsed});
+}
+
+}  // namespace
+
+void register_wire(py::module_& module) {
+  py::class_<PyWireWriter> writer(module, "WireWriter", py::is_final());
+  writer
+      .def(py::init(&make_writer), py::arg("protocol"), py::kw_only(), py::arg("model"),
+           py::arg("id") = py::none(), py::arg("created") = py::none(), py::arg("n") = 1,
+           py::arg("stream") = true, py::arg("sse") = true, py::arg("include_usage") = false,
+           py::arg("reasoning_field") = "reasoning_content", py::arg("reasoning_events") = "text",
+           py::arg("prompt_token_count") = 0, py::arg("extra") = py::none())
+      .def("begin",
+           [](PyWireWriter& self) {
+             return written(self, [](auto& native, auto& out) { native.begin(out); });
+           })
+      .def(
+          "end",
+          [](PyWireWriter& self, const py::object& usage, const py::object& stop_sequence) {
+            const Usage counts = read_usage(usage);
+            const std::string stop = text_of(stop_sequence);
+            return written(self, [&](auto& native, auto& out) { native.end(counts, stop, out); });
+          },
+          py::arg("usage") = py::none(), py::kw_only(), py::arg("stop_sequence") = py::none())
+      .def(
+          "body",
+          [](PyWireWriter& self, const py::object& usage, const py::object& stop_sequence) {
+            const Usage counts = read_usage(usage);
+            const std::string stop = text_of(stop_sequence);
+            return written(self, [&](auto& native, auto& out) { native.body(counts, stop, out); });
+          },
+          py::arg("usage") = py::none(), py::kw_only(), py::arg("stop_sequence") = py::none())
+      .def(
+          "fail",
+          [](PyWireWriter& self, const py::str& message, const py::object& type,
+             const py::object& code) {
+            const WireError error{std::string(read_text(message)), text_of(type), text_of(code)};
+            return written(self, [&](auto& native, auto& out) { native.fail(error, out); });
+          },
+          py::arg("message"), py::kw_only(), py::arg("type") = py::none(),
+          py::arg("code") = py::none())
+      .def("keep_alive",
+           [](PyWireWriter& self) {
+             return written(self, [](auto& native, auto& out) { native.keep_alive(out); });
+           })
+      .def(
+          "add_logprobs",
+          [](PyWireWriter& self, const py::object& choice, const py::iterable& entries) {
+            const std::int32_t number = read_number(choice, "choice", "answers");
+            std::vector<TokenLogprob> read;
+            for (const py::handle& entry : entries) read.push_back(read_token_logprob(entry));
+            self.writer->add_logprobs(number, std::move(read));
+          },
+          py::arg("choice"), py::arg("entries"))
+      .def_property_readonly(
+          "protocol",
+          [](const PyWireWriter& self) { return std::string(to_string(self.protocol)); })
+      .def_property_readonly("id",
+                             [](const PyWireWriter& self) { return self.writer->options().id; })
+      .def_property_readonly(
+          "created", [](const PyWireWriter& self) { return self.writer->options().created; })
+      .def_property_readonly("has_begun",
+                             [](const PyWireWriter& self) { return self.writer->has_begun(); })
+      .def_property_readonly("has_ended",
+                             [](const PyWireWriter& self) { return self.writer->has_ended(); });
+  add_fast_method(writer, &kWrite);
+  refuse_pickle(writer, "a WireWriter");
+}
+
+}  // namespace unspool::bindings

@@ -1,0 +1,220 @@
+// Anthropic messages: message_start, blocks (start, deltas, stop) one after the other and numbered
+// without gaps, message_delta with the stop reason and the usage, message_stop.
+//
+// A thinking block ends with an empty signature_delta: there is nothing to sign, and clients that
+// send their history back drop a thinking block that never got one.
+#include <utility>
+
+#include "delta/wire_protocols.h"
+#include "text/error.h"
+#include "text/json_escape.h"
+#include "text/json_value.h"
+
+namespace unspool {
+
+namespace {
+
+class AnthropicEvents final : public WireWriter {
+ public:
+  explicit AnthropicEvents(WireOptions given)
+      : WireWriter(
+            std::move(given), "msg_",
+            {"id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage"}) {
+    if (options().n != 1) throw ArgumentError("n is above 1; messages has one answer");
+  }
+
+ protected:
+  void do_begin(std::string& out) override {
+    Usage usage;
+    usage.prompt_tokens = options().prompt_token_count;
+    framing().open("message_start", out);
+    out += "{\"type\":\"message_start\",\"message\":";
+    open_message(out);
+    out += ",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":";
+    append_anthropic_usage(usage, out);
+    out += "}}";
+    framing().close(out);
+  }
+
+  void put(const Delta& delta, std::string& out) override {
+    if (parts_.closes(delta)) {
+      flush(out);
+      close_block(out);
+      parts_.close(delta);
+    }
+    if (parts_.opens(delta)) {
+      const Part& part = parts_.open(delta);
+      open_event("content_block_start", out);
+      out += ",\"content_block\":";
+      append_block(part, out);
+      close_event(out);
+    }
+    const std::string_view text = Parts::text_of(delta);
+    if (text.empty()) return;
+    if (!delta_is_open_) open_delta(out);
+    append_json_line_escaped(text, out);
+  }
+
+  void flush(std::string& out) override {
+    if (!delta_is_open_) return;
+    delta_is_open_ = false;
+    out += "\"}";
+    close_event(out);
+  }
+
+  void do_end(const Ending& ending, std::string& out) override {
+    framing().open("message_delta", out);
+    out += "{\"type\":\"message_delta\",\"delta\":{";
+    append_stop(ending, out);
+    out += "},\"usage\":";
+    append_anthropic_usage(ending.usage, out);
+    out += '}';
+    framing().close(out);
+    framing().open("message_stop", out);
+    out += "{\"type\":\"message_stop\"}";
+    framing().close(out);
+  }
+
+  void do_fail(const WireError& error, std::string& out) override {
+    framing().open("error", out);
+    do_fail_whole(error, out);
+    framing().close(out);
+  }
+
+  void do_fail_whole(const WireError& error, std::string& out) override {
+    out += "{\"type\":\"error\",\"error\":{\"type\":";
+    append_json_line_string(error.type, out);
+    append_field("message", error.message, out);
+    out += "}}";
+  }
+
+  void do_body(const Ending& ending, std::string& out) override {
+    open_message(out);
+    out += ",\"content\":[";
+    for (const Part& part : parts(0)) {
+      if (&part != parts(0).data()) out += ',';
+      append_block(part, out);
+    }
+    out += "],";
+    append_stop(ending, out);
+    out += ",\"usage\":";
+    append_anthropic_usage(ending.usage, out);
+    out += '}';
+  }
+
+  void do_keep_alive(std::string& out) const override {
+    if (!framing().is_sse()) return;
+    framing().open("ping", out);
+    out += "{\"type\":\"ping\"}";
+    framing().close(out);
+  }
+
+  std::string_view default_error_type() const override { return "api_error"; }
+
+  bool has_logprobs() const override { return false; }
+
+ private:
+  void open_message(std::string& out) const {
+    out += "{\"id\":";
+    append_json_line_string(options().id, out);
+    out += ",\"type\":\"message\",\"role\":\"assistant\"";
+    append_field("model", options().model, out);
+    out += extra();
+  }
+
+  // A block with what is known of it: empty in a stream, where its text comes in deltas.
+  static void append_block(const Part& part, std::string& out) {
+    switch (part.kind) {
+      case PartKind::text:
+        out += "{\"type\":\"text\",\"text\":";
+        append_json_line_string(part.text, out);
+        break;
+      case PartKind::reasoning:
+        out += "{\"type\":\"thinking\",\"thinking\":";
+        append_json_line_string(part.text, out);
+        out += ",\"signature\":\"\"";
+        break;
+      case PartKind::call:
+        out += "{\"type\":\"tool_use\",\"id\":";
+        append_json_line_string(part.id, out);
+        append_field("name", part.name, out);
+        out += ",\"input\":";
+        append_input(part, out);
+        break;
+    }
+    out += '}';
+  }
+
+  // An object, as the protocol wants it; {} for a call that was cut off, as its clients read such a
+  // stream. The stop reason is not `tool_use` then.
+  static void append_input(const Part& part, std::string& out) {
+    const auto value = part.status == CallStatus::complete ? parse_json(part.text) : std::nullopt;
+    if (value && value->is(JsonValue::Kind::object)) {
+      std::string input;
+      append_json(*value, input);
+      append_json_as_line(input, out);
+    } else {
+      out += "{}";
+    }
+  }
+
+  void open_event(std::string_view type, std::string& out) const {
+    framing().open(type, out);
+    out.append("{\"type\":\"").append(type).append("\",\"index\":");
+    append_number(static_cast<std::int64_t>(parts_.count()) - 1, out);
+  }
+
+  void close_event(std::string& out) const {
+    out += '}';
+    framing().close(out);
+  }
+
+  void open_delta(std::string& out) {
+    delta_is_open_ = true;
+    open_event("content_block_delta", out);
+    switch (parts_.last().kind) {
+      case PartKind::text: out += ",\"delta\":{\"type\":\"text_delta\",\"text\":\""; break;
+      case PartKind::reasoning:
+        out += ",\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"";
+        break;
+      case PartKind::call:
+        out += ",\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"";
+        break;
+    }
+  }
+
+  void close_block(std::string& out) {
+    if (parts_.last().kind == PartKind::reasoning) {
+      open_event("content_block_delta", out);
+      out += ",\"delta\":{\"type\":\"signature_delta\",\"signature\":\"\"}";
+      close_event(out);
+    }
+    open_event("content_block_stop", out);
+    close_event(out);
+  }
+
+  // Calls that are to be run come before a stop string that ended the text behind them.
+  void append_stop(const Ending& ending, std::string& out) const {
+    std::string_view reason = "max_tokens";
+    if (finish_reason(0) == FinishReason::tool_calls) reason = "tool_use";
+    if (finish_reason(0) == FinishReason::stop)
+      reason = ending.stop_sequence.empty() ? "end_turn" : "stop_sequence";
+    out.append("\"stop_reason\":\"").append(reason).append("\"");
+    if (reason == "stop_sequence") {
+      append_field("stop_sequence", ending.stop_sequence, out);
+    } else {
+      out += ",\"stop_sequence\":null";
+    }
+  }
+
+  Parts parts_{false};
+  bool delta_is_open_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<WireWriter> make_anthropic_events(WireOptions options) {
+  return std::make_unique<AnthropicEvents>(std::move(options));
+}
+
+}  // namespace unspool

@@ -1,0 +1,193 @@
+// OpenAI chat completions: a role chunk for each answer, chunks of one region each, one finish
+// chunk an answer, the usage chunk where it was asked for, [DONE].
+#include <utility>
+
+#include "delta/wire_protocols.h"
+#include "text/json_escape.h"
+
+namespace unspool {
+
+namespace {
+
+std::string_view finish_word(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::stop: return "stop";
+    case FinishReason::tool_calls: return "tool_calls";
+    default: return "length";  // cut off, for whatever reason
+  }
+}
+
+class ChatChunks final : public WireWriter {
+ public:
+  explicit ChatChunks(WireOptions given)
+      : WireWriter(std::move(given), "chatcmpl-",
+                   {"id", "object", "created", "model", "choices", "usage"}),
+        reasoning_name_(to_string(options().reasoning_field)) {
+    append_head("chat.completion.chunk", chunk_head_);
+  }
+
+ protected:
+  void do_begin(std::string& out) override {
+    for (std::int32_t choice = 0; choice < options().n; ++choice) {
+      open_chunk(choice, out);
+      out += "{\"role\":\"assistant\",\"content\":\"\"}";
+      close_chunk({}, out);
+    }
+  }
+
+  void put(const Delta& delta, std::string& out) override {
+    const Chunk wanted = chunk_of(delta);
+    if (wanted == Chunk::none) return;  // its tokens go with the next chunk
+    if (open_ != wanted || choice_ != delta.choice) {
+      flush(out);
+      open_chunk(delta.choice, out);
+      open_ = wanted;
+      index_ = -1;
+      if (wanted == Chunk::content) out += "{\"content\":\"";
+      if (wanted == Chunk::reasoning) out.append("{\"").append(reasoning_name_).append("\":\"");
+      if (wanted == Chunk::calls) out += "{\"tool_calls\":[";
+    }
+    span_end_ = delta.span.end;
+    if (wanted == Chunk::finish) {
+      out += "{}";
+      open_ = Chunk::none;
+      close_chunk(finish_word(delta.finish_reason), out);
+      return;
+    }
+    if (wanted == Chunk::calls) open_entry(delta, out);
+    append_json_line_escaped(delta.text, out);
+  }
+
+  void flush(std::string& out) override {
+    if (open_ == Chunk::none) return;
+    out += open_ == Chunk::calls ? "\"}}]}" : "\"}";
+    open_ = Chunk::none;
+    close_chunk({}, out);
+  }
+
+  void do_end(const Ending& ending, std::string& out) override {
+    if (options().include_usage) {
+      framing().open({}, out);
+      out.append(chunk_head_).append(",\"choices\":[],\"usage\":");
+      append_openai_usage(ending.usage, out);
+      out += '}';
+      framing().close(out);
+    }
+    framing().done(out);
+  }
+
+  void do_fail(const WireError& error, std::string& out) override {
+    framing().open({}, out);
+    do_fail_whole(error, out);
+    framing().close(out);
+  }
+
+  void do_body(const Ending& ending, std::string& out) override {
+    append_head("chat.completion", out);
+    out += ",\"choices\":[";
+    for (std::int32_t choice = 0; choice < options().n; ++choice) {
+      if (choice > 0) out += ',';
+      out += "{\"index\":";
+      append_number(std::int64_t{choice}, out);
+      out += ",\"message\":";
+      append_chat_message(parts(choice), options().reasoning_field, out);
+      out += ",\"logprobs\":";
+      if (logprobs(choice).is_used()) {
+        append_chat_logprobs(take_logprobs(choice), out);
+      } else {
+        out += "null";
+      }
+      append_field("finish_reason", finish_word(finish_reason(choice)), out);
+      out += '}';
+    }
+    out += "],\"usage\":";
+    append_openai_usage(ending.usage, out);
+    out += '}';
+  }
+
+ private:
+  /// What the open chunk holds: one region.
+  enum class Chunk : std::uint8_t { none, content, reasoning, calls, finish };
+
+  static Chunk chunk_of(const Delta& delta) {
+    switch (delta.kind) {
+      case EventKind::finish: return Chunk::finish;
+      case EventKind::tool_call_begin: return Chunk::calls;
+      case EventKind::tool_call_arguments: return delta.text.empty() ? Chunk::none : Chunk::calls;
+      case EventKind::reasoning: return delta.text.empty() ? Chunk::none : Chunk::reasoning;
+      default: return is_wire_content(delta) && !delta.text.empty() ? Chunk::content : Chunk::none;
+    }
+  }
+
+  void append_head(std::string_view object, std::string& out) const {
+    out += "{\"id\":";
+    append_json_line_string(options().id, out);
+    append_field("object", object, out);
+    append_field("created", options().created, out);
+    append_field("model", options().model, out);
+    out += extra();
+  }
+
+  void open_chunk(std::int32_t choice, std::string& out) {
+    choice_ = choice;
+    framing().open({}, out);
+    out.append(chunk_head_).append(",\"choices\":[{\"index\":");
+    append_number(std::int64_t{choice}, out);
+    out += ",\"delta\":";
+  }
+
+  // Each call has one entry in a chunk: its head, if it begins here, and all of its fragments.
+  void open_entry(const Delta& delta, std::string& out) {
+    if (index_ == delta.index) return;
+    if (index_ >= 0) out += "\"}},";
+    index_ = delta.index;
+    out += "{\"index\":";
+    append_number(std::int64_t{delta.index}, out);
+    if (delta.kind == EventKind::tool_call_begin) {
+      append_field("id", delta.id, out);
+      out += ",\"type\":\"function\",\"function\":{\"name\":";
+      append_json_line_string(delta.name, out);
+      out += ",\"arguments\":\"";
+    } else {
+      out += ",\"function\":{\"arguments\":\"";
+    }
+  }
+
+  void close_chunk(std::string_view finish_reason, std::string& out) {
+    LogprobQueue& queue = logprobs(choice_);
+    if (queue.is_used()) {
+      taken_.clear();
+      queue.take(finish_reason.empty() ? span_end_ : ~std::uint64_t{0}, taken_);
+      out += ",\"logprobs\":";
+      if (taken_.empty()) {
+        out += "null";
+      } else {
+        append_chat_logprobs(taken_, out);
+      }
+    }
+    if (finish_reason.empty()) {
+      out += ",\"finish_reason\":null}]}";
+    } else {
+      append_field("finish_reason", finish_reason, out);
+      out += "}]}";
+    }
+    framing().close(out);
+    span_end_ = 0;
+  }
+
+  std::string_view reasoning_name_;
+  std::string chunk_head_;
+  Chunk open_ = Chunk::none;
+  std::int32_t choice_ = 0;
+  std::int32_t index_ = -1;     // of the open entry
+  std::uint64_t span_end_ = 0;  // of the open chunk
+  std::vector<TokenLogprob> taken_;
+};
+
+}  // namespace
+
+std::unique_ptr<WireWriter> make_chat_chunks(WireOptions options) {
+  return std::make_unique<ChatChunks>(std::move(options));
+}
+
+}  // namespace unspool

@@ -1,0 +1,122 @@
+#include "delta/logprobs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "delta/wire_json.h"
+#include "text/json_escape.h"
+#include "text/utf8.h"
+
+namespace unspool {
+
+namespace {
+
+// A token's bytes as text: parts of characters become U+FFFD.
+std::string text_of(std::string_view token) {
+  if (is_valid_utf8(token)) return std::string(token);
+  std::string text;
+  Utf8Stream stream;
+  stream.put(token, text);
+  stream.end(text);
+  return text;
+}
+
+// A list, `append` writing each item.
+template <typename Items, typename Append>
+void append_list(const Items& items, std::string& out, Append append) {
+  out += '[';
+  bool is_first = true;
+  for (const auto& item : items) {
+    if (!is_first) out += ',';
+    is_first = false;
+    append(item);
+  }
+  out += ']';
+}
+
+// The members that a token and its rivals have in common.
+void append_members(const Logprob& entry, std::string& out) {
+  out += "\"token\":";
+  append_json_line_string(text_of(entry.token), out);
+  out += ",\"bytes\":";
+  append_list(entry.token, out, [&](char byte) {
+    append_number(std::int64_t{static_cast<unsigned char>(byte)}, out);
+  });
+  out += ",\"logprob\":";
+  append_number(entry.logprob, out);
+}
+
+std::uint64_t count_characters(std::string_view text) {
+  return static_cast<std::uint64_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+  }));
+}
+
+}  // namespace
+
+void LogprobQueue::add(TokenLogprob entry) { entries_.push_back(std::move(entry)); }
+
+void LogprobQueue::take(std::uint64_t end, std::vector<TokenLogprob>& taken) {
+  for (; next_ < end && !entries_.empty(); ++next_) {
+    taken.push_back(std::move(entries_.front()));
+    entries_.pop_front();
+  }
+}
+
+void LogprobQueue::drop(std::uint64_t end) {
+  for (; next_ < end && !entries_.empty(); ++next_) entries_.pop_front();
+}
+
+void append_logprob_list(const std::vector<TokenLogprob>& entries, std::string& out) {
+  append_list(entries, out, [&](const TokenLogprob& entry) {
+    out += '{';
+    append_members(entry, out);
+    out += ",\"top_logprobs\":";
+    append_list(entry.top, out, [&](const Logprob& rival) {
+      out += '{';
+      append_members(rival, out);
+      out += '}';
+    });
+    out += '}';
+  });
+}
+
+void append_chat_logprobs(const std::vector<TokenLogprob>& entries, std::string& out) {
+  out += "{\"content\":";
+  append_logprob_list(entries, out);
+  out += ",\"refusal\":null}";
+}
+
+void append_completion_logprobs(const std::vector<TokenLogprob>& entries, TextOffset& offset,
+                                std::string& out) {
+  out += "{\"tokens\":";
+  append_list(entries, out, [&](const TokenLogprob& entry) {
+    append_json_line_string(text_of(entry.token), out);
+  });
+  out += ",\"token_logprobs\":";
+  append_list(entries, out, [&](const TokenLogprob& entry) { append_number(entry.logprob, out); });
+  out += ",\"top_logprobs\":";
+  append_list(entries, out, [&](const TokenLogprob& entry) {
+    // One key for each text: of tokens that show as the same, the likeliest comes first and counts.
+    std::vector<std::string> seen;
+    out += '{';
+    for (const Logprob& rival : entry.top) {
+      std::string text = text_of(rival.token);
+      if (std::find(seen.begin(), seen.end(), text) != seen.end()) continue;
+      if (!seen.empty()) out += ',';
+      append_json_line_string(text, out);
+      out += ':';
+      append_number(rival.logprob, out);
+      seen.push_back(std::move(text));
+    }
+    out += '}';
+  });
+  out += ",\"text_offset\":";
+  append_list(entries, out, [&](const TokenLogprob& entry) {
+    append_number(static_cast<std::int64_t>(offset.characters), out);
+    offset.characters += count_characters(text_of(entry.token));
+  });
+  out += '}';
+}
+
+}  // namespace unspool

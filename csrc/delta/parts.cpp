@@ -1,0 +1,86 @@
+#include "delta/parts.h"
+
+#include <algorithm>
+
+#include "delta/chat_writer.h"
+
+namespace unspool {
+
+namespace {
+
+bool is_text(const Delta& delta) {
+  return is_wire_content(delta) || delta.kind == EventKind::reasoning;
+}
+
+PartKind kind_of(const Delta& delta) {
+  if (is_wire_content(delta)) return PartKind::text;
+  return delta.kind == EventKind::reasoning ? PartKind::reasoning : PartKind::call;
+}
+
+bool is_cut(FinishReason reason) {
+  return reason != FinishReason::stop && reason != FinishReason::tool_calls;
+}
+
+}  // namespace
+
+bool Parts::closes(const Delta& delta) const {
+  if (!has_open()) return false;
+  switch (delta.kind) {
+    case EventKind::tool_call_begin:
+    case EventKind::tool_call_end:
+    case EventKind::dropped:
+    case EventKind::finish: return true;
+    case EventKind::tool_call_arguments: return false;
+    default: return is_text(delta) && !delta.text.empty() && kind_of(delta) != list_.back().kind;
+  }
+}
+
+void Parts::close(const Delta& delta) {
+  Part& part = list_.back();
+  part.is_open = false;
+  if (delta.kind == EventKind::tool_call_end) {
+    part.status = delta.status;
+  } else if (part.kind != PartKind::call) {
+    part.status = delta.kind == EventKind::finish && is_cut(delta.finish_reason)
+                      ? CallStatus::incomplete
+                      : CallStatus::complete;
+  }
+}
+
+bool Parts::opens(const Delta& delta) const {
+  if (delta.kind == EventKind::tool_call_begin) return true;
+  return is_text(delta) && !delta.text.empty() && !has_open();
+}
+
+Part& Parts::open(const Delta& delta) {
+  Part& part = list_.emplace_back();
+  part.kind = kind_of(delta);
+  if (part.kind == PartKind::call) {
+    part.id = delta.id;
+    part.name = delta.name;
+  }
+  return part;
+}
+
+std::string_view Parts::text_of(const Delta& delta) {
+  return is_text(delta) || delta.kind == EventKind::tool_call_arguments ? delta.text
+                                                                        : std::string_view{};
+}
+
+void Parts::add(std::string_view text) {
+  if (keeps_text_) list_.back().text += text;
+}
+
+void Parts::put(const Delta& delta) {
+  if (closes(delta)) close(delta);
+  if (opens(delta)) open(delta);
+  const std::string_view text = text_of(delta);
+  if (!text.empty()) add(text);
+}
+
+bool has_part(const std::vector<Part>& parts, PartKind kind) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [kind](const Part& part) { return part.kind == kind; });
+}
+
+}  // namespace unspool

@@ -1,0 +1,134 @@
+// OpenAI completions: chunks of text, one finish chunk an answer, the usage chunk where it was
+// asked for, [DONE]. The protocol has content alone; a host of raw output parses with the format
+// `none`.
+#include <utility>
+
+#include "delta/wire_protocols.h"
+#include "text/json_escape.h"
+
+namespace unspool {
+
+namespace {
+
+class TextCompletions final : public WireWriter {
+ public:
+  explicit TextCompletions(WireOptions given)
+      : WireWriter(std::move(given), "cmpl-",
+                   {"id", "object", "created", "model", "choices", "usage"}) {
+    offsets_.resize(static_cast<std::size_t>(options().n));
+    head_ = "{\"id\":";
+    append_json_line_string(options().id, head_);
+    append_field("object", "text_completion", head_);
+    append_field("created", options().created, head_);
+    append_field("model", options().model, head_);
+    head_ += extra();
+  }
+
+ protected:
+  void do_begin(std::string&) override {}
+
+  void put(const Delta& delta, std::string& out) override {
+    const bool ends = delta.kind == EventKind::finish;
+    if (!ends && (!is_wire_content(delta) || delta.text.empty())) return;
+    if (ends || (is_open_ && choice_ != delta.choice)) flush(out);
+    if (!is_open_) {
+      is_open_ = true;
+      choice_ = delta.choice;
+      framing().open({}, out);
+      out.append(head_).append(",\"choices\":[");
+      open_choice(choice_, out);
+    }
+    span_end_ = delta.span.end;
+    if (!ends) return append_json_line_escaped(delta.text, out);
+    is_open_ = false;
+    close_choice(choice_, finish_word(choice_), ~std::uint64_t{0}, out);
+    out += "]}";
+    framing().close(out);
+  }
+
+  void flush(std::string& out) override {
+    if (!is_open_) return;
+    is_open_ = false;
+    close_choice(choice_, {}, span_end_, out);
+    out += "]}";
+    framing().close(out);
+  }
+
+  void do_end(const Ending& ending, std::string& out) override {
+    if (options().include_usage) {
+      framing().open({}, out);
+      out.append(head_).append(",\"choices\":[],\"usage\":");
+      append_openai_usage(ending.usage, out);
+      out += '}';
+      framing().close(out);
+    }
+    framing().done(out);
+  }
+
+  void do_fail(const WireError& error, std::string& out) override {
+    framing().open({}, out);
+    do_fail_whole(error, out);
+    framing().close(out);
+  }
+
+  void do_body(const Ending& ending, std::string& out) override {
+    out.append(head_).append(",\"choices\":[");
+    for (std::int32_t choice = 0; choice < options().n; ++choice) {
+      if (choice > 0) out += ',';
+      open_choice(choice, out);
+      for (const Part& part : parts(choice)) {
+        if (part.kind == PartKind::text) append_json_line_escaped(part.text, out);
+      }
+      close_choice(choice, finish_word(choice), ~std::uint64_t{0}, out);
+    }
+    out += "],\"usage\":";
+    append_openai_usage(ending.usage, out);
+    out += '}';
+  }
+
+ private:
+  // The protocol has no calls, and so no such reason.
+  std::string_view finish_word(std::int32_t choice) const {
+    const FinishReason reason = finish_reason(choice);
+    return reason == FinishReason::stop || reason == FinishReason::tool_calls ? "stop" : "length";
+  }
+
+  static void open_choice(std::int32_t choice, std::string& out) {
+    out += "{\"index\":";
+    append_number(std::int64_t{choice}, out);
+    out += ",\"text\":\"";
+  }
+
+  void close_choice(std::int32_t choice, std::string_view finish_reason, std::uint64_t span_end,
+                    std::string& out) {
+    taken_.clear();
+    logprobs(choice).take(span_end, taken_);
+    out += "\",\"logprobs\":";
+    if (taken_.empty()) {
+      out += "null";
+    } else {
+      append_completion_logprobs(taken_, offsets_[static_cast<std::size_t>(choice)], out);
+    }
+    if (finish_reason.empty()) {
+      out += ",\"finish_reason\":null}";
+    } else {
+      append_field("finish_reason", finish_reason, out);
+      out += '}';
+    }
+  }
+
+  std::string head_;
+  bool is_open_ = false;
+  std::int32_t choice_ = 0;
+  std::uint64_t span_end_ = 0;
+  std::vector<TextOffset> offsets_;
+  std::vector<TokenLogprob> taken_;
+};
+
+}  // namespace
+
+std::unique_ptr<WireWriter> make_text_completions(WireOptions options) {
+  return std::make_unique<TextCompletions>(std::move(options));
+}
+
+}  // namespace unspool

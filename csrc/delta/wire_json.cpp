@@ -1,0 +1,98 @@
+#include "delta/wire_json.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "text/json_escape.h"
+
+namespace unspool {
+
+void append_number(std::int64_t number, std::string& out) {
+  std::array<char, 24> text;
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc()) out.append(text.data(), end);
+}
+
+void append_number(double number, std::string& out) {
+  std::array<char, 32> text;
+  if (!std::isfinite(number)) number = -9999.0;
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc()) out.append(text.data(), end);
+}
+
+void append_field(std::string_view name, std::string_view text, std::string& out) {
+  out.append(",\"").append(name).append("\":");
+  append_json_line_string(text, out);
+}
+
+void append_field(std::string_view name, std::int64_t number, std::string& out) {
+  out.append(",\"").append(name).append("\":");
+  append_number(number, out);
+}
+
+namespace {
+
+void append_field(std::string_view name, std::uint64_t count, std::string& out) {
+  unspool::append_field(name, static_cast<std::int64_t>(count), out);
+}
+
+}  // namespace
+
+void append_openai_usage(const Usage& usage, std::string& out) {
+  out += "{\"prompt_tokens\":";
+  append_number(static_cast<std::int64_t>(usage.prompt()), out);
+  append_field("completion_tokens", usage.completion(), out);
+  append_field("total_tokens", usage.prompt() + usage.completion(), out);
+  if (usage.cached_tokens) {
+    out += ",\"prompt_tokens_details\":{\"cached_tokens\":";
+    append_number(static_cast<std::int64_t>(*usage.cached_tokens), out);
+    out += '}';
+  }
+  if (usage.reasoning_tokens) {
+    out += ",\"completion_tokens_details\":{\"reasoning_tokens\":";
+    append_number(static_cast<std::int64_t>(*usage.reasoning_tokens), out);
+    out += '}';
+  }
+  out.append(usage.extra).append("}");
+}
+
+void append_responses_usage(const Usage& usage, std::string& out) {
+  out += "{\"input_tokens\":";
+  append_number(static_cast<std::int64_t>(usage.prompt()), out);
+  out += ",\"input_tokens_details\":{\"cache_write_tokens\":0";
+  append_field("cached_tokens", usage.cached_tokens.value_or(0), out);
+  out += '}';
+  append_field("output_tokens", usage.completion(), out);
+  out += ",\"output_tokens_details\":{\"reasoning_tokens\":";
+  append_number(static_cast<std::int64_t>(usage.reasoning_tokens.value_or(0)), out);
+  out += '}';
+  append_field("total_tokens", usage.prompt() + usage.completion(), out);
+  out.append(usage.extra).append("}");
+}
+
+void append_anthropic_usage(const Usage& usage, std::string& out) {
+  const std::uint64_t cached = usage.cached_tokens.value_or(0);
+  out += "{\"input_tokens\":";
+  append_number(static_cast<std::int64_t>(usage.prompt() - std::min(cached, usage.prompt())), out);
+  if (usage.cached_tokens) append_field("cache_read_input_tokens", cached, out);
+  append_field("output_tokens", usage.completion(), out);
+  out.append(usage.extra).append("}");
+}
+
+void append_openai_error(std::string_view message, std::string_view type, std::string_view code,
+                         std::string& out) {
+  out += "{\"message\":";
+  append_json_line_string(message, out);
+  append_field("type", type, out);
+  out += ",\"param\":null,\"code\":";
+  if (code.empty()) {
+    out += "null}";
+    return;
+  }
+  append_json_line_string(code, out);
+  out += '}';
+}
+
+}  // namespace unspool

@@ -1,0 +1,25 @@
+// The five writers; `make_wire_writer` chooses.
+#pragma once
+
+#include <memory>
+
+#include "delta/wire_writer.h"
+
+namespace unspool {
+
+/// OpenAI chat completions: `chat.completion.chunk`.
+std::unique_ptr<WireWriter> make_chat_chunks(WireOptions options);
+
+/// OpenAI completions: content alone, there are no words for reasoning and calls.
+std::unique_ptr<WireWriter> make_text_completions(WireOptions options);
+
+/// OpenAI responses: numbered events around items.
+std::unique_ptr<WireWriter> make_responses_events(WireOptions options);
+
+/// Anthropic messages: events around content blocks.
+std::unique_ptr<WireWriter> make_anthropic_events(WireOptions options);
+
+/// Open Inference Protocol v2: an InferenceResponse a step.
+std::unique_ptr<WireWriter> make_oip_responses(WireOptions options);
+
+}  // namespace unspool

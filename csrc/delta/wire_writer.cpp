@@ -1,0 +1,273 @@
+#include "delta/wire_writer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "delta/wire_protocols.h"
+#include "parser/call_ids.h"
+#include "text/error.h"
+#include "text/json_escape.h"
+#include "text/json_value.h"
+
+namespace unspool {
+
+namespace {
+
+// A softmax in half precision may give the log of a little more than 1.
+constexpr double kRoundedUp = 1e-2;
+
+std::string random_id(std::string_view prefix) {
+  std::string id;
+  CallIds(CallIdStyle::random, 0, 0).append({}, 0, id);
+  return std::string(prefix) + id.substr(std::string_view("call_").size());
+}
+
+std::int64_t now_s() {
+  using std::chrono::seconds;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<seconds>(now).count();
+}
+
+}  // namespace
+
+std::string_view to_string(WireProtocol protocol) {
+  switch (protocol) {
+    case WireProtocol::chat_completions: return "chat_completions";
+    case WireProtocol::completions: return "completions";
+    case WireProtocol::responses: return "responses";
+    case WireProtocol::messages: return "messages";
+    case WireProtocol::open_inference: return "open_inference";
+  }
+  return "";
+}
+
+WireWriter::WireWriter(WireOptions options, std::string_view id_prefix,
+                       std::initializer_list<std::string_view> reserved)
+    : options_(std::move(options)), framing_(options_.sse) {
+  if (options_.n < 1) throw ArgumentError("n is below 1; a response has at least one answer");
+  if (options_.id.empty()) options_.id = random_id(id_prefix);
+  if (options_.created == 0) options_.created = now_s();
+  if (!options_.extra.empty()) read_extra(reserved);
+  orders_.resize(static_cast<std::size_t>(options_.n));
+  answers_.resize(static_cast<std::size_t>(options_.n));
+}
+
+void WireWriter::read_extra(std::initializer_list<std::string_view> reserved) {
+  const std::optional<JsonValue> value = parse_json(options_.extra);
+  if (!value || !value->is(JsonValue::Kind::object)) {
+    throw ArgumentError("extra is no JSON object; pass the members to add, by name");
+  }
+  for (const auto& [name, member] : value->members) {
+    if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) {
+      throw ArgumentError("extra sets '" + name +
+                          "', which the writer itself writes; leave it out");
+    }
+    extra_ += ',';
+    append_json_line_string(name, extra_);
+    extra_ += ':';
+    std::string written;
+    append_json(member, written);
+    append_json_as_line(written, extra_);
+    extra_names_.push_back(name);
+  }
+}
+
+bool WireWriter::has_extra(std::string_view name) const {
+  return std::find(extra_names_.begin(), extra_names_.end(), name) != extra_names_.end();
+}
+
+void WireWriter::check_open() const {
+  if (state_ == State::ended) {
+    throw StreamError("this response has ended; create a new WireWriter for the next one");
+  }
+}
+
+// Refuses what would break the order, and moves on to behind the delta.
+void WireWriter::check(const Delta& delta, std::vector<Order>& orders) {
+  if (delta.choice < 0 || static_cast<std::size_t>(delta.choice) >= orders.size()) {
+    throw ArgumentError("a delta is of choice " + std::to_string(delta.choice) + ", and n is " +
+                        std::to_string(orders.size()) + "; pass n=" +
+                        std::to_string(static_cast<std::int64_t>(delta.choice) + 1) + " or more");
+  }
+  Order& order = orders[static_cast<std::size_t>(delta.choice)];
+  if (order.is_finished) {
+    throw ArgumentError("a delta follows the finish of choice " + std::to_string(delta.choice) +
+                        "; an answer has one finish, last");
+  }
+  switch (delta.kind) {
+    case EventKind::tool_call_begin:
+      if (delta.index != order.call_count) {
+        throw ArgumentError("call " + std::to_string(delta.index) + " of choice " +
+                            std::to_string(delta.choice) + " begins, and the next is " +
+                            std::to_string(order.call_count) +
+                            "; calls are numbered from 0 without gaps");
+      }
+      ++order.call_count;
+      order.call_is_open = true;
+      return;
+    case EventKind::tool_call_arguments:
+    case EventKind::tool_call_end:
+      if (!order.call_is_open || delta.index != order.call_count - 1) {
+        throw ArgumentError("a delta is of call " + std::to_string(delta.index) + " of choice " +
+                            std::to_string(delta.choice) +
+                            ", which is not open; calls come one after the other");
+      }
+      if (delta.kind == EventKind::tool_call_end) order.call_is_open = false;
+      return;
+    case EventKind::finish:
+      order.call_is_open = false;
+      order.is_finished = true;
+      return;
+    case EventKind::dropped: order.call_is_open = false; return;
+    default:
+      if (delta.index < 0 && !delta.text.empty()) order.call_is_open = false;
+      return;
+  }
+}
+
+void WireWriter::begin(std::string& out) {
+  check_open();
+  if (state_ == State::begun)
+    throw StreamError("begin was called before; call it once, or not at all");
+  state_ = State::begun;
+  if (options_.stream) do_begin(out);
+}
+
+void WireWriter::take(const Delta& delta, std::string& out) {
+  Answer& answer = answers_[static_cast<std::size_t>(delta.choice)];
+  answer.token_count = std::max(answer.token_count, delta.span.end);
+  if (delta.kind == EventKind::finish) answer.finish_reason = delta.finish_reason;
+  if (options_.stream) {
+    put(delta, out);
+  } else {
+    answer.parts.put(delta);
+  }
+}
+
+template <typename Deltas>
+void WireWriter::write_all(const Deltas& deltas, std::string& out) {
+  const auto delta_of = [](const auto& item) -> const Delta& {
+    if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(item)>>) {
+      return *item;
+    } else {
+      return item;
+    }
+  };
+  check_open();
+  next_orders_ = orders_;
+  for (const auto& item : deltas) check(delta_of(item), next_orders_);
+  if (state_ == State::fresh) begin(out);
+  std::swap(orders_, next_orders_);
+  for (const auto& item : deltas) take(delta_of(item), out);
+  if (options_.stream) flush(out);
+}
+
+void WireWriter::write(const Delta& delta, std::string& out) {
+  write_all(std::span<const Delta>(&delta, 1), out);
+}
+
+void WireWriter::write_many(std::span<const Delta* const> deltas, std::string& out) {
+  write_all(deltas, out);
+}
+
+void WireWriter::write_many(std::span<const Delta> deltas, std::string& out) {
+  write_all(deltas, out);
+}
+
+// Checks that all is there, and counts what the host did not.
+WireWriter::Ending WireWriter::finish(const Usage& usage, std::string_view stop_sequence) {
+  for (std::size_t i = 0; i < orders_.size(); ++i) {
+    if (!orders_[i].is_finished) {
+      throw StreamError("choice " + std::to_string(i) +
+                        " has not finished; write its finish delta first, or call fail");
+    }
+  }
+  Ending ending{usage, stop_sequence};
+  if (!ending.usage.prompt_tokens) ending.usage.prompt_tokens = options_.prompt_token_count;
+  if (!ending.usage.completion_tokens) {
+    std::uint64_t count = 0;
+    for (const Answer& answer : answers_) count += answer.token_count;
+    ending.usage.completion_tokens = count;
+  }
+  return ending;
+}
+
+void WireWriter::end(const Usage& usage, std::string_view stop_sequence, std::string& out) {
+  check_open();
+  if (!options_.stream) throw StreamError("this response is not streamed; call body, not end");
+  const Ending ending = finish(usage, stop_sequence);
+  state_ = State::ended;
+  do_end(ending, out);
+}
+
+void WireWriter::body(const Usage& usage, std::string_view stop_sequence, std::string& out) {
+  check_open();
+  if (options_.stream)
+    throw StreamError("this response is streamed; call end, or pass stream=False");
+  const Ending ending = finish(usage, stop_sequence);
+  state_ = State::ended;
+  do_body(ending, out);
+}
+
+void WireWriter::fail(const WireError& error, std::string& out) {
+  check_open();
+  WireError whole = error;
+  if (whole.type.empty()) whole.type = default_error_type();
+  state_ = State::ended;
+  if (options_.stream) {
+    do_fail(whole, out);
+  } else {
+    do_fail_whole(whole, out);
+  }
+}
+
+void WireWriter::do_fail_whole(const WireError& error, std::string& out) {
+  out += "{\"error\":";
+  append_openai_error(error.message, error.type, error.code, out);
+  out += '}';
+}
+
+void WireWriter::keep_alive(std::string& out) const {
+  check_open();
+  if (options_.stream) do_keep_alive(out);
+}
+
+void WireWriter::add_logprobs(std::int32_t choice, std::vector<TokenLogprob> entries) {
+  check_open();
+  if (choice < 0 || choice >= options_.n) {
+    throw ArgumentError("choice is " + std::to_string(choice) + ", and n is " +
+                        std::to_string(options_.n));
+  }
+  const auto is_bad = [](const Logprob& item) {
+    return std::isnan(item.logprob) || item.logprob > kRoundedUp;
+  };
+  for (const TokenLogprob& entry : entries) {
+    if (is_bad(entry) || std::any_of(entry.top.begin(), entry.top.end(), is_bad)) {
+      throw ArgumentError("a log-probability is NaN or above 0; pass natural logarithms");
+    }
+  }
+  if (!has_logprobs()) return;
+  for (TokenLogprob& entry : entries) logprobs(choice).add(std::move(entry));
+}
+
+std::vector<TokenLogprob> WireWriter::take_logprobs(std::int32_t choice) {
+  std::vector<TokenLogprob> taken;
+  logprobs(choice).take(~std::uint64_t{0}, taken);
+  return taken;
+}
+
+std::unique_ptr<WireWriter> make_wire_writer(WireProtocol protocol, WireOptions options) {
+  switch (protocol) {
+    case WireProtocol::chat_completions: return make_chat_chunks(std::move(options));
+    case WireProtocol::completions: return make_text_completions(std::move(options));
+    case WireProtocol::responses: return make_responses_events(std::move(options));
+    case WireProtocol::messages: return make_anthropic_events(std::move(options));
+    case WireProtocol::open_inference: return make_oip_responses(std::move(options));
+  }
+  throw ArgumentError("unknown protocol");
+}
+
+}  // namespace unspool
