@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from unspool._core import Delta, WireWriter
-from unspool.serve.api_errors import ApiError, as_api_error, dialect_of, error_response, error_type
+from unspool.serve.api_errors import ApiError, Dialect, as_api_error, dialect_of, error_response, error_type
 from unspool.serve.metrics import RequestMetrics
 from unspool.serve.served_model import check_template_kwargs, effort_kwargs, format_name, thinking_kwargs
 from unspool.serve.streaming import bursts, cancel_on_disconnect
@@ -103,7 +103,7 @@ class Answer:
         self._metrics.format = format_name(model, request.tools.shown, request.raw)
         return stream
 
-    async def _counted(self, stream: DeltaStream) -> AsyncIterator[list[Delta]]:
+    async def _counted(self, stream: DeltaStream) -> AsyncGenerator[list[Delta], None]:
         """The bursts; an answer without the call that it must have is an error, before its finish."""
         async with contextlib.aclosing(bursts(stream, self._state.options.keep_alive_s)) as found:
             async for deltas in found:
@@ -125,15 +125,15 @@ class Answer:
                     code="no_tool_call",
                 )
 
-    async def _collect(self, stream: DeltaStream, events: AsyncIterator[list[Delta]]) -> bytes:
+    async def _collect(self, stream: DeltaStream, events: AsyncGenerator[list[Delta], None]) -> bytes:
         writer = self._writer(stream)
         async for deltas in events:
             writer.write(deltas)
         result = stream.result
-        return writer.body(_usage(result), stop_sequence=_stop_sequence(result))
+        return writer.body(_usage(result), stop_sequence=result.stop_reason)
 
     async def _send_events(
-        self, stream: DeltaStream, events: AsyncIterator[list[Delta]], send: Send
+        self, stream: DeltaStream, events: AsyncGenerator[list[Delta], None], send: Send
     ) -> None:
         # An error that comes before the first delta, or before patience ends, still has its status.
         deltas: list[Delta] | None = await anext(events, None)
@@ -150,7 +150,7 @@ class Answer:
                     await send({"type": "http.response.body", "body": written, "more_body": True})
                 deltas = await anext(events, None)
             result = stream.result
-            last = begun + writer.end(_usage(result), stop_sequence=_stop_sequence(result))
+            last = begun + writer.end(_usage(result), stop_sequence=result.stop_reason)
         except Exception as error:
             last = self._fail(writer, error)
         await send({"type": "http.response.body", "body": last, "more_body": False})
@@ -165,7 +165,8 @@ class Answer:
             include_usage=request.include_usage,
             reasoning_field=options.reasoning_field,
             reasoning_events=options.reasoning_events,
-            prompt_tokens=stream.result.usage.prompt_tokens,
+            extra=request.echo,
+            prompt_token_count=stream.result.usage.prompt_tokens,
         )
 
     def _fail(self, writer: WireWriter, error: Exception) -> bytes:
@@ -173,8 +174,8 @@ class Answer:
         self._metrics.status = "error"
         told = as_api_error(error)
         _log_failure(error, told)
-        dialect = "anthropic" if self._request.protocol == "messages" else "openai"
-        return writer.fail(told.message, type=error_type(told.status, dialect), code=told.code or "")
+        dialect: Dialect = "anthropic" if self._request.protocol == "messages" else "openai"
+        return writer.fail(told.message, type=error_type(told.status, dialect), code=told.code)
 
     async def _refuse(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
         told = as_api_error(error)
@@ -184,12 +185,20 @@ class Answer:
         await error_response(told, dialect_of(scope["path"]))(scope, receive, send)
 
 
-def _usage(result: StreamResult) -> Any:
-    return result.usage
-
-
-def _stop_sequence(result: StreamResult) -> str | None:
-    return result.stop_reason
+def _usage(result: StreamResult) -> dict[str, Any]:
+    """Token counts, and how fast they came."""
+    metrics = result.metrics
+    usage: dict[str, Any] = {
+        "prompt_tokens": result.usage.prompt_tokens,
+        "completion_tokens": result.usage.completion_tokens,
+        "reasoning_tokens": sum(choice.message.token_counts.reasoning for choice in result.choices),
+    }
+    if metrics.time_to_first_token_ms is not None:
+        usage["first_token_time"] = round(metrics.time_to_first_token_ms / 1000, 6)
+        usage["processing_time"] = round(metrics.time_to_first_token_ms / 1000 + metrics.decode_time_s, 6)
+    if metrics.output_tokens_per_second is not None:
+        usage["tokens_per_second"] = round(metrics.output_tokens_per_second, 3)
+    return usage
 
 
 def _log_failure(error: Exception, told: ApiError) -> None:

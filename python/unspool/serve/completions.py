@@ -59,4 +59,5 @@ def read_prompt_field(fields: Fields) -> str | list[int]:
     is_ids = isinstance(value, list) and all(type(id) is int for id in value)
     if not (isinstance(value, str) or is_ids):
         raise unfit("prompt", "'prompt' must be a text or a list of token ids")
-    return value
+    prompt: str | list[int] = value
+    return prompt

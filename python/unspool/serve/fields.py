@@ -42,11 +42,13 @@ class Fields:
 
     def text(self, name: str, default: _T = None) -> str | _T:  # type: ignore[assignment]
         """A string."""
-        return self._take(name, str, default)
+        value: str | _T = self._take(name, str, default)
+        return value
 
     def flag(self, name: str, default: bool = False) -> bool:
         """True or false."""
-        return self._take(name, bool, default)
+        value: bool = self._take(name, bool, default)
+        return value
 
     def integer(self, name: str, *, least: int | None = None) -> int | None:
         """An integer, `least` or more."""

@@ -121,7 +121,9 @@ def _read_blocks(role: str, content: Any, path: str) -> list[dict[str, Any]]:
         if kind == "text":
             texts.append(block)
         elif kind == "thinking" and role == "assistant":
-            message["reasoning_content"] = message.get("reasoning_content", "") + str(block.get("thinking", ""))
+            message["reasoning_content"] = message.get("reasoning_content", "") + str(
+                block.get("thinking", "")
+            )
         elif kind == "redacted_thinking" and role == "assistant":
             pass  # nobody but its author can read it
         elif kind == "tool_use" and role == "assistant":

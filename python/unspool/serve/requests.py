@@ -60,13 +60,14 @@ class GenerationRequest:
         stream: Send events, not a body.
         include_usage: Whether a stream of chat chunks ends with the usage.
         metadata: What the client has put there.
+        echo: What the response repeats of the request.
     """
 
     protocol: Protocol
     model: str
     prompt: Any
-    tools: Tools = Tools()
-    sampling: SamplingParams = SamplingParams()
+    tools: Tools = field(default_factory=Tools)
+    sampling: SamplingParams = field(default_factory=SamplingParams)
     raw: bool = False
     effort: str | None = None
     thinking: bool | None = None
@@ -74,6 +75,7 @@ class GenerationRequest:
     stream: bool = False
     include_usage: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    echo: Mapping[str, Any] | None = None
 
 
 def read_sampling(

@@ -56,6 +56,7 @@ def read_response_request(data: Any) -> GenerationRequest:
         effort=effort,
         template_kwargs=fields.mapping("chat_template_kwargs") or {},
         stream=stream,
+        echo={name: data[name] for name in _ECHOED if data.get(name) is not None},
         metadata=fields.mapping("metadata") or {},
     )
     refuse_unsupported(fields)
@@ -71,6 +72,13 @@ def read_response_request(data: Any) -> GenerationRequest:
     fields.only("context_management", [], why="a prompt is never cut")
     fields.end()
     return request
+
+
+# What a response tells of its request; the SDKs' own types ask for some of these.
+_ECHOED = (
+    "instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "reasoning", "temperature", "text",
+    "tool_choice", "tools", "top_p", "truncation", "user",
+)  # fmt: skip
 
 
 def _read_input(value: Any) -> list[dict[str, Any]]:
@@ -94,7 +102,9 @@ def _add_item(chat: list[dict[str, Any]], item: Any, path: str) -> None:
     if kind == "message":
         role = fields.text("role")
         if role not in ("system", "developer", "user", "assistant"):
-            raise unfit(f"{path}.role", f"'{path}.role' is '{role}'; use user, assistant, system or developer")
+            raise unfit(
+                f"{path}.role", f"'{path}.role' is '{role}'; use user, assistant, system or developer"
+            )
         text = read_content(fields.any("content"), f"{path}.content") or ""
         if role == "assistant" and chat and chat[-1]["role"] == "assistant" and not chat[-1]["content"]:
             chat[-1]["content"] = text
@@ -135,11 +145,12 @@ def _read_tools(tools: list[Any] | None, choice: Any, is_parallel: bool) -> Tool
     for index, tool in enumerate(tools or ()):
         if isinstance(tool, dict) and tool.get("type", "function") == "function" and "function" not in tool:
             function = {key: value for key, value in tool.items() if key not in ("type", "defer_loading")}
-            tool = {"type": "function", "function": function}
+            nested.append({"type": "function", "function": function})
         elif isinstance(tool, dict) and "function" not in tool:
             raise ApiError(
                 400, f"'tools[{index}]' is of type '{tool.get('type')}', which this server does not have",
                 code="unsupported_tool", param=f"tools[{index}]",
             )  # fmt: skip
-        nested.append(tool)
+        else:
+            nested.append(tool)
     return read_tools(nested, choice, is_parallel)

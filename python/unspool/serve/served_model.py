@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
     from unspool.generation.sampling_params import SamplingParams
 
-__all__ = ["ServedModel", "check_template_kwargs", "count_tokens", "effort_kwargs", "format_name", "thinking_kwargs", "tokenize"]
+__all__ = [
+    "ServedModel",
+    "check_template_kwargs",
+    "count_tokens",
+    "effort_kwargs",
+    "format_name",
+    "thinking_kwargs",
+    "tokenize",
+]
 
 
 class ServedModel(Protocol):

@@ -41,6 +41,10 @@ class ServerState:
         """Whether requests are served."""
         return self.models is not None and not self.is_stopping
 
+    def stop(self) -> None:
+        """No more requests are welcome; those under way go on."""
+        self.is_stopping = True
+
     def check_ready(self) -> Mapping[str, Any]:
         """The models.
 

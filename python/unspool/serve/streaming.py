@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 import anyio
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["bursts", "cancel_on_disconnect"]
 
 
-async def bursts(stream: DeltaStream, patience_s: float) -> AsyncIterator[list[Delta]]:
+async def bursts(stream: DeltaStream, patience_s: float) -> AsyncGenerator[list[Delta], None]:
     """What is ready, a list at a time; an empty list where nothing has come for `patience_s` seconds.
 
     The stream is closed in the end, also where the consumer leaves: its model stops.
