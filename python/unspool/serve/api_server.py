@@ -43,6 +43,7 @@ class ApiServer:
         is_factory = not _is_model(models) and callable(models)
         given: Any = (lambda: _by_name(models())) if is_factory else _by_name(models)
         self._server: _Server | None = None
+        self._has_started = threading.Event()
         self.app = create_app(given, options, on_failure=self.stop)
 
     def fire(
@@ -85,8 +86,10 @@ class ApiServer:
                 timeout_keep_alive=_KEEP_CONNECTION_S,
                 timeout_graceful_shutdown=_GRACE_S,
             ),
+            on_start=self._has_started.set,
             on_stop=state.stop,
         )
+        self._server.should_exit = state.is_stopping  # `stop` was called before
         metrics = None
         if metrics_port != -1:
             metrics = start_http_server(metrics_port, host, registry=state.metrics.registry)
@@ -102,9 +105,10 @@ class ApiServer:
             raise state.failure
 
     def stop(self) -> None:
-        """End `fire`, from any thread; /readiness says so at once."""
+        """End `fire`, from any thread, for good; /readiness says so at once."""
+        self.app.state.server.stop()
         if self._server is not None:
-            self._server.tell_stop()
+            self._server.should_exit = True
 
     @property
     def port(self) -> int | None:
@@ -113,28 +117,26 @@ class ApiServer:
 
     def wait_until_listening(self, timeout: float | None = None) -> bool:
         """Wait until connections are taken; False where time ran out. For `fire` in another thread."""
-        return self._server is not None and self._server.has_started.wait(timeout)
+        return self._has_started.wait(timeout)
 
 
 class _Server(uvicorn.Server):
     """uvicorn's, which tells when it begins and when it is about to end."""
 
-    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, on_start: Callable[[], object], on_stop: Callable[[], object]
+    ) -> None:
         super().__init__(config)
+        self._on_start = on_start
         self._on_stop = on_stop
-        self.has_started = threading.Event()
 
     async def startup(self, *arguments: Any, **options: Any) -> None:
         await super().startup(*arguments, **options)
-        self.has_started.set()
+        self._on_start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._on_stop()
         super().handle_exit(sig, frame)
-
-    def tell_stop(self) -> None:
-        self._on_stop()
-        self.should_exit = True
 
     @property
     def port(self) -> int | None:

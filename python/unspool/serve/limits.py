@@ -23,7 +23,6 @@ class Limits:
 
     def __init__(self, max_workers: int, max_queue: int, retry_after_s: int = 1) -> None:
         self._turns = anyio.Semaphore(max_workers)
-        self._max_workers = max_workers
         self._max_queue = max_queue
         self._retry_after_s = retry_after_s
         self._running_count = 0
@@ -46,7 +45,19 @@ class Limits:
         Raises:
             ApiError: 429, too many are waiting.
         """
-        if self._turns.value == 0 and self._waiting_count >= self._max_queue:
+        try:
+            self._turns.acquire_nowait()
+        except anyio.WouldBlock:
+            await self._wait()
+        self._running_count += 1
+        try:
+            yield
+        finally:
+            self._running_count -= 1
+            self._turns.release()
+
+    async def _wait(self) -> None:
+        if self._waiting_count >= self._max_queue:
             raise ApiError(
                 429,
                 f"the server is busy: {self._running_count} answers are being generated and "
@@ -59,9 +70,3 @@ class Limits:
             await self._turns.acquire()
         finally:
             self._waiting_count -= 1
-        self._running_count += 1
-        try:
-            yield
-        finally:
-            self._running_count -= 1
-            self._turns.release()
