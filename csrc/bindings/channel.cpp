@@ -125,10 +125,7 @@ py::object next(PyChannel& self) {
 
 py::list drain(PyChannel& self) {
   std::vector<Delta> deltas;
-  const Got got = self.channel.drain(deltas);
-  if (got == Got::failed) raise_failure(self.channel);
-  if (got == Got::cancelled)
-    throw ChannelCancelledError("the channel was cancelled; nothing more comes");
+  drain_channel(self, deltas);
   py::list list;
   for (Delta& delta : deltas) list.append(to_python(std::move(delta), self));
   return list;
@@ -147,6 +144,13 @@ bool arm(PyChannel& self, py::function callback) {
 }
 
 }  // namespace
+
+void drain_channel(PyChannel& self, std::vector<Delta>& deltas) {
+  const Got got = self.channel.drain(deltas);
+  if (got == Got::failed) raise_failure(self.channel);
+  if (got == Got::cancelled)
+    throw ChannelCancelledError("the channel was cancelled; nothing more comes");
+}
 
 void put_to_channel(DeltaChannel& channel, Delta& delta, const Deadline& deadline, bool is_last) {
   using Put = DeltaChannel::Put;

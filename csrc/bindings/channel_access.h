@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "bindings/python_types.h"
 #include "channel/delta_channel.h"
@@ -20,5 +21,8 @@ struct PyChannel {
 /// KeyboardInterrupt.
 void put_to_channel(DeltaChannel& channel, Delta& delta, const DeltaChannel::Deadline& deadline,
                     bool is_last);
+
+/// Appends all that is ready, without waiting; raises what `DeltaChannel.drain` does.
+void drain_channel(PyChannel& channel, std::vector<Delta>& deltas);
 
 }  // namespace unspool::bindings

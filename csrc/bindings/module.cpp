@@ -8,7 +8,7 @@ PYBIND11_MODULE(_core, module) {
   register_format(module);
   register_response_template(module);
   register_delta(module);
-  register_wire(module);
   register_channel(module);
+  register_wire(module);
   register_parser(module);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "bindings/channel_access.h"
 #include "bindings/delta_type.h"
 #include "bindings/fast_method.h"
 #include "delta/wire_writer.h"
@@ -18,6 +19,7 @@ struct PyWireWriter {
   WireProtocol protocol;
   std::string out = {};  // of one call
   std::vector<const Delta*> deltas = {};
+  std::vector<Delta> drained = {};
 };
 
 constexpr std::array kProtocols = {WireProtocol::chat_completions, WireProtocol::completions,
@@ -139,8 +141,8 @@ PyObject* write(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
     auto* self = native<PyWireWriter>(object);
     if (self == nullptr) return nullptr;
-    self->out.clear();
     if (const Delta* delta = as_delta(value)) {
+      self->out.clear();
       self->writer->write(*delta, self->out);
       return to_bytes(self->out);
     }
@@ -152,6 +154,7 @@ PyObject* write(PyObject* object, PyObject* value) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
       self->deltas.push_back(read_delta(items[i]));
     }
+    self->out.clear();  // only now: an iterable may have used this writer
     self->writer->write_many(self->deltas, self->out);
     return to_bytes(self->out);
   });
@@ -225,6 +228,16 @@ void register_wire(py::module_& module) {
           },
           py::arg("message"), py::kw_only(), py::arg("type") = py::none(),
           py::arg("code") = py::none())
+      .def(
+          "drain",
+          [](PyWireWriter& self, PyChannel& channel) {
+            self.drained.clear();
+            drain_channel(channel, self.drained);
+            return written(self, [&](auto& native, auto& out) {
+              native.write_many(std::span<const Delta>(self.drained), out);
+            });
+          },
+          py::arg("channel"))
       .def("keep_alive",
            [](PyWireWriter& self) {
              return written(self, [](auto& native, auto& out) { native.keep_alive(out); });

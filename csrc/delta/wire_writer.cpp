@@ -31,6 +31,18 @@ std::int64_t now_s() {
   return std::chrono::duration_cast<seconds>(now).count();
 }
 
+// Whether a call that is open has its end at the latest here.
+bool ends_call(const Delta& delta) {
+  switch (delta.kind) {
+    case EventKind::tool_call_begin:
+    case EventKind::tool_call_end:
+    case EventKind::dropped:
+    case EventKind::finish: return true;
+    case EventKind::tool_call_arguments: return false;
+    default: return delta.index < 0 && !delta.text.empty();
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(WireProtocol protocol) {
@@ -115,17 +127,11 @@ void WireWriter::check(const Delta& delta, std::vector<Order>& orders) {
                             std::to_string(delta.choice) +
                             ", which is not open; calls come one after the other");
       }
-      if (delta.kind == EventKind::tool_call_end) order.call_is_open = false;
-      return;
-    case EventKind::finish:
-      order.call_is_open = false;
-      order.is_finished = true;
-      return;
-    case EventKind::dropped: order.call_is_open = false; return;
-    default:
-      if (delta.index < 0 && !delta.text.empty()) order.call_is_open = false;
-      return;
+      break;
+    case EventKind::finish: order.is_finished = true; break;
+    default: break;
   }
+  if (ends_call(delta)) order.call_is_open = false;
 }
 
 void WireWriter::begin(std::string& out) {
@@ -138,6 +144,25 @@ void WireWriter::begin(std::string& out) {
 
 void WireWriter::take(const Delta& delta, std::string& out) {
   Answer& answer = answers_[static_cast<std::size_t>(delta.choice)];
+  if (answer.bare_call >= 0 && ends_call(delta)) {
+    const bool is_complete =
+        delta.kind == EventKind::tool_call_end && delta.status == CallStatus::complete;
+    first_fragment_.kind = EventKind::tool_call_arguments;
+    first_fragment_.index = answer.bare_call;
+    first_fragment_.choice = delta.choice;
+    first_fragment_.text = is_complete ? "{}" : "{";
+    first_fragment_.span = {delta.span.begin, delta.span.begin};
+    take_checked(first_fragment_, answer, out);
+  }
+  if (delta.kind == EventKind::tool_call_begin) {
+    answer.bare_call = delta.index;
+  } else if (ends_call(delta) || !Parts::text_of(delta).empty()) {
+    answer.bare_call = -1;
+  }
+  take_checked(delta, answer, out);
+}
+
+void WireWriter::take_checked(const Delta& delta, Answer& answer, std::string& out) {
   answer.token_count = std::max(answer.token_count, delta.span.end);
   if (delta.kind == EventKind::finish) answer.finish_reason = delta.finish_reason;
   if (options_.stream) {
@@ -157,6 +182,7 @@ void WireWriter::write_all(const Deltas& deltas, std::string& out) {
     }
   };
   check_open();
+  if (deltas.empty()) return;
   next_orders_ = orders_;
   for (const auto& item : deltas) check(delta_of(item), next_orders_);
   if (state_ == State::fresh) begin(out);

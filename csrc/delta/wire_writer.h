@@ -4,9 +4,11 @@
 // - the order that the protocol demands: openers before deltas, one finish for each answer, usage
 //   last, nothing behind the end. A delta that would break it is refused before a byte is written.
 // - a call's arguments are the model's own. A call that was cut off, or turned out malformed, keeps
-//   the prefix that was sent: it is not completed and not withdrawn. What tells is the finish
-//   reason, never `tool_calls`, and where the protocol has one the item's status. Clients that run
-//   calls look there; those that complete JSON themselves would run a shortened call otherwise.
+//   the prefix that was sent: it is not completed and not withdrawn. Its arguments are then no
+//   JSON, and where all calls are such, or the output was cut, the finish reason is not
+//   `tool_calls`; responses has a status for it too. Where not a byte of them came, `{` is sent:
+//   some clients take empty arguments for `{}` and would run the call. A complete call without any
+//   gets `{}`.
 // - finish reasons `error` and `cancelled`, for which no protocol has a word, are told as a cut off
 //   answer (`length`, `max_tokens`, incomplete), so that nobody takes it for a whole one. A host
 //   that can say what failed calls `fail` instead of `end`.
@@ -160,12 +162,14 @@ class WireWriter {
     LogprobQueue logprobs;
     FinishReason finish_reason = FinishReason::stop;
     std::uint64_t token_count = 0;
+    std::int32_t bare_call = -1;  // the open call, where no byte of its arguments has come
   };
 
   void read_extra(std::initializer_list<std::string_view> reserved);
   void check_open() const;
   static void check(const Delta& delta, std::vector<Order>& orders);
   void take(const Delta& delta, std::string& out);
+  void take_checked(const Delta& delta, Answer& answer, std::string& out);
   Ending finish(const Usage& usage, std::string_view stop_sequence);
   template <typename Deltas>
   void write_all(const Deltas& deltas, std::string& out);
@@ -178,6 +182,7 @@ class WireWriter {
   std::vector<Order> orders_;
   std::vector<Order> next_orders_;  // of the batch that is being checked
   std::vector<Answer> answers_;
+  Delta first_fragment_;  // the arguments of a call that ends without any
 };
 
 /// Throws ArgumentError: n below 1, or above it where the protocol has one answer; `extra` is no

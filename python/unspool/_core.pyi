@@ -415,6 +415,17 @@ class WireWriter:
             StreamError: The response has ended.
         """
 
+    def drain(self, channel: DeltaChannel) -> bytes:
+        """The bytes of all deltas that a channel has ready, none of which becomes a Python object.
+
+        Never waits; `channel.is_finished` tells whether there will be more.
+
+        Raises:
+            ArgumentError, StreamError: As of `write`; the deltas are gone then.
+            ChannelCancelledError: The channel was cancelled.
+            BaseException: The one given to the channel's `fail`, once the rest was read.
+        """
+
     def end(self, usage: Mapping[str, Any] | None = None, *, stop_sequence: str | None = None) -> bytes:
         """The end of a stream.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -144,3 +147,42 @@ def one_shot() -> Any:
         return output[0, skip:].tolist()
 
     return run
+
+
+class Scripted:
+    """A model that answers each prompt with the text that it is told; every stream has its thread.
+
+    Attributes:
+        model: A Llama whose logits say what is written.
+        before_step: Called with (prompt, step) in the forward that gives the token of this step.
+        prompts: In the order in which their generation began.
+        forwards: How many there were.
+    """
+
+    def __init__(self, llama: Any, tokenizer: Any, answers: dict[str, str]) -> None:
+        self.model = copy.deepcopy(llama)
+        self.answers = answers
+        self.before_step: Callable[[str, int], object] = lambda *_: None
+        self.prompts: list[str] = []
+        self.forwards = 0
+        self._tokenizer = tokenizer
+        self._local = threading.local()
+        self.model.register_forward_hook(self._write, with_kwargs=True)
+
+    def _write(self, _: Any, __: Any, inputs: dict[str, Any], output: Any) -> None:
+        ids, local = inputs["input_ids"], self._local
+        self.forwards += 1
+        if ids.shape[1] > 1:
+            local.prompt, local.step = self._tokenizer.decode(ids[0]), 0
+            self.prompts.append(local.prompt)
+        self.before_step(local.prompt, local.step)
+        answer = self._tokenizer(self.answers.get(local.prompt, ""))["input_ids"]
+        output.logits.fill_(float("-inf"))
+        output.logits[..., [*answer, self._tokenizer.eos_token_id][local.step]] = 0
+        local.step += 1
+
+
+@pytest.fixture
+def scripted(llama: Any, byte_tokenizer: Any) -> Any:
+    """Makes a `Scripted` of answers by prompt."""
+    return lambda answers: Scripted(llama, byte_tokenizer, answers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import gc
 import queue
@@ -289,6 +290,22 @@ def test_answers_that_end_at_different_times(generator: Any, byte_tokenizer: Any
     assert len({len(set(choice.token_ids)) for choice in result.choices}) == 1
 
 
+def test_criteria_of_the_caller_end_one_answer_each(generator: Any) -> None:
+    prompt_length = len(generator.tokenizer(PROMPT)["input_ids"])
+
+    def says(input_ids: torch.Tensor, *_: Any, **__: Any) -> Any:
+        step = input_ids.shape[1] - prompt_length
+        return torch.tensor([step == 3, step == 6, False])  # each says so once
+
+    result = generator.generate(
+        PROMPT, n=3, do_sample=True, logits_processor=[Pace()], stopping_criteria=[says], max_new_tokens=9,
+        pad_token_id=70,
+    )  # fmt: skip
+    assert [choice.message.content for choice in result.choices] == [letters(3), letters(6), letters(9)]
+    assert [choice.finish_reason for choice in result.choices] == ["stop", "stop", "length"]
+    assert result.usage.completion_tokens == 18
+
+
 def test_several_answers_behind_chunked_prefill(llama: Any, byte_tokenizer: Any) -> None:
     results = []
     for backend in BACKENDS:
@@ -367,6 +384,8 @@ def test_backends_draw_alike(llama: Any, byte_tokenizer: Any) -> None:
         ({"input_ids": [[1, 2], [3, 4]], "prompt": None}, "exactly one row"),
         ({"inputs_embeds": torch.zeros((2, 3, 4)), "prompt": None}, "exactly one row"),
         ({"prompt": None}, "there is no prompt"),
+        ({"input_ids": [[1, 2]]}, "given twice"),
+        ({"prompt": {"text": "a", "input_ids": [[1, 2]]}}, "given twice"),
         ({"prompt": object()}, "type object"),
     ],
 )
@@ -500,6 +519,26 @@ def test_leaving_early_returns_at_once_and_stops_the_model(generator: Any, how: 
     assert took < 0.5  # 50 ms on a quiet machine
     assert wait_for(lambda: active_workers() == 0)
     assert pace.steps - steps <= 2
+
+
+def test_who_leaves_at_the_finish_reason_has_a_whole_answer(
+    generator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = threading.Event()
+
+    @contextlib.contextmanager
+    def lingering() -> Any:
+        with torch.inference_mode():
+            yield
+            left.wait(5)
+
+    monkeypatch.setattr("unspool.generation.worker.inference_mode", lingering)
+    with paced(generator, Pace(), count=3) as stream:
+        for delta in stream:
+            if delta.finish_reason:
+                break
+    left.set()
+    assert stream.result.finish_reason == "length"
 
 
 def test_cancelling_from_another_thread_ends_the_iteration(generator: Any) -> None:

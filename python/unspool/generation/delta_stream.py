@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from unspool._core import Delta, DeltaChannel
 from unspool.errors import ChannelCancelledError, ChannelTimeoutError, StreamTimeout
 from unspool.generation.outputs import SampleState
+from unspool.generation.text_gatherer import TextGatherer
 
 if TYPE_CHECKING:
     from unspool.generation.result import StreamResult
@@ -57,7 +58,7 @@ class DeltaStream(Iterator[Delta]):
             except BaseException as error:
                 self._end(error)
         if delta is None:
-            self._is_over = True
+            self._finish()
             raise StopIteration
         self._waits_since_s = time.perf_counter()
         return delta
@@ -76,7 +77,7 @@ class DeltaStream(Iterator[Delta]):
             except BaseException as error:
                 self._end(error)
         if delta is None:
-            self._is_over = True
+            self._finish()
             raise StopAsyncIteration
         self._waits_since_s = time.perf_counter()
         return delta
@@ -85,27 +86,14 @@ class DeltaStream(Iterator[Delta]):
         """The first answer's content, without empty strings; returns the final `SampleState`.
 
         Args:
-            tokens_per_text: Gather the text of this many tokens; None: as it comes.
+            tokens_per_text: Gather the text of this many tokens, 1 or more; None: as it comes. What a token
+                leaves open, such as half a character, goes with the token that settles it.
         """
-        gathered, group = "", 0
+        gatherer = TextGatherer(tokens_per_text)
         with self:
             for delta in self:
-                if delta.kind != "content" or not delta.text or delta.choice:
-                    continue
-                if tokens_per_text is None:
-                    yield delta.text
-                    continue
-                end = delta.token_span[1]
-                if (end - 1) // tokens_per_text > group and gathered:
-                    yield gathered
-                    gathered = ""
-                group = (end - 1) // tokens_per_text
-                gathered += delta.text
-                if end % tokens_per_text == 0:
-                    yield gathered
-                    gathered, group = "", group + 1
-            if gathered:
-                yield gathered
+                yield from gatherer.put(delta)
+            yield from gatherer.end()
             return self.state
 
     def drain(self) -> list[Delta]:
@@ -190,6 +178,12 @@ class DeltaStream(Iterator[Delta]):
             raise StreamTimeout(
                 f"the model gave nothing for {self._timeout:g} s; it is told to stop, and ends with its step"
             ) from None
+
+    def _finish(self) -> None:
+        """The channel has ended; an exception of the model is raised, unless the consumer has left."""
+        if not self._is_over:
+            self._is_over = True
+            self._worker.raise_error()
 
     def _end(self, error: BaseException) -> None:
         """The iteration is over: quietly where the consumer wanted it so."""

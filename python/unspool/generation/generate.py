@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from unspool.generation.sampling_params import SamplingParams
+from unspool.generation.settings import own_limit
 from unspool.generation.stream_generator import StreamGenerator
 
 if TYPE_CHECKING:
@@ -14,9 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["generate"]
 
-# The limit where neither the call nor the model's generation config has one; transformers stops at 20 tokens in all.
+# The limit where neither the call nor the model's generation config has one.
 _MAX_NEW_TOKENS = 1000
-_TRANSFORMERS_MAX_LENGTH = 20
 
 
 def generate(
@@ -54,8 +55,17 @@ def generate(
         ArgumentError: As of `StreamGenerator.stream`.
         ImportError: transformers or torch is missing.
     """
-    if generation_kwargs.get("max_new_tokens") is None and generation_kwargs.get("max_length") is None:
-        generation_kwargs.update(_default_limit(model, generation_kwargs.get("generation_config")))
+    sampling = SamplingParams.read(generation_kwargs.pop("sampling", None))
+    if all(
+        limit is None
+        for limit in (
+            generation_kwargs.get("max_new_tokens"),
+            generation_kwargs.get("max_length"),
+            sampling.max_tokens,
+        )
+    ):
+        config = generation_kwargs.get("generation_config") or getattr(model, "generation_config", None)
+        generation_kwargs.update(own_limit(config) or {"max_new_tokens": _MAX_NEW_TOKENS})
     generator = StreamGenerator(model, tokenizer, format=format, reasoning=reasoning)
     return generator.stream(
         messages_or_prompt,
@@ -63,16 +73,6 @@ def generate(
         tool_choice=tool_choice,
         timeout=timeout,
         chat_template_kwargs=chat_template_kwargs,
+        sampling=sampling,
         **generation_kwargs,
     )
-
-
-def _default_limit(model: Any, given: Any) -> dict[str, int]:
-    config = given or getattr(model, "generation_config", None)
-    limit = getattr(config, "max_new_tokens", None)
-    if limit is not None:
-        return {"max_new_tokens": limit}
-    length = getattr(config, "max_length", None)
-    if length is not None and length != _TRANSFORMERS_MAX_LENGTH:
-        return {"max_length": length}
-    return {"max_new_tokens": _MAX_NEW_TOKENS}

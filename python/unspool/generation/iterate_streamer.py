@@ -74,7 +74,13 @@ class _StreamerTexts(Iterator[str]):
         self._timeout, self._cancel, self._join_grace = timeout, cancel, join_grace
         self._is_over = False
         pump = _Pump(streamer, self._channel)
-        self._worker = GenerationWorker(self._channel, lambda: _run(generate_fn, streamer, pump))
+        channel = self._channel
+
+        def stop() -> None:
+            cancel.set()
+            channel.cancel()
+
+        self._worker = GenerationWorker(channel, lambda: _run(generate_fn, streamer, pump), stop)
         pump.start()
         self._worker.start()
 
@@ -96,6 +102,7 @@ class _StreamerTexts(Iterator[str]):
             raise
         if delta is None:
             self._is_over = True
+            self._worker.raise_error()
             raise StopIteration
         return delta.text
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unspool.errors import ChannelCancelledError
+from unspool.errors import ArgumentError, ChannelCancelledError
 from unspool.generation.logits import IdPicker
 from unspool.generation.prefill.cache import continuation_problem, output_cache
 from unspool.generation.prefill.forward import ForwardCaller
 from unspool.generation.prefill.prepare import PreparedPrompt
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
+from unspool.generation.transformers_backend import ask_criteria
 
 __all__ = ["NotContinuable", "generate_natively"]
 
@@ -26,11 +27,8 @@ def generate_natively(
     rows: Rows,
     settings: GenerationSettings,
     is_cancelled: Callable[[], bool],
-) -> bool:
+) -> None:
     """Run to the end: the rest of the prompt, then a token a step.
-
-    Returns:
-        Whether a stopping criterion of the caller's ended it.
 
     Raises:
         NotContinuable: Only `model.generate` can do it.
@@ -49,7 +47,11 @@ def generate_natively(
     ids = prepared.prompt_ids.to(device).expand(count, -1)
     length = prepared.token_count
     picker = IdPicker(settings, ids.shape[1], device)
-    limit = settings.limit if settings.limit is not None else max(1, settings.option("max_length") - length)
+    limit = settings.limit if settings.limit is not None else settings.option("max_length") - length
+    if limit < 1:
+        raise ArgumentError(
+            f"max_length is {settings.option('max_length')} and the prompt has {length} tokens"
+        )
     mask = torch.ones((count, length + min(limit, 1024)), dtype=torch.long, device=device)
     keeps_ids = picker.needs_ids or bool(settings.stopping_criteria)
     for step in range(limit):
@@ -59,10 +61,9 @@ def generate_natively(
         rows.put_step(next_ids.tolist())
         if keeps_ids:
             ids = torch.cat([ids, next_ids[:, None]], dim=1)
-        if _caller_stops(settings, ids, logits):
-            return True
+        ask_criteria(settings.stopping_criteria, rows, step + 1, ids, logits)
         if step + 1 == limit or all(rows.is_done(row) for row in range(count)):
-            return False
+            return
         length += 1
         if length > mask.shape[1]:
             mask = mask.new_ones((count, 2 * length))
@@ -77,10 +78,3 @@ def generate_natively(
             num_logits_to_keep=1,
         )
         logits, cache = output.logits[:, -1], output_cache(output)
-    return False
-
-
-def _caller_stops(settings: GenerationSettings, ids: Any, logits: Any) -> bool:
-    import torch
-
-    return any(bool(torch.as_tensor(says(ids, logits)).all()) for says in settings.stopping_criteria)

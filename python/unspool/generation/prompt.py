@@ -58,6 +58,9 @@ def read_prompt(value: Any, inputs: Mapping[str, Any] | None = None) -> Prompt:
     given = dict(inputs or {})
     if value is None:
         return _read_inputs(given)
+    twice = [name for name in _INPUT_KEYS if name in given]
+    if twice:
+        raise ArgumentError(f"the prompt is given twice: pass it alone, or {twice[0]}= alone")
     if isinstance(value, str):
         if not value:
             raise _empty()

@@ -33,6 +33,9 @@ class Rows:
         self._eos = frozenset(eos)
         self._limit = limit
         self._ended_by_eos = [False] * len(streamers)
+        self._step_count = 0
+        #: The last step whose token is the row's, where a stopping criterion of the caller's ended it.
+        self._last_steps: list[int | None] = [None] * len(streamers)
         self._takes_prompt = True
         self.token_ids: list[array[int]] = [array("q") for _ in streamers]
 
@@ -51,6 +54,7 @@ class Rows:
     def put_step(self, ids: list[int]) -> None:
         """The next id of every row; or several ids of the only row."""
         self._takes_prompt = False
+        self._step_count += 1
         if len(self.streamers) == 1:
             self._put_row(0, ids)
             return
@@ -60,29 +64,38 @@ class Rows:
     def end(self) -> None:
         """Nothing: `generate` may return without calling this; the worker knows when and why it ended."""
 
+    def end_row(self, row: int, step: int) -> None:
+        """A stopping criterion of the caller's ends this row with its token of this step, from 1.
+
+        That token may have yet to come: transformers 5 asks the criteria before it puts.
+        """
+        if self._last_steps[row] is None:
+            self._last_steps[row] = step
+
     def is_done(self, row: int) -> bool:
         """Whether this row needs no more tokens."""
-        return (
-            self._ended_by_eos[row]
-            or self.streamers[row].is_stopped
-            or (self._limit is not None and len(self.token_ids[row]) >= self._limit)
-        )
+        return self._has_stopped(row) or self._last_steps[row] is not None or self._is_full(row)
 
     @property
     def has_output(self) -> bool:
         """Whether any token has come."""
         return any(self.token_ids)
 
-    def finish_reason(self, row: int, ended_by_caller: bool) -> str:
+    def finish_reason(self, row: int) -> str:
         """Why this row ended; judged against the request's own limit."""
-        if self._ended_by_eos[row] or self.streamers[row].is_stopped:
+        if self._has_stopped(row):
             return "stop"
-        if self._limit is not None and len(self.token_ids[row]) >= self._limit:
-            return "length"
-        return "stop" if ended_by_caller else "length"
+        return "length" if self._last_steps[row] is None or self._is_full(row) else "stop"
+
+    def _has_stopped(self, row: int) -> bool:
+        return self._ended_by_eos[row] or self.streamers[row].is_stopped
+
+    def _is_full(self, row: int) -> bool:
+        return self._limit is not None and len(self.token_ids[row]) >= self._limit
 
     def _put_row(self, row: int, ids: list[int]) -> None:
-        if self._ended_by_eos[row] or self.streamers[row].is_stopped:
+        last_step = self._last_steps[row]
+        if self._has_stopped(row) or (last_step is not None and self._step_count > last_step):
             return
         for at, id in enumerate(ids):
             if id in self._eos:

@@ -55,27 +55,26 @@ class GenerationRun:
     def work(self) -> None:
         """The job of the `GenerationWorker`."""
         try:
-            reasons = self._generate()
+            self._generate()
+            for row, streamer in enumerate(self.rows.streamers):
+                streamer.end(self.rows.finish_reason(row))
         except ChannelCancelledError:
             self.broken_off = "cancelled"
             raise
         except BaseException:
             self.broken_off = "error"
             raise
-        for streamer, reason in zip(self.rows.streamers, reasons, strict=True):
-            streamer.end(reason)
 
-    def _generate(self) -> list[str]:
+    def _generate(self) -> None:
         prompt = self.read_prompt()
         inputs = self.encoder.whole(prompt) if self.hook is not None else {}
         with conditioned(self.hook, self.model, inputs, self._is_cancelled) as changed:
             if self.hook is not None:
                 prompt = replace(prompt, text=None, messages=None, inputs=changed)
-            by_caller = self._run_model(prompt)
-        return [self.rows.finish_reason(row, by_caller) for row in range(self.settings.n)]
+            self._run_model(prompt)
 
-    def _run_model(self, prompt: Prompt) -> bool:
-        """Prefill and decode; whether a stopping criterion of the caller's ended it."""
+    def _run_model(self, prompt: Prompt) -> None:
+        """Prefill and decode."""
         prepared = prepare_prompt(
             self.model,
             prompt,
@@ -90,16 +89,16 @@ class GenerationRun:
         self.rows.put_prompt(prepared.prompt_ids)
         if self.backend == "native" and prepared.forward_arguments is not None:
             try:
-                return generate_natively(self.model, prepared, self.rows, self.settings, self._is_cancelled)
+                generate_natively(self.model, prepared, self.rows, self.settings, self._is_cancelled)
+                return
             except NotContinuable as problem:
                 self.prepared = prepared.refused(str(problem))
-        output, by_caller = generate_with_transformers(
+        output = generate_with_transformers(
             self.model, prepared, self.rows, self.settings, self._is_cancelled
         )
         given = getattr(output, "metadata", None)
         if isinstance(given, Mapping):  # of a model that executes the prompt itself
             self.metadata = given
-        return by_caller
 
     def _is_cancelled(self) -> bool:
         return self.channel.is_cancelled
@@ -107,6 +106,7 @@ class GenerationRun:
     def result(self) -> StreamResult:
         """All that is known by now."""
         prepared = self.prepared
+        # A whole answer stays one, although the consumer left before the end of the channel.
         broken_off = self.broken_off or ("cancelled" if self.channel.is_cancelled else None)
         scope = prepared.scope if prepared is not None else _NOT_YET
         prompt_tokens = prepared.token_count if prepared is not None else 0
@@ -114,7 +114,7 @@ class GenerationRun:
             Choice(
                 index=row,
                 message=streamer.message,
-                finish_reason=broken_off or streamer.message.finish_reason,
+                finish_reason=streamer.message.finish_reason or broken_off,
                 stop_reason=streamer.stop_reason,
                 token_ids=tuple(self.rows.token_ids[row]),
             )
@@ -136,8 +136,10 @@ class GenerationRun:
     def state(self) -> SampleState:
         """How far it is."""
         times = list(self.rows.times_s)
-        spent_s = times[-1] - times[0] if times else 0.0
-        generated = sum(len(ids) for ids in self.rows.token_ids)
+        spent_s = (self.rows.last_put_s or 0.0) - times[0] if times else 0.0
+        counts = [len(ids) for ids in self.rows.token_ids]
+        generated = sum(counts)
+        behind_first = sum(count - 1 for count in counts if count)
         first = self.rows.token_ids[0]
         prompt_tokens = self.prepared.token_count if self.prepared is not None else 0
         return SampleState(
@@ -145,7 +147,7 @@ class GenerationRun:
             sequences=tuple(tuple(ids) for ids in self.rows.token_ids),
             running_token=first[-1] if first else None,
             is_sequence_finished=all(streamer.is_finished for streamer in self.rows.streamers),
-            tokens_per_second=(len(times) - 1) / spent_s if spent_s > 0 else float("-inf"),
+            tokens_per_second=behind_first / spent_s if spent_s > 0 else float("-inf"),
             generated_tokens=generated,
             padded_length=prompt_tokens,
             time_spent_s=spent_s,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from unspool.errors import ArgumentError
@@ -90,6 +90,18 @@ class SamplingParams(Record):
             return cls.from_dict(value)
         raise TypeError(
             f"sampling_params is of type {type(value).__name__}; pass SamplingParams, a mapping or None"
+        )
+
+    def with_defaults(self, defaults: SamplingParams | None) -> SamplingParams:
+        """These, with what they leave open (None; no stop) taken from `defaults`."""
+        if defaults is None:
+            return self
+        return defaults.replace(
+            **{
+                field.name: getattr(self, field.name)
+                for field in fields(self)
+                if getattr(self, field.name) not in (None, ())
+            }
         )
 
     def to_generation_kwargs(self) -> dict[str, Any]:

@@ -10,7 +10,10 @@ from unspool.errors import ArgumentError
 from unspool.generation.inference_config import InferenceConfig
 from unspool.generation.sampling_params import SamplingParams
 
-__all__ = ["GenerationSettings", "read_settings"]
+__all__ = ["GenerationSettings", "own_limit", "read_settings"]
+
+# What the generation configs of older transformers say where nobody has set a limit.
+_NO_MAX_LENGTH = 20
 
 # Options of `generate` that a stream cannot honour, with what to do instead.
 _REFUSED = {
@@ -64,28 +67,37 @@ def read_settings(
     stop: str | Sequence[str],
     options: Mapping[str, Any],
 ) -> GenerationSettings:
-    """Check and merge; what the call says goes before its sampling parameters, these before the config.
+    """Check and merge; the first that says something has the word: the call, its sampling parameters, its
+    `generation_config`, the config with its sampling parameters, the model's generation config.
 
     Raises:
         ArgumentError: Beam search, several greedy answers, a limit below 1, an option that is ours.
         TypeError: `sampling` is neither SamplingParams nor a mapping.
     """
-    sampling = SamplingParams.read(sampling)
+    sampling = SamplingParams.read(sampling).with_defaults(config.sampling_params)
     merged: dict[str, Any] = {**sampling.to_generation_kwargs(), **options}
+    given = merged.get("generation_config")
     for name, advice in _REFUSED.items():
-        if merged.get(name) is not None:
+        if merged.get(name) is not None or getattr(given, name, None) is not None:
             raise ArgumentError(f"{name} cannot be used here: {advice}")
-    base = merged.get("generation_config") or getattr(model, "generation_config", None)
+    base = given or getattr(model, "generation_config", None)
     if (merged.get("num_beams") or getattr(base, "num_beams", None) or 1) > 1:
         raise ArgumentError("num_beams is above 1; beams are revised, so they cannot be streamed: use 1")
-    limit = merged.pop("max_new_tokens", None)
-    if limit is None and merged.get("max_length") is None:
-        limit = config.max_new_tokens
-    if limit is not None:
-        _check_positive("max_new_tokens", limit)
-        merged["max_new_tokens"] = limit
+    if merged.get("max_new_tokens") is None and merged.get("max_length") is None:
+        merged.update(own_limit(given) or {"max_new_tokens": config.max_new_tokens})
+    for name in ("max_new_tokens", "max_length"):
+        if merged.get(name) is None:
+            merged.pop(name, None)
+        else:
+            _check_positive(name, merged[name])
+    limit = merged.get("max_new_tokens")
     n = _first(
-        merged.pop("num_return_sequences", None), merged.pop("n", None), sampling.n, config.sequence_count(0)
+        merged.pop("num_return_sequences", None),
+        merged.pop("n", None),
+        sampling.n,
+        # 1 is what older transformers say where nobody has set it.
+        count if (count := getattr(given, "num_return_sequences", None)) != 1 else None,
+        config.sequence_count(0),
     )
     _check_positive("n", n)
     do_sample = bool(_first(merged.get("do_sample"), getattr(base, "do_sample", None), False))
@@ -94,9 +106,9 @@ def read_settings(
             f"n is {n} and decoding is greedy, so all answers would be the same; pass do_sample=True or a temperature"
         )
     seed = _first(merged.pop("seed", None), sampling.seed)
-    eos = _first(merged.get("eos_token_id"), getattr(base, "eos_token_id", None), config.eos_token_id)
+    eos = _first(*(_token_id(source, "eos_token_id") for source in (merged, given, config, base)))
     eos_ids = frozenset(eos if isinstance(eos, (list, tuple, set)) else () if eos is None else (int(eos),))
-    pad = _first(merged.get("pad_token_id"), config.pad_token_id, getattr(base, "pad_token_id", None))
+    pad = _first(*(_token_id(source, "pad_token_id") for source in (merged, given, config, base)))
     if pad is None and eos_ids:
         pad = min(eos_ids)
     given_stop = stop or sampling.stop
@@ -116,6 +128,20 @@ def read_settings(
         generation_config=base,
         options=merged,
     )
+
+
+def own_limit(generation_config: Any) -> dict[str, int]:
+    """The limit that somebody has set in a generation config, as an option of `generate`; {} where none is."""
+    limit = getattr(generation_config, "max_new_tokens", None)
+    if limit is not None:
+        return {"max_new_tokens": limit}
+    length = getattr(generation_config, "max_length", None)
+    return {} if length in (None, _NO_MAX_LENGTH) else {"max_length": length}
+
+
+def _token_id(source: Any, name: str) -> Any:
+    value: Any = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _first(*values: Any) -> Any:

@@ -4,36 +4,57 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+import os
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from unspool._core import DeltaChannel, ToolSchemas
 from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError
+from unspool.generation.count_tokens import count_tokens
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.encode import PromptEncoder
 from unspool.generation.hooks import ConditioningHook
-from unspool.generation.inference_config import InferenceConfig, resolve_token_ids
+from unspool.generation.inference_config import (
+    InferenceConfig,
+    PreCompileConfig,
+    model_prefill_length,
+    resolve_token_ids,
+)
+from unspool.generation.inference_name import read_inference_name
 from unspool.generation.logits import check_native
 from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.static_inputs import render_messages
 from unspool.generation.prefill.strategy import choose_strategy, model_kind
+from unspool.generation.process_prompts import (
+    PromptEvent,
+    process_prompt,
+    process_prompts_concurrently,
+)
+from unspool.generation.progress import ProgressCallback
 from unspool.generation.prompt import Prompt, is_standard, read_prompt
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
+from unspool.generation.sampling_params import SamplingParams
+from unspool.generation.saved_inference import load_inference, save_inference
 from unspool.generation.settings import read_settings
 from unspool.generation.shared_vocabulary import shared_vocabulary
+from unspool.generation.warm_up import TooLong, WarmUp, fit_prompt
 from unspool.generation.worker import GenerationWorker
 from unspool.token_streamer import TokenStreamer
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from unspool._core import Format
     from unspool.format_files import FormatFile
-    from unspool.generation.outputs import SampleState
+    from unspool.generation.outputs import PromptOutput, SampleState
     from unspool.generation.result import StreamResult
-    from unspool.generation.sampling_params import SamplingParams
 
 __all__ = ["StreamGenerator"]
+
+Sampling = SamplingParams | Mapping[str, Any] | None
 
 # What one stream's TokenStreamer takes beside the format and the tools.
 _PARSER_OPTIONS = {
@@ -56,6 +77,8 @@ class StreamGenerator:
         backend: "transformers" runs `model.generate`; "native" our own loop, a forward a token.
         prefill: How the prompt is run: a `PrefillConfig`, a number of tokens a chunk, False: in one go.
         hook: Conditions the model for each request; its streams are serialised then.
+        name: What the engine is called (`inference_name`); None: "{model_type}-{size}B-{date}", such as
+            "llama-8.03B-2026-11-21".
         parser_options: Further options of `Parser` for every stream, such as `repair=True`.
 
     Raises:
@@ -74,6 +97,7 @@ class StreamGenerator:
         backend: Literal["transformers", "native"] = "transformers",
         prefill: PrefillConfig | int | bool | None = None,
         hook: ConditioningHook | None = None,
+        name: str | None = None,
         **parser_options: Any,
     ) -> None:
         try:
@@ -101,6 +125,8 @@ class StreamGenerator:
         self._format, self._reasoning = format, reasoning
         self._parser_options = parser_options
         self._encoder = PromptEncoder(model, tokenizer, processor)
+        self._warm_up = WarmUp(self)
+        self.inference_name = read_inference_name(name, model)
 
     def stream(
         self,
@@ -304,6 +330,219 @@ class StreamGenerator:
         if self._format == "auto" and not tools and not _has_template(self.tokenizer):
             return "none", None
         return choose_format(self._format, self.tokenizer, self._reasoning)
+
+    # Prompts in, texts out: see process_prompts.py, count_tokens.py, warm_up.py and saved_inference.py
+
+    @overload
+    def process_prompt(
+        self, prompt: list[str], sampling_params: Sampling = None, stream: Literal[False] = False
+    ) -> list[PromptOutput]: ...
+    @overload
+    def process_prompt(
+        self, prompt: list[str], sampling_params: Sampling = None, *, stream: Literal[True]
+    ) -> list[Generator[str, None, SampleState]]: ...
+    @overload
+    def process_prompt(
+        self, prompt: Any, sampling_params: Sampling = None, stream: Literal[False] = False
+    ) -> PromptOutput: ...
+    @overload
+    def process_prompt(
+        self, prompt: Any, sampling_params: Sampling = None, *, stream: Literal[True]
+    ) -> Generator[str, None, SampleState]: ...
+    @overload
+    def process_prompt(self, prompt: Any, sampling_params: Sampling = None, stream: bool = False) -> Any: ...
+    def process_prompt(self, prompt: Any, sampling_params: Sampling = None, stream: bool = False) -> Any:
+        """The answer to a prompt, at once or as text that comes.
+
+        The text is the answer's content, without reasoning and calls (`format="none"` has all of it); that
+        of the first answer where there are several. `config.max_new_tokens` is the most that a request's
+        `max_tokens` can ask for.
+
+        Args:
+            prompt: As of `stream`; or a list of texts: several prompts, one after the other.
+            sampling_params: Of this request; what it leaves open, `config.sampling_params` says.
+            stream: False: the whole output. True: a generator of texts of `config.streaming_chunks` tokens
+                each, none of them empty, that returns the final `SampleState`; the model starts with the
+                first `next`.
+
+        Returns:
+            An output or a generator; for a list of texts a list of these. There, an output tells in `error`
+            of its prompt's failure; all other errors of the model are raised as they are.
+
+        Raises:
+            TypeError: `sampling_params` is neither SamplingParams nor a mapping.
+            ArgumentError: A prompt is empty or none, or as of `stream`; at the call.
+        """
+        return process_prompt(self, prompt, sampling_params, stream)
+
+    @overload
+    def process_prompts_concurrently(
+        self,
+        prompts: Sequence[Any],
+        max_concurrent_requests: int,
+        sampling_params: Sampling = None,
+        stream: Literal[False] = False,
+        progress_callback: ProgressCallback | None = None,
+        progress: bool = False,
+    ) -> Coroutine[Any, Any, list[PromptOutput]]: ...
+    @overload
+    def process_prompts_concurrently(
+        self,
+        prompts: Sequence[Any],
+        max_concurrent_requests: int,
+        sampling_params: Sampling = None,
+        *,
+        stream: Literal[True],
+        progress_callback: ProgressCallback | None = None,
+        progress: bool = False,
+    ) -> AsyncGenerator[PromptEvent, None]: ...
+    @overload
+    def process_prompts_concurrently(
+        self,
+        prompts: Sequence[Any],
+        max_concurrent_requests: int,
+        sampling_params: Sampling = None,
+        stream: bool = False,
+        progress_callback: ProgressCallback | None = None,
+        progress: bool = False,
+    ) -> Any: ...
+    def process_prompts_concurrently(
+        self,
+        prompts: Sequence[Any],
+        max_concurrent_requests: int,
+        sampling_params: Sampling = None,
+        stream: bool = False,
+        progress_callback: ProgressCallback | None = None,
+        progress: bool = False,
+    ) -> Any:
+        """Several prompts at a time; the event loop is never blocked.
+
+        Args:
+            prompts: Each as of `stream`.
+            max_concurrent_requests: At most so many at a time; 0 or less: one after the other.
+            sampling_params: Of every prompt, as of `process_prompt`.
+            stream: False: await the list of outputs, in the order of the prompts; one that failed says so in
+                `error`. True: iterate with `async for` what comes, in the order in which it comes:
+                (index, "text", str), as of `process_prompt`, and at last for each prompt
+                (index, "final", PromptOutput) or (index, "error", str). Leaving it (`aclose()`), or
+                cancelling the task, stops every model within two steps.
+            progress_callback: Called with (completed, total) behind each prompt; an exception of it is
+                logged by the logger "unspool".
+            progress: Whether a bar is shown on standard error.
+
+        Raises:
+            TypeError: An argument is of the wrong type; at the call.
+            ArgumentError: As of `stream`, of the sampling parameters; at the call. A bad prompt is an error
+                of its own.
+        """
+        return process_prompts_concurrently(
+            self, prompts, max_concurrent_requests, sampling_params, stream, progress_callback, progress
+        )
+
+    def count_tokens(self, prompt: Any, oai_like: bool = False) -> int:
+        """How many token ids a prompt has: `usage.prompt_tokens` of its answer.
+
+        Args:
+            prompt: As of `stream`: text, with the special tokens that the tokenizer adds; messages, through
+                the chat template up to where the answer begins; or token ids.
+            oai_like: Contents that are OpenAI's lists of parts ({"type": "text"}) are joined to text first,
+                for chat templates that know text alone.
+
+        Raises:
+            ArgumentError: The prompt is empty or none, or `oai_like` and a part is not text.
+        """
+        return count_tokens(self, prompt, oai_like)
+
+    @property
+    def model_prefill_length(self) -> int:
+        """How many token ids a prompt may have, so that `config.max_new_tokens` more fit behind it.
+
+        Raises:
+            ArgumentError: The model does not say how many positions it has.
+        """
+        return model_prefill_length(self.model, self.config.max_new_tokens)
+
+    def precompile(self, config: PreCompileConfig) -> bool:
+        """Warm up: a token behind a prompt of each shape, by the way that a request takes.
+
+        With eager torch nothing is compiled for a shape, and at run time no prompt is padded to one. What a
+        first run costs is paid here all the same: weights are read in, kernels are loaded and chosen, memory
+        is set aside; a model behind `torch.compile` compiles; the vocabulary and the format's tables are
+        built. A batch of n is a prompt with n answers, as `n=` runs it; a prompt longer than
+        `prefill.chunk_tokens` goes in chunks here too.
+
+        Each shape is run once, concurrent callers included: the others wait for the one that does it. It
+        blocks; call it in a thread where an event loop runs.
+
+        Returns:
+            True.
+
+        Raises:
+            ArgumentError: A prefill length that leaves no room for `config.max_new_tokens`, or None where
+                the model does not tell its length.
+            BaseException: What the model raised; all that wait get it, and the next call tries again.
+        """
+        return self._warm_up.run(config)
+
+    @property
+    def precompiled_shapes(self) -> tuple[tuple[int, int], ...]:
+        """(batch size, prefill length) of each shape that `precompile` has run, or the loaded file names."""
+        return self._warm_up.shapes
+
+    def choose_bucket(self, length: int) -> int | None:
+        """The smallest precompiled prefill length that holds so many token ids; None where none does."""
+        return self._warm_up.choose_bucket(length)
+
+    def fit_prompt(self, prompt: Any, too_long: TooLong = "error") -> list[int]:
+        """A prompt's token ids, no more than the longest precompiled prefill length.
+
+        Requests are not held to that length, since no shape is fixed; who wants it passes what this gives.
+        Where nothing is precompiled, `model_prefill_length` is the limit.
+
+        Args:
+            prompt: Text, messages of text, or token ids.
+            too_long: Of a longer prompt, "truncate-left" keeps the last token ids, "truncate-right" the first.
+
+        Raises:
+            ArgumentError: The prompt is longer and `too_long` is "error", or cannot be cut.
+        """
+        return fit_prompt(self, prompt, too_long)
+
+    def save_inference(self, directory: str | os.PathLike[str]) -> Path:
+        """Write name, config, format, reasoning, backend, prefill, parser options and precompiled shapes.
+
+        One JSON file, `inference.json`, with a version; the directory is made where it is missing. Model,
+        tokenizer, processor and hook are not in it.
+
+        Returns:
+            The file.
+
+        Raises:
+            ArgumentError: The format is an object to which no name leads.
+            TypeError: A `partition_rules` or `partition_axis` of the config has no JSON form.
+        """
+        return save_inference(self, directory)
+
+    @classmethod
+    def load_inference(
+        cls,
+        directory: str | os.PathLike[str],
+        model: Any,
+        tokenizer: Any = None,
+        processor: Any = None,
+        *,
+        hook: ConditioningHook | None = None,
+    ) -> Self:
+        """A generator with the settings that `save_inference` wrote.
+
+        The precompiled shapes are known again (`precompiled_shapes`, `choose_bucket`); `precompile` runs
+        each once all the same, since what it warms is in the process and not in a file.
+
+        Raises:
+            FileNotFoundError: The directory has no such file.
+            ArgumentError: The file is broken or of another version, or its format is not registered.
+        """
+        return load_inference(cls, directory, model, tokenizer, processor, hook)
 
 
 def _resolve(config: InferenceConfig | None, model: Any, tokenizer: Any) -> InferenceConfig:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from unspool.errors import ChannelCancelledError
@@ -11,7 +11,12 @@ from unspool.generation.prefill.prepare import PreparedPrompt
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
 
-__all__ = ["generate_with_transformers"]
+__all__ = ["ask_criteria", "generate_with_transformers"]
+
+# Said in full: transformers 4 warns where a generation config has more than that of a greedy call.
+_GREEDY = {
+    "temperature": 1.0, "top_k": 50, "top_p": 1.0, "min_p": None, "typical_p": 1.0,
+}  # fmt: skip
 
 
 def generate_with_transformers(
@@ -20,11 +25,8 @@ def generate_with_transformers(
     rows: Rows,
     settings: GenerationSettings,
     is_cancelled: Callable[[], bool],
-) -> tuple[Any, bool]:
-    """Run to the end.
-
-    Returns:
-        What `generate` returned, and whether a stopping criterion of the caller's ended it.
+) -> Any:
+    """Run to the end; what `generate` returned.
 
     Raises:
         ChannelCancelledError: The consumer has left.
@@ -44,13 +46,11 @@ def generate_with_transformers(
     if settings.does_sample and settings.seed is not None:
         device = inputs["inputs_embeds" if ids is None else "input_ids"].device
         processors += [*make_warpers(settings), SeededSampler(settings.seed, device)]
+        options |= {name: value for name, value in _GREEDY.items() if settings.option(name) is not None}
         options["do_sample"] = False
-        for name in ("temperature", "top_k", "top_p", "min_p", "typical_p"):
-            options.pop(name, None)
     if processors:
         options["logits_processor"] = processors
-    stop = _Stop(settings.stopping_criteria, rows, is_cancelled)
-    options["stopping_criteria"] = [stop]
+    options["stopping_criteria"] = [_Stop(settings.stopping_criteria, rows, is_cancelled)]
     try:
         output = model.generate(**inputs, **_criteria_lists(options), streamer=rows)
     except TypeError as error:
@@ -60,7 +60,7 @@ def generate_with_transformers(
         _put_output(output, ids, is_seq2seq, rows)
     if is_cancelled():
         raise ChannelCancelledError("the consumer has left")
-    return output, stop.ended_by_caller
+    return output
 
 
 def _criteria_lists(options: dict[str, Any]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class _Stop:
 
     def __init__(self, criteria: tuple[Any, ...], rows: Rows, is_cancelled: Callable[[], bool]) -> None:
         self._criteria, self._rows, self._is_cancelled = criteria, rows, is_cancelled
-        self.ended_by_caller = False
+        self._step = 0
 
     def __call__(self, input_ids: Any, scores: Any, **options: Any) -> Any:
         import torch
@@ -83,12 +83,21 @@ class _Stop:
         count, device = input_ids.shape[0], input_ids.device
         if self._is_cancelled():
             return torch.ones(count, device=device, dtype=torch.bool)
-        done = torch.tensor([self._rows.is_done(row) for row in range(count)], device=device)
-        for criterion in self._criteria:
-            says = torch.as_tensor(criterion(input_ids, scores, **options), device=device)
-            self.ended_by_caller |= bool(says.all())
-            done = done | says
-        return done
+        self._step += 1
+        ask_criteria(self._criteria, self._rows, self._step, input_ids, scores, **options)
+        return torch.tensor([self._rows.is_done(row) for row in range(count)], device=device)
+
+
+def ask_criteria(
+    criteria: Iterable[Any], rows: Rows, step: int, input_ids: Any, scores: Any, **options: Any
+) -> None:
+    """End the rows that a stopping criterion of the caller's wants to end with this step."""
+    import torch
+
+    for criterion in criteria:
+        says = torch.as_tensor(criterion(input_ids, scores, **options)).expand(input_ids.shape[0])
+        for row in says.nonzero().flatten().tolist():
+            rows.end_row(row, step)
 
 
 def _put_output(output: Any, ids: Any, is_seq2seq: bool, rows: Rows) -> None:

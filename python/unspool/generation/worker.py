@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,17 +18,28 @@ from unspool.generation.hooks import ConditioningHook
 __all__ = ["GenerationWorker", "active_workers", "conditioned", "inference_mode"]
 
 _THREAD_NAME = "unspool-generate"
+# How long the interpreter's exit waits for the steps that models are in.
+_EXIT_GRACE_S = 2.0
 
 
 class GenerationWorker:
     """Runs `job` in a daemon thread under `inference_mode`; then its channel has ended, exactly once.
 
-    The channel is closed where the job returns, failed with the very exception that it raises, and stays
-    cancelled where the consumer has left.
+    The channel is closed where the job returns or raises, and stays cancelled where the consumer has left.
+    At the interpreter's exit the jobs that still run are told to stop, and waited for a little: a thread
+    that comes back from native code after it would abort the process.
+
+    Args:
+        stop: Tells the job to stop; None: cancelling the channel is enough.
     """
 
-    def __init__(self, channel: DeltaChannel, job: Callable[[], None]) -> None:
+    def __init__(
+        self, channel: DeltaChannel, job: Callable[[], None], stop: Callable[[], None] | None = None
+    ) -> None:
         self._channel = channel
+        self._stop = stop or channel.cancel
+        # Not in the channel: the garbage collector cannot look into it, and a traceback leads back to the stream.
+        self._error: BaseException | None = None
         self._job: Callable[[], None] | None = job
         self._thread = threading.Thread(target=self._run, name=_THREAD_NAME, daemon=True)
 
@@ -44,18 +57,45 @@ class GenerationWorker:
         """Whether the job is still running."""
         return self._thread.is_alive()
 
+    def raise_error(self) -> None:
+        """Raise the very exception that the job raised; once, and behind the end of the channel."""
+        error, self._error = self._error, None
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error  # its traceback has this frame
+
     def _run(self) -> None:
         job, self._job = self._job, None
         assert job is not None
+        _running.add(self)
         try:
             with inference_mode():
                 job()
         except ChannelCancelledError:
             pass  # the consumer has left
+        except (StopIteration, StopAsyncIteration) as error:
+            # As itself it would end the consumer's loop as if all were well.
+            self._error = RuntimeError(f"the model raised {type(error).__name__}")
+            self._error.__cause__ = error
         except BaseException as error:  # it belongs to the consumer
-            self._channel.fail(error)
+            self._error = error
         finally:
             self._channel.close()
+            _running.discard(self)
+
+
+_running: set[GenerationWorker] = set()
+
+
+@atexit.register
+def _stop_all() -> None:
+    workers, end_s = list(_running), time.monotonic() + _EXIT_GRACE_S
+    for worker in workers:
+        worker._stop()
+    for worker in workers:
+        worker.join(max(0.0, end_s - time.monotonic()))
 
 
 def active_workers() -> int:

@@ -1,0 +1,234 @@
+"""Prompts in, texts and `PromptOutput`s out: one, several one after the other, or several at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from unspool.errors import ArgumentError
+from unspool.generation.count_tokens import count_prompt
+from unspool.generation.logits import check_native
+from unspool.generation.outputs import PromptOutput, SampleState
+from unspool.generation.progress import ProgressCallback, ProgressCounter
+from unspool.generation.prompt import read_prompt
+from unspool.generation.sampling_params import SamplingParams
+from unspool.generation.settings import read_settings
+from unspool.generation.text_gatherer import TextGatherer
+
+if TYPE_CHECKING:
+    from unspool.generation.delta_stream import DeltaStream
+    from unspool.generation.stream_generator import StreamGenerator
+
+__all__ = ["PromptEvent", "process_prompt", "process_prompts_concurrently"]
+
+#: The prompt's index, what it is, and a text, an error's text, or the end.
+PromptEvent = tuple[int, Literal["text", "error", "final"], str | PromptOutput]
+
+
+def process_prompt(
+    generator: StreamGenerator, prompt: Any, sampling_params: Any, stream: bool
+) -> PromptOutput | list[PromptOutput] | Generator[str, None, SampleState] | list[Any]:
+    """As of `StreamGenerator.process_prompt`."""
+    requests = Requests(generator, sampling_params)
+    if not _is_batch(prompt):
+        start = requests.check(prompt)
+        return _texts(start, requests.tokens_per_text) if stream else _run(start)
+    starts = []
+    for index, one in enumerate(prompt):
+        try:
+            starts.append(requests.check(one))
+        except ArgumentError as error:
+            raise ArgumentError(f"prompt {index}: {error}") from None
+    if stream:
+        return [_texts(start, requests.tokens_per_text) for start in starts]
+    return [_run(start, reports_errors=True) for start in starts]
+
+
+def process_prompts_concurrently(
+    generator: StreamGenerator,
+    prompts: Sequence[Any],
+    max_concurrent_requests: int,
+    sampling_params: Any,
+    stream: bool,
+    progress_callback: ProgressCallback | None,
+    progress: bool,
+) -> Awaitable[list[PromptOutput]] | AsyncGenerator[PromptEvent, None]:
+    """As of `StreamGenerator.process_prompts_concurrently`."""
+    if isinstance(prompts, (str, bytes, Mapping)) or not isinstance(prompts, Sequence):
+        raise TypeError(f"prompts is of type {type(prompts).__name__}; pass a list of prompts")
+    if isinstance(max_concurrent_requests, bool) or not isinstance(max_concurrent_requests, int):
+        raise TypeError(f"max_concurrent_requests is {max_concurrent_requests!r}; pass an int")
+    requests = Requests(generator, sampling_params)
+    starts = [functools.partial(requests.start, prompt) for prompt in prompts]
+    items = _iterate(starts, max(1, max_concurrent_requests), requests.tokens_per_text if stream else None)
+    counter = ProgressCounter(len(starts), progress_callback, shows_bar=progress)
+    return _events(items, counter) if stream else _outputs(items, counter)
+
+
+class Requests:
+    """Prompts with the same sampling parameters.
+
+    Raises:
+        TypeError: `sampling_params` is neither SamplingParams nor a mapping.
+        ArgumentError: They do not fit the model or the generator; see `StreamGenerator.stream`.
+    """
+
+    def __init__(self, generator: StreamGenerator, sampling_params: Any) -> None:
+        config = generator.config
+        self._generator = generator
+        self._sampling = SamplingParams.read(sampling_params).with_defaults(config.sampling_params)
+        self._options = {
+            "max_new_tokens": min(self._sampling.max_tokens or config.max_new_tokens, config.max_new_tokens)
+        }
+        self.tokens_per_text = config.streaming_chunks
+        self._counts_by_length = self._sampling.n is None and isinstance(config.num_return_sequences, Mapping)
+        self._check({"n": 1} if self._counts_by_length else {})
+
+    def check(self, prompt: Any) -> Callable[[], DeltaStream]:
+        """What starts this prompt, which is checked.
+
+        Raises:
+            ArgumentError: The prompt is none.
+        """
+        generator = self._generator
+        read = generator._render(read_prompt(prompt), None, {})
+        options = dict(self._options)
+        if self._counts_by_length:
+            options["n"] = generator.config.sequence_count(count_prompt(generator, read))
+            self._check(options)
+        return functools.partial(
+            generator._start, lambda: read, None, sampling=self._sampling, options=options
+        )
+
+    def start(self, prompt: Any) -> DeltaStream:
+        """`check`, and start it."""
+        return self.check(prompt)()
+
+    def _check(self, options: Mapping[str, Any]) -> None:
+        generator = self._generator
+        options = {**self._options, **options}
+        settings = read_settings(generator.model, generator.config, self._sampling, (), options)
+        if generator.backend == "native":
+            check_native(settings)
+        generator._choose_format(None)
+
+
+def _is_batch(prompt: Any) -> bool:
+    is_list = isinstance(prompt, (list, tuple)) and len(prompt) > 0
+    return is_list and all(isinstance(one, str) for one in prompt)
+
+
+def _texts(start: Callable[[], DeltaStream], tokens_per_text: int) -> Generator[str, None, SampleState]:
+    return (yield from start().text(tokens_per_text))
+
+
+def _run(start: Callable[[], DeltaStream], reports_errors: bool = False) -> PromptOutput:
+    stream = None
+    try:
+        with start() as stream:
+            for _ in stream:
+                pass
+            return _read_output(stream)
+    except Exception as error:
+        if not reports_errors:
+            raise
+        return _report(error, stream)
+
+
+def _read_output(stream: DeltaStream) -> PromptOutput:
+    result, rate = stream.result, stream.state.tokens_per_second
+    return PromptOutput(
+        text=result.text,
+        generated_tokens=result.usage.completion_tokens,
+        tokens_per_second=rate if rate >= 0 else None,
+        finish_reason=result.finish_reason,
+    )
+
+
+def _report(error: Exception, stream: DeltaStream | None) -> PromptOutput:
+    """The output of a prompt that failed; what came before is kept."""
+    output = PromptOutput() if stream is None else _read_output(stream)
+    return output.replace(
+        text=output.text or None, error=f"{type(error).__name__}: {error}", finish_reason="error"
+    )
+
+
+async def _iterate(
+    starts: Sequence[Callable[[], DeltaStream]], limit: int, tokens_per_text: int | None
+) -> AsyncGenerator[tuple[int, str | PromptOutput], None]:
+    """Each prompt's texts (none without `tokens_per_text`), then its output; at most `limit` at a time."""
+    items: asyncio.Queue[tuple[int, str | PromptOutput]] = asyncio.Queue(limit)
+    waiting = iter(enumerate(starts))
+
+    async def work() -> None:
+        for index, start in waiting:
+            send = functools.partial(_send, items, index)
+            await send(await _answer(start, tokens_per_text, send))
+
+    tasks = [asyncio.create_task(work()) for _ in range(min(limit, len(starts)))]
+    try:
+        open_count = len(starts)
+        while open_count:
+            index, item = await items.get()
+            open_count -= isinstance(item, PromptOutput)
+            yield index, item
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _send(items: asyncio.Queue[Any], index: int, item: str | PromptOutput) -> None:
+    await items.put((index, item))
+
+
+async def _answer(
+    start: Callable[[], DeltaStream], tokens_per_text: int | None, send: Callable[[str], Awaitable[None]]
+) -> PromptOutput:
+    """One prompt to its end; cancelled, it leaves the model to stop by itself."""
+    stream = None
+    gatherer = TextGatherer(tokens_per_text)
+    try:
+        # In a thread: the first stream of a tokenizer compiles its vocabulary.
+        async with await asyncio.to_thread(start) as stream:
+            async for delta in stream:
+                for text in gatherer.put(delta) if tokens_per_text else ():
+                    await send(text)
+            output = _read_output(stream)
+    except Exception as error:
+        output = _report(error, stream)
+    for text in gatherer.end():
+        await send(text)
+    return output
+
+
+async def _events(
+    items: AsyncGenerator[tuple[int, str | PromptOutput], None], counter: ProgressCounter
+) -> AsyncGenerator[PromptEvent, None]:
+    with counter:
+        async with contextlib.aclosing(items):
+            async for index, item in items:
+                if isinstance(item, str):
+                    yield index, "text", item
+                    continue
+                counter.advance()
+                if item.error is not None:
+                    yield index, "error", item.error
+                else:
+                    yield index, "final", item
+
+
+async def _outputs(
+    items: AsyncGenerator[tuple[int, str | PromptOutput], None], counter: ProgressCounter
+) -> list[PromptOutput]:
+    outputs: dict[int, PromptOutput] = {}
+    with counter:
+        async with contextlib.aclosing(items):
+            async for index, item in items:
+                assert isinstance(item, PromptOutput)
+                outputs[index] = item
+                counter.advance()
+    return [outputs[index] for index in range(len(outputs))]

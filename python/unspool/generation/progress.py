@@ -1,0 +1,69 @@
+"""How many of several prompts are done: told to a callback, shown as a bar."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["ProgressCallback", "ProgressCounter"]
+
+#: Called with (completed, total).
+ProgressCallback = Callable[[int, int], object]
+
+_log = logging.getLogger("unspool")
+
+
+class ProgressCounter:
+    """Counts to `total`; a context manager, since the bar needs an end.
+
+    Args:
+        callback: Called after each; where it raises, that is logged, and counting goes on.
+        shows_bar: Whether a bar is drawn, on standard error.
+    """
+
+    def __init__(self, total: int, callback: ProgressCallback | None = None, shows_bar: bool = False) -> None:
+        self._total, self._callback, self._shows_bar = total, callback, shows_bar
+        self._completed = 0
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> ProgressCounter:
+        if self._shows_bar:
+            self._bar = _make_bar()
+            self._task = self._bar.add_task("prompts", total=self._total)
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self) -> None:
+        """One more is done."""
+        self._completed += 1
+        if self._bar is not None:
+            self._bar.update(self._task, advance=1, refresh=True)
+        if self._callback is None:
+            return
+        try:
+            self._callback(self._completed, self._total)
+        except Exception:
+            _log.exception("progress_callback raised at %d of %d", self._completed, self._total)
+
+
+def _make_bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    # No thread of its own, which would have to be joined; sys.stdout stays what it is.
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        auto_refresh=False,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )

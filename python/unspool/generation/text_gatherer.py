@@ -1,0 +1,49 @@
+"""Content deltas as text, so many tokens a piece."""
+
+from __future__ import annotations
+
+from unspool._core import Delta
+from unspool.generation.records import require_at_least
+
+__all__ = ["TextGatherer"]
+
+
+class TextGatherer:
+    """The first answer's content, without empty strings.
+
+    Args:
+        tokens_per_text: Piece k is what became certain with the tokens from `k * tokens_per_text` on, this
+            many; a group of tokens without text has no piece. None: every delta is a piece.
+
+    Raises:
+        ArgumentError: `tokens_per_text` is below 1.
+    """
+
+    def __init__(self, tokens_per_text: int | None = None) -> None:
+        require_at_least("tokens_per_text", tokens_per_text, 1)
+        self._size = tokens_per_text
+        self._gathered = ""
+        self._group = 0
+
+    def put(self, delta: Delta) -> list[str]:
+        """The next delta of any kind; the pieces that it makes whole."""
+        if delta.choice:
+            return []
+        text = delta.text if delta.kind == "content" else ""
+        if self._size is None:
+            return [text] if text else []
+        end = delta.token_span[1]
+        group = (end - 1) // self._size
+        pieces = []
+        if group > self._group:
+            pieces += self.end()
+            self._group = group
+        self._gathered += text
+        if text and end % self._size == 0:
+            pieces += self.end()
+        return pieces
+
+    def end(self) -> list[str]:
+        """No more deltas; the last piece, if there is one."""
+        gathered, self._gathered = self._gathered, ""
+        return [gathered] if gathered else []

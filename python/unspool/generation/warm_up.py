@@ -1,0 +1,133 @@
+"""The first run of each shape, before the first request."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Literal
+
+from unspool.errors import ArgumentError
+from unspool.generation.inference_config import PreCompileConfig
+from unspool.generation.prompt import Prompt, read_prompt
+
+if TYPE_CHECKING:
+    from unspool.generation.stream_generator import StreamGenerator
+
+__all__ = ["TooLong", "WarmUp", "fit_prompt"]
+
+TooLong = Literal["error", "truncate-left", "truncate-right"]
+
+
+class WarmUp:
+    """Which shapes of a generator have been run, or are being run.
+
+    Args:
+        shapes: Buckets that are known from elsewhere, such as a file; nothing has been run for them here.
+    """
+
+    def __init__(self, generator: StreamGenerator, shapes: Sequence[tuple[int, int]] = ()) -> None:
+        self._generator = generator
+        self._lock = threading.Lock()
+        self._work_lock = threading.Lock()
+        self._runs: dict[int, Future[bool]] = {}
+        self._warm: set[tuple[int, int]] = set()
+        self._shapes = dict.fromkeys(shapes)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, int], ...]:
+        """(batch size, prefill length), in the order in which they came."""
+        return tuple(self._shapes)
+
+    def run(self, config: PreCompileConfig) -> bool:
+        """As of `StreamGenerator.precompile`."""
+        if not isinstance(config, PreCompileConfig):
+            raise TypeError(f"config is of type {type(config).__name__}; pass a PreCompileConfig")
+        pairs: Any = [(one.batch_size, one.prefill_length) for one in config.expand()]  # no lists in these
+        shapes: list[tuple[int, int]] = [(size, self._length(length)) for size, length in pairs]
+        key = PreCompileConfig([size for size, _ in shapes], [length for _, length in shapes]).stable_hash()
+        with self._lock:
+            running = self._runs.get(key)
+            mine: Future[bool] = Future()
+            if running is None:
+                self._runs[key] = mine
+        if running is not None:
+            return running.result()
+        try:
+            with self._work_lock:  # of two configs that share a shape, one runs it
+                self._run_shapes(shapes)
+        except BaseException as error:
+            with self._lock:
+                del self._runs[key]
+            mine.set_exception(error)
+            raise
+        mine.set_result(True)
+        return True
+
+    def choose_bucket(self, length: int) -> int | None:
+        """As of `StreamGenerator.choose_bucket`."""
+        return min((bucket for _, bucket in self._shapes if bucket >= length), default=None)
+
+    @property
+    def longest(self) -> int | None:
+        """The longest prefill length."""
+        return max((length for _, length in self._shapes), default=None)
+
+    def _length(self, length: Any) -> int:
+        generator = self._generator
+        if length is None:
+            return generator.model_prefill_length
+        try:
+            most = generator.model_prefill_length
+        except ArgumentError:  # the model does not say
+            return int(length)
+        if length > most:
+            raise ArgumentError(
+                f"prefill_length is {length}, but a prompt may have {most} token ids, so that max_new_tokens="
+                f"{generator.config.max_new_tokens} fit behind it; pass at most {most}"
+            )
+        return int(length)
+
+    def _run_shapes(self, shapes: Sequence[tuple[int, int]]) -> None:
+        for shape in shapes:
+            if shape not in self._warm:
+                self._run_shape(*shape)
+            self._warm.add(shape)
+            with self._lock:
+                self._shapes = {**self._shapes, shape: None}
+
+    def _run_shape(self, batch_size: int, length: int) -> None:
+        """One token behind a prompt of this length, by the way that every request takes."""
+        import torch
+
+        config = self._generator.config
+        token_id = config.bos_token_id if config.bos_token_id is not None else config.pad_token_id or 0
+        prompt = Prompt(inputs={"input_ids": torch.full((1, length), token_id)})
+        options: dict[str, Any] = {"max_new_tokens": 1, "n": batch_size, "seed": 0}
+        if batch_size > 1:
+            options["do_sample"] = True
+        with self._generator._start(lambda: prompt, None, options=options) as stream:
+            for _ in stream:
+                pass
+
+
+def fit_prompt(generator: StreamGenerator, prompt: Any, too_long: TooLong) -> list[int]:
+    """As of `StreamGenerator.fit_prompt`."""
+    if too_long not in ("error", "truncate-left", "truncate-right"):
+        raise ArgumentError(f"too_long is {too_long!r}; use 'error', 'truncate-left' or 'truncate-right'")
+    read = generator._render(read_prompt(prompt), None, {})
+    if read.messages is not None or read.inputs.get("inputs_embeds") is not None:
+        raise ArgumentError(
+            "a prompt with images, sounds or embeddings cannot be cut; pass text or token ids"
+        )
+    limit = generator._warm_up.longest
+    limit = generator.model_prefill_length if limit is None else limit
+    ids = [id for piece in generator._encoder.pieces(read, chunk_tokens=4096) for id in piece]
+    if len(ids) <= limit:
+        return ids
+    if too_long == "error":
+        raise ArgumentError(
+            f"the prompt has {len(ids)} token ids, and the longest prefill length is {limit}; shorten it, pass "
+            "too_long='truncate-left' or 'truncate-right', or precompile a longer one"
+        )
+    return ids[-limit:] if too_long == "truncate-left" else ids[:limit]
