@@ -8,11 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import httpx
 import pytest
-
-pytest.importorskip("starlette", reason="needs unspool[serve]")
-httpx = pytest.importorskip("httpx", reason="needs httpx")
-
 from unspool import DeltaChannel, DeltaStream, Parser
 from unspool.errors import ChannelCancelledError
 from unspool.generation.worker import GenerationWorker

@@ -90,9 +90,7 @@ def test_https(tmp_path: Path) -> None:
     )  # fmt: skip
     if made.returncode:
         pytest.skip("needs openssl")
-    with running(
-        {"m": ScriptedModel(say_hi)}, ssl_keyfile=str(key), ssl_certfile=str(certificate)
-    ) as server:
+    with running({"m": ScriptedModel(say_hi)}, ssl_keyfile=str(key), ssl_certfile=str(certificate)) as server:
         context = ssl.create_default_context(cafile=str(certificate))
         answer = httpx.get(f"https://127.0.0.1:{server.port}/readiness", verify=context, timeout=30)
         assert answer.status_code == 200
@@ -221,7 +219,9 @@ def test_tokens_arrive_while_they_are_written() -> None:
         step.release()
         with httpx.stream("POST", url, json={**CHAT, "stream": True}, timeout=20) as answer:
             assert answer.headers["content-type"].startswith("text/event-stream")
-            lines = (line for line in answer.iter_lines() if '"content":"' in line and '"content":""' not in line)
+            lines = (
+                line for line in answer.iter_lines() if '"content":"' in line and '"content":""' not in line
+            )
             for number in range(5):
                 assert f'"content":"{number}' in next(lines)
                 step.release()

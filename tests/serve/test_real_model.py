@@ -6,13 +6,10 @@ import json
 from typing import Any
 
 import pytest
+import torch
+from unspool import StreamGenerator
 
 from .conftest import USER, events_of
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
-
-from unspool import StreamGenerator
 
 pytestmark = pytest.mark.anyio
 
@@ -145,7 +142,9 @@ async def test_stop(make_client: Any, generator: StreamGenerator) -> None:
 
 async def test_calls_of_a_real_tokenizer(make_client: Any, llama: Any, tokenizer: Any) -> None:
     """A model that is made to write a call: by ids, through template, generate and parser."""
-    written = '<think>Hm.</think>Wait.<tool_call>\n{"name": "look_up", "arguments": {"word": "a"}}\n</tool_call>'
+    written = (
+        '<think>Hm.</think>Wait.<tool_call>\n{"name": "look_up", "arguments": {"word": "a"}}\n</tool_call>'
+    )
     ids = [*tokenizer.encode(written, add_special_tokens=False), tokenizer.eos_token_id]
 
     def force(_: Any, scores: Any) -> Any:

@@ -225,7 +225,10 @@ async def test_what_changes_nothing_is_taken(client: Any) -> None:
 async def test_messages_are_what_templates_read(client: Any, model: ScriptedModel) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"word": "a"}'}}
     messages = [
-        {"role": "developer", "content": [{"type": "text", "text": "Be "}, {"type": "text", "text": "brief."}]},
+        {
+            "role": "developer",
+            "content": [{"type": "text", "text": "Be "}, {"type": "text", "text": "brief."}],
+        },
         *USER,
         {"role": "assistant", "content": None, "reasoning_content": "hm", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": "found"},
@@ -250,7 +253,11 @@ async def test_messages_are_what_templates_read(client: Any, model: ScriptedMode
 async def test_the_same_conversation_in_three_protocols(client: Any, model: ScriptedModel) -> None:
     """One chat, told in each protocol's own words, reaches the model as the same messages and tools."""
     function = TOOL["function"]
-    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": json.dumps({"word": "a"})}}
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "look_up", "arguments": json.dumps({"word": "a"})},
+    }
     chat = {
         "model": "m",
         "messages": [
@@ -292,7 +299,11 @@ async def test_the_same_conversation_in_three_protocols(client: Any, model: Scri
             {
                 "role": "user",
                 "content": [
-                    {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "found"}]},
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "c1",
+                        "content": [{"type": "text", "text": "found"}],
+                    },
                     {"type": "text", "text": "And?"},
                 ],
             },

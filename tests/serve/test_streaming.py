@@ -190,9 +190,7 @@ async def test_the_event_loop_is_never_held_up(make_client: Any) -> None:
 
     client = make_client({"m": SlowModel(lambda script: (time.sleep(0.3), script.put("x"))[1])})
     async with anyio.create_task_group() as group:
-        group.start_soon(
-            lambda: client.post("/v1/chat/completions", json={"model": "m", "messages": USER})
-        )
+        group.start_soon(lambda: client.post("/v1/chat/completions", json={"model": "m", "messages": USER}))
         longest_s = 0.0
         end_s = time.perf_counter() + 0.6
         while time.perf_counter() < end_s:
@@ -205,7 +203,9 @@ async def test_the_event_loop_is_never_held_up(make_client: Any) -> None:
 
 async def test_ready_deltas_share_a_chunk(make_client: Any) -> None:
     """What came while the loop was busy is one chunk, not one for each token."""
-    client = make_client({"m": ScriptedModel(lambda script: [script.put("x ") for _ in range(2000)] and None)})
+    client = make_client(
+        {"m": ScriptedModel(lambda script: [script.put("x ") for _ in range(2000)] and None)}
+    )
     answer = await client.post("/v1/chat/completions", json=STREAMS["/v1/chat/completions"])
     events = events_of(answer.text)[:-1]
     assert "".join(d["choices"][0]["delta"].get("content") or "" for _, d in events) == "x " * 2000
@@ -216,7 +216,13 @@ async def test_shapes_of_a_chat_stream(make_client: Any) -> None:
     """One id, the role first and once, one finish reason, usage behind it, [DONE] last."""
 
     def calls(script: Script) -> None:
-        for piece in ("Hm. ", "<tool_call>", '{"name": "look_up", ', '"arguments": {"word": "a"}}', "</tool_call>"):
+        for piece in (
+            "Hm. ",
+            "<tool_call>",
+            '{"name": "look_up", ',
+            '"arguments": {"word": "a"}}',
+            "</tool_call>",
+        ):
             script.put(piece)
 
     client = make_client({"m": ScriptedModel(calls)})

@@ -16,7 +16,7 @@ from unspool._core import Delta, WireWriter
 from unspool.serve.api_errors import ApiError, Dialect, as_api_error, dialect_of, error_response, error_type
 from unspool.serve.metrics import RequestMetrics
 from unspool.serve.served_model import check_template_kwargs, effort_kwargs, format_name, thinking_kwargs
-from unspool.serve.streaming import bursts, cancel_on_disconnect
+from unspool.serve.streaming import cancel_on_disconnect, pulses
 
 if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
@@ -51,7 +51,6 @@ class Answer:
         with_metadata = getattr(self._model, "with_metadata", None)
         if with_metadata is not None:
             self._model = with_metadata(request.metadata)
-        # Finished answers with no call among them, where there must be one.
         self._choices_with_calls: set[int] = set()
         self._has_begun = False
 
@@ -69,13 +68,12 @@ class Answer:
         async with self._state.limits.turn():
             self._metrics.got_turn()
             stream = await anyio.to_thread.run_sync(self._start)
-            events = self._counted(stream)
             try:
-                async with contextlib.aclosing(events):
+                async with contextlib.aclosing(pulses(stream, self._state.options.keep_alive_s)) as beats:
                     if self._request.stream:
-                        await self._send_events(stream, events, send)
+                        await self._send_events(stream, beats, send)
                     else:
-                        body = await self._collect(stream, events)
+                        body = await self._collect(stream, beats)
                         await Response(body, media_type="application/json")(scope, receive, send)
             finally:
                 self._metrics.got_result(stream.result)
@@ -103,17 +101,46 @@ class Answer:
         self._metrics.format = format_name(model, request.tools.shown, request.raw)
         return stream
 
-    async def _counted(self, stream: DeltaStream) -> AsyncGenerator[list[Delta], None]:
-        """The bursts; an answer without the call that it must have is an error, before its finish."""
-        async with contextlib.aclosing(bursts(stream, self._state.options.keep_alive_s)) as found:
-            async for deltas in found:
-                if deltas:
-                    self._metrics.got(deltas, stream.held_bytes)
-                if self._request.tools.must_call:
-                    self._check_calls(deltas)
-                yield deltas
+    async def _collect(self, stream: DeltaStream, beats: AsyncGenerator[bool, None]) -> bytes:
+        writer = self._writer(stream)
+        async for is_ready in beats:
+            if is_ready:
+                self._write(stream, writer)
+        result = stream.result
+        return writer.body(_usage(result), stop_sequence=result.stop_reason)
+
+    async def _send_events(self, stream: DeltaStream, beats: AsyncGenerator[bool, None], send: Send) -> None:
+        # An error that comes before the first delta, or before patience ends, still has its status.
+        is_ready = await anext(beats, None)
+        writer = self._writer(stream)
+        headers = [(key.encode(), value.encode()) for key, value in _EVENT_STREAM.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        self._has_begun = True
+        begun = writer.begin()
+        try:
+            while is_ready is not None:
+                written = begun + (self._write(stream, writer) if is_ready else writer.keep_alive())
+                begun = b""
+                if written:
+                    await send({"type": "http.response.body", "body": written, "more_body": True})
+                is_ready = await anext(beats, None)
+            result = stream.result
+            last = begun + writer.end(_usage(result), stop_sequence=result.stop_reason)
+        except Exception as error:
+            last = self._fail(writer, error)
+        await send({"type": "http.response.body", "body": last, "more_body": False})
+
+    def _write(self, stream: DeltaStream, writer: WireWriter) -> bytes:
+        """The bytes of what is ready."""
+        self._metrics.got_deltas(stream.held_bytes)
+        if not self._request.tools.must_call:
+            return stream.drain_to(writer)
+        deltas = stream.drain()
+        self._check_calls(deltas)
+        return writer.write(deltas)
 
     def _check_calls(self, deltas: list[Delta]) -> None:
+        """An answer without the call that it must have is an error, before its finish."""
         for delta in deltas:
             if delta.kind == "tool_call_begin":
                 self._choices_with_calls.add(delta.choice)
@@ -124,36 +151,6 @@ class Answer:
                     "send tool_choice 'auto'",
                     code="no_tool_call",
                 )
-
-    async def _collect(self, stream: DeltaStream, events: AsyncGenerator[list[Delta], None]) -> bytes:
-        writer = self._writer(stream)
-        async for deltas in events:
-            writer.write(deltas)
-        result = stream.result
-        return writer.body(_usage(result), stop_sequence=result.stop_reason)
-
-    async def _send_events(
-        self, stream: DeltaStream, events: AsyncGenerator[list[Delta], None], send: Send
-    ) -> None:
-        # An error that comes before the first delta, or before patience ends, still has its status.
-        deltas: list[Delta] | None = await anext(events, None)
-        writer = self._writer(stream)
-        headers = [(key.encode(), value.encode()) for key, value in _EVENT_STREAM.items()]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        self._has_begun = True
-        begun = writer.begin()
-        try:
-            while deltas is not None:
-                written = begun + (writer.write(deltas) if deltas else writer.keep_alive())
-                begun = b""
-                if written:
-                    await send({"type": "http.response.body", "body": written, "more_body": True})
-                deltas = await anext(events, None)
-            result = stream.result
-            last = begun + writer.end(_usage(result), stop_sequence=result.stop_reason)
-        except Exception as error:
-            last = self._fail(writer, error)
-        await send({"type": "http.response.body", "body": last, "more_body": False})
 
     def _writer(self, stream: DeltaStream) -> WireWriter:
         request, options = self._request, self._state.options

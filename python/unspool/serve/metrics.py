@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 if TYPE_CHECKING:
-    from unspool._core import Delta
     from unspool.generation.result import StreamResult
     from unspool.serve.limits import Limits
 
@@ -82,18 +80,12 @@ class RequestMetrics:
         self._turn_s = time.perf_counter()
         self._metrics.latency.labels("queue").observe(self._turn_s - self._begin_s)
 
-    def got(self, deltas: Iterable[Delta], held_bytes: int) -> None:
+    def got_deltas(self, held_bytes: int) -> None:
         """Deltas have come; so many bytes are held back behind them."""
         if self._first_s is None:
             self._first_s = time.perf_counter()
             self._metrics.first_token.observe(self._first_s - self._begin_s)
         self._metrics.held.observe(held_bytes)
-        for delta in deltas:
-            kind: str | None = delta.kind
-            if kind == "tool_call_end":
-                kind = "incomplete" if delta.status == "incomplete" else None
-            if kind in ("malformed", "dropped", "incomplete"):
-                self._metrics.faults.labels(self.format, kind).inc()
 
     def got_result(self, result: StreamResult) -> None:
         """The generation has ended, one way or another."""
@@ -103,6 +95,15 @@ class RequestMetrics:
         self._metrics.length.observe(count)
         for gap_ms in result.metrics.inter_token_ms:
             self._metrics.between_tokens.observe(gap_ms / 1000)
+        for choice in result.choices:
+            message = choice.message
+            for kind, fault_count in (
+                ("malformed", len(message.malformed)),
+                ("dropped", len(message.dropped)),
+                ("incomplete", sum(call.status == "incomplete" for call in message.tool_calls)),
+            ):
+                if fault_count:
+                    self._metrics.faults.labels(self.format, kind).inc(fault_count)
         if self._turn_s is not None and self._first_s is not None:
             self._metrics.latency.labels("prefill").observe(self._first_s - self._turn_s)
             self._metrics.latency.labels("decode").observe(time.perf_counter() - self._first_s)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from unspool.errors import ArgumentError
+from unspool.generation.count_tokens import count_prompt
 from unspool.generation.prompt import Prompt, read_prompt
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def count_tokens(
 ) -> int:
     """How many token ids the prompt has, as the usage of its answer counts them."""
     if hasattr(model, "_encoder"):
-        return len(tokenize(model, prompt, tools, template_kwargs))
+        return count_prompt(model, model._render(read_prompt(prompt), tools, dict(template_kwargs or {})))
     count = getattr(model, "count_tokens", None)
     if count is None:
         raise ArgumentError("this model cannot count tokens")

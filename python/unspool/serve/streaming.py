@@ -10,43 +10,36 @@ import anyio
 from starlette.types import Receive
 
 if TYPE_CHECKING:
-    from unspool._core import Delta
     from unspool.generation.delta_stream import DeltaStream
 
-__all__ = ["bursts", "cancel_on_disconnect"]
+__all__ = ["cancel_on_disconnect", "pulses"]
 
 
-async def bursts(stream: DeltaStream, patience_s: float) -> AsyncGenerator[list[Delta], None]:
-    """What is ready, a list at a time; an empty list where nothing has come for `patience_s` seconds.
+async def pulses(stream: DeltaStream, patience_s: float) -> AsyncGenerator[bool, None]:
+    """True each time that there are deltas to drain, False where none has come for `patience_s` seconds.
 
     The stream is closed in the end, also where the consumer leaves: its model stops.
 
     Raises:
         BaseException: What the model raised, after what came before it.
     """
-    waiting: asyncio.Task[Delta | None] | None = None
+    waiting: asyncio.Task[bool] | None = None
     try:
         while True:
-            waiting = waiting or asyncio.ensure_future(_next(stream))
+            waiting = waiting or asyncio.ensure_future(stream.ready())
             # Not `wait_for`: the wait for a delta must go on when patience ends.
             await asyncio.wait({waiting}, timeout=patience_s)
             if not waiting.done():
-                yield []
+                yield False
                 continue
-            delta, waiting = waiting.result(), None
-            if delta is None:
+            is_ready, waiting = waiting.result(), None
+            if not is_ready:
                 return
-            yield [delta, *stream.drain()]
+            yield True
     finally:
         if waiting is not None:
             waiting.cancel()
         await stream.aclose()
-
-
-async def _next(stream: DeltaStream) -> Delta | None:
-    async for delta in stream:
-        return delta
-    return None
 
 
 async def cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
