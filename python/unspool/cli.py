@@ -46,7 +46,7 @@ def main() -> None:
         sys.exit(2)
     except click.Abort:
         sys.exit(130)
-    except (UnspoolError, OSError, TypeError, ValueError) as error:
+    except (UnspoolError, ImportError, OSError, TypeError, ValueError) as error:
         click.echo(f"unspool: {error}", err=True)
         sys.exit(2)
     except SystemExit as stop:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
+import httpx
 import pytest
 import torch
 from unspool import StreamGenerator
 
-from .conftest import USER, events_of
+from .conftest import USER, events_of, running
 
 pytestmark = pytest.mark.anyio
 
@@ -169,3 +171,23 @@ async def test_calls_of_a_real_tokenizer(make_client: Any, llama: Any, tokenizer
     assert answer["choices"][0]["finish_reason"] == "tool_calls"
     assert answer["usage"]["completion_tokens"] == len(ids)
     assert answer["usage"]["completion_tokens_details"]["reasoning_tokens"] > 0
+
+
+def test_the_command_serves_a_folder(llama: Any, tokenizer: Any, tmp_path: Any) -> None:
+    """`unspool serve FOLDER`, and the official client."""
+    openai = pytest.importorskip("openai")
+    from unspool.serve.serve_command import _loader
+
+    llama.save_pretrained(tmp_path / "tiny")
+    tokenizer.save_pretrained(tmp_path / "tiny")
+    load = _loader(
+        str(tmp_path / "tiny"), None, format_="auto", reasoning=None, backend="native", device="cpu",
+        dtype="float32", gguf_file=None, max_new_tokens=7,
+    )  # fmt: skip
+    with running(load) as server:
+        while httpx.get(f"http://127.0.0.1:{server.port}/readiness").status_code == 503:
+            time.sleep(0.05)
+        with openai.OpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="none") as client:
+            answer = client.chat.completions.create(model="tiny", messages=USER)
+            assert answer.usage.completion_tokens == 7
+            assert answer.choices[0].finish_reason == "length"

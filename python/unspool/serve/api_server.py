@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
 import uvicorn
 from prometheus_client import start_http_server
+from starlette.routing import BaseRoute
 
 from unspool.errors import ArgumentError
 from unspool.serve.app import create_app
@@ -30,13 +31,21 @@ class ApiServer:
             already answers /liveness.
         max_workers: How many answers are generated at a time.
         options: All other settings.
+        routes: Further routes of Starlette's, behind the API's own.
 
     Raises:
         ArgumentError: There is no model.
         TypeError: It is none.
     """
 
-    def __init__(self, models: Any, max_workers: int = 10, *, options: ServeOptions | None = None) -> None:
+    def __init__(
+        self,
+        models: Any,
+        max_workers: int = 10,
+        *,
+        options: ServeOptions | None = None,
+        routes: Sequence[BaseRoute] = (),
+    ) -> None:
         if options is not None and max_workers != 10:
             raise ArgumentError("max_workers is given twice; put it into the options")
         options = options or ServeOptions(max_workers=max_workers)
@@ -44,7 +53,7 @@ class ApiServer:
         given: Any = (lambda: _by_name(models())) if is_factory else _by_name(models)
         self._server: _Server | None = None
         self._has_started = threading.Event()
-        self.app = create_app(given, options, on_failure=self.stop)
+        self.app = create_app(given, options, routes=routes, on_failure=self.stop)
 
     def fire(
         self,

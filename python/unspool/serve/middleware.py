@@ -21,7 +21,7 @@ __all__ = ["ApiKeys", "Measured", "ToldErrors"]
 
 _log = logging.getLogger("unspool.serve")
 
-# For those who watch the server, and for the page of the playground; what these show is no secret.
+# For those who watch the server.
 _OPEN_PATHS = frozenset({"/liveness", "/readiness"})
 
 
