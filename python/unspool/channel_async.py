@@ -11,7 +11,7 @@ from unspool.errors import ChannelCancelledError, ChannelTimeoutError
 if TYPE_CHECKING:
     from unspool._core import Delta, DeltaChannel
 
-__all__ = ["Iterator", "get"]
+__all__ = ["Iterator", "get", "wait"]
 
 
 async def _until_ready(channel: DeltaChannel) -> None:
@@ -32,12 +32,21 @@ async def _until_ready(channel: DeltaChannel) -> None:
         channel._disarm()
 
 
-async def get(channel: DeltaChannel, timeout: float | None = None) -> Delta | None:
-    """`channel.get` for a running event loop."""
+async def wait(channel: DeltaChannel, timeout: float | None = None) -> None:
+    """Wait until `channel.get` would return at once.
+
+    Raises:
+        ChannelTimeoutError: Nothing came in `timeout` seconds.
+    """
     try:
         await asyncio.wait_for(_until_ready(channel), timeout)
     except asyncio.TimeoutError:
         raise ChannelTimeoutError("no delta came in time; is the model still running?") from None
+
+
+async def get(channel: DeltaChannel, timeout: float | None = None) -> Delta | None:
+    """`channel.get` for a running event loop."""
+    await wait(channel, timeout)
     return channel.get(timeout=0)
 
 

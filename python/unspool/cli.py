@@ -1,4 +1,4 @@
-"""The command line: `unspool demo`, `parse`, `formats`, `check`, `playground`."""
+"""The command line: `unspool demo`, `parse`, `formats`, `check`, `serve`, `playground`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def main() -> None:
         sys.exit(2)
     except click.Abort:
         sys.exit(130)
-    except (UnspoolError, OSError, TypeError, ValueError) as error:
+    except (UnspoolError, ImportError, OSError, TypeError, ValueError) as error:
         click.echo(f"unspool: {error}", err=True)
         sys.exit(2)
     except SystemExit as stop:
@@ -137,6 +137,44 @@ def check(paths: tuple[str, ...]) -> None:
         if not faults:
             click.echo(f"{path}: ok")
     raise SystemExit(1 if failed else 0)
+
+
+@cli.command()
+@click.argument("model", required=False)
+@click.option(
+    "--demo", is_flag=True, help="No model: replay the formats' cases; each format is a model's name."
+)
+@click.option("--name", help="The model's name for clients; its path's last part otherwise.")
+@click.option("--format", "format_", default="auto", show_default=True, help="How the model writes.")
+@click.option("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
+@click.option(
+    "--backend", type=click.Choice(["transformers", "native"]), default="transformers", show_default=True
+)
+@click.option("--device", help="Where the model goes, such as cuda; where it is loaded otherwise.")
+@click.option("--dtype", default="auto", show_default=True, help="The weights' type, such as bfloat16.")
+@click.option("--gguf-file", help="The GGUF file in the model's folder.")
+@click.option("--max-new-tokens", default=2048, show_default=True, help="For requests that set no limit.")
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", default=11556, show_default=True)
+@click.option("--metrics-port", type=int, default=-1, help="Another port for the metrics; -1: only /metrics.")
+@click.option(
+    "--api-key", multiple=True, envvar="UNSPOOL_API_KEY", help="What clients must send; may be repeated."
+)
+@click.option("--max-workers", default=10, show_default=True, help="Answers that are generated at a time.")
+@click.option("--max-queue", default=100, show_default=True, help="Requests that may wait; others get 429.")
+@click.option(
+    "--reasoning-field", type=click.Choice(["reasoning_content", "reasoning"]), default="reasoning_content"
+)
+@click.option("--stream-timeout", type=float, help="Seconds without a token until a model is given up.")
+@click.option("--delay", default=0.0, help="With --demo: seconds a token.")
+@click.option("--log-level", default="info", show_default=True)
+@click.option("--ssl-keyfile")
+@click.option("--ssl-certfile")
+def serve(model: str | None, **options: Any) -> None:
+    """Serve MODEL, a folder or a repository's name, over an OpenAI-compatible API; or demo models."""
+    from unspool.serve.serve_command import serve_command
+
+    serve_command(model, **options)
 
 
 @cli.command("parse")

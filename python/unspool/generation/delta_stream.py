@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
-from unspool._core import Delta, DeltaChannel
+from unspool._core import Delta, DeltaChannel, WireWriter
+from unspool.channel_async import wait
 from unspool.errors import ChannelCancelledError, ChannelTimeoutError, StreamTimeout
 from unspool.generation.outputs import SampleState
 from unspool.generation.text_gatherer import TextGatherer
@@ -108,6 +110,38 @@ class DeltaStream(Iterator[Delta]):
             yield from gatherer.end()
             return self.state
 
+    async def ready(self) -> bool:
+        """Wait until there are deltas to drain; False once there are no more.
+
+        Raises:
+            BaseException: What the model raised, behind its last delta.
+        """
+        while not self._is_over:
+            if self._channel.is_finished or self._channel.is_cancelled:
+                self._finish()
+                break
+            try:
+                await wait(self._channel, self._remaining_s())
+            except ChannelTimeoutError:
+                self._check_deadline()
+            if len(self._channel):
+                return True
+        return False
+
+    def drain(self) -> list[Delta]:
+        """The deltas that are ready, without waiting."""
+        self._waits_since_s = time.perf_counter()
+        with contextlib.suppress(ChannelCancelledError):
+            return self._channel.drain()
+        return []
+
+    def drain_to(self, writer: WireWriter) -> bytes:
+        """The bytes of the deltas that are ready, without waiting; none of them becomes a Python object."""
+        self._waits_since_s = time.perf_counter()
+        with contextlib.suppress(ChannelCancelledError):
+            return writer.drain(self._channel)
+        return b""
+
     def cancel(self) -> None:
         """Stop the model, from any thread; the iteration ends."""
         if not self._channel.is_finished:
@@ -147,6 +181,11 @@ class DeltaStream(Iterator[Delta]):
     def is_running(self) -> bool:
         """Whether the worker is still at work; after `close`, in the step that it was in."""
         return self._worker.is_alive
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that the model wrote and no delta has shown yet, of all answers."""
+        return sum(streamer.held_bytes for streamer in self._run.rows.streamers)
 
     @property
     def message(self) -> Message:

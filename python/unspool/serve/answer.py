@@ -1,0 +1,203 @@
+"""One request's answer: its turn, its model, its bytes, and the end that always comes."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from unspool._core import Delta, WireWriter
+from unspool.serve.api_errors import ApiError, Dialect, as_api_error, dialect_of, error_response, error_type
+from unspool.serve.metrics import RequestMetrics
+from unspool.serve.served_model import check_template_kwargs, effort_kwargs, format_name, thinking_kwargs
+from unspool.serve.streaming import cancel_on_disconnect, pulses
+
+if TYPE_CHECKING:
+    from unspool.generation.delta_stream import DeltaStream
+    from unspool.generation.result import StreamResult
+    from unspool.serve.requests import GenerationRequest
+    from unspool.serve.state import ServerState
+
+__all__ = ["Answer"]
+
+_log = logging.getLogger("unspool.serve")
+
+_EVENT_STREAM = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache",
+    "x-accel-buffering": "no",  # nginx would gather the events
+}
+
+
+class Answer:
+    """An ASGI response that generates while it is sent.
+
+    Before the first byte an error has its HTTP status; after it, it is the protocol's own error event. A
+    client that leaves cancels the generation, whether it waits for its turn, for a body or for events.
+    """
+
+    def __init__(self, state: ServerState, request: GenerationRequest, metrics: RequestMetrics) -> None:
+        self._state = state
+        self._request = request
+        self._metrics = metrics
+        self._model = state.find_model(request.model)
+        metrics.model = str(getattr(self._model, "served_name", request.model))
+        with_metadata = getattr(self._model, "with_metadata", None)
+        if with_metadata is not None:
+            self._model = with_metadata(request.metadata)
+        self._choices_with_calls: set[int] = set()
+        self._has_begun = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(cancel_on_disconnect, receive, group.cancel_scope)
+            try:
+                await self._run(scope, receive, send)
+            except Exception as error:
+                # Before the first byte; behind it `_send_events` has told of the error.
+                await self._refuse(error, scope, receive, send)
+            group.cancel_scope.cancel()
+
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._state.limits.turn():
+            self._metrics.got_turn()
+            stream = await anyio.to_thread.run_sync(self._start)
+            try:
+                async with contextlib.aclosing(pulses(stream, self._state.options.keep_alive_s)) as beats:
+                    if self._request.stream:
+                        await self._send_events(stream, beats, send)
+                    else:
+                        body = await self._collect(stream, beats)
+                        await Response(body, media_type="application/json")(scope, receive, send)
+            finally:
+                self._metrics.got_result(stream.result)
+
+    def _start(self) -> DeltaStream:
+        """Render the template and start the model; in a thread."""
+        request, model = self._request, self._model
+        template_kwargs = dict(request.template_kwargs)
+        if request.effort is not None:
+            template_kwargs = {**effort_kwargs(model, request.effort), **template_kwargs}
+        if request.thinking is not None:
+            template_kwargs = {**thinking_kwargs(model, request.thinking), **template_kwargs}
+        check_template_kwargs(model, template_kwargs)
+        stream: DeltaStream = model.stream(
+            request.prompt,
+            sampling=request.sampling,
+            tools=request.tools.shown,
+            tool_choice=request.tools.choice,
+            raw=request.raw,
+            timeout=self._state.options.stream_timeout_s,
+            chat_template_kwargs=template_kwargs,
+            parallel_tool_calls=request.tools.is_parallel,
+            reasoning_field=self._state.options.reasoning_field,
+        )
+        self._metrics.format = format_name(model, request.tools.shown, request.raw)
+        return stream
+
+    async def _collect(self, stream: DeltaStream, beats: AsyncGenerator[bool, None]) -> bytes:
+        writer = self._writer(stream)
+        async for is_ready in beats:
+            if is_ready:
+                self._write(stream, writer)
+        result = stream.result
+        return writer.body(_usage(result), stop_sequence=result.stop_reason)
+
+    async def _send_events(self, stream: DeltaStream, beats: AsyncGenerator[bool, None], send: Send) -> None:
+        # An error that comes before the first delta, or before patience ends, still has its status.
+        is_ready = await anext(beats, None)
+        writer = self._writer(stream)
+        headers = [(key.encode(), value.encode()) for key, value in _EVENT_STREAM.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        self._has_begun = True
+        begun = writer.begin()
+        try:
+            while is_ready is not None:
+                written = begun + (self._write(stream, writer) if is_ready else writer.keep_alive())
+                begun = b""
+                if written:
+                    await send({"type": "http.response.body", "body": written, "more_body": True})
+                is_ready = await anext(beats, None)
+            result = stream.result
+            last = begun + writer.end(_usage(result), stop_sequence=result.stop_reason)
+        except Exception as error:
+            last = self._fail(writer, error)
+        await send({"type": "http.response.body", "body": last, "more_body": False})
+
+    def _write(self, stream: DeltaStream, writer: WireWriter) -> bytes:
+        """The bytes of what is ready."""
+        self._metrics.got_deltas(stream.held_bytes)
+        if not self._request.tools.must_call:
+            return stream.drain_to(writer)
+        deltas = stream.drain()
+        self._check_calls(deltas)
+        return writer.write(deltas)
+
+    def _check_calls(self, deltas: list[Delta]) -> None:
+        """An answer without the call that it must have is an error, before its finish."""
+        for delta in deltas:
+            if delta.kind == "tool_call_begin":
+                self._choices_with_calls.add(delta.choice)
+            elif delta.finish_reason == "stop" and delta.choice not in self._choices_with_calls:
+                raise ApiError(
+                    500,
+                    f"tool_choice is '{self._request.tools.choice}', and the model made no call; try again, or "
+                    "send tool_choice 'auto'",
+                    code="no_tool_call",
+                )
+
+    def _writer(self, stream: DeltaStream) -> WireWriter:
+        request, options = self._request, self._state.options
+        return WireWriter(
+            request.protocol,
+            model=request.model,
+            n=request.sampling.n or 1,
+            stream=request.stream,
+            include_usage=request.include_usage,
+            reasoning_field=options.reasoning_field,
+            reasoning_events=options.reasoning_events,
+            extra=request.echo,
+            prompt_token_count=stream.result.usage.prompt_tokens,
+        )
+
+    def _fail(self, writer: WireWriter, error: Exception) -> bytes:
+        """The protocol's error event."""
+        self._metrics.status = "error"
+        told = as_api_error(error)
+        _log_failure(error, told)
+        dialect: Dialect = "anthropic" if self._request.protocol == "messages" else "openai"
+        return writer.fail(told.message, type=error_type(told.status, dialect), code=told.code)
+
+    async def _refuse(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+        told = as_api_error(error)
+        _log_failure(error, told)
+        if self._has_begun:  # the client could not be written to
+            return
+        await error_response(told, dialect_of(scope["path"]))(scope, receive, send)
+
+
+def _usage(result: StreamResult) -> dict[str, Any]:
+    """Token counts, and how fast they came."""
+    metrics = result.metrics
+    usage: dict[str, Any] = {
+        "prompt_tokens": result.usage.prompt_tokens,
+        "completion_tokens": result.usage.completion_tokens,
+        "reasoning_tokens": sum(choice.message.token_counts.reasoning for choice in result.choices),
+    }
+    if metrics.time_to_first_token_ms is not None:
+        usage["first_token_time"] = round(metrics.time_to_first_token_ms / 1000, 6)
+        usage["processing_time"] = round(metrics.time_to_first_token_ms / 1000 + metrics.decode_time_s, 6)
+    if metrics.output_tokens_per_second is not None:
+        usage["tokens_per_second"] = round(metrics.output_tokens_per_second, 3)
+    return usage
+
+
+def _log_failure(error: Exception, told: ApiError) -> None:
+    if told.status >= 500 and not isinstance(error, ApiError):
+        _log.error("%s", told.message, exc_info=error)

@@ -1,0 +1,100 @@
+"""What a client is told when a request cannot be served, in its protocol's own form."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from starlette.responses import JSONResponse
+
+from unspool.errors import ArgumentError, ChannelTimeoutError
+
+__all__ = ["ApiError", "Dialect", "as_api_error", "dialect_of", "error_response", "error_type"]
+
+Dialect = Literal["openai", "anthropic"]
+
+# Status to the API's word for it.
+_OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_ANTHROPIC_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+}
+
+
+class ApiError(Exception):
+    """A request that gets an error.
+
+    Args:
+        status: The HTTP status.
+        message: What is wrong, and what to do.
+        code: A word that programs may look at, such as "model_not_found".
+        param: The field of the request that is at fault.
+        headers: Further headers of the response.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str | None = None,
+        param: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+        self.param = param
+        self.headers = headers
+
+
+def dialect_of(path: str) -> Dialect:
+    """Whose form of errors a path's clients read."""
+    return "anthropic" if path.startswith("/v1/messages") else "openai"
+
+
+def error_type(status: int, dialect: Dialect) -> str:
+    """The API's word for a status."""
+    if dialect == "anthropic":
+        return _ANTHROPIC_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+    return _OPENAI_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+
+
+def error_response(error: ApiError, dialect: Dialect) -> JSONResponse:
+    """The whole response."""
+    kind = error_type(error.status, dialect)
+    body: dict[str, Any]
+    if dialect == "anthropic":
+        body = {"type": "error", "error": {"type": kind, "message": error.message}}
+    else:
+        fields = {"message": error.message, "type": kind, "param": error.param, "code": error.code}
+        body = {"error": fields}
+    return JSONResponse(body, error.status, headers=error.headers)
+
+
+def as_api_error(error: BaseException) -> ApiError:
+    """What a model's exception is for the client.
+
+    An argument that the model refuses is the client's: 400. All else is ours; its text is shown, since
+    who runs this server is mostly who calls it.
+    """
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, ArgumentError) or _is_template_error(error):
+        return ApiError(400, str(error), code="invalid_argument")
+    if isinstance(error, ChannelTimeoutError):
+        return ApiError(504, str(error), code="model_timeout")
+    return ApiError(500, f"the model failed: {type(error).__name__}: {error}", code="model_failed")
+
+
+def _is_template_error(error: BaseException) -> bool:
+    """Whether a chat template has refused the messages (`raise_exception` in it)."""
+    return any(
+        kind.__module__ == "jinja2.exceptions" and kind.__name__ == "TemplateError"
+        for kind in type(error).__mro__
+    )

@@ -1,0 +1,189 @@
+"""`ApiServer`: the server as EasyDeL's users know it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from prometheus_client import start_http_server
+from starlette.routing import BaseRoute
+
+from unspool.errors import ArgumentError
+from unspool.serve.app import create_app
+from unspool.serve.options import ServeOptions
+
+__all__ = ["ApiServer"]
+
+# How long answers may go on when the server is told to stop, in seconds.
+_GRACE_S = 30
+_KEEP_CONNECTION_S = 5
+
+
+class ApiServer:
+    """Serves models over HTTP: an OpenAI-compatible API, and Anthropic's Messages.
+
+    Args:
+        models: Models by name (`StreamGenerator`s, or what streams like one); or one model, which is served
+            under its `inference_name`; or a function that gives either, called in a thread while the server
+            already answers /liveness.
+        max_workers: How many answers are generated at a time.
+        options: All other settings.
+        routes: Further routes of Starlette's, behind the API's own.
+
+    Raises:
+        ArgumentError: There is no model.
+        TypeError: It is none.
+    """
+
+    def __init__(
+        self,
+        models: Any,
+        max_workers: int = 10,
+        *,
+        options: ServeOptions | None = None,
+        routes: Sequence[BaseRoute] = (),
+    ) -> None:
+        if options is not None and max_workers != 10:
+            raise ArgumentError("max_workers is given twice; put it into the options")
+        options = options or ServeOptions(max_workers=max_workers)
+        is_factory = not _is_model(models) and callable(models)
+        given: Any = (lambda: _by_name(models())) if is_factory else _by_name(models)
+        self._server: _Server | None = None
+        self._has_started = threading.Event()
+        self.app = create_app(given, options, routes=routes, on_failure=self.stop)
+
+    def fire(
+        self,
+        host: str = "0.0.0.0",
+        port: int = 11556,
+        metrics_port: int | None = None,
+        log_level: str = "info",
+        ssl_keyfile: str | None = None,
+        ssl_certfile: str | None = None,
+    ) -> None:
+        """Serve until SIGINT or SIGTERM; answers under way may then go on for 30 s.
+
+        Args:
+            host: The address to listen on; "127.0.0.1" for this machine alone.
+            port: 0 for a free one, see `port`.
+            metrics_port: Where Prometheus finds the metrics too; None: the port after `port`; -1: nowhere
+                else than on /metrics.
+            log_level: uvicorn's: "critical", "error", "warning", "info", "debug" or "trace".
+            ssl_keyfile, ssl_certfile: PEM files, for HTTPS.
+
+        Raises:
+            ArgumentError: Only one of the two TLS files is given.
+            BaseException: What loading the models raised.
+        """
+        if (ssl_keyfile is None) != (ssl_certfile is None):
+            missing = "ssl_keyfile" if ssl_keyfile is None else "ssl_certfile"
+            raise ArgumentError(f"{missing} is missing; HTTPS needs both files, HTTP none")
+        if metrics_port is None:
+            metrics_port = port + 1 if port else -1
+        state = self.app.state.server
+        self._server = _Server(
+            uvicorn.Config(
+                self.app,
+                host=host,
+                port=port,
+                log_level=log_level,
+                ssl_keyfile=ssl_keyfile,
+                ssl_certfile=ssl_certfile,
+                timeout_keep_alive=_KEEP_CONNECTION_S,
+                timeout_graceful_shutdown=_GRACE_S,
+            ),
+            on_start=self._has_started.set,
+            on_stop=state.stop,
+        )
+        self._server.should_exit = state.is_stopping  # `stop` was called before
+        metrics = None
+        if metrics_port != -1:
+            metrics = start_http_server(metrics_port, host, registry=state.metrics.registry)
+        try:
+            self._server.run()
+        finally:
+            if metrics is not None:
+                listener, thread = metrics
+                listener.shutdown()
+                listener.server_close()
+                thread.join()
+        if state.failure is not None:
+            raise state.failure
+
+    def stop(self) -> None:
+        """End `fire`, from any thread, for good; /readiness says so at once."""
+        self.app.state.server.stop()
+        if self._server is not None:
+            self._server.should_exit = True
+
+    @property
+    def port(self) -> int | None:
+        """Where it listens; None before."""
+        return None if self._server is None else self._server.port
+
+    def wait_until_listening(self, timeout: float | None = None) -> bool:
+        """Wait until connections are taken; False where time ran out. For `fire` in another thread."""
+        return self._has_started.wait(timeout)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's, which tells when it begins and when it is about to end."""
+
+    def __init__(
+        self, config: uvicorn.Config, on_start: Callable[[], object], on_stop: Callable[[], object]
+    ) -> None:
+        super().__init__(config)
+        self._on_start = on_start
+        self._on_stop = on_stop
+
+    async def startup(self, *arguments: Any, **options: Any) -> None:
+        await super().startup(*arguments, **options)
+        self._on_start()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._on_stop()
+        super().handle_exit(sig, frame)
+
+    @property
+    def port(self) -> int | None:
+        for server in getattr(self, "servers", ()):
+            for socket in server.sockets:
+                return int(socket.getsockname()[1])
+        return None
+
+
+def _is_model(value: Any) -> bool:
+    return callable(getattr(value, "stream", None))
+
+
+def _by_name(models: Any) -> Mapping[str, Any]:
+    """Models by name, of a mapping or a single one."""
+    if models is None:
+        raise ArgumentError("there is no model; pass a StreamGenerator, models by name, or a function")
+    if _is_model(models):
+        return {_name(models): models}
+    if not isinstance(models, Mapping):
+        raise TypeError(
+            f"a model is of type {type(models).__name__}; pass a StreamGenerator, models by name, or a function"
+        )
+    if not models:
+        raise ArgumentError("there is no model; the mapping is empty")
+    if type(models) is dict:  # another mapping may make its models when asked
+        for name, model in models.items():
+            if not isinstance(name, str) or not _is_model(model):
+                raise TypeError(
+                    f"models[{name!r}] is of type {type(model).__name__}; it needs a stream method, as "
+                    "StreamGenerator has"
+                )
+    named: Mapping[str, Any] = models
+    return named
+
+
+def _name(model: Any) -> str:
+    """What the model calls itself, else its folder's or repository's name."""
+    name = getattr(model, "inference_name", None)
+    path = getattr(getattr(getattr(model, "model", None), "config", None), "_name_or_path", "")
+    return str(name or str(path).rstrip("/").rsplit("/", 1)[-1] or "model")

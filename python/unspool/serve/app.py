@@ -1,0 +1,129 @@
+"""The server as an ASGI application."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from unspool.serve.answer import Answer
+from unspool.serve.api_errors import ApiError, as_api_error, dialect_of, error_response
+from unspool.serve.body import read_json
+from unspool.serve.chat import read_chat_request
+from unspool.serve.completions import read_completion_request
+from unspool.serve.health import health_routes
+from unspool.serve.messages import read_messages_request
+from unspool.serve.middleware import ApiKeys, Measured, ToldErrors
+from unspool.serve.models import model_routes
+from unspool.serve.options import ServeOptions
+from unspool.serve.responses import read_response_request
+from unspool.serve.state import ServerState, state_of
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+    from unspool.serve.requests import GenerationRequest
+
+__all__ = ["create_app"]
+
+_log = logging.getLogger("unspool.serve")
+
+_READERS: dict[str, Callable[[Any], GenerationRequest]] = {
+    "/v1/chat/completions": read_chat_request,
+    "/v1/completions": read_completion_request,
+    "/v1/responses": read_response_request,
+    "/v1/messages": read_messages_request,
+}
+
+
+def create_app(
+    models: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
+    options: ServeOptions | None = None,
+    *,
+    routes: Sequence[BaseRoute] = (),
+    on_failure: Callable[[], None] | None = None,
+) -> Starlette:
+    """An application that answers for these models.
+
+    Args:
+        models: By the name that clients ask for: `StreamGenerator`s, or what streams like one
+            (`ServedModel`). A function that gives them runs in a thread when the server starts; until it
+            has returned, /readiness says 503.
+        options: The server's settings.
+        routes: Further routes.
+        on_failure: Called where `models` raises; its exception is in `app.state.server.failure`.
+    """
+    options = options or ServeOptions()
+    state = ServerState(options)
+    if not callable(models):
+        state.models = models
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as group:
+            if callable(models):
+                group.start_soon(_load, state, models, on_failure)
+            yield
+            state.is_stopping = True
+            group.cancel_scope.cancel()
+
+    # Further routes come last: they cannot replace the API's own.
+    api = [*_answer_routes(), *model_routes()]
+    app = Starlette(
+        routes=[*api, *health_routes(), *routes],
+        middleware=[  # the outermost first
+            Middleware(Measured, state=state, paths=[route.path for route in api]),
+            Middleware(ToldErrors),
+            Middleware(ApiKeys, keys=options.api_keys),
+        ],
+        exception_handlers={HTTPException: _told, ApiError: _told},
+        lifespan=lifespan,
+    )
+    app.state.server = state
+    return app
+
+
+async def _load(
+    state: ServerState, models: Callable[[], Mapping[str, Any]], on_failure: Callable[[], None] | None
+) -> None:
+    try:
+        state.models = await anyio.to_thread.run_sync(models, abandon_on_cancel=True)
+    except Exception as error:
+        _log.error("the models cannot be loaded", exc_info=error)
+        state.failure = error
+        if on_failure is not None:
+            on_failure()
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    """Starlette's own errors, and ours, in the form of the path's protocol."""
+    path = request.url.path
+    if isinstance(error, HTTPException):
+        messages = {404: f"there is no {path} here", 405: f"{path} does not take {request.method}"}
+        message = messages.get(error.status_code, error.detail)
+        error = ApiError(error.status_code, message, headers=dict(error.headers or {}))
+    return error_response(as_api_error(error), dialect_of(path))
+
+
+def _answer_routes() -> list[Route]:
+    return [Route(path, _endpoint(reader), methods=["POST"]) for path, reader in _READERS.items()]
+
+
+def _endpoint(reader: Callable[[Any], GenerationRequest]) -> Callable[[Request], Awaitable[Any]]:
+    async def endpoint(request: Request) -> Any:
+        state = state_of(request)
+        state.check_ready()
+        data = await read_json(request, state.options.max_body_bytes)
+        return Answer(state, reader(data), request.scope["unspool.metrics"])
+
+    return endpoint

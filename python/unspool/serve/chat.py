@@ -1,0 +1,70 @@
+"""POST /v1/chat/completions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unspool.serve.fields import Fields
+from unspool.serve.requests import (
+    GenerationRequest,
+    read_messages,
+    read_sampling,
+    read_stop,
+    read_stream_options,
+    read_tools,
+)
+
+__all__ = ["read_chat_request"]
+
+
+def read_chat_request(data: Any) -> GenerationRequest:
+    """A body of chat completions.
+
+    Raises:
+        ApiError: 422 for what is no such body, 400 for what cannot be honoured.
+    """
+    fields = Fields(data)
+    model = fields.require("model", fields.text("model"))
+    messages = read_messages(fields.require("messages", fields.items("messages")))
+    stream = fields.flag("stream")
+    longest = fields.integer("max_completion_tokens", least=1)
+    older = fields.integer("max_tokens", least=1)
+    n = fields.integer("n", least=1)
+    stop = read_stop(fields)
+    request = GenerationRequest(
+        protocol="chat_completions",
+        model=model,
+        prompt=messages,
+        tools=read_tools(
+            fields.items("tools"), fields.any("tool_choice"), fields.flag("parallel_tool_calls", True)
+        ),
+        sampling=read_sampling(fields, longest if longest is not None else older, stop, n),
+        effort=fields.text("reasoning_effort"),
+        template_kwargs=fields.mapping("chat_template_kwargs") or {},
+        stream=stream,
+        include_usage=read_stream_options(fields, stream),
+        metadata=fields.mapping("metadata") or {},
+    )
+    refuse_unsupported(fields)
+    fields.only("logprobs", False, why="this server does not keep log-probabilities")
+    fields.only("top_logprobs", 0, why="this server does not keep log-probabilities")
+    fields.only("response_format", {"type": "text"}, why="nothing forces the model into a grammar")
+    fields.only("modalities", ["text"], why="there is text alone")
+    fields.only("audio", why="there is text alone")
+    fields.only("prediction", why="answers are not predicted")
+    fields.only("verbosity", "medium", why="the model has no such switch")
+    fields.only("web_search_options", why="there is no web search")
+    fields.only("functions", [], why="it has given way to tools")
+    fields.only("function_call", "auto", "none", why="it has given way to tool_choice")
+    fields.end()
+    return request
+
+
+def refuse_unsupported(fields: Fields) -> None:
+    """What no endpoint honours, and what changes nothing anywhere."""
+    fields.only("logit_bias", {}, why="logits are left as they are")
+    fields.only("service_tier", "auto", "default", "standard_only", why="there is one tier")
+    fields.harmless(
+        "user", "store", "safety_identifier", "prompt_cache_key", "prompt_cache_retention",
+        "prompt_cache_options",
+    )  # fmt: skip

@@ -1,0 +1,271 @@
+"""Models that replay the formats' cases, so that a client can be tried with no model and no download."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from unspool._core import DeltaChannel
+from unspool.errors import ArgumentError
+from unspool.format_files import FormatFile
+from unspool.formats import formats, get_format
+from unspool.generation.delta_stream import DeltaStream
+from unspool.generation.worker import GenerationWorker
+from unspool.parser import Parser
+from unspool.serve.demo_run import DemoAnswer, DemoRun
+from unspool.testing.cases import Case, shipped_cases
+from unspool.testing.writer import write_answer
+
+if TYPE_CHECKING:
+    from unspool.generation.run import GenerationRun
+    from unspool.generation.sampling_params import SamplingParams
+
+__all__ = ["DemoModel", "DemoModels"]
+
+# A made-up tokenizer: words with their space, numbers, runs of signs.
+_PIECE = re.compile(r" ?[A-Za-z]{1,6}|[0-9]{1,3}|[^A-Za-z0-9]{1,2}", re.DOTALL)
+
+
+class DemoModels(Mapping[str, "DemoModel"]):
+    """A demo model for each format; "hermes:one call" is the one that always replays that case.
+
+    Args:
+        delay_s: How long a model takes for a token.
+    """
+
+    def __init__(self, delay_s: float = 0.0) -> None:
+        self._delay_s = delay_s
+        self._names = [file.name for file in formats()]
+
+    def __getitem__(self, name: str) -> DemoModel:
+        format, _, case = name.partition(":")
+        file = get_format(format)  # a LookupError where there is none
+        model = DemoModel(file, delay_s=self._delay_s)
+        if not case:
+            return model
+        return DemoModel(file, model.find_case(case), self._delay_s)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class DemoModel:
+    """Replays the cases of one format as if a model wrote them, piece by piece, in a worker.
+
+    Which one: the case that was named (here, in the request's metadata as `case`, or by a last message that
+    is the case's name); else one that fits the request, where `seed` chooses. Tools that no case calls are
+    called with made-up arguments.
+
+    Args:
+        file: The format.
+        case: The case to replay, whatever is asked.
+        delay_s: How long a token takes.
+    """
+
+    #: Reasoning can be switched off: a case without it is replayed then.
+    template_names = ("enable_thinking", "reasoning_effort")
+
+    def __init__(self, file: FormatFile, case: Case | None = None, delay_s: float = 0.0) -> None:
+        self._file = file
+        self._case = case
+        self._delay_s = delay_s
+        self.format = file.name
+
+    @property
+    def served_name(self) -> str:
+        """The name that metrics show."""
+        return self._file.name
+
+    def with_metadata(self, metadata: Mapping[str, Any]) -> DemoModel:
+        """The same model, or the one that replays `metadata["case"]`."""
+        name = metadata.get("case")
+        if name is None:
+            return self
+        try:
+            return DemoModel(self._file, self.find_case(str(name)), self._delay_s)
+        except LookupError as error:
+            raise ArgumentError(f"metadata.case: {error.args[0]}") from None
+
+    def find_case(self, name: str) -> Case:
+        """The case of this name.
+
+        Raises:
+            LookupError: The format has none.
+        """
+        for case in _cases(self._file.name):
+            if case.name == name:
+                return case
+        raise LookupError(f"format '{self._file.name}' has no case '{name}'")
+
+    def count_tokens(self, prompt: Any, tools: Any = None) -> int:
+        """How many pieces the made-up tokenizer has for it."""
+        text = prompt if isinstance(prompt, str) else json.dumps([prompt, tools], ensure_ascii=False)
+        return len(_PIECE.findall(text))
+
+    def stream(
+        self,
+        prompt: Any,
+        *,
+        sampling: SamplingParams,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: str = "auto",
+        raw: bool = False,
+        timeout: float | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        parallel_tool_calls: bool = True,
+        reasoning_field: str = "reasoning_content",
+    ) -> DeltaStream:
+        """An answer, as of `StreamGenerator.stream`."""
+        wants = _Wants(prompt, tools, tool_choice, _is_thinking(chat_template_kwargs or {}))
+        channel = DeltaChannel()
+        answers = []
+        for choice in range(sampling.n or 1):
+            case = self._case or self._choose(wants, (sampling.seed or 0) + choice)
+            options = dict(case.options)
+            if tool_choice == "none":
+                options["tool_choice"] = "none"
+            parser = Parser(
+                "none" if raw else self._file,
+                None if case.tools is None else list(case.tools),
+                parallel_tool_calls=parallel_tool_calls,
+                reasoning_field=reasoning_field,  # type: ignore[arg-type]
+                _channel=channel,
+                _choice=choice,
+                _closes_channel=False,
+                **({} if raw else options),
+            )
+            output, finish_reason, stop = _stopped(case, sampling.stop)
+            pieces = _PIECE.findall(output)
+            if sampling.max_tokens is not None and len(pieces) > sampling.max_tokens:
+                pieces, finish_reason, stop = pieces[: sampling.max_tokens], "length", None
+            answers.append(DemoAnswer(parser, pieces, finish_reason, stop))
+        run = DemoRun(channel, answers, self.count_tokens(prompt, tools), self._delay_s)
+        worker = GenerationWorker(channel, run.work)
+        stream = DeltaStream(channel, worker, cast("GenerationRun", run), timeout)
+        worker.start()
+        return stream
+
+    def _choose(self, wants: _Wants, number: int) -> Case:
+        named = next((case for case in _cases(self._file.name) if case.name == wants.last_text), None)
+        if named is not None:
+            return named
+        if wants.calls and self._file.has_tools:
+            offered = {tool["function"]["name"] for tool in wants.tools or ()}
+            fitting = [case for case in _calling_cases(self._file.name) if _names(case) <= offered]
+            return _nth(fitting, number) or self._made_up_call(wants)
+        fitting = [case for case in _plain_cases(self._file.name) if wants.thinks or not case.reasoning]
+        return _nth(fitting, number) or self._made_up("", "This is the answer of a demo.", [], None)
+
+    def _made_up_call(self, wants: _Wants) -> Case:
+        tools = [dict(tool["function"]) for tool in wants.tools or ()]
+        name = tools[0]["name"]
+        return self._made_up("", "", [(name, _example(tools[0].get("parameters") or {}))], tools)
+
+    def _made_up(self, reasoning: str, content: str, calls: list[Any], tools: Any) -> Case:
+        text = write_answer(self._file, reasoning, content, calls)
+        return Case(self._file.name, "made up", text, tools=None if tools is None else tuple(tools))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Wants:
+    """What a request wants of an answer."""
+
+    prompt: Any
+    tools: Sequence[Mapping[str, Any]] | None
+    tool_choice: str
+    thinks: bool
+
+    @property
+    def calls(self) -> bool:
+        """Whether it should hold calls: there are tools, and no results of theirs yet."""
+        return bool(self.tools) and self.tool_choice != "none" and self._last.get("role") != "tool"
+
+    @property
+    def last_text(self) -> str:
+        text = self.prompt if isinstance(self.prompt, str) else self._last.get("content")
+        return text.strip() if isinstance(text, str) else ""
+
+    @property
+    def _last(self) -> Mapping[str, Any]:
+        is_chat = isinstance(self.prompt, list) and self.prompt and isinstance(self.prompt[-1], Mapping)
+        return self.prompt[-1] if is_chat else {}
+
+
+@functools.cache
+def _cases(format: str) -> tuple[Case, ...]:
+    return tuple(shipped_cases(format))
+
+
+@functools.cache
+def _calling_cases(format: str) -> tuple[Case, ...]:
+    """Those that end well, with calls."""
+    return tuple(case for case in _cases(format) if case.calls and _ends_well(case))
+
+
+@functools.cache
+def _plain_cases(format: str) -> tuple[Case, ...]:
+    """Those that end well, with content alone or reasoning before it."""
+    return tuple(case for case in _cases(format) if case.content and not case.calls and _ends_well(case))
+
+
+def _ends_well(case: Case) -> bool:
+    complete = all(status == "complete" for _, _, status in case.calls)
+    usual = set(case.options) <= {"prompt"}
+    return case.finish_reason == "stop" and complete and usual and not case.malformed
+
+
+def _names(case: Case) -> set[str]:
+    return {name for name, _, _ in case.calls}
+
+
+def _nth(cases: Sequence[Case], number: int) -> Case | None:
+    return cases[number % len(cases)] if cases else None
+
+
+def _stopped(case: Case, stop: Sequence[str]) -> tuple[str, str, str | None]:
+    """The output up to the first stop string, why it ends there, and which it was."""
+    places = [(place, -len(text), text) for text in stop if (place := case.input.find(text)) >= 0]
+    if not places:
+        return case.input, case.finish_reason, None
+    place, _, text = min(places)
+    return case.input[:place], "stop", text
+
+
+def _is_thinking(template_kwargs: Mapping[str, Any]) -> bool:
+    return (
+        template_kwargs.get("enable_thinking", True) is not False
+        and template_kwargs.get("reasoning_effort") != "none"
+    )
+
+
+_EXAMPLES: dict[str, Any] = {
+    "string": "Paris", "integer": 3, "number": 1.5, "boolean": True, "array": [], "object": {}, "null": None,
+}  # fmt: skip
+
+
+def _example(schema: Any) -> Any:
+    """A value that a simple JSON Schema takes; of an object all its properties."""
+    if not isinstance(schema, Mapping):
+        return "Paris"
+    for key in ("const", "default"):
+        if key in schema:
+            return schema[key]
+    for key in ("enum", "examples"):
+        if schema.get(key):
+            return schema[key][0]
+    for key in ("anyOf", "oneOf", "allOf"):
+        if schema.get(key):
+            return _example(schema[key][0])
+    kind = schema.get("type", "object" if "properties" in schema else "string")
+    if kind == "object" or "properties" in schema:
+        return {name: _example(inner) for name, inner in schema.get("properties", {}).items()}
+    if kind == "array" and isinstance(schema.get("items"), Mapping):
+        return [_example(schema["items"])]
+    return _EXAMPLES.get(kind[0] if isinstance(kind, list) else kind, "Paris")

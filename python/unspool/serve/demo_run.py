@@ -1,0 +1,120 @@
+"""What a demo model's worker does, in place of `GenerationRun`'s job."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from unspool.errors import ChannelCancelledError
+from unspool.generation.outputs import SampleState
+from unspool.generation.prefill.scope import PrefillScope
+from unspool.generation.result import Choice, StreamResult, Usage, measure
+from unspool.parser import Parser
+
+if TYPE_CHECKING:
+    from unspool._core import DeltaChannel
+
+__all__ = ["DemoAnswer", "DemoRun"]
+
+_NO_PREFILL = PrefillScope.of(None, eligible=False, applied=False, reason="a demo reads no prompt")
+
+
+@dataclass
+class DemoAnswer:
+    """One answer: the pieces of its text, and why it ends."""
+
+    parser: Parser
+    pieces: Sequence[str]
+    finish_reason: str
+    stop_reason: str | None = None
+    put_count: int = 0
+
+
+@dataclass
+class _Rows:
+    """What a `DeltaStream` looks at while it waits."""
+
+    streamers: list[Parser]
+    times_s: array[float] = field(default_factory=lambda: array("d"))
+    last_put_s: float | None = None
+
+
+class DemoRun:
+    """Puts a piece of each answer at a time, as a model's steps would.
+
+    Args:
+        channel: Where the parsers' deltas go.
+        answers: Each with a parser of its own.
+        prompt_token_count: What the usage says of the prompt.
+        delay_s: How long a step takes.
+    """
+
+    def __init__(
+        self, channel: DeltaChannel, answers: list[DemoAnswer], prompt_token_count: int, delay_s: float
+    ) -> None:
+        self._channel = channel
+        self._answers = answers
+        self._prompt_token_count = prompt_token_count
+        self._delay_s = delay_s
+        self._begin_s = time.perf_counter()
+        self._is_cancelled = False
+        self.rows = _Rows([answer.parser for answer in answers])
+
+    def work(self) -> None:
+        """The worker's job."""
+        try:
+            for step in range(max(len(answer.pieces) for answer in self._answers)):
+                self._put(step)
+            for answer in self._answers:
+                answer.parser.parse_chunk(None, None, answer.finish_reason)
+        except ChannelCancelledError:
+            self._is_cancelled = True
+            raise
+
+    def _put(self, step: int) -> None:
+        if self._delay_s:
+            time.sleep(self._delay_s)
+        if self._channel.is_cancelled:  # what is held back would not notice
+            raise ChannelCancelledError("the consumer has left")
+        self.rows.last_put_s = time.perf_counter()
+        for answer in self._answers:
+            if step < len(answer.pieces):
+                answer.put_count += 1
+                answer.parser.parse_chunk(answer.pieces[step], [step])
+        if step < len(self._answers[0].pieces):
+            self.rows.times_s.append(self.rows.last_put_s)
+
+    def result(self) -> StreamResult:
+        """All that is known by now."""
+        broken_off = "cancelled" if self._is_cancelled or self._channel.is_cancelled else None
+        choices = []
+        for index, answer in enumerate(self._answers):
+            message = answer.parser.message
+            finish_reason = broken_off or message.finish_reason
+            ids = tuple(range(answer.put_count))
+            choices.append(Choice(index, message, finish_reason, answer.stop_reason, ids))
+        return StreamResult(
+            choices=tuple(choices),
+            usage=Usage(self._prompt_token_count, sum(answer.put_count for answer in self._answers)),
+            metrics=measure(self._begin_s, list(self.rows.times_s), self._prompt_token_count, 0),
+            prefill=_NO_PREFILL,
+            metadata=_NO_PREFILL.metadata(),
+        )
+
+    def state(self) -> SampleState:
+        """How far it is."""
+        times = list(self.rows.times_s)
+        spent_s = times[-1] - times[0] if times else 0.0
+        return SampleState(
+            current_length=self._prompt_token_count + self._answers[0].put_count,
+            sequences=tuple(tuple(range(answer.put_count)) for answer in self._answers),
+            is_sequence_finished=all(answer.parser.is_finished for answer in self._answers),
+            tokens_per_second=(len(times) - 1) / spent_s if spent_s > 0 else float("-inf"),
+            generated_tokens=sum(answer.put_count for answer in self._answers),
+            padded_length=self._prompt_token_count,
+            time_spent_s=spent_s,
+            time_to_first_token_s=times[0] - self._begin_s if times else None,
+        )

@@ -1,0 +1,72 @@
+"""How many answers are generated at a time, and how many requests may wait."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+import anyio
+
+from unspool.serve.api_errors import ApiError
+
+__all__ = ["Limits"]
+
+
+class Limits:
+    """Turns: so many at once, so many waiting in the order of arrival, no more.
+
+    Args:
+        max_workers: How many have a turn at a time.
+        max_queue: How many may wait.
+        retry_after_s: What others are told to wait.
+    """
+
+    def __init__(self, max_workers: int, max_queue: int, retry_after_s: int = 1) -> None:
+        self._turns = anyio.Semaphore(max_workers)
+        self._max_queue = max_queue
+        self._retry_after_s = retry_after_s
+        self._running_count = 0
+        self._waiting_count = 0
+
+    @property
+    def running_count(self) -> int:
+        """Answers that are being generated."""
+        return self._running_count
+
+    @property
+    def waiting_count(self) -> int:
+        """Requests that wait for a turn."""
+        return self._waiting_count
+
+    @contextlib.asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """A turn, when it comes.
+
+        Raises:
+            ApiError: 429, too many are waiting.
+        """
+        try:
+            self._turns.acquire_nowait()
+        except anyio.WouldBlock:
+            await self._wait()
+        self._running_count += 1
+        try:
+            yield
+        finally:
+            self._running_count -= 1
+            self._turns.release()
+
+    async def _wait(self) -> None:
+        if self._waiting_count >= self._max_queue:
+            raise ApiError(
+                429,
+                f"the server is busy: {self._running_count} answers are being generated and "
+                f"{self._waiting_count} requests wait; try again in {self._retry_after_s} s",
+                code="too_many_requests",
+                headers={"Retry-After": str(self._retry_after_s)},
+            )
+        self._waiting_count += 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self._waiting_count -= 1

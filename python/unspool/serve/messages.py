@@ -1,0 +1,201 @@
+"""POST /v1/messages: Anthropic's Messages, as a chat."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from unspool.serve.api_errors import ApiError
+from unspool.serve.chat import refuse_unsupported
+from unspool.serve.fields import Fields, unfit
+from unspool.serve.requests import (
+    GenerationRequest,
+    Tools,
+    read_content,
+    read_sampling,
+    read_stop,
+    read_tools,
+)
+
+__all__ = ["read_messages_count", "read_messages_request"]
+
+
+def read_messages_request(data: Any) -> GenerationRequest:
+    """A body of Messages.
+
+    Raises:
+        ApiError: 422 for what is no such body, 400 for what cannot be honoured.
+    """
+    return _read(Fields(data), counts_only=False)
+
+
+def read_messages_count(data: Any) -> GenerationRequest:
+    """A body of Messages' count_tokens: the same, but for how tokens are chosen."""
+    return _read(Fields(data), counts_only=True)
+
+
+def _read(fields: Fields, counts_only: bool) -> GenerationRequest:
+    model = fields.require("model", fields.text("model"))
+    prompt = _read_system(fields.any("system"))
+    prompt += _read_messages(fields.require("messages", fields.items("messages")))
+    tools = _read_tools(fields.items("tools"), fields.mapping("tool_choice"))
+    max_tokens = fields.integer("max_tokens", least=1)
+    if not counts_only:
+        fields.require("max_tokens", max_tokens)
+    request = GenerationRequest(
+        protocol="messages",
+        model=model,
+        prompt=prompt,
+        tools=tools,
+        sampling=read_sampling(fields, max_tokens, read_stop(fields, "stop_sequences")),
+        thinking=_read_thinking(fields.mapping("thinking")),
+        effort=_read_effort(fields),
+        template_kwargs=fields.mapping("chat_template_kwargs") or {},
+        stream=fields.flag("stream"),
+        metadata=fields.mapping("metadata") or {},
+    )
+    refuse_unsupported(fields)
+    for name in ("container", "context_management", "mcp_servers", "inference_geo", "fallbacks"):
+        fields.only(name, [], {}, why="this server does not have it")
+    fields.only("output_format", why="nothing forces the model into a grammar")
+    fields.harmless("cache_control", "betas")
+    fields.end()
+    return request
+
+
+def _read_effort(fields: Fields) -> str | None:
+    config = fields.inner("output_config")
+    effort = config.text("effort")
+    config.only("format", why="nothing forces the model into a grammar")
+    config.end()
+    return effort
+
+
+def _read_thinking(thinking: dict[str, Any] | None) -> bool | None:
+    if thinking is None:
+        return None
+    fields = Fields(thinking, "thinking")
+    kind = fields.text("type")
+    if kind not in ("enabled", "disabled", "adaptive"):
+        raise unfit("thinking.type", "'thinking.type' must be 'enabled', 'disabled' or 'adaptive'")
+    fields.integer("budget_tokens", least=1)  # max_tokens bounds both; no model here counts its thoughts
+    fields.harmless("display")
+    fields.end()
+    return None if kind == "adaptive" else kind == "enabled"
+
+
+def _read_system(system: Any) -> list[dict[str, Any]]:
+    text = read_content(system, "system")
+    return [{"role": "system", "content": text}] if text else []
+
+
+def _read_messages(messages: list[Any]) -> list[dict[str, Any]]:
+    if not messages:
+        raise ApiError(400, "'messages' is empty; send at least one message", param="messages")
+    read: list[dict[str, Any]] = []
+    for index, message in enumerate(messages):
+        path = f"messages[{index}]"
+        fields = Fields(message, path)
+        role = fields.text("role")
+        if role not in ("user", "assistant", "system"):
+            raise unfit(f"{path}.role", f"'{path}.role' is '{role}'; use user or assistant")
+        content = fields.any("content")
+        fields.end()
+        read += _read_blocks(role, content, f"{path}.content")
+    return read
+
+
+def _read_blocks(role: str, content: Any, path: str) -> list[dict[str, Any]]:
+    """A message's blocks as messages of a chat: results of calls go before what the user says."""
+    if isinstance(content, str):
+        return [{"role": role, "content": content}]
+    if not isinstance(content, list):
+        raise unfit(path, f"'{path}' must be a text or a list of blocks")
+    texts: list[Any] = []
+    results: list[dict[str, Any]] = []
+    message: dict[str, Any] = {"role": role}
+    for index, block in enumerate(content):
+        place = f"{path}[{index}]"
+        kind = block.get("type") if isinstance(block, Mapping) else None
+        if kind == "text":
+            texts.append(block)
+        elif kind == "thinking" and role == "assistant":
+            message["reasoning_content"] = message.get("reasoning_content", "") + str(
+                block.get("thinking", "")
+            )
+        elif kind == "redacted_thinking" and role == "assistant":
+            pass  # nobody but its author can read it
+        elif kind == "tool_use" and role == "assistant":
+            message.setdefault("tool_calls", []).append(_read_use(block, place))
+        elif kind == "tool_result" and role == "user":
+            results.append(_read_result(block, place))
+        else:
+            raise ApiError(
+                400, f"'{place}' is of type '{kind}'; this server takes text, calls and their results",
+                code="unsupported_content", param=place,
+            )  # fmt: skip
+    message["content"] = read_content(texts, path) or ""
+    is_empty = not message["content"] and len(message) == 2
+    return results if results and is_empty else [*results, message]
+
+
+def _read_use(block: Mapping[str, Any], path: str) -> dict[str, Any]:
+    fields = Fields(block, path)
+    return {
+        "id": fields.require("id", fields.text("id")),
+        "type": "function",
+        "function": {
+            "name": fields.require("name", fields.text("name")),
+            "arguments": fields.mapping("input") or {},
+        },
+    }
+
+
+def _read_result(block: Mapping[str, Any], path: str) -> dict[str, Any]:
+    fields = Fields(block, path)
+    text = read_content(fields.any("content"), f"{path}.content") or ""
+    failed = fields.flag("is_error")
+    return {
+        "role": "tool",
+        "tool_call_id": fields.require("tool_use_id", fields.text("tool_use_id")),
+        "content": json.dumps({"error": text}, ensure_ascii=False) if failed else text,
+    }
+
+
+_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+
+
+def _read_tools(tools: list[Any] | None, choice: dict[str, Any] | None) -> Tools:
+    converted = []
+    for index, tool in enumerate(tools or ()):
+        path = f"tools[{index}]"
+        fields = Fields(tool, path)
+        kind = fields.text("type", "custom")
+        if kind != "custom":
+            raise ApiError(
+                400, f"'{path}' is a tool of type '{kind}', which this server does not have",
+                code="unsupported_tool", param=path,
+            )  # fmt: skip
+        function = {
+            "name": fields.require("name", fields.text("name")),
+            "description": fields.text("description"),
+            "parameters": fields.mapping("input_schema"),
+            "strict": fields.any("strict"),
+        }
+        fields.harmless(
+            "cache_control", "input_examples", "eager_input_streaming", "defer_loading", "allowed_callers"
+        )
+        fields.end()
+        converted.append({"type": "function", "function": function})
+    if choice is None:
+        return read_tools(converted, None, None)
+    fields = Fields(choice, "tool_choice")
+    kind = fields.text("type")
+    is_parallel = not fields.flag("disable_parallel_tool_use")
+    if kind == "tool":
+        name = fields.require("name", fields.text("name"))
+        return read_tools(converted, {"type": "function", "function": {"name": name}}, is_parallel)
+    if kind not in _CHOICES:
+        raise unfit("tool_choice.type", "'tool_choice.type' must be 'auto', 'any', 'none' or 'tool'")
+    return read_tools(converted, _CHOICES[kind], is_parallel)

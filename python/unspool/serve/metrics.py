@@ -1,0 +1,133 @@
+"""What Prometheus is told; a registry of the app's own, so that several apps may live in one process."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+if TYPE_CHECKING:
+    from unspool.generation.result import StreamResult
+    from unspool.serve.limits import Limits
+
+__all__ = ["Metrics", "RequestMetrics", "Status"]
+
+Status = str  # success, invalid, rejected, cancelled, error
+
+_FIRST_TOKEN_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_BETWEEN_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+_STAGE_S = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+_TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
+_HELD_BYTES = (0, 1, 4, 16, 64, 256, 1024, 4096)
+
+
+class Metrics:
+    """All of a server's metrics.
+
+    Args:
+        limits: Where the numbers of running and waiting requests are read.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = self._counter(
+            "requests", "Requests by how they ended", "endpoint", "model", "status", "code"
+        )
+        self.tokens = self._counter("token_throughput", "Tokens", "model", "operation")
+        self.faults = self._counter("parser_faults", "What parsers could not read", "format", "kind")
+        self.first_token = self._histogram(
+            "time_to_first_token_seconds", "From the request to its first delta", _FIRST_TOKEN_S
+        )
+        self.between_tokens = self._histogram("inter_token_seconds", "Between two tokens", _BETWEEN_S)
+        self.latency = self._histogram("inference_latency_seconds", "By stage", _STAGE_S, "stage")
+        self.length = self._histogram("generation_length", "Tokens of a request's answers", _TOKENS)
+        self.held = self._histogram("held_bytes", "Held back where deltas were sent", _HELD_BYTES)
+        for name, meaning, read in (
+            ("requests_in_flight", "Answers that are being generated", lambda: limits.running_count),
+            ("queue_size", "Requests that wait for their turn", lambda: limits.waiting_count),
+        ):
+            Gauge(f"unspool_{name}", meaning, registry=self.registry).set_function(read)
+
+    def render(self) -> bytes:
+        """The text that Prometheus reads."""
+        return generate_latest(self.registry)
+
+    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
+        return Counter(f"unspool_{name}", meaning, labels, registry=self.registry)
+
+    def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        return Histogram(f"unspool_{name}", meaning, labels, buckets=buckets, registry=self.registry)
+
+
+class RequestMetrics:
+    """One request's share, from its arrival to its end."""
+
+    def __init__(self, metrics: Metrics, endpoint: str) -> None:
+        self._metrics = metrics
+        self._endpoint = endpoint
+        self._begin_s = time.perf_counter()
+        self._turn_s: float | None = None
+        self._first_s: float | None = None
+        self._is_over = False
+        self.model = ""
+        self.format = ""
+        #: Where it is known better than by the HTTP status: of a stream that broke off.
+        self.status: Status | None = None
+
+    def got_turn(self) -> None:
+        """The wait in the queue is over."""
+        self._turn_s = time.perf_counter()
+        self._metrics.latency.labels("queue").observe(self._turn_s - self._begin_s)
+
+    def got_deltas(self, held_bytes: int) -> None:
+        """Deltas have come; so many bytes are held back behind them."""
+        if self._first_s is None:
+            self._first_s = time.perf_counter()
+            self._metrics.first_token.observe(self._first_s - self._begin_s)
+        self._metrics.held.observe(held_bytes)
+
+    def got_result(self, result: StreamResult) -> None:
+        """The generation has ended, one way or another."""
+        count = result.usage.completion_tokens
+        self._metrics.tokens.labels(self.model, "prompt").inc(result.usage.prompt_tokens)
+        self._metrics.tokens.labels(self.model, "completion").inc(count)
+        self._metrics.length.observe(count)
+        for gap_ms in result.metrics.inter_token_ms:
+            self._metrics.between_tokens.observe(gap_ms / 1000)
+        for choice in result.choices:
+            message = choice.message
+            for kind, fault_count in (
+                ("malformed", len(message.malformed)),
+                ("dropped", len(message.dropped)),
+                ("incomplete", sum(call.status == "incomplete" for call in message.tool_calls)),
+            ):
+                if fault_count:
+                    self._metrics.faults.labels(self.format, kind).inc(fault_count)
+        if self._turn_s is not None and self._first_s is not None:
+            self._metrics.latency.labels("prefill").observe(self._first_s - self._turn_s)
+            self._metrics.latency.labels("decode").observe(time.perf_counter() - self._first_s)
+
+    def end(self, code: int) -> None:
+        """The response has gone out with this HTTP status; 0: the client had left before."""
+        if self._is_over:
+            return
+        self._is_over = True
+        status = self.status or _status_of(code)
+        self._metrics.requests.labels(self._endpoint, self.model, status, str(code)).inc()
+        self._metrics.latency.labels("total").observe(time.perf_counter() - self._begin_s)
+
+
+def _status_of(code: int) -> Status:
+    if code == 0:
+        return "cancelled"
+    if code == 429:
+        return "rejected"
+    if code >= 500:
+        return "error"
+    return "invalid" if code >= 400 else "success"
+
+
+def read_metric(metrics: Metrics, name: str, **labels: Any) -> float | None:
+    """A metric's value, for tests and monitors in the same process."""
+    return metrics.registry.get_sample_value(f"unspool_{name}", labels)

@@ -1,0 +1,112 @@
+"""Around every request: the key, the metrics, the errors."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from unspool.serve.api_errors import ApiError, as_api_error, dialect_of, error_response
+from unspool.serve.metrics import RequestMetrics
+
+if TYPE_CHECKING:
+    from unspool.serve.state import ServerState
+
+__all__ = ["ApiKeys", "Measured", "ToldErrors"]
+
+_log = logging.getLogger("unspool.serve")
+
+# For those who watch the server.
+_OPEN_PATHS = frozenset({"/liveness", "/readiness"})
+
+
+class ApiKeys:
+    """Lets those in who carry a key, as `Authorization: Bearer …` or as `x-api-key`."""
+
+    def __init__(self, app: ASGIApp, keys: Sequence[str]) -> None:
+        self._app = app
+        self._keys = [key.encode() for key in keys]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._keys and scope["path"] not in _OPEN_PATHS:
+            headers = Headers(scope=scope)
+            kind, _, token = headers.get("authorization", "").partition(" ")
+            given = token.strip() if kind.lower() == "bearer" else headers.get("x-api-key", "")
+            # Every key is compared, in constant time.
+            if not sum([hmac.compare_digest(key, given.encode()) for key in self._keys]):
+                raise ApiError(
+                    401,
+                    "the API key is missing or wrong; send it as 'Authorization: Bearer KEY' or 'x-api-key: KEY'",
+                    code="invalid_api_key",
+                    headers={"WWW-Authenticate": "Bearer"},
+                )
+        await self._app(scope, receive, send)
+
+
+class ToldErrors:
+    """Turns what is raised before the first byte into the protocol's own error."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        has_begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except ClientDisconnect:
+            return
+        except Exception as error:
+            told = as_api_error(error)
+            if told.status == 500:
+                _log.error("%s %s", scope["method"], scope["path"], exc_info=error)
+            if has_begun:
+                raise
+            await error_response(told, dialect_of(scope["path"]))(scope, receive, send)
+
+
+class Measured:
+    """Counts the requests to the API's own paths, each at its end."""
+
+    def __init__(self, app: ASGIApp, state: ServerState, paths: Collection[str]) -> None:
+        self._app = app
+        self._state = state
+        self._paths = frozenset(paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
+            await self._app(scope, receive, send)
+            return
+        # A path that is none of ours is no label.
+        endpoint = scope["path"] if scope["path"] in self._paths else ""
+        metrics = scope["unspool.metrics"] = RequestMetrics(self._state.metrics, endpoint)
+        code = 0
+        is_whole = False
+
+        async def watched(message: Message) -> None:
+            nonlocal code, is_whole
+            if message["type"] == "http.response.start":
+                code = message["status"]
+            await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                is_whole = True
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            if not is_whole:
+                metrics.status = "cancelled"
+            metrics.end(code)

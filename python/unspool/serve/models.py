@@ -1,0 +1,103 @@
+"""GET /v1/models, and POST /v1/tokenize, /v1/count_tokens, /v1/messages/count_tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from unspool.serve.api_errors import ApiError, as_api_error
+from unspool.serve.body import read_json
+from unspool.serve.completions import read_prompt_field
+from unspool.serve.fields import Fields, unfit
+from unspool.serve.messages import read_messages_count
+from unspool.serve.requests import read_messages, read_tools
+from unspool.serve.served_model import count_tokens, tokenize
+from unspool.serve.state import ServerState, state_of
+
+__all__ = ["model_routes"]
+
+
+def _entry(state: ServerState, name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": state.created, "owned_by": "unspool"}
+
+
+async def _list_models(request: Request) -> Response:
+    state = state_of(request)
+    entries = [_entry(state, name) for name in state.check_ready()]
+    return JSONResponse({"object": "list", "data": entries, "has_more": False})
+
+
+async def _get_model(request: Request) -> Response:
+    state = state_of(request)
+    name = request.path_params["name"]
+    state.find_model(name)
+    return JSONResponse(_entry(state, name))
+
+
+async def _tokenize(request: Request) -> Response:
+    """The ids of a prompt, or of messages as the chat template writes them."""
+    fields = await _fields(request)
+    name, model = _find(request, fields)
+    messages = fields.items("messages")
+    prompt: Any = read_prompt_field(fields) if messages is None else read_messages(messages)
+    tools = read_tools(fields.items("tools"), None, None)
+    template_kwargs = fields.mapping("chat_template_kwargs")
+    fields.end()
+    ids = await _in_thread(tokenize, model, prompt, tools.shown, template_kwargs)
+    return JSONResponse({"model": name, "count": len(ids), "tokens": ids})
+
+
+async def _count_tokens(request: Request) -> Response:
+    """As EasyDeL has it: {model, conversation} -> {model, count}."""
+    fields = await _fields(request)
+    name, model = _find(request, fields)
+    conversation = fields.any("conversation")
+    fields.end()
+    if isinstance(conversation, list):
+        conversation = read_messages(conversation, "conversation")
+    elif not isinstance(conversation, str):
+        raise unfit("conversation", "'conversation' must be a text or a list of messages")
+    elif not conversation:
+        raise ApiError(400, "'conversation' is empty; send a text or messages", param="conversation")
+    count = await _in_thread(count_tokens, model, conversation)
+    return JSONResponse({"model": name, "count": count})
+
+
+async def _count_messages(request: Request) -> Response:
+    """As Anthropic has it: a body of Messages -> {input_tokens}."""
+    state = state_of(request)
+    read = read_messages_count(await read_json(request, state.options.max_body_bytes))
+    model = state.find_model(read.model)
+    count = await _in_thread(count_tokens, model, read.prompt, read.tools.shown)
+    return JSONResponse({"input_tokens": count})
+
+
+async def _fields(request: Request) -> Fields:
+    return Fields(await read_json(request, state_of(request).options.max_body_bytes))
+
+
+def _find(request: Request, fields: Fields) -> tuple[str, Any]:
+    name = fields.require("model", fields.text("model"))
+    return name, state_of(request).find_model(name)
+
+
+async def _in_thread(function: Any, *arguments: Any) -> Any:
+    try:
+        return await anyio.to_thread.run_sync(function, *arguments)
+    except Exception as error:
+        raise as_api_error(error) from error
+
+
+def model_routes() -> list[Route]:
+    """What there is, and how it counts."""
+    return [
+        Route("/v1/models", _list_models),
+        Route("/v1/models/{name:path}", _get_model),
+        Route("/v1/tokenize", _tokenize, methods=["POST"]),
+        Route("/v1/count_tokens", _count_tokens, methods=["POST"]),
+        Route("/v1/messages/count_tokens", _count_messages, methods=["POST"]),
+    ]

@@ -1,0 +1,55 @@
+"""What a server may be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from unspool.errors import ArgumentError
+
+__all__ = ["ServeOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """The server's settings.
+
+    Attributes:
+        api_keys: A request must carry one of them; empty: none is asked for.
+        max_workers: How many answers are generated at a time.
+        max_queue: How many requests may wait for their turn; one more gets 429.
+        retry_after_s: What a refused client is told to wait.
+        keep_alive_s: After so long without a delta a comment is sent, so that no proxy gives up.
+        stream_timeout_s: A model that gives no token for so long is given up; None: never.
+        max_body_bytes: A longer request gets 413.
+        reasoning_field: The name of reasoning in chat completions.
+        reasoning_events: How the Responses API tells reasoning.
+
+    Raises:
+        ArgumentError: A value is out of its range.
+    """
+
+    api_keys: Sequence[str] = ()
+    max_workers: int = 10
+    max_queue: int = 100
+    retry_after_s: int = 1
+    keep_alive_s: float = 15.0
+    stream_timeout_s: float | None = None
+    max_body_bytes: int = 32 * 1024 * 1024
+    reasoning_field: Literal["reasoning_content", "reasoning"] = "reasoning_content"
+    reasoning_events: Literal["text", "summary"] = "text"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.api_keys, str):
+            object.__setattr__(self, "api_keys", (self.api_keys,))
+        if not all(self.api_keys):
+            raise ArgumentError("an API key is empty; leave it out, or give it a value")
+        if self.max_workers < 1:
+            raise ArgumentError(f"max_workers is {self.max_workers}; it must be at least 1")
+        if self.max_queue < 0:
+            raise ArgumentError(f"max_queue is {self.max_queue}; it must be at least 0")
+        if not self.keep_alive_s > 0:
+            raise ArgumentError(f"keep_alive_s is {self.keep_alive_s}; pass seconds above 0")
+        if self.stream_timeout_s is not None and not self.stream_timeout_s > 0:
+            raise ArgumentError(f"stream_timeout_s is {self.stream_timeout_s}; pass seconds above 0, or None")

@@ -1,0 +1,269 @@
+"""One request for an answer, whatever protocol it came in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from unspool.errors import ArgumentError
+from unspool.generation.sampling_params import SamplingParams
+from unspool.serve.api_errors import ApiError
+from unspool.serve.fields import Fields, unfit
+
+__all__ = ["GenerationRequest", "Tools", "read_messages", "read_sampling", "read_stop", "read_tools"]
+
+Protocol = Literal["chat_completions", "completions", "responses", "messages"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tools:
+    """The tools that a request offers.
+
+    Attributes:
+        offered: In the shape of chat completions; None: there are none.
+        choice: "auto", "none", "required", or a tool's name.
+        is_parallel: Whether an answer may hold more than one call.
+    """
+
+    offered: list[dict[str, Any]] | None = None
+    choice: str = "auto"
+    is_parallel: bool = True
+
+    @property
+    def must_call(self) -> bool:
+        """Whether an answer without a call is an error."""
+        return self.choice not in ("auto", "none")
+
+    @property
+    def shown(self) -> list[dict[str, Any]] | None:
+        """What the chat template is given: the tools that may be called."""
+        if self.choice == "none":
+            return None
+        if self.choice in ("auto", "required") or self.offered is None:
+            return self.offered
+        return [tool for tool in self.offered if tool["function"]["name"] == self.choice]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationRequest:
+    """What is to be generated, and how it is sent.
+
+    Attributes:
+        model: The name that the client asked for.
+        prompt: Chat messages, text, or token ids.
+        raw: The text is wanted as it is: reasoning and calls are content.
+        effort: How much reasoning; None: as the model does by itself.
+        thinking: Reasoning on or off, where that was said.
+        template_kwargs: Variables of the chat template.
+        stream: Send events, not a body.
+        include_usage: Whether a stream of chat chunks ends with the usage.
+        metadata: What the client has put there.
+        echo: What the response repeats of the request.
+    """
+
+    protocol: Protocol
+    model: str
+    prompt: Any
+    tools: Tools = field(default_factory=Tools)
+    sampling: SamplingParams = field(default_factory=SamplingParams)
+    raw: bool = False
+    effort: str | None = None
+    thinking: bool | None = None
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    stream: bool = False
+    include_usage: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    echo: Mapping[str, Any] | None = None
+
+
+def read_sampling(
+    fields: Fields, max_tokens: int | None, stop: tuple[str, ...] = (), n: int | None = None
+) -> SamplingParams:
+    """The fields that say how tokens are chosen, the extensions of vLLM and others among them."""
+    values = {
+        "temperature": fields.number("temperature"),
+        "top_p": fields.number("top_p"),
+        "top_k": fields.integer("top_k"),
+        "min_p": fields.number("min_p"),
+        "presence_penalty": fields.number("presence_penalty"),
+        "frequency_penalty": fields.number("frequency_penalty"),
+        "repetition_penalty": fields.number("repetition_penalty"),
+        "seed": fields.integer("seed"),
+    }
+    if values["top_k"] == -1:  # how vLLM says "off"
+        values["top_k"] = 0
+    try:
+        return SamplingParams(**values, max_tokens=max_tokens, n=n, stop=stop)  # type: ignore[arg-type]
+    except ArgumentError as error:
+        name = str(error).split("[", 1)[0].split(" ", 1)[0]
+        raise ApiError(422, str(error), code="invalid_request", param=name) from None
+
+
+def read_stream_options(fields: Fields, stream: bool) -> bool:
+    """`stream_options`: whether the usage is sent."""
+    options = fields.inner("stream_options")
+    include_usage = options.flag("include_usage")
+    options.harmless("include_obfuscation")
+    options.end()
+    return include_usage and stream
+
+
+def read_stop(fields: Fields, name: str = "stop") -> tuple[str, ...]:
+    """A text, or a list of texts."""
+    value = fields.any(name)
+    texts = [value] if isinstance(value, str) else [] if value is None else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
+        raise unfit(name, f"'{name}' must be a text, or a list of texts, none of them empty")
+    return tuple(texts)
+
+
+def read_tools(tools: list[Any] | None, choice: Any, is_parallel: bool | None) -> Tools:
+    """Tools and the choice among them, in the shape of chat completions."""
+    offered = [_read_tool(tool, f"tools[{index}]") for index, tool in enumerate(tools or ())]
+    names = [tool["function"]["name"] for tool in offered]
+    chosen = _read_choice(choice)
+    if not offered and chosen not in ("auto", "none"):
+        raise ApiError(
+            400, f"tool_choice is '{chosen}', and there are no tools; send 'tools'", param="tool_choice"
+        )
+    if chosen not in ("auto", "none", "required", *names):
+        raise ApiError(
+            400, f"tool_choice names '{chosen}', which is none of the tools: {', '.join(names)}",
+            param="tool_choice",
+        )  # fmt: skip
+    return Tools(offered=offered or None, choice=chosen, is_parallel=is_parallel is not False)
+
+
+def _read_tool(tool: Any, path: str) -> dict[str, Any]:
+    fields = Fields(tool, path)
+    kind = fields.text("type", "function")
+    if kind != "function":
+        raise ApiError(
+            400, f"'{path}' is a tool of type '{kind}', which this server does not have; use 'function'",
+            code="unsupported_tool", param=path,
+        )  # fmt: skip
+    function = fields.inner("function")
+    name = function.require("name", function.text("name"))
+    function.mapping("parameters")
+    function.text("description")
+    # openai-agents always sends strict=true. The model sees the schema; nothing forces it to keep to it.
+    function.flag("strict")
+    function.end()
+    fields.harmless("cache_control")
+    fields.end()
+    if not name:
+        raise unfit(path, f"'{path}' has an empty name")
+    return {"type": "function", "function": _without(tool["function"], "strict")}
+
+
+def _without(mapping: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in mapping.items() if key not in names and value is not None}
+
+
+def _read_choice(choice: Any) -> str:
+    if choice is None:
+        return "auto"
+    if choice in ("auto", "none", "required"):
+        return str(choice)
+    if isinstance(choice, Mapping) and choice.get("type") == "function":
+        inner = choice.get("function")
+        name = inner.get("name") if isinstance(inner, Mapping) else choice.get("name")
+        if isinstance(name, str) and name:
+            return name
+    raise unfit(
+        "tool_choice",
+        "'tool_choice' must be 'auto', 'none', 'required' or "
+        '{"type": "function", "function": {"name": ...}}',
+    )
+
+
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+
+
+def read_messages(messages: list[Any], path: str = "messages") -> list[dict[str, Any]]:
+    """Chat messages as chat templates take them: contents as text, arguments as objects.
+
+    Raises:
+        ApiError: 400 for no messages or media; 422 for what is no message.
+    """
+    if not messages:
+        raise ApiError(400, f"'{path}' is empty; send at least one message", param=path)
+    return [_read_message(message, f"{path}[{index}]") for index, message in enumerate(messages)]
+
+
+def _read_message(message: Any, path: str) -> dict[str, Any]:
+    fields = Fields(message, path)
+    role = fields.require("role", fields.text("role"))
+    if role not in _ROLES:
+        raise unfit(path, f"'{path}.role' is '{role}'; use {', '.join(_ROLES)}")
+    read: dict[str, Any] = {"role": "system" if role == "developer" else role}
+    content = read_content(fields.any("content"), f"{path}.content")
+    name = fields.text("name")
+    if name is not None:
+        read["name"] = name
+    if role == "assistant":
+        reasoning = fields.text("reasoning_content") or fields.text("reasoning")
+        if reasoning:
+            read["reasoning_content"] = reasoning
+        calls = fields.items("tool_calls") or []
+        if calls:
+            read["tool_calls"] = [
+                _read_call(call, f"{path}.tool_calls[{index}]") for index, call in enumerate(calls)
+            ]
+        refusal = fields.text("refusal")
+        content = content if content is not None else refusal
+        fields.only("audio", why="there is no sound here")
+        fields.only("function_call", why="it has given way to tool_calls")
+        fields.harmless("reasoning", "annotations")
+    elif content is None:
+        raise unfit(f"{path}.content", f"'{path}.content' is missing; send a text")
+    if role == "tool":
+        read["tool_call_id"] = fields.require("tool_call_id", fields.text("tool_call_id"))
+    fields.end()
+    read["content"] = content or ""
+    return read
+
+
+def read_content(content: Any, path: str) -> str | None:
+    """A content's text: its parts are joined with nothing between."""
+    if content is None or isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise unfit(path, f"'{path}' must be a text, or a list of parts of text")
+    texts = []
+    for index, part in enumerate(content):
+        place = f"{path}[{index}]"
+        fields = Fields(part, place)
+        kind = fields.text("type", "text")
+        if kind not in ("text", "input_text", "output_text", "refusal"):
+            raise ApiError(
+                400, f"'{place}' is of type '{kind}'; this server takes text alone",
+                code="unsupported_content", param=place,
+            )  # fmt: skip
+        key = "refusal" if kind == "refusal" else "text"
+        texts.append(fields.require(key, fields.text(key)))
+        fields.harmless("annotations", "logprobs", "cache_control", "citations", "prompt_cache_breakpoint")
+        fields.end()
+    return "".join(texts)
+
+
+def _read_call(call: Any, path: str) -> dict[str, Any]:
+    fields = Fields(call, path)
+    fields.only("type", "function", why="calls are to functions")
+    function = fields.inner("function")
+    name = function.require("name", function.text("name"))
+    arguments = parse_arguments(function.text("arguments") or "{}")
+    id = fields.require("id", fields.text("id"))
+    fields.harmless("index", "extra_content")
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def parse_arguments(text: str) -> Any:
+    """Arguments as an object, which templates write as JSON; a text that is none stays a text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, dict) else text

@@ -1,0 +1,95 @@
+"""`unspool serve`: from the command line's options to a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.serve.api_server import ApiServer
+from unspool.serve.options import ServeOptions
+
+__all__ = ["serve_command"]
+
+
+def serve_command(
+    model: str | None,
+    *,
+    demo: bool,
+    name: str | None,
+    host: str,
+    port: int,
+    metrics_port: int,
+    api_key: Sequence[str],
+    max_workers: int,
+    max_queue: int,
+    reasoning_field: Any,
+    stream_timeout: float | None,
+    delay: float,
+    log_level: str,
+    ssl_keyfile: str | None,
+    ssl_certfile: str | None,
+    **loading: Any,
+) -> None:
+    """Load what is asked for, and serve it until it is told to stop.
+
+    Raises:
+        ArgumentError: Neither a model nor the demo, or both.
+    """
+    if (model is None) != demo:
+        raise ArgumentError("name one model, a folder or a repository; or pass --demo for none at all")
+    options = ServeOptions(
+        api_keys=tuple(api_key),
+        max_workers=max_workers,
+        max_queue=max_queue,
+        reasoning_field=reasoning_field,
+        stream_timeout_s=stream_timeout,
+    )
+    models: Any
+    if model is None:
+        from unspool.serve.demo_model import DemoModels
+
+        models = DemoModels(delay)
+    else:
+        models = _loader(model, name, **loading)
+    server = ApiServer(models, options=options)
+    server.fire(host, port, metrics_port, log_level, ssl_keyfile, ssl_certfile)
+
+
+def _loader(
+    path: str,
+    name: str | None,
+    *,
+    format_: str,
+    reasoning: str | None,
+    backend: Any,
+    device: str | None,
+    dtype: str,
+    gguf_file: str | None,
+    max_new_tokens: int,
+) -> Callable[[], Mapping[str, Any]]:
+    """What loads the model when the server has started."""
+    from unspool.generation import InferenceConfig, StreamGenerator
+
+    def load() -> Mapping[str, Any]:
+        try:
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+        except ImportError as error:
+            raise ImportError(f"{error}; pip install 'unspool[transformers]'") from None
+        files = {} if gguf_file is None else {"gguf_file": gguf_file}
+        tokenizer = AutoTokenizer.from_pretrained(path, **files)
+        # Both names work from 4.46 to 5; "dtype" alone does not.
+        model = AutoModelForCausalLM.from_pretrained(path, torch_dtype=dtype, **files).eval()
+        if device is not None:
+            model = model.to(device)
+        generator = StreamGenerator(
+            model,
+            tokenizer,
+            format=format_,
+            reasoning=reasoning,
+            backend=backend,
+            config=InferenceConfig(max_new_tokens=max_new_tokens),
+        )
+        return {name or path.rstrip("/").rsplit("/", 1)[-1]: generator}
+
+    return load

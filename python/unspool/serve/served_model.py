@@ -1,0 +1,141 @@
+"""What can be served: anything that streams as `StreamGenerator` does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from unspool.errors import ArgumentError
+from unspool.generation.count_tokens import count_prompt
+from unspool.generation.prompt import Prompt, read_prompt
+
+if TYPE_CHECKING:
+    from unspool.generation.delta_stream import DeltaStream
+    from unspool.generation.sampling_params import SamplingParams
+
+__all__ = [
+    "ServedModel",
+    "check_template_kwargs",
+    "count_tokens",
+    "effort_kwargs",
+    "format_name",
+    "thinking_kwargs",
+    "tokenize",
+]
+
+
+class ServedModel(Protocol):
+    """A model with its tokenizer; `StreamGenerator` is one.
+
+    All of it runs in worker threads. A model that also has `count_tokens(prompt)` can be asked for counts.
+    """
+
+    def stream(
+        self,
+        prompt: Any,
+        *,
+        sampling: SamplingParams,
+        tools: Sequence[Mapping[str, Any]] | None,
+        tool_choice: str | Mapping[str, Any],
+        raw: bool,
+        timeout: float | None,
+        chat_template_kwargs: Mapping[str, Any],
+        parallel_tool_calls: bool,
+        reasoning_field: str,
+    ) -> DeltaStream:
+        """Begin an answer, as of `StreamGenerator.stream`.
+
+        Raises:
+            ArgumentError: The request cannot be honoured; the client gets 400.
+        """
+
+
+# Switches of thinking, as chat templates name them.
+_THINKING_SWITCHES = ("enable_thinking", "thinking")
+
+
+def effort_kwargs(model: Any, effort: str) -> dict[str, Any]:
+    """A reasoning effort as the chat template's own variables.
+
+    Raises:
+        ArgumentError: The template has none that says this.
+    """
+    names = _template_names(model)
+    if names is None or "reasoning_effort" in names:
+        return {"reasoning_effort": effort}
+    switch = next((name for name in _THINKING_SWITCHES if name in names), None)
+    if switch is not None:
+        return {switch: effort != "none"}
+    raise ArgumentError(
+        f"reasoning effort '{effort}' cannot be honoured: the model's chat template reads neither "
+        "reasoning_effort nor enable_thinking; leave it out"
+    )
+
+
+def thinking_kwargs(model: Any, is_on: bool) -> dict[str, Any]:
+    """Reasoning switched on or off, as the chat template's own variables."""
+    return effort_kwargs(model, "medium" if is_on else "none")
+
+
+def check_template_kwargs(model: Any, given: Mapping[str, Any]) -> None:
+    """Raise ArgumentError for variables that the model's chat template never reads."""
+    names = _template_names(model)
+    unknown = [] if names is None else sorted(set(given) - names)
+    if unknown:
+        raise ArgumentError(
+            f"chat_template_kwargs: the model's chat template does not read {', '.join(unknown)}; leave it out"
+        )
+
+
+def count_tokens(
+    model: Any,
+    prompt: Any,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    template_kwargs: Mapping[str, Any] | None = None,
+) -> int:
+    """How many token ids the prompt has, as the usage of its answer counts them."""
+    if hasattr(model, "_encoder"):
+        return count_prompt(model, model._render(read_prompt(prompt), tools, dict(template_kwargs or {})))
+    count = getattr(model, "count_tokens", None)
+    if count is None:
+        raise ArgumentError("this model cannot count tokens")
+    return int(count(prompt, tools=tools) if tools else count(prompt))
+
+
+def tokenize(
+    model: Any,
+    prompt: Any,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    template_kwargs: Mapping[str, Any] | None = None,
+) -> list[int]:
+    """The prompt's token ids: of messages, those of the rendered chat template."""
+    if not hasattr(model, "_encoder"):
+        raise ArgumentError("this model has no tokenizer that can be asked")
+    read: Prompt = model._render(read_prompt(prompt), tools, dict(template_kwargs or {}))
+    if read.messages is not None:
+        ids: list[int] = model._encoder.whole(read)["input_ids"][0].tolist()
+        return ids
+    return [id for piece in model._encoder.pieces(read, chunk_tokens=4096) for id in piece]
+
+
+def format_name(model: Any, tools: Sequence[Mapping[str, Any]] | None, raw: bool) -> str:
+    """The format that an answer is read in, "" where the model does not tell."""
+    if raw:
+        return "none"
+    choose = getattr(model, "_choose_format", None)
+    chosen = choose(tools)[0] if choose is not None else getattr(model, "format", "")
+    return str(getattr(chosen, "name", chosen))
+
+
+def _template_names(model: Any) -> frozenset[str] | None:
+    """The words in a model's chat template; None where any name may be read."""
+    names = getattr(model, "template_names", None)
+    if names is not None:
+        return frozenset(names)
+    tokenizer = getattr(model, "tokenizer", None)
+    if tokenizer is None:
+        return None
+    template = getattr(tokenizer, "chat_template", None) or ""
+    texts = template.values() if isinstance(template, Mapping) else [template]
+    return frozenset(word for text in texts for word in re.findall(r"[A-Za-z_]\w*", str(text)))

@@ -1,0 +1,83 @@
+"""What all of a server's requests share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from unspool.serve.api_errors import ApiError
+from unspool.serve.limits import Limits
+from unspool.serve.metrics import Metrics
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from unspool.serve.options import ServeOptions
+
+__all__ = ["ServerState", "state_of"]
+
+
+class ServerState:
+    """The models, the limits, the metrics, and whether requests are welcome.
+
+    Attributes:
+        models: By name; None until they are loaded.
+        failure: Why they cannot be loaded.
+        is_stopping: Whether the server is about to end.
+    """
+
+    def __init__(self, options: ServeOptions) -> None:
+        self.options = options
+        self.models: Mapping[str, Any] | None = None
+        self.failure: BaseException | None = None
+        self.is_stopping = False
+        self.created = int(time.time())
+        self.limits = Limits(options.max_workers, options.max_queue, options.retry_after_s)
+        self.metrics = Metrics(self.limits)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether requests are served."""
+        return self.models is not None and not self.is_stopping
+
+    def stop(self) -> None:
+        """No more requests are welcome; those under way go on."""
+        self.is_stopping = True
+
+    def check_ready(self) -> Mapping[str, Any]:
+        """The models.
+
+        Raises:
+            ApiError: 503, they are not there yet, or no more.
+        """
+        if self.is_stopping:
+            raise _not_ready("the server is stopping", self.options.retry_after_s)
+        if self.models is None:
+            why = f": {self.failure}" if self.failure is not None else "; try again in a moment"
+            raise _not_ready(f"the model is not loaded{why}", self.options.retry_after_s)
+        return self.models
+
+    def find_model(self, name: str) -> Any:
+        """The model of this name.
+
+        Raises:
+            ApiError: 404, there is none; 503.
+        """
+        models = self.check_ready()
+        try:
+            return models[name]
+        except LookupError:
+            known = ", ".join(list(models)[:8]) + (", …" if len(models) > 8 else "")
+            message = f"there is no model '{name}'; this server has {known}"
+            raise ApiError(404, message, code="model_not_found", param="model") from None
+
+
+def _not_ready(message: str, retry_after_s: int) -> ApiError:
+    return ApiError(503, message, code="not_ready", headers={"Retry-After": str(retry_after_s)})
+
+
+def state_of(request: Request) -> ServerState:
+    """The state of the app that a request came to."""
+    state: ServerState = request.app.state.server
+    return state

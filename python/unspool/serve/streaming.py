@@ -1,0 +1,51 @@
+"""From a generation's deltas to a client, until either of them ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+import anyio
+from starlette.types import Receive
+
+if TYPE_CHECKING:
+    from unspool.generation.delta_stream import DeltaStream
+
+__all__ = ["cancel_on_disconnect", "pulses"]
+
+
+async def pulses(stream: DeltaStream, patience_s: float) -> AsyncGenerator[bool, None]:
+    """True each time that there are deltas to drain, False where none has come for `patience_s` seconds.
+
+    The stream is closed in the end, also where the consumer leaves: its model stops.
+
+    Raises:
+        BaseException: What the model raised, after what came before it.
+    """
+    waiting: asyncio.Task[bool] | None = None
+    try:
+        while True:
+            waiting = waiting or asyncio.ensure_future(stream.ready())
+            # Not `wait_for`: the wait for a delta must go on when patience ends.
+            await asyncio.wait({waiting}, timeout=patience_s)
+            if not waiting.done():
+                yield False
+                continue
+            is_ready, waiting = waiting.result(), None
+            if not is_ready:
+                return
+            yield True
+    finally:
+        if waiting is not None:
+            waiting.cancel()
+        await stream.aclose()
+
+
+async def cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
+    """Cancel `scope` when the client has left; the request's body has been read before."""
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            scope.cancel()
+            return

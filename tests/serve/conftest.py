@@ -1,0 +1,147 @@
+"""Servers for the tests: in this process through ASGI, or a real one on loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from unspool import DeltaChannel, DeltaStream, Parser
+from unspool.errors import ChannelCancelledError
+from unspool.generation.worker import GenerationWorker
+from unspool.serve import ApiServer, ServeOptions, create_app
+from unspool.serve.demo_model import DemoModels
+from unspool.serve.demo_run import DemoAnswer, DemoRun
+
+
+class Script(DemoRun):
+    """A worker's job that a test writes: `body(script)`, which calls `put`."""
+
+    def __init__(self, channel: DeltaChannel, answer: DemoAnswer, body: Callable[[Script], None]) -> None:
+        super().__init__(channel, [answer], 3, 0.0)
+        self._answer, self._body = answer, body
+
+    def put(self, text: str) -> None:
+        """One step of the model."""
+        if self._channel.is_cancelled:
+            raise ChannelCancelledError("the consumer has left")
+        self._answer.parser.parse_chunk(text, [self._answer.put_count])
+        self._answer.put_count += 1
+
+    def work(self) -> None:
+        self._body(self)
+        self._answer.parser.parse_chunk(None, None, "stop")
+
+
+class ScriptedModel:
+    """Writes what a test's function puts, and keeps what it was asked for."""
+
+    def __init__(self, body: Callable[[Script], None], format: str = "hermes") -> None:
+        self._body = body
+        self.format = format
+        self.template_names = ("enable_thinking",)
+        self.asked: list[dict[str, Any]] = []
+        self.channels: list[DeltaChannel] = []
+        self.runs: list[Script] = []
+
+    def stream(self, prompt: Any, **options: Any) -> DeltaStream:
+        self.asked.append({"prompt": prompt, **options})
+        channel = DeltaChannel()
+        parser = Parser(self.format, options["tools"], _channel=channel, _closes_channel=False)
+        run = Script(channel, DemoAnswer(parser, [], "stop"), self._body)
+        self.channels.append(channel)
+        self.runs.append(run)
+        worker = GenerationWorker(channel, run.work)
+        stream = DeltaStream(channel, worker, run, options["timeout"])  # type: ignore[arg-type]
+        worker.start()
+        return stream
+
+    def count_tokens(self, prompt: Any) -> int:
+        return len(prompt)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def client_of(app: Any, **options: Any) -> Any:
+    """An asynchronous client of an app in this process."""
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url="http://test", timeout=30, **options)
+
+
+@pytest.fixture
+def make_client() -> Any:
+    """`make_client(models, **options of the server)`; its `app` is the application."""
+
+    def make(models: Any = None, **options: Any) -> Any:
+        app = create_app(DemoModels() if models is None else models, ServeOptions(**options))
+        client = client_of(app)
+        client.app = app
+        return client
+
+    return make
+
+
+@contextlib.contextmanager
+def running(models: Any, options: ServeOptions | None = None, **fire: Any) -> Iterator[ApiServer]:
+    """A real server on loopback, in a thread."""
+    server = ApiServer(models, options=options)
+    fire = {"host": "127.0.0.1", "port": 0, "metrics_port": -1, "log_level": "error", **fire}
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            server.fire(**fire)
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        assert server.wait_until_listening(20), raised
+        yield server
+    finally:
+        server.stop()
+        thread.join(20)
+    assert not thread.is_alive()
+    assert not raised
+
+
+@pytest.fixture(scope="session")
+def demo_url() -> Iterator[str]:
+    """The address of a demo server."""
+    with running(DemoModels()) as server:
+        yield f"http://127.0.0.1:{server.port}"
+
+
+def events_of(text: str) -> list[tuple[str | None, Any]]:
+    """The (event, data) of a stream; data that is not JSON as it is."""
+    events = []
+    for frame in text.split("\n\n"):
+        lines = [line for line in frame.split("\n") if line and not line.startswith(":")]
+        if not lines:
+            continue
+        fields = dict(line.split(": ", 1) for line in lines)
+        data = fields["data"]
+        events.append((fields.get("event"), json.loads(data) if data != "[DONE]" else data))
+    return events
+
+
+USER = [{"role": "user", "content": "Hello"}]
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "look_up",
+        "description": "Looks up.",
+        "parameters": {
+            "type": "object",
+            "properties": {"word": {"type": "string"}, "count": {"type": "integer"}},
+        },
+    },
+}

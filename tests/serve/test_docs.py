@@ -1,0 +1,78 @@
+"""docs/server.md says what the server does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unspool.serve import create_app
+from unspool.serve.chat import read_chat_request
+from unspool.serve.completions import read_completion_request
+from unspool.serve.fields import Fields
+from unspool.serve.messages import read_messages_request
+from unspool.serve.responses import read_response_request
+
+from .conftest import USER
+
+PAGE = Path(__file__).parents[2] / "docs" / "server.md"
+pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
+
+READERS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "/v1/chat/completions": (read_chat_request, {"model": "m", "messages": USER}),
+    "/v1/completions": (read_completion_request, {"model": "m", "prompt": "x"}),
+    "/v1/responses": (read_response_request, {"model": "m", "input": "x"}),
+    "/v1/messages": (read_messages_request, {"model": "m", "messages": USER, "max_tokens": 5}),
+}
+
+
+@pytest.mark.parametrize("path", READERS)
+def test_the_fields_are_those_that_are_read(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: set[str] = set()
+    end = Fields.end
+
+    def watched(fields: Fields) -> None:
+        if not fields._path:
+            taken.update(fields.taken)
+        end(fields)
+
+    monkeypatch.setattr(Fields, "end", watched)
+    reader, body = READERS[path]
+    reader(body)
+    section = PAGE.read_text(encoding="utf-8").split(f"### {path}\n")[1].split("\n### ")[0]
+    told = re.sub(r"\(.*?\)", "", section)
+    assert set(re.findall(r"`(\w+)`", told)) == taken
+
+
+def test_the_paths_and_metrics_are_there() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    app = create_app({})
+    paths = {getattr(route, "path", "").replace("{name:path}", "{name}") for route in app.routes}
+    assert set(re.findall(r"`(?:GET|POST) (/[\w/{}]*)`", text)) == paths
+    families = {family.name for family in app.state.server.metrics.registry.collect()}
+    told = set(re.findall(r"`(unspool_\w+?)(?:_total)?(?:\{[^}]*\})?`", text))
+    assert told == families
+
+
+def test_the_codes_examples_run(demo_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openai")
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    assert len(blocks) == 2
+    client = blocks[0].replace("http://127.0.0.1:11556", demo_url).replace("print(", "seen.append(")
+    names: dict[str, Any] = {"messages": USER, "tools": [], "seen": []}
+    exec(client, names)
+    names["client"].close()
+    assert names["seen"]
+    from unspool import serve
+
+    fired: list[Any] = []
+    monkeypatch.setattr(serve.ApiServer, "fire", lambda _, **options: fired.append(options))
+    monkeypatch.setattr("unspool.StreamGenerator", lambda *_: names.setdefault("made", _Model()))
+    exec(blocks[1], {"model": None, "tokenizer": None})
+    assert fired == [{"host": "127.0.0.1", "port": 11556}]
+
+
+class _Model:
+    def stream(self) -> None:
+        """Makes it a model."""

@@ -1,0 +1,193 @@
+"""The server over `StreamGenerator`, on a tiny random Llama."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import httpx
+import pytest
+import torch
+from unspool import StreamGenerator
+
+from .conftest import USER, events_of, running
+
+pytestmark = pytest.mark.anyio
+
+TEMPLATE = (
+    "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+    "<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n"
+    "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    """256 tokens for the bytes, and special ones."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    made = Tokenizer(models.BPE({token: id for id, token in enumerate(alphabet)}, []))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    names = ["<eos>", "<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>"]
+    made.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<eos>", pad_token="<eos>")
+    tokenizer.chat_template = TEMPLATE
+    return tokenizer
+
+
+@pytest.fixture(scope="module")
+def llama(tokenizer: Any) -> Any:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=2, max_position_embeddings=1024, eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=None, pad_token_id=tokenizer.pad_token_id, initializer_range=0.5,
+    )  # fmt: skip
+    return LlamaForCausalLM(config).eval()
+
+
+@pytest.fixture(params=["transformers", "native"])
+def generator(request: pytest.FixtureRequest, llama: Any, tokenizer: Any) -> StreamGenerator:
+    return StreamGenerator(llama, tokenizer, format="hermes", backend=request.param)
+
+
+CHAT = {"model": "m", "messages": USER, "max_tokens": 24}
+
+
+async def test_the_same_text_in_every_protocol(make_client: Any, generator: StreamGenerator) -> None:
+    """And the same as `generate` says; with the tokens counted alike."""
+    wanted = generator.generate(USER, max_new_tokens=24)
+    assert wanted.finish_reason == "length"
+    client = make_client({"m": generator})
+    whole = (await client.post("/v1/chat/completions", json=CHAT)).json()
+    assert whole["choices"][0]["message"]["content"] == wanted.text
+    assert whole["choices"][0]["finish_reason"] == "length"
+    assert whole["usage"]["prompt_tokens"] == wanted.usage.prompt_tokens
+    assert whole["usage"]["completion_tokens"] == 24
+    assert whole["usage"]["tokens_per_second"] > 0
+    assert 0 < whole["usage"]["first_token_time"] < whole["usage"]["processing_time"]
+    streamed = await client.post("/v1/chat/completions", json={**CHAT, "stream": True})
+    chunks = [data for _, data in events_of(streamed.text)][:-1]
+    assert "".join(c["choices"][0]["delta"].get("content") or "" for c in chunks) == wanted.text
+    message = (await client.post("/v1/messages", json=CHAT)).json()
+    assert [block["text"] for block in message["content"]] == [wanted.text]
+    assert message["usage"]["input_tokens"] == wanted.usage.prompt_tokens
+    response = {"model": "m", "input": USER[0]["content"], "max_output_tokens": 24}
+    answer = (await client.post("/v1/responses", json=response)).json()
+    assert answer["output"][0]["content"][0]["text"] == wanted.text
+    assert answer["status"] == "incomplete"
+
+
+async def test_counts_are_those_of_the_usage(make_client: Any, generator: StreamGenerator) -> None:
+    client = make_client({"m": generator})
+    usage = (await client.post("/v1/chat/completions", json=CHAT)).json()["usage"]
+    counted = await client.post("/v1/count_tokens", json={"model": "m", "conversation": USER})
+    assert counted.json() == {"model": "m", "count": usage["prompt_tokens"]}
+    tokens = (await client.post("/v1/tokenize", json={"model": "m", "messages": USER})).json()
+    assert tokens["count"] == len(tokens["tokens"]) == usage["prompt_tokens"]
+    assert generator.tokenizer.decode(tokens["tokens"]).endswith("<|im_start|>assistant\n")
+    text = (await client.post("/v1/tokenize", json={"model": "m", "prompt": "abc"})).json()
+    assert generator.tokenizer.decode(text["tokens"]) == "abc"
+    counted = await client.post("/v1/messages/count_tokens", json={"model": "m", "messages": USER})
+    assert counted.json() == {"input_tokens": usage["prompt_tokens"]}
+
+
+async def test_completions_of_text_and_of_ids(make_client: Any, generator: StreamGenerator) -> None:
+    client = make_client({"m": generator})
+    wanted = generator.generate("abc", max_new_tokens=12, raw=True)
+    ids = generator.tokenizer.encode("abc", add_special_tokens=False)
+    for prompt in ("abc", ["abc"], ids, [ids]):
+        answer = await client.post("/v1/completions", json={"model": "m", "prompt": prompt, "max_tokens": 12})
+        assert answer.json()["choices"][0]["text"] == wanted.text
+
+
+async def test_seeds_several_answers_and_greedy_ones(make_client: Any, generator: StreamGenerator) -> None:
+    client = make_client({"m": generator})
+    sampled = {**CHAT, "n": 2, "temperature": 1.0, "seed": 7}
+    first = (await client.post("/v1/chat/completions", json=sampled)).json()["choices"]
+    again = (await client.post("/v1/chat/completions", json=sampled)).json()["choices"]
+    assert [c["index"] for c in first] == [0, 1]
+    assert first == again
+    assert first[0]["message"] != first[1]["message"]
+    refused = await client.post("/v1/chat/completions", json={**CHAT, "n": 2})
+    assert refused.status_code == 400
+    assert "greedy" in refused.json()["error"]["message"]
+
+
+async def test_template_switches(make_client: Any, generator: StreamGenerator) -> None:
+    """What the template reads is honoured, what it does not read is refused."""
+    client = make_client({"m": generator})
+    plain = (await client.post("/v1/chat/completions", json=CHAT)).json()["usage"]["prompt_tokens"]
+    for switch in ({"reasoning_effort": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}):
+        answer = (await client.post("/v1/chat/completions", json={**CHAT, **switch})).json()
+        assert answer["usage"]["prompt_tokens"] > plain
+    refused = await client.post("/v1/chat/completions", json={**CHAT, "chat_template_kwargs": {"thinkng": 1}})
+    assert refused.status_code == 400
+
+
+async def test_stop(make_client: Any, generator: StreamGenerator) -> None:
+    text = generator.generate(USER, max_new_tokens=24).text
+    stop = next(text[at : at + 2] for at in range(4, len(text) - 2) if text.find(text[at : at + 2]) == at)
+    client = make_client({"m": generator})
+    answer = (await client.post("/v1/chat/completions", json={**CHAT, "stop": stop})).json()
+    assert answer["choices"][0]["message"]["content"] == text[: text.index(stop)]
+    assert answer["choices"][0]["finish_reason"] == "stop"
+    message = (await client.post("/v1/messages", json={**CHAT, "stop_sequences": [stop]})).json()
+    assert (message["stop_reason"], message["stop_sequence"]) == ("stop_sequence", stop)
+
+
+async def test_calls_of_a_real_tokenizer(make_client: Any, llama: Any, tokenizer: Any) -> None:
+    """A model that is made to write a call: by ids, through template, generate and parser."""
+    written = (
+        '<think>Hm.</think>Wait.<tool_call>\n{"name": "look_up", "arguments": {"word": "a"}}\n</tool_call>'
+    )
+    ids = [*tokenizer.encode(written, add_special_tokens=False), tokenizer.eos_token_id]
+
+    def force(_: Any, scores: Any) -> Any:
+        forced = torch.full_like(scores, -torch.inf)
+        forced[:, ids[force.step]] = 0.0  # type: ignore[attr-defined]
+        force.step += 1  # type: ignore[attr-defined]
+        return forced
+
+    class Forced(StreamGenerator):
+        def stream(self, prompt: Any = None, **options: Any) -> Any:
+            force.step = 0  # type: ignore[attr-defined]
+            return super().stream(prompt, logits_processor=[force], **options)
+
+    tools = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
+    client = make_client({"m": Forced(llama, tokenizer, format="qwen3")})
+    body = {**CHAT, "max_tokens": 200, "tools": tools, "tool_choice": "required"}
+    answer = (await client.post("/v1/chat/completions", json=body)).json()
+    message = answer["choices"][0]["message"]
+    assert (message["content"], message["reasoning_content"]) == ("Wait.", "Hm.")
+    assert message["tool_calls"][0]["function"]["name"] == "look_up"
+    assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {"word": "a"}
+    assert answer["choices"][0]["finish_reason"] == "tool_calls"
+    assert answer["usage"]["completion_tokens"] == len(ids)
+    assert answer["usage"]["completion_tokens_details"]["reasoning_tokens"] > 0
+
+
+def test_the_command_serves_a_folder(llama: Any, tokenizer: Any, tmp_path: Any) -> None:
+    """`unspool serve FOLDER`, and the official client."""
+    openai = pytest.importorskip("openai")
+    from unspool.serve.serve_command import _loader
+
+    llama.save_pretrained(tmp_path / "tiny")
+    tokenizer.save_pretrained(tmp_path / "tiny")
+    load = _loader(
+        str(tmp_path / "tiny"), None, format_="auto", reasoning=None, backend="native", device="cpu",
+        dtype="float32", gguf_file=None, max_new_tokens=7,
+    )  # fmt: skip
+    with running(load) as server:
+        while httpx.get(f"http://127.0.0.1:{server.port}/readiness").status_code == 503:
+            time.sleep(0.05)
+        with openai.OpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="none") as client:
+            answer = client.chat.completions.create(model="tiny", messages=USER)
+            assert answer.usage.completion_tokens == 7
+            assert answer.choices[0].finish_reason == "length"

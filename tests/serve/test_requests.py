@@ -1,0 +1,397 @@
+"""What each endpoint takes, honours and refuses: nothing is silently ignored."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from .conftest import TOOL, USER, Script, ScriptedModel
+
+pytestmark = pytest.mark.anyio
+
+CHAT = {"model": "m", "messages": USER}
+COMPLETION = {"model": "m", "prompt": "Hello"}
+RESPONSE = {"model": "m", "input": "Hello"}
+MESSAGE = {"model": "m", "messages": USER, "max_tokens": 50}
+PATHS = {
+    "/v1/chat/completions": CHAT,
+    "/v1/completions": COMPLETION,
+    "/v1/responses": RESPONSE,
+    "/v1/messages": MESSAGE,
+}
+
+
+def say_hi(script: Script) -> None:
+    script.put("Hi")
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    return ScriptedModel(say_hi)
+
+
+@pytest.fixture
+def client(make_client: Any, model: ScriptedModel) -> Any:
+    return make_client({"m": model})
+
+
+def error_of(response: Any) -> dict[str, Any]:
+    """An error's message in either form, which has to be the path's."""
+    body = response.json()
+    if response.url.path.startswith("/v1/messages"):
+        assert body["type"] == "error"
+    else:
+        assert "type" not in body
+        assert set(body["error"]) == {"message", "type", "param", "code"}
+    return body["error"]
+
+
+@pytest.mark.parametrize(("path", "body"), PATHS.items())
+async def test_a_field_that_nobody_knows_is_refused_by_name(client: Any, path: str, body: Any) -> None:
+    answer = await client.post(path, json={**body, "frobnicate": 1})
+    assert answer.status_code == 422
+    assert "'frobnicate'" in error_of(answer)["message"]
+
+
+@pytest.mark.parametrize(("path", "body"), PATHS.items())
+@pytest.mark.parametrize("raw", [b"", b"{", b"[1]", b"null", b'"x"', b"\xff", b"[" * 100_000])
+async def test_what_is_no_object_is_422(client: Any, path: str, body: Any, raw: bytes) -> None:
+    assert body
+    answer = await client.post(path, content=raw)
+    assert answer.status_code == 422
+    assert "body" in error_of(answer)["message"]
+
+
+@pytest.mark.parametrize(("path", "body"), PATHS.items())
+async def test_missing_and_wrong_fields_are_422_and_named(client: Any, path: str, body: Any) -> None:
+    for name in body:
+        rest = {key: value for key, value in body.items() if key != name}
+        answer = await client.post(path, json=rest)
+        assert answer.status_code == 422, name
+        assert name in error_of(answer)["message"]
+        answer = await client.post(path, json={**rest, name: {"no": 1} if name != "messages" else 3})
+        assert answer.status_code == 422, name
+        assert name in error_of(answer)["message"]
+
+
+@pytest.mark.parametrize(("path", "body"), PATHS.items())
+async def test_unknown_model(client: Any, path: str, body: Any) -> None:
+    answer = await client.post(path, json={**body, "model": "other"})
+    assert answer.status_code == 404
+    assert "'other'" in error_of(answer)["message"]
+    if path != "/v1/messages":
+        assert error_of(answer)["code"] == "model_not_found"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/chat/completions", {**CHAT, "messages": []}),
+        ("/v1/completions", {**COMPLETION, "prompt": ""}),
+        ("/v1/completions", {**COMPLETION, "prompt": []}),
+        ("/v1/responses", {**RESPONSE, "input": []}),
+        ("/v1/responses", {**RESPONSE, "input": ""}),
+        ("/v1/messages", {**MESSAGE, "messages": []}),
+        ("/v1/count_tokens", {"model": "m", "conversation": []}),
+        ("/v1/count_tokens", {"model": "m", "conversation": ""}),
+    ],
+)
+async def test_nothing_to_answer_is_400(client: Any, path: str, body: Any) -> None:
+    answer = await client.post(path, json=body)
+    assert answer.status_code == 400
+    assert "empty" in error_of(answer)["message"]
+
+
+UNSUPPORTED: list[tuple[str, str, Any]] = [
+    ("/v1/chat/completions", "logprobs", True),
+    ("/v1/chat/completions", "top_logprobs", 2),
+    ("/v1/chat/completions", "logit_bias", {"1": 5}),
+    ("/v1/chat/completions", "response_format", {"type": "json_object"}),
+    ("/v1/chat/completions", "modalities", ["text", "audio"]),
+    ("/v1/chat/completions", "audio", {"voice": "x"}),
+    ("/v1/chat/completions", "functions", [{"name": "f"}]),
+    ("/v1/chat/completions", "prediction", {"type": "content"}),
+    ("/v1/chat/completions", "verbosity", "low"),
+    ("/v1/chat/completions", "service_tier", "flex"),
+    ("/v1/completions", "echo", True),
+    ("/v1/completions", "suffix", "x"),
+    ("/v1/completions", "best_of", 3),
+    ("/v1/completions", "logprobs", 2),
+    ("/v1/completions", "prompt", ["a", "b"]),
+    ("/v1/responses", "previous_response_id", "resp_1"),
+    ("/v1/responses", "conversation", "conv_1"),
+    ("/v1/responses", "background", True),
+    ("/v1/responses", "truncation", "auto"),
+    ("/v1/responses", "include", ["web_search_call.results"]),
+    ("/v1/responses", "text", {"format": {"type": "json_object"}}),
+    ("/v1/responses", "tools", [{"type": "web_search"}]),
+    ("/v1/messages", "container", "x"),
+    ("/v1/messages", "mcp_servers", [{"url": "x"}]),
+    ("/v1/messages", "tools", [{"type": "bash_20250124", "name": "bash"}]),
+    ("/v1/chat/completions", "tool_choice", "required"),
+    ("/v1/chat/completions", "chat_template_kwargs", {"no_such_switch": 1}),
+]
+
+
+@pytest.mark.parametrize(("path", "name", "value"), UNSUPPORTED)
+async def test_what_cannot_be_honoured_is_400(client: Any, path: str, name: str, value: Any) -> None:
+    answer = await client.post(path, json={**PATHS[path], name: value})
+    assert answer.status_code == 400
+    assert name in error_of(answer)["message"]
+
+
+OUT_OF_RANGE: list[tuple[str, Any]] = [
+    ("temperature", -1),
+    ("temperature", "hot"),
+    ("temperature", True),
+    ("top_p", 0),
+    ("top_p", 1.5),
+    ("top_k", 1.5),
+    ("min_p", 2),
+    ("seed", -1),
+    ("seed", "x"),
+    ("presence_penalty", 3),
+    ("repetition_penalty", 0),
+    ("max_tokens", 0),
+    ("max_tokens", 1.5),
+    ("n", 0),
+    ("stop", [""]),
+    ("stop", 5),
+    ("stream", "yes"),
+    ("stream_options", {"include_usages": True}),
+    ("tools", [{"type": "function"}]),
+    ("tools", [{"type": "function", "function": {"name": ""}}]),
+    ("tools", ["f"]),
+    ("tool_choice", {"type": "custom"}),
+    ("messages", [{"role": "robot", "content": "x"}]),
+    ("messages", [{"role": "user"}]),
+    ("messages", [{"role": "user", "content": [{"type": "text"}]}]),
+    ("messages", ["x"]),
+    ("messages", [{"role": "tool", "content": "x"}]),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), OUT_OF_RANGE)
+async def test_bad_values_are_422_and_named(client: Any, name: str, value: Any) -> None:
+    answer = await client.post("/v1/chat/completions", json={**CHAT, name: value})
+    assert answer.status_code == 422
+    assert name in error_of(answer)["message"]
+    assert (error_of(answer)["param"] or "").startswith(name)
+
+
+async def test_media_is_refused(client: Any) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
+    message = {"role": "user", "content": [{"type": "text", "text": "Look: "}, image]}
+    answer = await client.post("/v1/chat/completions", json={**CHAT, "messages": [message]})
+    assert answer.status_code == 400
+    assert "messages[0].content[1]" in error_of(answer)["message"]
+
+
+async def test_too_long(make_client: Any, model: ScriptedModel) -> None:
+    client = make_client({"m": model}, max_body_bytes=1000)
+    answer = await client.post("/v1/chat/completions", json={**CHAT, "user": "x" * 1000})
+    assert answer.status_code == 413
+    long = [{"role": "user", "content": "x" * 200_000}]
+    answer = await make_client({"m": model}).post("/v1/chat/completions", json={**CHAT, "messages": long})
+    assert answer.status_code == 200
+
+
+async def test_sampling_reaches_the_model(client: Any, model: ScriptedModel) -> None:
+    sampling = {
+        "temperature": 0.5, "top_p": 0.9, "top_k": 7, "min_p": 0.1, "seed": 4, "n": 1, "stop": ["a", "b"],
+        "presence_penalty": 0.1, "frequency_penalty": 0.2, "repetition_penalty": 1.1, "max_completion_tokens": 9,
+    }  # fmt: skip
+    answer = await client.post("/v1/chat/completions", json={**CHAT, **sampling, "max_tokens": 8})
+    assert answer.status_code == 200, answer.text
+    asked = model.asked[0]["sampling"]
+    assert asked.max_tokens == 9
+    assert asked.stop == ("a", "b")
+    for name in ("temperature", "top_p", "top_k", "min_p", "seed", "n", "repetition_penalty"):
+        assert getattr(asked, name) == sampling[name]
+
+
+async def test_what_changes_nothing_is_taken(client: Any) -> None:
+    harmless = {
+        "user": "u", "store": True, "metadata": {"a": "b"}, "safety_identifier": "s", "logprobs": False,
+        "service_tier": "auto", "parallel_tool_calls": True, "tool_choice": "auto", "logit_bias": {},
+        "response_format": {"type": "text"}, "modalities": ["text"], "tools": [], "stop": None,
+    }  # fmt: skip
+    answer = await client.post("/v1/chat/completions", json={**CHAT, **harmless})
+    assert answer.status_code == 200, answer.text
+
+
+async def test_messages_are_what_templates_read(client: Any, model: ScriptedModel) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"word": "a"}'}}
+    messages = [
+        {
+            "role": "developer",
+            "content": [{"type": "text", "text": "Be "}, {"type": "text", "text": "brief."}],
+        },
+        *USER,
+        {"role": "assistant", "content": None, "reasoning_content": "hm", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "found"},
+    ]
+    answer = await client.post("/v1/chat/completions", json={**CHAT, "messages": messages})
+    assert answer.status_code == 200, answer.text
+    assert model.asked[0]["prompt"] == [
+        {"role": "system", "content": "Be brief."},
+        *USER,
+        {
+            "role": "assistant",
+            "reasoning_content": "hm",
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": {"word": "a"}}}
+            ],
+            "content": "",
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "found"},
+    ]
+
+
+async def test_the_same_conversation_in_three_protocols(client: Any, model: ScriptedModel) -> None:
+    """One chat, told in each protocol's own words, reaches the model as the same messages and tools."""
+    function = TOOL["function"]
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "look_up", "arguments": json.dumps({"word": "a"})},
+    }
+    chat = {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            *USER,
+            {"role": "assistant", "content": "Wait.", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "found"},
+            {"role": "user", "content": "And?"},
+        ],
+        "tools": [TOOL],
+        "parallel_tool_calls": False,
+    }
+    response = {
+        "model": "m",
+        "instructions": "Be brief.",
+        "input": [
+            {"role": "user", "content": [{"type": "input_text", "text": "Hello"}]},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Wait."}]},
+            {"type": "function_call", "call_id": "c1", "name": "look_up", "arguments": '{"word": "a"}'},
+            {"type": "function_call_output", "call_id": "c1", "output": "found"},
+            {"role": "user", "content": "And?"},
+        ],
+        "tools": [{"type": "function", **function}],
+        "parallel_tool_calls": False,
+    }
+    message = {
+        "model": "m",
+        "max_tokens": 10,
+        "system": [{"type": "text", "text": "Be brief."}],
+        "messages": [
+            *USER,
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "text", "text": "Wait."},
+                    {"type": "tool_use", "id": "c1", "name": "look_up", "input": {"word": "a"}},
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "c1",
+                        "content": [{"type": "text", "text": "found"}],
+                    },
+                    {"type": "text", "text": "And?"},
+                ],
+            },
+        ],
+        "tools": [
+            {
+                "name": "look_up",
+                "description": function["description"],
+                "input_schema": function["parameters"],
+            }
+        ],
+        "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
+    }
+    for path, body in (
+        ("/v1/chat/completions", chat),
+        ("/v1/responses", response),
+        ("/v1/messages", message),
+    ):
+        answer = await client.post(path, json=body)
+        assert answer.status_code == 200, answer.text
+    first, second, third = model.asked
+    assert first["prompt"] == second["prompt"] == third["prompt"]
+    assert first["tools"] == second["tools"] == third["tools"] == [TOOL]
+    assert not first["parallel_tool_calls"]
+    assert not second["parallel_tool_calls"]
+    assert not third["parallel_tool_calls"]
+
+
+async def test_tool_choice_narrows_what_the_template_shows(client: Any, model: ScriptedModel) -> None:
+    other = {"type": "function", "function": {"name": "other"}}
+    body = {**CHAT, "tools": [TOOL, other]}
+    for choice, shown in (("auto", [TOOL, other]), ("none", None)):
+        await client.post("/v1/chat/completions", json={**body, "tool_choice": choice})
+        assert model.asked[-1]["tools"] == shown
+        assert model.asked[-1]["tool_choice"] == choice
+    named = {"type": "function", "function": {"name": "other"}}
+    await client.post("/v1/chat/completions", json={**body, "tool_choice": named})
+    assert model.asked[-1]["tools"] == [other]
+    assert model.asked[-1]["tool_choice"] == "other"
+    answer = await client.post(
+        "/v1/chat/completions", json={**body, "tool_choice": {"type": "function", "function": {"name": "x"}}}
+    )
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "look_up"}}])
+async def test_an_answer_without_the_demanded_call_is_an_error(client: Any, choice: Any) -> None:
+    body = {**CHAT, "tools": [TOOL], "tool_choice": choice}
+    whole = await client.post("/v1/chat/completions", json=body)
+    assert whole.status_code == 500
+    assert error_of(whole)["code"] == "no_tool_call"
+    streamed = await client.post("/v1/chat/completions", json={**body, "stream": True})
+    assert "no_tool_call" in streamed.text
+    assert "[DONE]" not in streamed.text
+
+
+async def test_reasoning_effort_is_the_templates_own_switch(client: Any, model: ScriptedModel) -> None:
+    """The template knows enable_thinking and nothing else."""
+    for path, field in (
+        ("/v1/chat/completions", {"reasoning_effort": "none"}),
+        ("/v1/responses", {"reasoning": {"effort": "none"}}),
+        ("/v1/messages", {"thinking": {"type": "disabled"}}),
+        ("/v1/chat/completions", {"chat_template_kwargs": {"enable_thinking": False}}),
+    ):
+        answer = await client.post(path, json={**PATHS[path], **field})
+        assert answer.status_code == 200, answer.text
+        assert model.asked[-1]["chat_template_kwargs"] == {"enable_thinking": False}
+    await client.post("/v1/chat/completions", json={**CHAT, "reasoning_effort": "high"})
+    assert model.asked[-1]["chat_template_kwargs"] == {"enable_thinking": True}
+    model.template_names = ()
+    answer = await client.post("/v1/chat/completions", json={**CHAT, "reasoning_effort": "high"})
+    assert answer.status_code == 400
+    assert "effort" in error_of(answer)["message"]
+
+
+async def test_no_such_path_or_method(client: Any) -> None:
+    assert (await client.get("/v1/nothing")).status_code == 404
+    answer = await client.get("/v1/chat/completions")
+    assert answer.status_code == 405
+    assert "GET" in error_of(answer)["message"]
+    answer = await client.get("/v1/messages")
+    assert error_of(answer)["type"] == "invalid_request_error"
+
+
+async def test_counts(client: Any) -> None:
+    answer = await client.post("/v1/count_tokens", json={"model": "m", "conversation": "abc"})
+    assert answer.json() == {"model": "m", "count": 3}
+    answer = await client.post("/v1/messages/count_tokens", json={"model": "m", "messages": USER})
+    assert answer.json() == {"input_tokens": 1}
+    answer = await client.post("/v1/tokenize", json={"model": "m", "prompt": "abc"})
+    assert answer.status_code == 400

@@ -1,0 +1,243 @@
+"""Streams: order, silence, failure, and clients that leave."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import anyio
+import pytest
+
+from .conftest import TOOL, USER, Script, ScriptedModel, events_of
+
+pytestmark = pytest.mark.anyio
+
+STREAMS = {
+    "/v1/chat/completions": {"model": "m", "messages": USER, "stream": True},
+    "/v1/completions": {"model": "m", "prompt": "Hello", "stream": True},
+    "/v1/responses": {"model": "m", "input": "Hello", "stream": True},
+    "/v1/messages": {"model": "m", "messages": USER, "max_tokens": 50, "stream": True},
+}
+
+
+def fails_late(script: Script) -> None:
+    script.put("Some ")
+    script.put("text")
+    raise RuntimeError("the card has melted")
+
+
+def fails_at_once(_: Script) -> None:
+    raise RuntimeError("the card has melted")
+
+
+@pytest.mark.parametrize(("path", "body"), STREAMS.items())
+async def test_a_failure_behind_the_first_byte_is_an_error_event(
+    make_client: Any, path: str, body: Any
+) -> None:
+    client = make_client({"m": ScriptedModel(fails_late)})
+    answer = await client.post(path, json=body)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    name, data = events_of(answer.text)[-1]  # nothing behind it, no [DONE] either
+    assert "the card has melted" in str(data)
+    if path == "/v1/messages":
+        assert (name, data["type"], data["error"]["type"]) == ("error", "error", "api_error")
+    elif path == "/v1/responses":
+        assert name in ("response.failed", "error")
+    else:
+        assert data["error"]["code"] == "model_failed"
+
+
+@pytest.mark.parametrize(("path", "body"), STREAMS.items())
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_failure_before_the_first_byte_has_its_status(
+    make_client: Any, path: str, body: Any, stream: bool
+) -> None:
+    client = make_client({"m": ScriptedModel(fails_at_once)})
+    answer = await client.post(path, json={**body, "stream": stream})
+    assert answer.status_code == 500
+    assert "the card has melted" in answer.json()["error"]["message"]
+
+
+async def test_silence_is_filled_with_comments(make_client: Any) -> None:
+    go_on = threading.Event()
+
+    def waits(script: Script) -> None:
+        script.put("a")
+        go_on.wait(20)
+        script.put("b")
+
+    client = make_client({"m": ScriptedModel(waits)}, keep_alive_s=0.02)
+    timer = threading.Timer(0.3, go_on.set)
+    timer.start()
+    answer = await client.post("/v1/chat/completions", json=STREAMS["/v1/chat/completions"])
+    comments = [line for line in answer.text.split("\n") if line.startswith(":")]
+    assert len(comments) >= 3
+    texts = [d["choices"][0]["delta"].get("content") for _, d in events_of(answer.text)[:-1]]
+    assert "".join(text or "" for text in texts) == "ab"
+
+
+async def test_silence_before_the_first_token_too(make_client: Any) -> None:
+    go_on = threading.Event()
+
+    def waits(script: Script) -> None:
+        go_on.wait(20)
+        script.put("b")
+
+    client = make_client({"m": ScriptedModel(waits)}, keep_alive_s=0.02)
+    timer = threading.Timer(0.2, go_on.set)
+    timer.start()
+    answer = await client.post("/v1/messages", json=STREAMS["/v1/messages"])
+    events = [name for name, _ in events_of(answer.text)]
+    assert events[0] == "message_start"
+    assert "ping" in events
+    assert events[-1] == "message_stop"
+
+
+async def test_a_stuck_model_is_given_up(make_client: Any) -> None:
+    go_on = threading.Event()
+    client = make_client({"m": ScriptedModel(lambda _: go_on.wait(20) and None)}, stream_timeout_s=0.1)
+    answer = await client.post("/v1/chat/completions", json={"model": "m", "messages": USER})
+    go_on.set()
+    assert answer.status_code == 504
+    assert answer.json()["error"]["code"] == "model_timeout"
+
+
+async def leave(app: Any, path: str, body: Any, is_time: Any) -> list[Any]:
+    """A request whose client leaves when `is_time()`; what it had got."""
+    import json
+
+    sent: list[Any] = []
+    raw = json.dumps(body).encode()
+    messages = [{"type": "http.request", "body": raw, "more_body": False}]
+
+    async def receive() -> Any:
+        if messages:
+            return messages.pop()
+        while not is_time(sent):
+            await anyio.sleep(0.005)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1",
+        "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "",
+        "scheme": "http", "headers": [], "client": ("127.0.0.1", 1), "server": ("test", 80),
+    }  # fmt: skip
+    with anyio.fail_after(20):
+        await app(scope, receive, send)
+    return sent
+
+
+@pytest.mark.parametrize(("path", "body"), STREAMS.items())
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_client_that_leaves_stops_its_model(
+    make_client: Any, path: str, body: Any, stream: bool
+) -> None:
+    """Within two steps, whether it waits for events or for a body."""
+    step = threading.Semaphore(0)
+
+    def endless(script: Script) -> None:
+        for number in range(10_000):
+            step.acquire(timeout=20)
+            script.put(f"{number} ")
+
+    model = ScriptedModel(endless)
+    client = make_client({"m": model})
+    step.release(3)
+
+    def is_time(sent: list[Any]) -> bool:
+        return bool(model.runs) and model.runs[0]._answer.put_count >= 3 and (not stream or len(sent) > 1)
+
+    await leave(client.app, path, {**body, "stream": stream}, is_time)
+    assert model.channels[0].is_cancelled
+    step.release(100)
+    with anyio.fail_after(20):
+        while any(thread.name == "unspool-generate" for thread in threading.enumerate()):
+            await anyio.sleep(0.01)
+    assert model.runs[0]._answer.put_count <= 5
+    metrics = (await client.get("/metrics")).text
+    assert 'status="cancelled"' in metrics
+    assert "unspool_requests_in_flight 0.0" in metrics
+
+
+async def test_a_client_that_leaves_the_queue(make_client: Any) -> None:
+    go_on = threading.Event()
+    model = ScriptedModel(lambda script: (go_on.wait(20), script.put("x"))[1])
+    client = make_client({"m": model}, max_workers=1)
+    body = {"model": "m", "messages": USER}
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: client.post("/v1/chat/completions", json=body))
+        while not model.asked:
+            await anyio.sleep(0.005)
+        limits = client.app.state.server.limits
+        await leave(client.app, "/v1/chat/completions", body, lambda _: limits.waiting_count == 1)
+        assert limits.waiting_count == 0
+        go_on.set()
+    assert len(model.asked) == 1
+
+
+async def test_the_event_loop_is_never_held_up(make_client: Any) -> None:
+    """/liveness answers at once while a model is in a long step, and while it renders its prompt."""
+    import time
+
+    class SlowModel(ScriptedModel):
+        def stream(self, prompt: Any, **options: Any) -> Any:
+            time.sleep(0.3)
+            return super().stream(prompt, **options)
+
+    client = make_client({"m": SlowModel(lambda script: (time.sleep(0.3), script.put("x"))[1])})
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: client.post("/v1/chat/completions", json={"model": "m", "messages": USER}))
+        longest_s = 0.0
+        end_s = time.perf_counter() + 0.6
+        while time.perf_counter() < end_s:
+            begin_s = time.perf_counter()
+            assert (await client.get("/liveness")).status_code == 200
+            longest_s = max(longest_s, time.perf_counter() - begin_s)
+            await anyio.sleep(0.01)
+    assert longest_s < 0.2
+
+
+async def test_ready_deltas_share_a_chunk(make_client: Any) -> None:
+    """What came while the loop was busy is one chunk, not one for each token."""
+    client = make_client(
+        {"m": ScriptedModel(lambda script: [script.put("x ") for _ in range(2000)] and None)}
+    )
+    answer = await client.post("/v1/chat/completions", json=STREAMS["/v1/chat/completions"])
+    events = events_of(answer.text)[:-1]
+    assert "".join(d["choices"][0]["delta"].get("content") or "" for _, d in events) == "x " * 2000
+    assert len(events) < 1000
+
+
+async def test_shapes_of_a_chat_stream(make_client: Any) -> None:
+    """One id, the role first and once, one finish reason, usage behind it, [DONE] last."""
+
+    def calls(script: Script) -> None:
+        for piece in (
+            "Hm. ",
+            "<tool_call>",
+            '{"name": "look_up", ',
+            '"arguments": {"word": "a"}}',
+            "</tool_call>",
+        ):
+            script.put(piece)
+
+    client = make_client({"m": ScriptedModel(calls)})
+    body = {**STREAMS["/v1/chat/completions"], "tools": [TOOL], "stream_options": {"include_usage": True}}
+    answer = await client.post("/v1/chat/completions", json=body)
+    events = [data for _, data in events_of(answer.text)]
+    assert events.pop() == "[DONE]"
+    usage = events.pop()
+    assert usage["choices"] == []
+    assert usage["usage"]["completion_tokens"] == 5
+    assert usage["usage"]["prompt_tokens"] == 3
+    assert {event["id"] for event in events} == {usage["id"]}
+    deltas = [event["choices"][0]["delta"] for event in events]
+    assert [d.get("role") for d in deltas] == ["assistant", *[None] * (len(deltas) - 1)]
+    reasons = [event["choices"][0]["finish_reason"] for event in events]
+    assert reasons == [*[None] * (len(events) - 1), "tool_calls"]
+    plain = await client.post("/v1/chat/completions", json={**body, "stream_options": None})
+    assert "usage" not in plain.text
