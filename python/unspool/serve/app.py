@@ -26,6 +26,7 @@ from unspool.serve.messages import read_messages_request
 from unspool.serve.middleware import ApiKeys, Measured, ToldErrors
 from unspool.serve.models import model_routes
 from unspool.serve.options import ServeOptions
+from unspool.serve.playground import playground_routes
 from unspool.serve.responses import read_response_request
 from unspool.serve.state import ServerState, state_of
 
@@ -77,10 +78,11 @@ def create_app(
             state.is_stopping = True
             group.cancel_scope.cancel()
 
-    # Further routes come last: they cannot replace the API's own.
+    # Further routes come behind the API's own, which they cannot replace; the page carries no key.
     api = [*_answer_routes(), *model_routes()]
+    page = [] if options.api_keys else playground_routes()
     app = Starlette(
-        routes=[*api, *health_routes(), *routes],
+        routes=[*api, *health_routes(), *routes, *page],
         middleware=[  # the outermost first
             Middleware(Measured, state=state, paths=[route.path for route in api]),
             Middleware(ToldErrors),
