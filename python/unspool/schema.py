@@ -52,7 +52,10 @@ def _tool(index: int, tool: Any) -> tuple[str, dict[str, Value]]:
         raise ArgumentError(f"tools[{index}] has no name; write {{'function': {{'name': ...}}}}")
     schema = function.get("parameters") or function.get("input_schema") or {}
     if isinstance(schema, str):
-        schema = json.loads(schema)
+        try:
+            schema = json.loads(schema)
+        except ValueError as error:
+            raise ArgumentError(f"the parameters of tools[{index}] ({name}) are no JSON: {error}") from None
     return name, _parameters(schema)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import copy
 import gc
+import pickle
 import queue
 import threading
 import time
@@ -16,8 +17,10 @@ from typing import Any
 import pytest
 import torch
 from transformers import LogitsProcessor
-from unspool import ArgumentError, ConditioningHook, StreamGenerator, StreamTimeout
+from unspool import ArgumentError, ConditioningHook, StreamGenerator, StreamTimeout, VocabularyError
 from unspool.generation import active_workers
+
+from .conftest import make_llama
 
 BACKENDS = ["transformers", "native"]
 PROMPT = "Tell me a story."
@@ -383,6 +386,8 @@ def test_backends_draw_alike(llama: Any, byte_tokenizer: Any) -> None:
         ({"timeout": -1}, "timeout is -1"),
         ({"input_ids": [[1, 2], [3, 4]], "prompt": None}, "exactly one row"),
         ({"inputs_embeds": torch.zeros((2, 3, 4)), "prompt": None}, "exactly one row"),
+        ({"inputs_embeds": torch.zeros((1, 3, 32))}, "given twice"),
+        ({"prompt": [{"role": "user", "content": "Hi"}], "input_ids": [[1]]}, "given twice"),
         ({"prompt": None}, "there is no prompt"),
         ({"input_ids": [[1, 2]]}, "given twice"),
         ({"prompt": {"text": "a", "input_ids": [[1, 2]]}}, "given twice"),
@@ -408,6 +413,36 @@ def test_bad_makings(llama: Any, byte_tokenizer: Any, t5: Any) -> None:
         StreamGenerator(llama, byte_tokenizer, prefill=1.5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="colour"):
         StreamGenerator(llama, byte_tokenizer, colour="red")
+
+
+def test_the_vocabulary_is_compiled_when_the_generator_is_made(
+    llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = StreamGenerator(llama, copy.deepcopy(byte_tokenizer))
+    compiled: list[Any] = []
+    monkeypatch.setattr(
+        "unspool.generation.shared_vocabulary.Vocabulary", SimpleNamespace(from_tokenizer=compiled.append)
+    )
+    list(generator.stream(PROMPT, max_new_tokens=2))
+    assert not compiled
+
+
+def test_a_tokenizer_that_cannot_be_compiled_raises_at_the_call(llama: Any) -> None:
+    with pytest.raises(VocabularyError, match="no way to read"):
+        StreamGenerator(llama, object()).stream([1, 2])
+
+
+def test_a_tokenizer_that_only_decodes_takes_ids(byte_tokenizer: Any, request: pytest.FixtureRequest) -> None:
+    pytest.importorskip("mistral_common")
+    tekken = request.getfixturevalue("tekken")
+    model = make_llama(byte_tokenizer, vocab_size=tekken.size, hidden_size=8, num_hidden_layers=1)
+    generator = StreamGenerator(model, tekken.tokenizer)
+    with pytest.raises(
+        TypeError, match=r"a MistralTokenizer does not encode .* pass the prompt as token ids"
+    ):
+        generator.generate(PROMPT, max_new_tokens=2)
+    result = generator.generate(tekken.encode(PROMPT), max_new_tokens=12, do_sample=False)
+    assert result.text == tekken.decode(list(result.token_ids), True)
 
 
 def test_the_native_loop_ignores_nothing(llama: Any, byte_tokenizer: Any) -> None:
@@ -503,8 +538,7 @@ def test_leaving_early_returns_at_once_and_stops_the_model(generator: Any, how: 
     elif how == "drop":
         next(stream)
         begin = time.monotonic()
-        del stream
-        gc.collect()
+        del stream  # nothing else refers to it
     elif how == "exception":
         with pytest.raises(ZeroDivisionError), stream:
             for _ in stream:
@@ -539,6 +573,43 @@ def test_who_leaves_at_the_finish_reason_has_a_whole_answer(
                 break
     left.set()
     assert stream.result.finish_reason == "length"
+
+
+def test_a_stream_is_not_copied(generator: Any) -> None:
+    with paced(generator, Pace(pause_s=0.005), count=9) as stream:
+        for make in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="running generation"):
+                make(stream)
+        gc.collect()
+        assert "".join(delta.text for delta in stream) == letters(9)
+
+
+@pytest.mark.parametrize("tokens_per_text", [None, 3])
+def test_what_only_looks_like_a_call_is_in_the_text(generator: Any, tokens_per_text: int | None) -> None:
+    answer = "Look: <tool_call>no json</tool_call> End."
+    ids = generator.tokenizer(answer, add_special_tokens=False)["input_ids"]
+    steps = iter([*ids, generator.tokenizer.eos_token_id])
+
+    def force(_: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        forced = torch.full_like(scores, float("-inf"))
+        forced[:, next(steps)] = 0
+        return forced
+
+    reader = StreamGenerator(generator.model, generator.tokenizer, format="hermes", backend=generator.backend)
+    stream = reader.stream(PROMPT, logits_processor=[force], max_new_tokens=99, do_sample=False)
+    text = "".join(stream.text(tokens_per_text))
+    assert text == stream.result.text
+    assert "<tool_call>no json</tool_call>" in text
+
+
+def test_texts_of_so_many_tokens(generator: Any) -> None:
+    texts = list(paced(generator, Pace(), count=7).text(3))
+    assert texts == ["bcd", "efg", "h"]
+    with (
+        paced(generator, Pace(), count=7) as stream,
+        pytest.raises(ArgumentError, match="tokens_per_text is 0"),
+    ):
+        stream.text(0)
 
 
 def test_cancelling_from_another_thread_ends_the_iteration(generator: Any) -> None:
@@ -713,6 +784,20 @@ def test_cleanup_runs_exactly_once(llama: Any, byte_tokenizer: Any, backend: str
     assert hook.log == ["setup", "cleanup"]
 
 
+def test_the_models_error_goes_before_that_of_the_cleanup(llama: Any, byte_tokenizer: Any) -> None:
+    for fails_in, message in (("cleanup", "the model broke"), ("setup", "setup broke")):
+        hook = Hook(fails_in)
+        if fails_in == "setup":
+            hook.cleanup = lambda: (_ for _ in ()).throw(RuntimeError("cleanup broke"))  # type: ignore[method-assign]
+        generator = StreamGenerator(llama, byte_tokenizer, hook=hook)
+        with pytest.raises(RuntimeError, match=message):
+            list(
+                generator.stream(
+                    PROMPT, logits_processor=[Pace(fails_at=2)], max_new_tokens=5, do_sample=False
+                )
+            )
+
+
 def test_streams_on_a_model_with_a_hook_are_serialised(llama: Any, byte_tokenizer: Any) -> None:
     hook = Hook()
     generators = [StreamGenerator(llama, byte_tokenizer, backend=backend, hook=hook) for backend in BACKENDS]
@@ -750,6 +835,20 @@ def test_a_hook_may_change_the_inputs(llama: Any, byte_tokenizer: Any) -> None:
     for backend in BACKENDS:
         swapped = StreamGenerator(llama, byte_tokenizer, backend=backend, hook=Swap())
         assert swapped.generate(PROMPT, max_new_tokens=8, do_sample=False).token_ids == plain.token_ids
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"), [({}, "there is no prompt"), ({"input_ids": [[1, 2], [3, 4]]}, "exactly one row")]
+)
+def test_what_a_hook_gives_is_checked(llama: Any, byte_tokenizer: Any, changed: Any, message: str) -> None:
+    class Give(ConditioningHook):
+        def setup(self, inputs: Any) -> Any:  # noqa: ARG002
+            return changed
+
+        def cleanup(self) -> None: ...
+
+    with pytest.raises(ArgumentError, match=message):
+        StreamGenerator(llama, byte_tokenizer, hook=Give()).generate(PROMPT, max_new_tokens=2)
 
 
 def test_a_hook_without_its_methods_says_which(llama: Any, byte_tokenizer: Any) -> None:
@@ -800,6 +899,21 @@ def test_async_leaving_and_timeout(generator: Any) -> None:
     with pytest.raises(StreamTimeout):
         asyncio.run(wait())
     stuck.go_on.set()
+
+
+def test_a_second_task_is_refused_and_the_first_goes_on(generator: Any) -> None:
+    async def consume(stream: Any) -> str:
+        return "".join([delta.text async for delta in stream])
+
+    async def both() -> Any:
+        stream = paced(generator, Pace(pause_s=0.005), count=9)
+        both = asyncio.gather(consume(stream), consume(stream), return_exceptions=True)
+        return await asyncio.wait_for(both, 10)
+
+    first, second = asyncio.run(both())
+    assert first == letters(9)
+    assert isinstance(second, RuntimeError)
+    assert "one consumer" in str(second)
 
 
 def test_async_errors_and_cancelled_tasks(generator: Any) -> None:

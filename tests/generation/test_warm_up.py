@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import sys
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from unspool import ArgumentError, ConditioningHook, InferenceConfig, PreCompileConfig, StreamGenerator
-from unspool.generation import active_workers
+from unspool import (
+    ArgumentError,
+    ConditioningHook,
+    InferenceConfig,
+    PreCompileConfig,
+    StreamGenerator,
+    Vocabulary,
+)
+from unspool.generation import active_workers, shared_vocabulary
 
 
 class Counted:
@@ -149,6 +158,23 @@ def test_an_encoder_and_decoder(t5: Any, byte_tokenizer: Any) -> None:
     generator = StreamGenerator(t5, byte_tokenizer)
     assert generator.precompile(PreCompileConfig(2, 16))
     assert generator.precompiled_shapes == ((2, 16),)
+
+
+def test_streams_that_start_together_compile_one_vocabulary(
+    llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = []
+
+    def compile_slowly(tokenizer: Any) -> Vocabulary:
+        compiled.append(1)
+        time.sleep(0.1)
+        return Vocabulary.from_tokenizer(tokenizer)
+
+    monkeypatch.setattr(shared_vocabulary, "Vocabulary", SimpleNamespace(from_tokenizer=compile_slowly))
+    generator = StreamGenerator(llama, copy.deepcopy(byte_tokenizer))
+    outputs = asyncio.run(generator.process_prompts_concurrently(["one", "two", "three"], 3))
+    assert [output.error for output in outputs] == [None] * 3
+    assert len(compiled) == 1
 
 
 # Several callers

@@ -256,6 +256,11 @@ def test_tools_in_every_shape() -> None:
         ({"format": "hermes", "tools": [{}]}, ArgumentError, r"tools\[0\] has no name"),
         ({"format": "hermes", "tools": ["f"]}, ArgumentError, r"tools\[0\] is a str"),
         (
+            {"format": "hermes", "tools": [{"name": "f", "parameters": "oops"}]},
+            ArgumentError,
+            r"the parameters of tools\[0\] \(f\) are no JSON",
+        ),
+        (
             {"format": "hermes", "tool_choice": "zzz", "tools": TOOLS},
             ArgumentError,
             "name of one of the tools",

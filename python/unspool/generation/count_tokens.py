@@ -9,14 +9,14 @@ from unspool.errors import ArgumentError
 from unspool.generation.prompt import Prompt, read_prompt
 
 if TYPE_CHECKING:
-    from unspool.generation.stream_generator import StreamGenerator
+    from unspool.generation.delta_generator import DeltaGenerator
 
 __all__ = ["count_prompt", "count_tokens", "join_content_parts"]
 
 _TEXT_TYPES = ("text", "input_text")
 
 
-def count_tokens(generator: StreamGenerator, prompt: Any, oai_like: bool) -> int:
+def count_tokens(generator: DeltaGenerator, prompt: Any, oai_like: bool) -> int:
     """As of `StreamGenerator.count_tokens`."""
     read = read_prompt(prompt)
     if oai_like and read.messages is not None:
@@ -24,7 +24,7 @@ def count_tokens(generator: StreamGenerator, prompt: Any, oai_like: bool) -> int
     return count_prompt(generator, generator._render(read, None, {}))
 
 
-def count_prompt(generator: StreamGenerator, prompt: Prompt) -> int:
+def count_prompt(generator: DeltaGenerator, prompt: Prompt) -> int:
     """The length of a rendered prompt, as the usage of its answer has it."""
     embeds = prompt.inputs.get("inputs_embeds")
     if embeds is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from unspool._core import Delta, DeltaChannel, WireWriter
 from unspool.channel_async import wait
@@ -44,6 +44,7 @@ class DeltaStream(Iterator[Delta]):
         self._timeout = timeout
         self._waits_since_s = time.perf_counter()
         self._is_over = False
+        self._is_awaited = False
 
     def __iter__(self) -> DeltaStream:
         return self
@@ -68,6 +69,15 @@ class DeltaStream(Iterator[Delta]):
         return self
 
     async def __anext__(self) -> Delta:
+        if self._is_awaited:
+            raise RuntimeError("another task waits for this stream; a stream has one consumer")
+        self._is_awaited = True
+        try:
+            return await self._next_of_loop()
+        finally:
+            self._is_awaited = False
+
+    async def _next_of_loop(self) -> Delta:
         delta = None
         while not self._is_over:
             try:
@@ -90,7 +100,10 @@ class DeltaStream(Iterator[Delta]):
             tokens_per_text: Gather the text of this many tokens, 1 or more; None: as it comes. What a token
                 leaves open, such as half a character, goes with the token that settles it.
         """
-        gatherer = TextGatherer(tokens_per_text)
+        gatherer = TextGatherer(tokens_per_text)  # raises here, not at the first `next`
+        return self._text(gatherer)
+
+    def _text(self, gatherer: TextGatherer) -> Generator[str, None, SampleState]:
         with self:
             for delta in self:
                 yield from gatherer.put(delta)
@@ -156,6 +169,9 @@ class DeltaStream(Iterator[Delta]):
     async def aclose(self) -> None:
         """`close`, without waiting for the model's step."""
         await self.__aexit__()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a DeltaStream cannot be copied or pickled: it is a running generation")
 
     def __del__(self) -> None:
         if hasattr(self, "_run"):

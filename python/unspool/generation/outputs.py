@@ -47,11 +47,10 @@ class SampleState(Record):
         current_length: Token ids of the first sequence, the prompt included.
         sequences: The generated ids, one tuple for each sequence; without the prompt, which is never
             kept as a list.
-        running_token: The token id that goes into the next step; one per row where there are several
-            rows; None before the first.
-        is_sequence_finished: Whether the sequence has ended; one per row where there are several.
-        tokens_per_second: `generated_tokens` by `time_spent_s`; -inf before the first token. In
-            `to_dict` and JSON, -inf is null.
+        running_token: The first sequence's last token id; None before it.
+        is_sequence_finished: Whether all sequences have ended.
+        tokens_per_second: The tokens behind the first of each sequence by `time_spent_s`; -inf before
+            there are any. In `to_dict` and JSON, -inf is null.
         generated_tokens: Token ids generated, all rows together; it only grows.
         padded_length: The prompt's length in token ids.
         time_spent_s: Seconds of decoding: the steps behind the first token. Prefill, which gives the

@@ -90,7 +90,7 @@ def read_prompt(value: Any, inputs: Mapping[str, Any] | None = None) -> Prompt:
 
 def _read_mapping(value: Mapping[str, Any], given: dict[str, Any]) -> Prompt:
     if "role" in value:
-        return Prompt(messages=[value], inputs=given)
+        return read_prompt([value], given)
     rest = dict(value)
     if "messages" in rest:
         return read_prompt(list(rest.pop("messages")), {**rest, **given})

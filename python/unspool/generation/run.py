@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ChannelCancelledError
@@ -12,6 +12,7 @@ from unspool.generation.native_backend import NotContinuable, generate_natively
 from unspool.generation.outputs import SampleState
 from unspool.generation.prefill.prepare import prepare_prompt
 from unspool.generation.prefill.scope import PrefillScope, merge_metadata
+from unspool.generation.prompt import Prompt, read_prompt
 from unspool.generation.result import Choice, StreamResult, Usage, measure
 from unspool.generation.transformers_backend import generate_with_transformers
 from unspool.generation.worker import conditioned
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from unspool.generation.prefill.config import PrefillConfig
     from unspool.generation.prefill.prepare import PreparedPrompt
     from unspool.generation.prefill.strategy import StrategyId
-    from unspool.generation.prompt import Prompt
     from unspool.generation.rows import Rows
     from unspool.generation.settings import GenerationSettings
 
@@ -70,7 +70,7 @@ class GenerationRun:
         inputs = self.encoder.whole(prompt) if self.hook is not None else {}
         with conditioned(self.hook, self.model, inputs, self._is_cancelled) as changed:
             if self.hook is not None:
-                prompt = replace(prompt, text=None, messages=None, inputs=changed)
+                prompt = read_prompt(None, changed)
             self._run_model(prompt)
 
     def _run_model(self, prompt: Prompt) -> None:

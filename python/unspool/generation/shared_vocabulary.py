@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import weakref
 from typing import Any
 
@@ -11,6 +12,7 @@ from unspool._core import Vocabulary
 __all__ = ["shared_vocabulary"]
 
 _compiled: weakref.WeakKeyDictionary[Any, tuple[int, Vocabulary]] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
 
 
 def shared_vocabulary(tokenizer: Any) -> Vocabulary:
@@ -19,12 +21,13 @@ def shared_vocabulary(tokenizer: Any) -> Vocabulary:
     Raises:
         VocabularyError: As of `Vocabulary.from_tokenizer`.
     """
-    size = len(tokenizer) if hasattr(tokenizer, "__len__") else -1
-    with contextlib.suppress(TypeError):  # not to be hashed, or referred to weakly
-        found = _compiled.get(tokenizer)
-        if found is not None and found[0] == size:
-            return found[1]
-    vocabulary = Vocabulary.from_tokenizer(tokenizer)
-    with contextlib.suppress(TypeError):
-        _compiled[tokenizer] = (size, vocabulary)
-    return vocabulary
+    with _lock:  # streams that start together wait for the first
+        size = len(tokenizer) if hasattr(tokenizer, "__len__") else -1
+        with contextlib.suppress(TypeError):  # not to be hashed, or referred to weakly
+            found = _compiled.get(tokenizer)
+            if found is not None and found[0] == size:
+                return found[1]
+        vocabulary = Vocabulary.from_tokenizer(tokenizer)
+        with contextlib.suppress(TypeError):
+            _compiled[tokenizer] = (size, vocabulary)
+        return vocabulary

@@ -2,68 +2,40 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from unspool._core import DeltaChannel, ToolSchemas
-from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError
 from unspool.generation.count_tokens import count_tokens
+from unspool.generation.delta_generator import DeltaGenerator
 from unspool.generation.delta_stream import DeltaStream
-from unspool.generation.encode import PromptEncoder
 from unspool.generation.hooks import ConditioningHook
-from unspool.generation.inference_config import (
-    InferenceConfig,
-    PreCompileConfig,
-    model_prefill_length,
-    resolve_token_ids,
-)
-from unspool.generation.inference_name import read_inference_name
-from unspool.generation.logits import check_native
-from unspool.generation.prefill.config import PrefillConfig
-from unspool.generation.prefill.static_inputs import render_messages
-from unspool.generation.prefill.strategy import choose_strategy, model_kind
+from unspool.generation.inference_config import PreCompileConfig
 from unspool.generation.process_prompts import (
     PromptEvent,
     process_prompt,
     process_prompts_concurrently,
 )
 from unspool.generation.progress import ProgressCallback
-from unspool.generation.prompt import Prompt, is_standard, read_prompt
-from unspool.generation.rows import Rows
-from unspool.generation.run import GenerationRun
+from unspool.generation.prompt import is_standard, read_prompt
 from unspool.generation.sampling_params import SamplingParams
 from unspool.generation.saved_inference import load_inference, save_inference
-from unspool.generation.settings import read_settings
-from unspool.generation.shared_vocabulary import shared_vocabulary
-from unspool.generation.warm_up import TooLong, WarmUp, fit_prompt
-from unspool.generation.worker import GenerationWorker
-from unspool.token_streamer import TokenStreamer
+from unspool.generation.warm_up import TooLong, fit_prompt
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from unspool._core import Format
-    from unspool.format_files import FormatFile
     from unspool.generation.outputs import PromptOutput, SampleState
-    from unspool.generation.result import StreamResult
 
 __all__ = ["StreamGenerator"]
 
 Sampling = SamplingParams | Mapping[str, Any] | None
 
-# What one stream's TokenStreamer takes beside the format and the tools.
-_PARSER_OPTIONS = {
-    "tool_calls_in_reasoning", "unknown_tools", "parallel_tool_calls", "repair", "start_in", "reasoning_field",
-    "trust", "skip_special_tokens", "include_stop", "audit", "id_seed",
-}  # fmt: skip
 
-
-class StreamGenerator:
+class StreamGenerator(DeltaGenerator):
     """Streams what a model writes: every call runs in a worker thread of its own and is only consumed here.
 
     Args:
@@ -84,113 +56,6 @@ class StreamGenerator:
     Raises:
         ArgumentError: No tokenizer, an unknown backend, or no end token is known where `config` is given.
     """
-
-    def __init__(
-        self,
-        model: Any,
-        tokenizer: Any = None,
-        processor: Any = None,
-        *,
-        format: str | FormatFile | Format = "auto",
-        reasoning: str | bool | None = None,
-        config: InferenceConfig | None = None,
-        backend: Literal["transformers", "native"] = "transformers",
-        prefill: PrefillConfig | int | bool | None = None,
-        hook: ConditioningHook | None = None,
-        name: str | None = None,
-        **parser_options: Any,
-    ) -> None:
-        try:
-            import torch  # noqa: F401
-            import transformers  # noqa: F401
-        except ImportError as error:
-            raise ImportError(f"{error}; pip install 'unspool[transformers]'") from None
-        tokenizer = tokenizer if tokenizer is not None else getattr(processor, "tokenizer", None)
-        if tokenizer is None:
-            raise ArgumentError("there is no tokenizer; pass tokenizer=, or a processor that has one")
-        if backend not in ("transformers", "native"):
-            raise ArgumentError(f"backend is '{backend}'; use 'transformers' or 'native'")
-        if backend == "native" and model_kind(model) == "seq2seq":
-            raise ArgumentError("backend='native' is for decoder-only models; use backend='transformers'")
-        unknown = set(parser_options) - _PARSER_OPTIONS
-        if unknown:
-            raise TypeError(f"StreamGenerator takes no {', '.join(sorted(unknown))}")
-        self.model = model
-        self.tokenizer = tokenizer
-        self.processor = processor
-        self.backend = backend
-        self.hook = hook
-        self.prefill = PrefillConfig.read(prefill)
-        self.config = _resolve(config, model, tokenizer)
-        self._format, self._reasoning = format, reasoning
-        self._parser_options = parser_options
-        self._encoder = PromptEncoder(model, tokenizer, processor)
-        self._warm_up = WarmUp(self)
-        self.inference_name = read_inference_name(name, model)
-
-    def stream(
-        self,
-        prompt: Any = None,
-        *,
-        input_ids: Any = None,
-        inputs_embeds: Any = None,
-        sampling: SamplingParams | Mapping[str, Any] | None = None,
-        tools: Iterable[Any] | ToolSchemas | None = None,
-        tool_choice: str | Mapping[str, Any] | None = "auto",
-        stop: str | Sequence[str] = (),
-        raw: bool = False,
-        timeout: float | None = None,
-        stream_timeout: float | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-        **generation_kwargs: Any,
-    ) -> DeltaStream:
-        """Generate; iterate the deltas as they come, with `for` or `async for`.
-
-        Args:
-            prompt: Text; chat messages (put through the chat template, with `tools`); token ids; a mapping
-                of model inputs; or an object with `to_dict()` that gives one of these.
-            input_ids: Token ids of shape (1, n), instead of `prompt` or beside `inputs_embeds`.
-            inputs_embeds: Embeddings of shape (1, n, d).
-            sampling: How tokens are chosen; None: as the model's generation config says.
-            tools, tool_choice: As of `Parser`.
-            stop: Stop strings; the text ends before the first.
-            raw: Everything is content: no reasoning, no calls.
-            timeout, stream_timeout: Seconds without a token until StreamTimeout is raised.
-            chat_template_kwargs: Passed on to `apply_chat_template`, such as `enable_thinking`.
-            generation_kwargs: Options of `model.generate`, such as `max_new_tokens`; options of `Parser`,
-                such as `skip_special_tokens`; and further model inputs, such as `attention_mask`.
-
-        Raises:
-            ArgumentError: More than one row, beam search, a limit below 1, an empty prompt, several greedy
-                answers, or a tokenizer that does not tell its format; before any thread starts.
-        """
-        tool_list = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
-        given = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
-        inputs = {name: value for name, value in given.items() if value is not None}
-        for name in [name for name, value in generation_kwargs.items() if _is_model_input(name, value)]:
-            inputs[name] = generation_kwargs.pop(name)
-        read = self._render(read_prompt(prompt, inputs), tool_list, dict(chat_template_kwargs or {}))
-        return self._start(
-            lambda: read,
-            tool_list,
-            tool_choice=tool_choice,
-            sampling=sampling,
-            stop=stop,
-            raw=raw,
-            timeout=stream_timeout if timeout is None else timeout,
-            options=generation_kwargs,
-        )
-
-    def astream(self, prompt: Any = None, **options: Any) -> DeltaStream:
-        """`stream`, for `async for`; the event loop is never blocked."""
-        return self.stream(prompt, **options)
-
-    def generate(self, prompt: Any = None, **options: Any) -> StreamResult:
-        """`stream` to the end; the whole result."""
-        with self.stream(prompt, **options) as stream:
-            for _ in stream:
-                pass
-            return stream.result
 
     def stream_generate(
         self, batch: Any, max_new_tokens: int = 50, *, normalize: bool = False, **options: Any
@@ -256,80 +121,6 @@ class StreamGenerator:
             options=options,
             **known,
         )
-
-    def _start(
-        self,
-        read: Callable[[], Prompt],
-        tools: Any,
-        *,
-        options: Mapping[str, Any],
-        tool_choice: Any = "auto",
-        sampling: Any = None,
-        stop: str | Sequence[str] = (),
-        raw: bool = False,
-        timeout: float | None = None,
-    ) -> DeltaStream:
-        if timeout is not None and not timeout >= 0:
-            raise ArgumentError(f"timeout is {timeout}; pass seconds, or None to wait for ever")
-        parser_options = {name: value for name, value in options.items() if name in _PARSER_OPTIONS}
-        options = {name: value for name, value in options.items() if name not in _PARSER_OPTIONS}
-        settings = read_settings(self.model, self.config, sampling, stop, options)
-        if self.backend == "native":
-            check_native(settings)
-        format, reasoning = ("none", None) if raw else self._choose_format(tools)
-        vocabulary = shared_vocabulary(self.tokenizer)
-        channel = DeltaChannel()
-        streamers = [
-            TokenStreamer(
-                vocabulary,
-                format,
-                tools,
-                reasoning=reasoning,
-                tool_choice=tool_choice,
-                stop=settings.stop,
-                channel=channel,
-                closes_channel=False,
-                choice=choice,
-                skip_prompt=True,
-                **{**self._parser_options, **parser_options},
-            )
-            for choice in range(settings.n)
-        ]
-        run = GenerationRun(
-            model=self.model,
-            backend=self.backend,
-            encoder=self._encoder,
-            strategy=choose_strategy(
-                self.prefill.strategy, self.backend, self.processor is not None, model_kind(self.model)
-            ),
-            prefill=self.prefill,
-            read_prompt=read,
-            channel=channel,
-            rows=Rows(streamers, settings.eos, settings.limit),
-            settings=settings,
-            hook=self.hook,
-        )
-        worker = GenerationWorker(channel, run.work)
-        stream = DeltaStream(channel, worker, run, timeout)
-        worker.start()
-        return stream
-
-    def _render(self, prompt: Prompt, tools: Any, template_kwargs: dict[str, Any]) -> Prompt:
-        """Messages of text alone become text; what a processor must read stays as it is."""
-        if prompt.messages is None:
-            return prompt
-        given = tools if not isinstance(tools, ToolSchemas) else None
-        options = {"tools": given, "chat_template_kwargs": template_kwargs}
-        if self.processor is not None and prompt.has_media:
-            return dataclasses.replace(prompt, template_options=options)
-        renderer = self.tokenizer if self.processor is None else self.processor
-        text, is_template = render_messages(renderer, prompt.messages, fallback=self.tokenizer, **options)
-        return Prompt(text=text, inputs=prompt.inputs, adds_special_tokens=not is_template)
-
-    def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
-        if self._format == "auto" and not tools and not _has_template(self.tokenizer):
-            return "none", None
-        return choose_format(self._format, self.tokenizer, self._reasoning)
 
     # Prompts in, texts out: see process_prompts.py, count_tokens.py, warm_up.py and saved_inference.py
 
@@ -453,15 +244,6 @@ class StreamGenerator:
         """
         return count_tokens(self, prompt, oai_like)
 
-    @property
-    def model_prefill_length(self) -> int:
-        """How many token ids a prompt may have, so that `config.max_new_tokens` more fit behind it.
-
-        Raises:
-            ArgumentError: The model does not say how many positions it has.
-        """
-        return model_prefill_length(self.model, self.config.max_new_tokens)
-
     def precompile(self, config: PreCompileConfig) -> bool:
         """Warm up: a token behind a prompt of each shape, by the way that a request takes.
 
@@ -543,21 +325,3 @@ class StreamGenerator:
             ArgumentError: The file is broken or of another version, or its format is not registered.
         """
         return load_inference(cls, directory, model, tokenizer, processor, hook)
-
-
-def _resolve(config: InferenceConfig | None, model: Any, tokenizer: Any) -> InferenceConfig:
-    """The config with token ids; without a config of the caller's, a model may do without an end token."""
-    try:
-        return resolve_token_ids(config or InferenceConfig(), model, tokenizer)
-    except ArgumentError:
-        if config is not None:
-            raise
-        return InferenceConfig()
-
-
-def _has_template(tokenizer: Any) -> bool:
-    return any(getattr(tokenizer, name, None) for name in ("chat_template", "response_template"))
-
-
-def _is_model_input(name: str, value: Any) -> bool:
-    return hasattr(value, "shape") and not name.endswith("_token_id")

@@ -29,7 +29,9 @@ class TextGatherer:
         """The next delta of any kind; the pieces that it makes whole."""
         if delta.choice:
             return []
-        text = delta.text if delta.kind == "content" else ""
+        # Of a call that could not be read and was never announced, the text is content.
+        is_content = delta.kind == "content" or (delta.kind == "malformed" and delta.index is None)
+        text = delta.text if is_content else ""
         if self._size is None:
             return [text] if text else []
         end = delta.token_span[1]

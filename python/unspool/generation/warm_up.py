@@ -12,7 +12,7 @@ from unspool.generation.inference_config import PreCompileConfig
 from unspool.generation.prompt import Prompt, read_prompt
 
 if TYPE_CHECKING:
-    from unspool.generation.stream_generator import StreamGenerator
+    from unspool.generation.delta_generator import DeltaGenerator
 
 __all__ = ["TooLong", "WarmUp", "fit_prompt"]
 
@@ -26,7 +26,7 @@ class WarmUp:
         shapes: Buckets that are known from elsewhere, such as a file; nothing has been run for them here.
     """
 
-    def __init__(self, generator: StreamGenerator, shapes: Sequence[tuple[int, int]] = ()) -> None:
+    def __init__(self, generator: DeltaGenerator, shapes: Sequence[tuple[int, int]] = ()) -> None:
         self._generator = generator
         self._lock = threading.Lock()
         self._work_lock = threading.Lock()
@@ -111,7 +111,7 @@ class WarmUp:
                 pass
 
 
-def fit_prompt(generator: StreamGenerator, prompt: Any, too_long: TooLong) -> list[int]:
+def fit_prompt(generator: DeltaGenerator, prompt: Any, too_long: TooLong) -> list[int]:
     """As of `StreamGenerator.fit_prompt`."""
     if too_long not in ("error", "truncate-left", "truncate-right"):
         raise ArgumentError(f"too_long is {too_long!r}; use 'error', 'truncate-left' or 'truncate-right'")

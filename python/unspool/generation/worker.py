@@ -136,7 +136,10 @@ def conditioned(
         try:
             changed = hook.setup(inputs)
             yield inputs if changed is None else changed
-        finally:
-            hook.cleanup()
+        except BaseException:
+            with contextlib.suppress(Exception):  # the first error is the one to tell
+                hook.cleanup()
+            raise
+        hook.cleanup()
     finally:
         lock.release()

@@ -217,3 +217,11 @@ def test_tools_reach_the_template() -> None:
     processor = Processor()
     render_messages(processor, MESSAGES, tools=[{"name": "f"}])
     assert processor.rendered[1]["tools"] == [{"name": "f"}]
+
+
+def test_what_a_template_refuses_is_not_written_plainly() -> None:
+    processor = Processor(ValueError("roles must alternate"))
+    processor.chat_template = "{{ messages }}"  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="roles must alternate"):
+        render_messages(processor, MESSAGES)
+    assert render_messages(processor, MESSAGES, fallback=Processor()) == ("rendered", True)

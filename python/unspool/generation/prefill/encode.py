@@ -36,10 +36,14 @@ def encode_whole(tokenizer: Any, text: str, *, add_special_tokens: bool) -> list
         return list(tokenizer.encode(text, add_special_tokens=add_special_tokens).ids)
     try:
         result = tokenizer(text, add_special_tokens=add_special_tokens)
-    except TypeError:
-        if not callable(getattr(tokenizer, "encode", None)):
-            raise
-        result = tokenizer.encode(text, add_special_tokens=add_special_tokens)
+    except TypeError as error:
+        try:
+            result = tokenizer.encode(text, add_special_tokens=add_special_tokens)
+        except (TypeError, AttributeError):
+            raise TypeError(
+                f"a {type(tokenizer).__name__} does not encode as tokenizers of transformers do ({error}); "
+                "pass the prompt as token ids"
+            ) from error
     return _read_ids(result)
 
 

@@ -37,8 +37,10 @@ def render_messages(
     """The messages as one text that ends where the answer begins.
 
     By the renderer's template (a processor's or a tokenizer's); where it has none or cannot do it, by the
-    template of `fallback`; else plainly: a line "ROLE: text" for each message, and "ASSISTANT:".
+    template of `fallback`; where neither has one, plainly: a line "ROLE: text" for each message, and
+    "ASSISTANT:". What a template itself says against the messages or tools is raised.
     """
+    refusal: Exception | None = None
     options: dict[str, Any] = dict(chat_template_kwargs or {})
     if tools is not None:
         options.setdefault("tools", tools)
@@ -47,10 +49,14 @@ def render_messages(
             continue
         try:
             text = owner.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **options)
-        except (TypeError, ValueError, AttributeError):
-            continue  # no template, or none that takes this
+        except (TypeError, ValueError, AttributeError) as error:  # no template, or none that takes this
+            if getattr(owner, "chat_template", None):
+                refusal = error
+            continue
         if isinstance(text, str):
             return RenderedPrompt(text, True)
+    if refusal is not None:
+        raise refusal
     lines = [f"{str(message.get('role', '')).upper()}: {_plain(message, renderer)}" for message in messages]
     return RenderedPrompt("\n".join([*lines, "ASSISTANT:"]), False)
 
