@@ -191,3 +191,25 @@ def test_the_command_serves_a_folder(llama: Any, tokenizer: Any, tmp_path: Any) 
             answer = client.chat.completions.create(model="tiny", messages=USER)
             assert answer.usage.completion_tokens == 7
             assert answer.choices[0].finish_reason == "length"
+
+
+async def test_what_the_template_refuses_is_the_clients_error(
+    make_client: Any, llama: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        tokenizer,
+        "chat_template",
+        "{% if messages[0].role != 'user' %}{{ raise_exception('the user must begin') }}{% endif %}"
+        + TEMPLATE,
+    )
+    client = make_client({"m": StreamGenerator(llama, tokenizer, format="hermes")})
+    messages = [{"role": "assistant", "content": "Hm."}, *USER]
+    for path, body in (
+        ("/v1/chat/completions", {**CHAT, "messages": messages}),
+        ("/v1/messages", {**CHAT, "messages": messages, "stream": True}),
+        ("/v1/tokenize", {"model": "m", "messages": messages}),
+        ("/v1/count_tokens", {"model": "m", "conversation": messages}),
+    ):
+        refused = await client.post(path, json=body)
+        assert refused.status_code == 400
+        assert "the user must begin" in refused.json()["error"]["message"]

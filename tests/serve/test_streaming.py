@@ -241,3 +241,53 @@ async def test_shapes_of_a_chat_stream(make_client: Any) -> None:
     assert reasons == [*[None] * (len(events) - 1), "tool_calls"]
     plain = await client.post("/v1/chat/completions", json={**body, "stream_options": None})
     assert "usage" not in plain.text
+
+
+OPTIONS: Any = {"tools": None, "timeout": None}
+
+
+async def test_ready_and_drain_give_what_iterating_gives() -> None:
+    def writes(script: Script) -> None:
+        for number in range(50):
+            script.put(f"{number} ")
+
+    stream = ScriptedModel(writes).stream("x", **OPTIONS)
+    drained = []
+    while await stream.ready():
+        drained += stream.drain()
+    iterated = list(ScriptedModel(writes).stream("x", **OPTIONS))
+    assert [(d.kind, d.text, d.token_span) for d in drained] == [
+        (d.kind, d.text, d.token_span) for d in iterated
+    ]
+    assert not await stream.ready()
+    assert stream.drain() == []
+
+
+async def test_ready_raises_what_the_model_raised_behind_its_deltas() -> None:
+    stream = ScriptedModel(fails_late).stream("x", **OPTIONS)
+    texts = []
+    with pytest.raises(RuntimeError, match="melted"):
+        while await stream.ready():
+            texts += [delta.text for delta in stream.drain()]
+    assert "".join(texts) == "Some text"
+
+
+async def test_ready_ends_when_the_stream_is_cancelled_or_times_out() -> None:
+    from unspool import StreamTimeout, WireWriter
+
+    go_on = threading.Event()
+    waiting = ScriptedModel(lambda _: go_on.wait(20) and None)
+    stream = waiting.stream("x", **OPTIONS)
+    async with anyio.create_task_group() as group:
+
+        async def cancel() -> None:
+            await anyio.sleep(0.05)
+            stream.cancel()
+
+        group.start_soon(cancel)
+        assert not await stream.ready()
+    assert stream.drain_to(WireWriter("chat_completions", model="m")) == b""
+    slow = waiting.stream("x", tools=None, timeout=0.05)
+    with pytest.raises(StreamTimeout):
+        await slow.ready()
+    go_on.set()
