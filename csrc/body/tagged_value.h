@@ -38,6 +38,8 @@ class TaggedValue {
   /// Whether everything that comes is text of a string.
   bool is_string() const { return mode_ == Mode::string; }
   void add_held(Held& out) const;
+  /// Of what may be a character reference: raw text again where the value fails.
+  std::size_t undecided_bytes() const { return entities_.held().size(); }
 
   /// Empty, or what was wrong, and the text that was not read.
   const char* problem() const { return problem_; }

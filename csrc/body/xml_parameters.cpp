@@ -1,6 +1,7 @@
 #include "body/xml_parameters.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "body/names.h"
 #include "text/json_escape.h"
@@ -169,13 +170,8 @@ void XmlParameters::end_maybe(const MarkerCursor::Found& found, const std::strin
     closed_section_ = true;
     return;
   } else if (is_whole) {
-    tail_.clear();
-    end_value();
-    if (has_failed()) {
-      unread_ += found.text;
-    } else {
-      act_on(found);
-    }
+    end_value_before(found.text);
+    if (!has_failed()) act_on(found);
     return;
   } else if (released.empty()) {
     return;
@@ -243,10 +239,16 @@ void XmlParameters::read_next_key(const MarkerCursor::Found& found, std::string_
   const std::string key = tail_.substr(tail_tag_);
   const std::string name(split_key(key).name);
   if (schema_->find(name) == nullptr || given_.count(name) > 0) return take_tag_as_text(found.text);
-  tail_.clear();
-  end_value();
+  end_value_before(found.text);
   key_ = key;
   if (!has_failed()) begin_value(found.text);
+}
+
+// The tail was markup behind the value, and so is `marker`; a value that fails leaves them unread.
+void XmlParameters::end_value_before(std::string_view marker) {
+  const std::string tail = std::exchange(tail_, {});
+  end_value();
+  if (has_failed()) unread_.append(tail).append(marker);
 }
 
 void XmlParameters::key_text(std::string_view text) {
@@ -359,7 +361,7 @@ void XmlParameters::complete(CallSink& sink) {
 
 std::size_t XmlParameters::undecided_bytes() const {
   return tail_.size() + (state_ == State::done ? 0 : cursor_.held().size()) +
-         (state_ == State::key ? key_.size() : 0);
+         (state_ == State::key ? key_.size() : 0) + value_.undecided_bytes();
 }
 
 void XmlParameters::add_held(Held& out) const {

@@ -48,6 +48,7 @@ class XmlParameters final : public Body {
   void begin_value(std::string_view closer);
   void value_text(std::string_view text);
   void end_value();
+  void end_value_before(std::string_view marker);
   void check_value();
   void on_opener_in_value(const MarkerCursor::Found& found);
   void read_next_key(const MarkerCursor::Found& found, std::string_view released);
