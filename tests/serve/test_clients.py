@@ -114,7 +114,7 @@ def read_response(response: Any) -> Found:
         if item.type == "function_call":
             calls.append((item.name, item.arguments))
         elif item.type == "reasoning":
-            reasoning += "".join(part.text for part in item.content or ())
+            reasoning += "".join(part.text for part in item.summary)
     complete = all(item.status == "completed" for item in response.output if item.type == "function_call")
     reason = "tool_calls" if calls and complete else "stop"
     return response.output_text, reasoning, calls, reason if response.status == "completed" else "length"
