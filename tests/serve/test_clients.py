@@ -295,6 +295,26 @@ def test_langchain(demo_url: str, format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
+def test_langchain_over_responses(demo_url: str, format: str) -> None:
+    """Reasoning too, which it does not show over chat."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        langchain_openai = pytest.importorskip("langchain_openai")
+    for case in (case for case in CASES if case.format == format and not one_shot(case).incomplete):
+        chat = langchain_openai.ChatOpenAI(
+            model=model_of(case), base_url=f"{demo_url}/v1", api_key="none", use_responses_api=True
+        )
+        whole: Any = None
+        for chunk in chat.stream("Hello"):
+            whole = chunk if whole is None else whole + chunk
+        wanted = expected_objects(case)
+        blocks = whole.content_blocks
+        reasoning = "".join(block.get("reasoning", "") for block in blocks if block["type"] == "reasoning")
+        assert (str(whole.text), reasoning) == wanted[:2], case
+        assert [(call["name"], call["args"]) for call in whole.tool_calls] == wanted[2], case
+
+
+@pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("api", ["chat", "responses"])
 def test_openai_agents(demo_url: str, format: str, api: str) -> None:
     """A whole run: the model calls the tool, the agent runs it, the model answers."""
