@@ -38,7 +38,7 @@ WireProtocol parse_protocol(std::string_view name) {
 ReasoningEvents parse_reasoning_events(std::string_view name) {
   if (name == "text") return ReasoningEvents::text;
   if (name == "summary") return ReasoningEvents::summary;
-  throw ArgumentError("reasoning_events is '" + std::string(name) + "'; use 'text' or 'summary'");
+  throw ArgumentError("reasoning_events is '" + std::string(name) + "'; use 'summary' or 'text'");
 }
 
 std::string to_json(const py::handle& value) {
@@ -197,8 +197,9 @@ void register_wire(py::module_& module) {
       .def(py::init(&make_writer), py::arg("protocol"), py::kw_only(), py::arg("model"),
            py::arg("id") = py::none(), py::arg("created") = py::none(), py::arg("n") = 1,
            py::arg("stream") = true, py::arg("sse") = true, py::arg("include_usage") = false,
-           py::arg("reasoning_field") = "reasoning_content", py::arg("reasoning_events") = "text",
-           py::arg("prompt_token_count") = 0, py::arg("extra") = py::none())
+           py::arg("reasoning_field") = "reasoning_content",
+           py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
+           py::arg("extra") = py::none())
       .def("begin",
            [](PyWireWriter& self) {
              return written(self, [](auto& native, auto& out) { native.begin(out); });

@@ -40,9 +40,9 @@ enum class WireProtocol : std::uint8_t {
 
 std::string_view to_string(WireProtocol protocol);
 
-/// How `responses` tells reasoning: as the model's own text, or as a summary, which is all that
-/// some clients show.
-enum class ReasoningEvents : std::uint8_t { text, summary };
+/// How `responses` tells reasoning: as a summary, which all clients show, or as the model's own
+/// text, which LangChain and Vercel's AI SDK lose.
+enum class ReasoningEvents : std::uint8_t { summary, text };
 
 struct WireOptions {
   std::string model;
@@ -53,7 +53,7 @@ struct WireOptions {
   bool sse = true;           // false: a JSON object a line
   bool include_usage = false;
   ReasoningField reasoning_field = ReasoningField::reasoning_content;
-  ReasoningEvents reasoning_events = ReasoningEvents::text;
+  ReasoningEvents reasoning_events = ReasoningEvents::summary;
   std::uint64_t prompt_token_count = 0;
   std::string extra = {};  // a JSON object: more members of each chunk or response
 };

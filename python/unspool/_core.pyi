@@ -385,8 +385,8 @@ class WireWriter:
         include_usage: Tell the usage in a chunk of its own (chat_completions, completions) or with the
             last response (open_inference); the other protocols always tell it.
         reasoning_field: The name of reasoning in chat deltas and messages, whatever the deltas' own.
-        reasoning_events: How responses tells reasoning: as "text", or as a "summary", which is all that
-            some clients show.
+        reasoning_events: How responses tells reasoning: as a "summary", which all clients show, or as "text",
+            which LangChain and Vercel's AI SDK do not.
         prompt_token_count: The prompt's length, where it is known; messages tells it at the begin.
         extra: More members of each chunk or response: `system_fingerprint`, `service_tier`,
             `model_version`; for responses what tells of the request (`instructions`, `tools`, …).
@@ -407,7 +407,7 @@ class WireWriter:
         sse: bool = True,
         include_usage: bool = False,
         reasoning_field: str = "reasoning_content",
-        reasoning_events: str = "text",
+        reasoning_events: str = "summary",
         prompt_token_count: int = 0,
         extra: Mapping[str, Any] | None = None,
     ) -> None: ...

@@ -114,7 +114,7 @@ def read_response(response: Any) -> Found:
         if item.type == "function_call":
             calls.append((item.name, item.arguments))
         elif item.type == "reasoning":
-            reasoning += "".join(part.text for part in item.content or ())
+            reasoning += "".join(part.text for part in item.summary)
     complete = all(item.status == "completed" for item in response.output if item.type == "function_call")
     reason = "tool_calls" if calls and complete else "stop"
     return response.output_text, reasoning, calls, reason if response.status == "completed" else "length"
@@ -291,6 +291,26 @@ def test_langchain(demo_url: str, format: str) -> None:
             whole = chunk if whole is None else whole + chunk
         wanted = expected_objects(case)
         assert whole.content == wanted[0], case
+        assert [(call["name"], call["args"]) for call in whole.tool_calls] == wanted[2], case
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_langchain_over_responses(demo_url: str, format: str) -> None:
+    """Reasoning too, which it does not show over chat."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        langchain_openai = pytest.importorskip("langchain_openai")
+    for case in (case for case in CASES if case.format == format and not one_shot(case).incomplete):
+        chat = langchain_openai.ChatOpenAI(
+            model=model_of(case), base_url=f"{demo_url}/v1", api_key="none", use_responses_api=True
+        )
+        whole: Any = None
+        for chunk in chat.stream("Hello"):
+            whole = chunk if whole is None else whole + chunk
+        wanted = expected_objects(case)
+        blocks = whole.content_blocks
+        reasoning = "".join(block.get("reasoning", "") for block in blocks if block["type"] == "reasoning")
+        assert (str(whole.text), reasoning) == wanted[:2], case
         assert [(call["name"], call["args"]) for call in whole.tool_calls] == wanted[2], case
 
 

@@ -52,7 +52,9 @@ def test_responses_sequence() -> None:
     assert names(wire) == [
         "response.created",
         "response.in_progress",
-        *item, "response.reasoning_text.delta", "response.reasoning_text.done", *part,
+        "response.output_item.added", "response.reasoning_summary_part.added",
+        "response.reasoning_summary_text.delta", "response.reasoning_summary_text.done",
+        "response.reasoning_summary_part.done", "response.output_item.done",
         *item, "response.output_text.delta", "response.output_text.done", *part,
         *call, "response.function_call_arguments.delta", *called,
         *call, *called,
@@ -60,19 +62,20 @@ def test_responses_sequence() -> None:
     ]  # fmt: skip
     final = data_of(wire)[-1]["response"]
     assert [item["id"] for item in final["output"]] == ["rs_1_0", "msg_1_1", "fc_1_2", "fc_1_3"]
+    assert final["output"][0]["summary"] == [{"type": "summary_text", "text": "hm"}]
     assert final["usage"]["output_tokens"] == 13, "counted from the spans"
 
 
-def test_responses_sequence_with_a_summary_and_a_cut_call() -> None:
-    wire = stream("responses", [[Delta("reasoning", text="hm")], *CUT], reasoning_events="summary")
+def test_responses_sequence_with_reasoning_text_and_a_cut_call() -> None:
+    wire = stream("responses", [[Delta("reasoning", text="hm")], *CUT], reasoning_events="text")
     assert names(wire) == [
         "response.created",
         "response.in_progress",
         "response.output_item.added",
-        "response.reasoning_summary_part.added",
-        "response.reasoning_summary_text.delta",
-        "response.reasoning_summary_text.done",
-        "response.reasoning_summary_part.done",
+        "response.content_part.added",
+        "response.reasoning_text.delta",
+        "response.reasoning_text.done",
+        "response.content_part.done",
         "response.output_item.done",
         "response.output_item.added",
         "response.content_part.added",
@@ -88,7 +91,8 @@ def test_responses_sequence_with_a_summary_and_a_cut_call() -> None:
     final = data_of(wire)[-1]["response"]
     assert final["incomplete_details"] == {"reason": "max_output_tokens"}
     reasoning, text, call = final["output"]
-    assert reasoning["summary"] == [{"type": "summary_text", "text": "hm"}]
+    assert reasoning["summary"] == []
+    assert reasoning["content"] == [{"type": "reasoning_text", "text": "hm"}]
     assert (text["status"], call["status"], call["arguments"]) == ("completed", "incomplete", '{"x')
 
 
@@ -372,7 +376,7 @@ def test_extra_members() -> None:
         ({"protocol": "messages", "n": 2}, "messages has one answer"),
         ({"protocol": "responses", "n": 2}, "responses has one answer"),
         ({"reasoning_field": "thoughts"}, "reasoning_field is 'thoughts'"),
-        ({"reasoning_events": "both"}, "reasoning_events is 'both'; use 'text' or 'summary'"),
+        ({"reasoning_events": "both"}, "reasoning_events is 'both'; use 'summary' or 'text'"),
         ({"prompt_token_count": -1}, "prompt_token_count is negative"),
         ({"created": -1}, "created is negative"),
         ({"extra": {"id": "x"}}, "extra sets 'id'"),

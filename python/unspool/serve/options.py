@@ -24,7 +24,8 @@ class ServeOptions:
         stream_timeout_s: A model that gives no token for so long is given up; None: never.
         max_body_bytes: A longer request gets 413.
         reasoning_field: The name of reasoning in chat completions.
-        reasoning_events: How the Responses API tells reasoning.
+        reasoning_events: How the Responses API tells reasoning: as a summary, which all clients show, or as
+            text, which LangChain and Vercel's AI SDK lose.
 
     Raises:
         ArgumentError: A value is out of its range.
@@ -38,7 +39,7 @@ class ServeOptions:
     stream_timeout_s: float | None = None
     max_body_bytes: int = 32 * 1024 * 1024
     reasoning_field: Literal["reasoning_content", "reasoning"] = "reasoning_content"
-    reasoning_events: Literal["text", "summary"] = "text"
+    reasoning_events: Literal["summary", "text"] = "summary"
 
     def __post_init__(self) -> None:
         if isinstance(self.api_keys, str):

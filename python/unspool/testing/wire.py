@@ -134,7 +134,7 @@ def read_completions(wire: bytes, *, n: int = 1, include_usage: bool = False) ->
     return answers
 
 
-def read_responses(wire: bytes, *, summary: bool = False) -> list[Assembled]:
+def read_responses(wire: bytes, *, summary: bool = True) -> list[Assembled]:
     """Read the events of responses: order, numbers, ids, and that the last one holds it all."""
     events = read_events(wire)
     types = [name for name, _ in events]

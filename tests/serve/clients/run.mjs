@@ -1,0 +1,172 @@
+// What JavaScript clients assemble: node run.mjs BASE_URL < tasks.jsonl > found.jsonl
+//
+// A task: {client, streamed, model, tools: [names], max_tokens?, n?, seed?}. What was found, a line a task, in
+// the same order: a list of answers {content, reasoning, calls: [[name, arguments]], finish}, or {error, status}.
+// Arguments are text where the client shows the text, else an object. Vercel's clients run the tools: `ran` has
+// the [name, input] of each.
+import { createInterface } from 'node:readline';
+import Anthropic from '@anthropic-ai/sdk';
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAI } from '@ai-sdk/openai';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateText, jsonSchema, streamText, tool } from 'ai';
+import OpenAI from 'openai';
+
+globalThis.AI_SDK_LOG_WARNINGS = false;
+const url = process.argv[2];
+const apiKey = 'none';
+const AT_ONCE = 8;
+
+const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+const anthropic = new Anthropic({ baseURL: url, apiKey, maxRetries: 0 });
+const providers = {
+  'ai compatible': createOpenAICompatible({ name: 'demo', baseURL: `${url}/v1`, apiKey }),
+  'ai openai chat': createOpenAI({ baseURL: `${url}/v1`, apiKey }).chat,
+  'ai openai responses': createOpenAI({ baseURL: `${url}/v1`, apiKey }).responses,
+  'ai anthropic': createAnthropic({ baseURL: `${url}/v1`, apiKey }),
+};
+
+const question = [{ role: 'user', content: 'Hello' }];
+const anyObject = { type: 'object', properties: {} };
+const defined = (fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+async function openaiChat({ streamed, model, tools, max_tokens, n, seed }) {
+  const offered = tools.map((name) => ({ type: 'function', function: { name, parameters: anyObject } }));
+  const body = defined({
+    model, messages: question, tools: offered.length ? offered : undefined, max_tokens, n, seed,
+  });
+  const reasoning = {};
+  let completion;
+  if (streamed) {
+    const stream = openai.chat.completions.stream(body);
+    for await (const { choices } of stream) {
+      for (const { index, delta } of choices) {
+        reasoning[index] = (reasoning[index] ?? '') + (delta.reasoning_content ?? '');
+      }
+    }
+    completion = await stream.finalChatCompletion();
+  } else {
+    completion = await openai.chat.completions.create(body);
+  }
+  return completion.choices.map(({ index, message, finish_reason: finish }) => ({
+    content: message.content ?? '',
+    reasoning: streamed ? reasoning[index] ?? '' : message.reasoning_content ?? '',
+    calls: (message.tool_calls ?? []).map((call) => [call.function.name, call.function.arguments]),
+    finish,
+  }));
+}
+
+async function openaiResponses({ streamed, model, tools, max_tokens, seed }) {
+  const offered = tools.map((name) => ({ type: 'function', name, parameters: anyObject, strict: false }));
+  const body = defined({
+    model, input: 'Hello', tools: offered.length ? offered : undefined, max_output_tokens: max_tokens, seed,
+  });
+  let response;
+  if (streamed) {
+    const stream = openai.responses.stream(body);
+    for await (const _ of stream);
+    response = await stream.finalResponse();
+  } else {
+    response = await openai.responses.create(body);
+  }
+  const answer = { content: response.output_text, reasoning: '', calls: [], finish: response.status };
+  for (const item of response.output) {
+    if (item.type === 'function_call') answer.calls.push([item.name, item.arguments]);
+    if (item.type === 'reasoning') {
+      answer.reasoning += [...item.summary, ...(item.content ?? [])].map(({ text }) => text).join('');
+    }
+  }
+  return [answer];
+}
+
+async function anthropicMessages({ streamed, model, tools, max_tokens }) {
+  const offered = tools.map((name) => ({ name, input_schema: anyObject }));
+  const body = defined({
+    model, messages: question, max_tokens: max_tokens ?? 4000, tools: offered.length ? offered : undefined,
+  });
+  const message = streamed
+    ? await anthropic.messages.stream(body).finalMessage()
+    : await anthropic.messages.create(body);
+  const of = (type) => message.content.filter((block) => block.type === type);
+  return [{
+    content: of('text').map(({ text }) => text).join(''),
+    reasoning: of('thinking').map(({ thinking }) => thinking).join(''),
+    calls: of('tool_use').map(({ name, input }) => [name, input]),
+    finish: message.stop_reason,
+  }];
+}
+
+async function vercel({ client, streamed, model, tools, max_tokens, seed }) {
+  const ran = [];
+  const recorded = (name) => tool({
+    inputSchema: jsonSchema(anyObject),
+    execute: (input) => { ran.push([name, input]); return 'done'; },
+  });
+  const body = defined({
+    model: providers[client](model),
+    prompt: 'Hello',
+    tools: Object.fromEntries(tools.map((name) => [name, recorded(name)])),
+    maxOutputTokens: max_tokens,
+    seed,
+    maxRetries: 0,
+  });
+  if (!streamed) {
+    const result = await generateText(body);
+    return [{
+      content: result.text,
+      reasoning: result.reasoningText ?? '',
+      calls: result.toolCalls.map(({ toolName, input }) => [toolName, input]),
+      finish: result.finishReason,
+      ran,
+    }];
+  }
+  const answer = { content: '', reasoning: '', calls: [], finish: null, ran };
+  const inputs = new Map();
+  const whole = new Set();
+  for await (const part of streamText({ ...body, onError: () => {} }).fullStream) {
+    if (part.type === 'text-delta') answer.content += part.text;
+    if (part.type === 'reasoning-delta') answer.reasoning += part.text;
+    if (part.type === 'tool-input-start') inputs.set(part.id, [part.toolName, '']);
+    if (part.type === 'tool-input-delta') inputs.get(part.id)[1] += part.delta;
+    if (part.type === 'tool-call') {
+      if (!inputs.has(part.toolCallId)) throw new Error(`a call of ${part.toolName} without its input's start`);
+      if (whole.has(part.toolCallId)) throw new Error(`two calls with the id ${part.toolCallId}`);
+      whole.add(part.toolCallId);
+      // What is executed is what was shown piece by piece.
+      const [, text] = inputs.get(part.toolCallId);
+      if (!part.invalid && JSON.stringify(part.input) !== JSON.stringify(JSON.parse(text || '{}'))) {
+        throw new Error(`${part.toolName} is called with ${JSON.stringify(part.input)}, not with ${text}`);
+      }
+    }
+    if (part.type === 'finish') answer.finish = part.finishReason;
+    if (part.type === 'error') throw part.error;
+  }
+  answer.calls = [...inputs.values()];
+  return [answer];
+}
+
+const clients = {
+  'openai chat': openaiChat,
+  'openai responses': openaiResponses,
+  'anthropic messages': anthropicMessages,
+};
+
+async function run(task) {
+  try {
+    return await (clients[task.client] ?? vercel)(task);
+  } catch (error) {
+    return { error: `${error?.message ?? JSON.stringify(error)}`, status: error?.status ?? error?.statusCode };
+  }
+}
+
+const tasks = [];
+for await (const line of createInterface({ input: process.stdin })) tasks.push(JSON.parse(line));
+const found = new Array(tasks.length);
+let next = 0;
+await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+  while (next < tasks.length) {
+    const index = next++;
+    found[index] = await run(tasks[index]);
+  }
+}));
+process.stdout.write(found.map((line) => `${JSON.stringify(line)}\n`).join(''));
