@@ -49,7 +49,9 @@ def test_the_paths_and_metrics_are_there() -> None:
     text = PAGE.read_text(encoding="utf-8")
     app = create_app({})
     paths = {getattr(route, "path", "").replace("{name:path}", "{name}") for route in app.routes}
-    paths = {path for path in paths if path != "/" and not path.startswith("/playground/")}  # a page of their own
+    paths = {
+        path for path in paths if path != "/" and not path.startswith("/playground/")
+    }  # a page of their own
     assert set(re.findall(r"`(?:GET|POST) (/[\w/{}]*)`", text)) == paths
     families = {family.name for family in app.state.server.metrics.registry.collect()}
     told = set(re.findall(r"`(unspool_\w+?)(?:_total)?(?:\{[^}]*\})?`", text))
