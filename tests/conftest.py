@@ -30,12 +30,28 @@ settings.register_profile("few", max_examples=40, derandomize=True, **_COMMON)
 settings.register_profile("thorough", max_examples=5000, **_COMMON)
 
 
+def _fix_examples() -> None:
+    """The same examples in every run: Hypothesis mixes in constants of whatever modules are loaded.
+
+    Those depend on what else ran in the process, and change with any line of code. `--thorough` keeps them.
+    """
+    from hypothesis.internal.conjecture import providers
+
+    if hasattr(providers, "_get_local_constants"):
+        constants = providers._local_constants
+        providers._get_local_constants = lambda: constants
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="5,000 examples a property, not 200")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("thorough" if config.getoption("--thorough") else "default")
+    if config.getoption("--thorough"):
+        settings.load_profile("thorough")
+    else:
+        settings.load_profile("default")
+        _fix_examples()
 
 
 def pytest_report_header() -> str:

@@ -18,6 +18,7 @@ py::object find_pattern(const std::string& pattern, const std::vector<std::strin
   std::string text;
   RegexSearch search(regex, 0, 0, false);
   for (const std::string& piece : pieces) {
+    if (piece.empty()) continue;  // nothing has come
     text += piece;
     search.advance({text, 0, false});
   }

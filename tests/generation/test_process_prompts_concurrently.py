@@ -8,13 +8,14 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from unspool import ArgumentError, InferenceConfig, PromptOutput, StreamGenerator
 from unspool.generation import active_workers
 from unspool.generation.worker import GenerationWorker
+
+from .helpers import wait_for
 
 PROMPTS = [f"prompt {number}" for number in range(8)]
 ANSWERS = {prompt: prompt.replace("prompt", "🙂 the answer to") for prompt in PROMPTS}
@@ -36,15 +37,6 @@ def generator(model: Any, byte_tokenizer: Any, request: pytest.FixtureRequest) -
     return StreamGenerator(
         model.model, byte_tokenizer, backend=request.param, config=InferenceConfig(streaming_chunks=2)
     )
-
-
-def wait_for(condition: Callable[[], bool], limit_s: float = 5.0) -> bool:
-    end = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 async def collect(events: Any) -> list[Any]:

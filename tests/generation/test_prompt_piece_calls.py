@@ -16,19 +16,9 @@ from unspool import ArgumentError
 from unspool.generation.prefill.pieces import iter_prompt_ids, iter_prompt_token_pieces
 from unspool.generation.prefill.special_affixes import special_affixes
 
+from .helpers import encode_whole, join_pieces
+
 PROSE = "The weather in Zürich is mild today, and it's about 21 degrees. 東京の天気は晴れです。\n你好，世界 👩‍👩‍👧 "
-
-
-def one_shot(tokenizer: Any, text: str, *, add_special_tokens: bool = False) -> list[int]:
-    if isinstance(tokenizer, Tokenizer):
-        return list(tokenizer.encode(text, add_special_tokens=add_special_tokens).ids)
-    return list(tokenizer(text, add_special_tokens=add_special_tokens)["input_ids"])
-
-
-def join(pieces: Iterator[list[int]]) -> list[int]:
-    found = list(pieces)
-    assert all(found), "no piece is empty"
-    return list(chain.from_iterable(found))
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +69,8 @@ def test_a_tokenizers_state_from_an_earlier_call_is_reset(spy: Spy) -> None:
     spy.pad_token = "<｜end▁of▁sentence｜>"
     spy(["a b c", "a"], truncation=True, max_length=2, padding="max_length")
     text = PROSE * 10
-    pieces = join(iter_prompt_token_pieces(spy, text, piece_chars=100))
-    assert pieces == one_shot(spy, text)
+    pieces = join_pieces(iter_prompt_token_pieces(spy, text, piece_chars=100))
+    assert pieces == encode_whole(spy, text)
     assert len(pieces) > 100
 
 
@@ -106,7 +96,7 @@ def test_a_bare_tokenizer_that_truncates_or_pads_sees_the_whole_text(copied: Cal
         change(tokenizer)
         for special in (False, True):
             pieces = iter_prompt_ids(tokenizer, text, add_special_tokens=special, piece_chars=10)
-            assert join(pieces) == one_shot(tokenizer, text, add_special_tokens=special)
+            assert join_pieces(pieces) == encode_whole(tokenizer, text, add_special_tokens=special)
 
 
 class Own:
@@ -202,7 +192,7 @@ def test_special_affixes(
     for text in ("", " ", "a", BOS, PROSE, USER + PROSE + EOS):
         for special in (True, False):
             pieces = iter_prompt_ids(tokenizer, text, add_special_tokens=special, piece_chars=20)
-            assert join(pieces) == one_shot(tokenizer, text, add_special_tokens=special)
+            assert join_pieces(pieces) == encode_whole(tokenizer, text, add_special_tokens=special)
 
 
 def test_affixes_of_a_text_spelled_with_them() -> None:
@@ -231,4 +221,4 @@ def test_a_prompt_beyond_the_models_length_is_not_cut_short(deepseek: Any) -> No
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=deepseek.tokenizer, model_max_length=16)
     text = PROSE * 5
     expected = list(deepseek.tokenizer.encode(text, add_special_tokens=False).ids)
-    assert join(iter_prompt_token_pieces(tokenizer, text, piece_chars=100)) == expected
+    assert join_pieces(iter_prompt_token_pieces(tokenizer, text, piece_chars=100)) == expected

@@ -6,7 +6,6 @@ import functools
 import random
 import unicodedata
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Any
 
 import pytest
@@ -16,6 +15,8 @@ from tokenizers.trainers import BpeTrainer, UnigramTrainer, WordPieceTrainer
 from transformers import PreTrainedTokenizerFast
 from unspool.generation.prefill.cut_points import CutFinder
 from unspool.generation.prefill.pieces import iter_prompt_token_pieces
+
+from .helpers import encode_whole, join_pieces
 
 STRINGS = 1500  # for each tokenizer
 PROSE = (
@@ -249,18 +250,6 @@ def tokenizer(request: pytest.FixtureRequest, deepseek: Any) -> Any:
     return load(request.param)
 
 
-def one_shot(tokenizer: Any, text: str, *, add_special_tokens: bool = False) -> list[int]:
-    if isinstance(tokenizer, Tokenizer):
-        return list(tokenizer.encode(text, add_special_tokens=add_special_tokens).ids)
-    return list(tokenizer(text, add_special_tokens=add_special_tokens)["input_ids"])
-
-
-def join(pieces: Iterator[list[int]]) -> list[int]:
-    found = list(pieces)
-    assert all(found), "no piece is empty"
-    return list(chain.from_iterable(found))
-
-
 def random_strings(seed: int, count: int) -> Iterator[tuple[str, int, int]]:
     """Texts, with a size of pieces and of batches: short ones first, words among them so that cuts happen."""
     randomly = random.Random(seed)
@@ -276,7 +265,7 @@ def random_strings(seed: int, count: int) -> Iterator[tuple[str, int, int]]:
 def test_the_pieces_join_to_the_ids_of_the_whole(tokenizer: Any) -> None:
     for text, piece_chars, batch_size in random_strings(1, STRINGS):
         pieces = iter_prompt_token_pieces(tokenizer, text, piece_chars=piece_chars, batch_size=batch_size)
-        assert join(pieces) == one_shot(tokenizer, text), (text, piece_chars)
+        assert join_pieces(pieces) == encode_whole(tokenizer, text), (text, piece_chars)
 
 
 def words_only(count: int) -> str:
@@ -294,9 +283,9 @@ def chat(turn_count: int) -> str:
 
 @pytest.mark.parametrize("text", [words_only(4000), PROSE * 40, chat(30)], ids=["words", "prose", "chat"])
 def test_long_texts(tokenizer: Any, text: str) -> None:
-    expected = one_shot(tokenizer, text)
+    expected = encode_whole(tokenizer, text)
     for piece_chars in (50, 333, 1024, len(text) - 1, len(text)):
-        assert join(iter_prompt_token_pieces(tokenizer, text, piece_chars=piece_chars)) == expected
+        assert join_pieces(iter_prompt_token_pieces(tokenizer, text, piece_chars=piece_chars)) == expected
 
 
 # No pre-tokens in plain text; or a normalizer that strips the spaces at which words are cut.
@@ -325,7 +314,7 @@ def test_pieces_of_other_scripts_and_code(deepseek: Any) -> None:
     ):
         pieces = list(iter_prompt_token_pieces(deepseek.tokenizer, text, piece_chars=200))
         assert len(pieces) > len(text) / 400
-        assert join(iter(pieces)) == one_shot(deepseek.tokenizer, text)
+        assert join_pieces(iter(pieces)) == encode_whole(deepseek.tokenizer, text)
 
 
 class Counting:
@@ -380,14 +369,16 @@ def test_added_tokens_are_found_fast_however_many_there_are() -> None:
     text = "<p>a b</p>" * 3000 + "<unused77>" + "<unused5999>x <unused6000>" * 10
     pieces = list(iter_prompt_token_pieces(tokenizer, text, piece_chars=500))
     assert len(pieces) > 40
-    assert join(iter(pieces)) == one_shot(tokenizer, text)
+    assert join_pieces(iter(pieces)) == encode_whole(tokenizer, text)
 
 
 @pytest.mark.parametrize("form", ["<s>", "＜s＞", "<TOOL>", "<tool>", "<|im_start|>"])
 def test_no_cut_goes_through_an_added_token(form: str) -> None:
     for name in MAKERS:
         text = f"a b {form} c d " * 10 + form * 3
-        assert join(iter_prompt_token_pieces(load(name), text, piece_chars=1)) == one_shot(load(name), text)
+        assert join_pieces(iter_prompt_token_pieces(load(name), text, piece_chars=1)) == encode_whole(
+            load(name), text
+        )
 
 
 def test_an_empty_text_has_no_pieces(tokenizer: Any) -> None:

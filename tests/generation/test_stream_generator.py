@@ -10,7 +10,6 @@ import pickle
 import queue
 import threading
 import time
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +20,7 @@ from unspool import ArgumentError, ConditioningHook, StreamGenerator, StreamTime
 from unspool.generation import active_workers
 
 from .conftest import make_llama
+from .helpers import wait_for
 
 BACKENDS = ["transformers", "native"]
 PROMPT = "Tell me a story."
@@ -59,15 +59,6 @@ class Pace(LogitsProcessor):
 def letters(count: int) -> str:
     """What a paced model writes: ids 65, 66, … of the byte tokenizer."""
     return "".join(chr(33 + 64 + step % 26) for step in range(1, count + 1))
-
-
-def wait_for(condition: Callable[[], bool], limit_s: float = 5.0) -> bool:
-    end = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 @pytest.fixture(params=BACKENDS)

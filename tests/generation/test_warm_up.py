@@ -23,6 +23,8 @@ from unspool import (
 )
 from unspool.generation import active_workers, shared_vocabulary
 
+from .helpers import wait_for
+
 
 class Counted:
     """A model whose forwards are counted, by the shape of their ids."""
@@ -50,15 +52,6 @@ def generator(counted: Counted, byte_tokenizer: Any, request: pytest.FixtureRequ
     return StreamGenerator(
         counted.model, byte_tokenizer, backend=request.param, config=InferenceConfig(max_new_tokens=24)
     )
-
-
-def wait_for(condition: Callable[[], bool], limit_s: float = 5.0) -> bool:
-    end = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 def test_each_shape_is_run_once(generator: Any, counted: Counted) -> None:

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ArgumentError
-from unspool.generation.prompt import Prompt, read_prompt
+from unspool.generation.prompt import TEXT_PARTS, Prompt, read_prompt
 
 if TYPE_CHECKING:
     from unspool.generation.delta_generator import DeltaGenerator
 
 __all__ = ["count_prompt", "count_tokens", "join_content_parts"]
-
-_TEXT_TYPES = ("text", "input_text")
 
 
 def count_tokens(generator: DeltaGenerator, prompt: Any, oai_like: bool) -> int:
@@ -52,7 +50,7 @@ def _join(parts: Sequence[Any]) -> str:
     texts = []
     for part in parts:
         kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
-        if kind not in _TEXT_TYPES or not isinstance(part.get("text"), str):
+        if kind not in TEXT_PARTS or not isinstance(part.get("text"), str):
             raise ArgumentError(
                 f"a content part is of type {kind!r}; oai_like=True takes parts of text, "
                 '{"type": "text", "text": "..."}'

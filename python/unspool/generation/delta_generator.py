@@ -11,7 +11,6 @@ from unspool._core import DeltaChannel, ToolSchemas
 from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.generation.delta_stream import DeltaStream
-from unspool.generation.encode import PromptEncoder
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.inference_config import InferenceConfig, model_prefill_length, resolve_token_ids
 from unspool.generation.inference_name import read_inference_name
@@ -20,13 +19,14 @@ from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.static_inputs import render_messages
 from unspool.generation.prefill.strategy import choose_strategy, model_kind
 from unspool.generation.prompt import Prompt, read_prompt
+from unspool.generation.prompt_encoder import PromptEncoder
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import SamplingParams
 from unspool.generation.settings import read_settings
 from unspool.generation.shared_vocabulary import shared_vocabulary
 from unspool.generation.warm_up import WarmUp
-from unspool.generation.worker import GenerationWorker
+from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.token_streamer import TokenStreamer
 
 if TYPE_CHECKING:
@@ -176,8 +176,7 @@ class DeltaGenerator:
         raw: bool = False,
         timeout: float | None = None,
     ) -> DeltaStream:
-        if timeout is not None and not timeout >= 0:
-            raise ArgumentError(f"timeout is {timeout}; pass seconds, or None to wait for ever")
+        check_timeout(timeout)
         parser_options = {name: value for name, value in options.items() if name in _PARSER_OPTIONS}
         options = {name: value for name, value in options.items() if name not in _PARSER_OPTIONS}
         settings = read_settings(self.model, self.config, sampling, stop, options)

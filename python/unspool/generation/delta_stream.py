@@ -50,20 +50,14 @@ class DeltaStream(Iterator[Delta]):
         return self
 
     def __next__(self) -> Delta:
-        delta = None
         while not self._is_over:
             try:
                 delta = self._channel.get(self._remaining_s())
-                break
-            except ChannelTimeoutError:
-                self._check_deadline()
             except BaseException as error:
-                self._end(error)
-        if delta is None:
-            self._finish()
-            raise StopIteration
-        self._waits_since_s = time.perf_counter()
-        return delta
+                self._interrupt(error)
+            else:
+                return self._take(delta, StopIteration)
+        raise StopIteration
 
     def __aiter__(self) -> DeltaStream:
         return self
@@ -78,20 +72,14 @@ class DeltaStream(Iterator[Delta]):
             self._is_awaited = False
 
     async def _next_of_loop(self) -> Delta:
-        delta = None
         while not self._is_over:
             try:
                 delta = await self._channel.aget(self._remaining_s())
-                break
-            except ChannelTimeoutError:
-                self._check_deadline()
             except BaseException as error:
-                self._end(error)
-        if delta is None:
-            self._finish()
-            raise StopAsyncIteration
-        self._waits_since_s = time.perf_counter()
-        return delta
+                self._interrupt(error)
+            else:
+                return self._take(delta, StopAsyncIteration)
+        raise StopAsyncIteration
 
     def text(self, tokens_per_text: int | None = None) -> Generator[str, None, SampleState]:
         """The first answer's content, without empty strings; returns the final `SampleState`.
@@ -209,23 +197,25 @@ class DeltaStream(Iterator[Delta]):
         last = max(self._waits_since_s, self._run.rows.last_put_s or 0.0)
         return max(0.0, last + self._timeout - time.perf_counter())
 
-    def _check_deadline(self) -> None:
-        if self._remaining_s() == 0.0:
-            assert self._timeout is not None
-            self._is_over = True
-            self.cancel()
-            raise StreamTimeout(
-                f"the model gave nothing for {self._timeout:g} s; it is told to stop, and ends with its step"
-            ) from None
-
-    def _finish(self) -> None:
-        """The channel has ended; an exception of the model is raised, unless the consumer has left."""
+    def _take(self, delta: Delta | None, stop: type[Exception]) -> Delta:
+        """What the channel gave; where it has ended, `stop` or the model's exception, unless the consumer left."""
+        if delta is not None:
+            self._waits_since_s = time.perf_counter()
+            return delta
         if not self._is_over:
             self._is_over = True
             self._worker.raise_error()
+        raise stop
 
-    def _end(self, error: BaseException) -> None:
-        """The iteration is over: quietly where the consumer wanted it so."""
+    def _interrupt(self, error: BaseException) -> None:
+        """A wait broke off: it goes on while tokens come, and is over quietly where the consumer left."""
+        if isinstance(error, ChannelTimeoutError):
+            if self._remaining_s() != 0.0:
+                return
+            error = StreamTimeout(
+                f"the model gave nothing for {self._timeout:g} s; it is told to stop, and ends with its step"
+            )
+            error.__suppress_context__ = True
         self._is_over = True
         self.cancel()
         if not isinstance(error, ChannelCancelledError):

@@ -15,7 +15,7 @@ from unspool.errors import (
     ChannelTimeoutError,
     StreamTimeout,
 )
-from unspool.generation.worker import GenerationWorker
+from unspool.generation.worker import GenerationWorker, check_timeout
 
 __all__ = ["iterate_streamer"]
 
@@ -52,8 +52,7 @@ def iterate_streamer(
     for name in ("put", "end", "__iter__"):
         if not callable(getattr(streamer, name, None)):
             raise ArgumentError(f"the streamer has no {name}; it needs put, end and iteration")
-    if timeout is not None and not timeout >= 0:
-        raise ArgumentError(f"timeout is {timeout}; pass seconds, or None to wait for ever")
+    check_timeout(timeout)
     if not callable(generate_fn):
         raise ArgumentError("generate_fn cannot be called; pass a function without arguments")
     return _StreamerTexts(streamer, generate_fn, timeout, cancel or threading.Event(), join_grace)

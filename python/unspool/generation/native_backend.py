@@ -8,7 +8,7 @@ from typing import Any
 from unspool.errors import ArgumentError, ChannelCancelledError
 from unspool.generation.logits import IdPicker
 from unspool.generation.prefill.cache import continuation_problem, output_cache
-from unspool.generation.prefill.forward import ForwardCaller
+from unspool.generation.prefill.forward import ONE_STEP, ForwardCaller
 from unspool.generation.prefill.prepare import PreparedPrompt
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
@@ -71,10 +71,7 @@ def generate_natively(
             input_ids=next_ids[:, None],
             attention_mask=mask[:, :length],
             past_key_values=cache,
-            use_cache=True,
             cache_position=torch.tensor([length - 1], device=device),
-            return_dict=True,
-            logits_to_keep=1,
-            num_logits_to_keep=1,
+            **ONE_STEP,
         )
         logits, cache = output.logits[:, -1], output_cache(output)

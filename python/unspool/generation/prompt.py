@@ -8,7 +8,10 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 
-__all__ = ["Prompt", "is_standard", "read_prompt"]
+__all__ = ["TEXT_PARTS", "Prompt", "is_standard", "read_prompt"]
+
+#: What a text is called among the parts of a message's content.
+TEXT_PARTS = ("text", "input_text")
 
 _TEXT_KEYS = ("prompt", "text")
 _INPUT_KEYS = ("input_ids", "inputs_embeds")
@@ -35,7 +38,7 @@ class Prompt:
         """Whether a message holds more than text."""
         contents = [message.get("content") for message in self.messages or ()]
         parts = [part for content in contents if isinstance(content, list) for part in content]
-        return any(part.get("type") not in ("text", "input_text") for part in parts)
+        return any(part.get("type") not in TEXT_PARTS for part in parts)
 
 
 def is_standard(value: Any) -> bool:

@@ -19,11 +19,11 @@ from unspool.generation.worker import conditioned
 
 if TYPE_CHECKING:
     from unspool._core import DeltaChannel
-    from unspool.generation.encode import PromptEncoder
     from unspool.generation.hooks import ConditioningHook
     from unspool.generation.prefill.config import PrefillConfig
     from unspool.generation.prefill.prepare import PreparedPrompt
     from unspool.generation.prefill.strategy import StrategyId
+    from unspool.generation.prompt_encoder import PromptEncoder
     from unspool.generation.rows import Rows
     from unspool.generation.settings import GenerationSettings
 
@@ -110,15 +110,16 @@ class GenerationRun:
         broken_off = self.broken_off or ("cancelled" if self.channel.is_cancelled else None)
         scope = prepared.scope if prepared is not None else _NOT_YET
         prompt_tokens = prepared.token_count if prepared is not None else 0
+        messages = [streamer.message for streamer in self.rows.streamers]
         choices = tuple(
             Choice(
                 index=row,
-                message=streamer.message,
-                finish_reason=streamer.message.finish_reason or broken_off,
-                stop_reason=streamer.stop_reason,
+                message=message,
+                finish_reason=message.finish_reason or broken_off,
+                stop_reason=self.rows.streamers[row].stop_reason,
                 token_ids=tuple(self.rows.token_ids[row]),
             )
-            for row, streamer in enumerate(self.rows.streamers)
+            for row, message in enumerate(messages)
         )
         return StreamResult(
             choices=choices,

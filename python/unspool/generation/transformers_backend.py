@@ -8,6 +8,7 @@ from typing import Any
 from unspool.errors import ChannelCancelledError
 from unspool.generation.logits import SeededSampler, make_penalties, make_warpers
 from unspool.generation.prefill.prepare import PreparedPrompt
+from unspool.generation.prefill.strategy import model_kind
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
 
@@ -39,7 +40,7 @@ def generate_with_transformers(
         options["eos_token_id"] = sorted(settings.eos)
     inputs = prepared.generate_arguments
     ids = inputs.get("input_ids")
-    is_seq2seq = bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
+    is_seq2seq = model_kind(model) == "seq2seq"
     # Of the decoder: what `generate` gives its processors before the first new id.
     prompt_length = 1 if is_seq2seq else 0 if ids is None else ids.shape[1]
     processors = [*settings.logits_processors, *make_penalties(settings, prompt_length)]

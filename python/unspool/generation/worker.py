@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from unspool._core import DeltaChannel
-from unspool.errors import ChannelCancelledError
+from unspool.errors import ArgumentError, ChannelCancelledError
 from unspool.generation.hooks import ConditioningHook
 
-__all__ = ["GenerationWorker", "active_workers", "conditioned", "inference_mode"]
+__all__ = ["GenerationWorker", "active_workers", "check_timeout", "conditioned", "inference_mode"]
 
 _THREAD_NAME = "unspool-generate"
 # How long the interpreter's exit waits for the steps that models are in.
@@ -101,6 +101,12 @@ def _stop_all() -> None:
 def active_workers() -> int:
     """How many workers are still running, those among them whose consumer gave up on a stuck model."""
     return sum(thread.name == _THREAD_NAME for thread in threading.enumerate())
+
+
+def check_timeout(timeout: float | None) -> None:
+    """Raise ArgumentError for what is no time to wait."""
+    if timeout is not None and not timeout >= 0:
+        raise ArgumentError(f"timeout is {timeout}; pass seconds, or None to wait for ever")
 
 
 def inference_mode() -> contextlib.AbstractContextManager[Any]:

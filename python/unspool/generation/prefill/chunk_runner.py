@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from unspool.generation.prefill.cache import continuation_problem, make_cache, output_cache
 from unspool.generation.prefill.continuation import wants_embedded_text
+from unspool.generation.prefill.forward import ONE_STEP
 
 if TYPE_CHECKING:
     import torch
@@ -70,11 +71,8 @@ class ChunkRunner:
             # All that came before, and this chunk: made for this forward.
             "attention_mask": torch.ones((1, end), dtype=torch.long, device=ids.device),
             "past_key_values": self.past_key_values,
-            "use_cache": True,
             "cache_position": torch.arange(self.position, end, device=ids.device),
-            "return_dict": True,
-            "logits_to_keep": 1,
-            "num_logits_to_keep": 1,
+            **ONE_STEP,
             **(token_inputs or {}),
             **(static_inputs or {}),
         }

@@ -5,7 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-__all__ = ["ForwardCaller"]
+__all__ = ["ONE_STEP", "ForwardCaller"]
+
+#: What every forward of a generation is given: its cache is kept, and only the last position needs logits
+#: (as transformers 5 and 4.46 call that).
+ONE_STEP = {"use_cache": True, "return_dict": True, "logits_to_keep": 1, "num_logits_to_keep": 1}
 
 # How many positions get logits: an option that saves memory. A forward that takes anything may hand it
 # on to one that does not know it, so it is given only to a forward that names it.

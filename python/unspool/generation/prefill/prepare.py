@@ -10,16 +10,18 @@ from unspool.errors import ChannelCancelledError, PrefillError
 from unspool.generation.prefill.cache import make_cache
 from unspool.generation.prefill.causal import APPLIED, NOT_LONGER, prefill_causal
 from unspool.generation.prefill.continuation import cannot_continue, chunk_limit
+from unspool.generation.prefill.forward import ONE_STEP
 from unspool.generation.prefill.scope import PrefillScope
+from unspool.generation.prefill.strategy import model_kind
 
 if TYPE_CHECKING:
     import torch
 
-    from unspool.generation.encode import PromptEncoder
     from unspool.generation.prefill.config import PrefillConfig
     from unspool.generation.prefill.prepared import PreparedPrefill
     from unspool.generation.prefill.strategy import StrategyId
     from unspool.generation.prompt import Prompt
+    from unspool.generation.prompt_encoder import PromptEncoder
     from unspool.generation.settings import GenerationSettings
 
 __all__ = ["PreparedPrompt", "prepare_prompt"]
@@ -74,7 +76,7 @@ def prepare_prompt(
     """
     if prompt.inputs.get("inputs_embeds") is not None:
         return _prepare_embeds(model, prompt, encoder, settings, strategy)
-    if strategy == SEQ2SEQ or (strategy is None and _is_seq2seq(model)):
+    if strategy == SEQ2SEQ or (strategy is None and model_kind(model) == "seq2seq"):
         return _prepare_source(prompt, encoder, settings, strategy, config, is_cancelled)
     only_ids = set(prompt.inputs) <= {"input_ids"} and prompt.messages is None
     prepared = prefill_causal(
@@ -140,10 +142,8 @@ def _prepare_embeds(
         forward = {name: value for name, value in repeated.items() if name != "input_ids"}
         forward |= {
             "past_key_values": make_cache(model),
-            "use_cache": True,
             "cache_position": torch.arange(embeds.shape[1], device=embeds.device),
-            "logits_to_keep": 1,
-            "num_logits_to_keep": 1,
+            **ONE_STEP,
         }
     return PreparedPrompt(
         prompt_ids=ids if ids is not None else torch.zeros((1, 0), dtype=torch.long),
@@ -210,7 +210,3 @@ def repeat_rows(arguments: Mapping[str, Any], rows: int) -> dict[str, Any]:
         name: value.repeat_interleave(rows, dim=0) if getattr(value, "ndim", 0) >= 2 else value
         for name, value in arguments.items()
     }
-
-
-def _is_seq2seq(model: Any) -> bool:
-    return bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))

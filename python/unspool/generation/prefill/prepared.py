@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from unspool.generation.prefill.forward import ONE_STEP
+
 if TYPE_CHECKING:
     import torch
 
@@ -71,13 +73,10 @@ class PreparedPrefill:
             "input_ids": self.input_ids[:, self.prefilled :],
             "attention_mask": self.attention_mask,
             "past_key_values": self.past_key_values,
-            "use_cache": True,
             "cache_position": torch.arange(
                 self.prefilled, self.prompt_token_count, device=self.input_ids.device
             ),
-            "return_dict": True,
-            "logits_to_keep": 1,
-            "num_logits_to_keep": 1,
+            **ONE_STEP,
             **{name: value[:, self.prefilled :] for name, value in self.token_inputs.items()},
             **self.static_inputs,
         }

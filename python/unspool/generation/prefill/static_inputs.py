@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from unspool.errors import ArgumentError, PrefillError
 from unspool.generation.prefill.placeholders import split_inputs
+from unspool.generation.prompt import TEXT_PARTS
 
 __all__ = ["RenderedPrompt", "build_multimodal_inputs", "render_messages"]
 
-_TEXT_TYPES = ("text", "input_text")
 _MEDIA_TYPES = ("image", "audio", "video")
 
 
@@ -67,7 +67,7 @@ def _plain(message: Mapping[str, Any], renderer: Any) -> str:
         return content or ""
     written = []
     for part in content:
-        if part.get("type") in _TEXT_TYPES:
+        if part.get("type") in TEXT_PARTS:
             written.append(str(part.get("text", "")))
         else:
             written.append(str(getattr(renderer, f"{part.get('type')}_token", None) or ""))
@@ -184,7 +184,7 @@ def _collect_media(
             continue
         for part in content:
             kind = part.get("type")
-            if kind in _TEXT_TYPES:
+            if kind in TEXT_PARTS:
                 continue
             if kind not in _MEDIA_TYPES:
                 raise ArgumentError(
