@@ -90,12 +90,15 @@ class AnthropicEvents final : public WireWriter {
 
   void do_body(const Ending& ending, std::string& out) override {
     open_message(out);
-    out += ",\"content\":[";
+    out += ",\"content\":";
+    char before = '[';
     for (const Part& part : parts(0)) {
-      if (&part != parts(0).data()) out += ',';
+      if (!is_shown_whole(part)) continue;
+      out += before;
+      before = ',';
       append_block(part, out);
     }
-    out += "],";
+    out += before == '[' ? "[]," : "],";
     append_stop(ending, out);
     out += ",\"usage\":";
     append_anthropic_usage(ending.usage, out);
@@ -145,8 +148,15 @@ class AnthropicEvents final : public WireWriter {
     out += '}';
   }
 
+  // The protocol has no words for a broken call, and an `input` that must be an object: only
+  // `max_tokens` tells clients not to run it, so behind any other reason it is left out.
+  bool is_shown_whole(const Part& part) const {
+    return part.kind != PartKind::call || part.status == CallStatus::complete ||
+           is_cut(finish_reason(0));
+  }
+
   // An object, as the protocol wants it; {} for a call that was cut off, as its clients read such a
-  // stream. The stop reason is not `tool_use` then.
+  // stream.
   static void append_input(const Part& part, std::string& out) {
     const auto value = part.status == CallStatus::complete ? parse_json(part.text) : std::nullopt;
     if (value && value->is(JsonValue::Kind::object)) {

@@ -17,11 +17,11 @@ PartKind kind_of(const Delta& delta) {
   return delta.kind == EventKind::reasoning ? PartKind::reasoning : PartKind::call;
 }
 
+}  // namespace
+
 bool is_cut(FinishReason reason) {
   return reason != FinishReason::stop && reason != FinishReason::tool_calls;
 }
-
-}  // namespace
 
 bool Parts::closes(const Delta& delta) const {
   if (!has_open()) return false;

@@ -55,6 +55,9 @@ class Parts {
   bool keeps_text_;
 };
 
+/// Whether the output was cut off, for whatever reason.
+bool is_cut(FinishReason reason);
+
 bool has_part(const std::vector<Part>& parts, PartKind kind);
 
 }  // namespace unspool

@@ -89,8 +89,7 @@ class TextCompletions final : public WireWriter {
  private:
   // The protocol has no calls, and so no such reason.
   std::string_view finish_word(std::int32_t choice) const {
-    const FinishReason reason = finish_reason(choice);
-    return reason == FinishReason::stop || reason == FinishReason::tool_calls ? "stop" : "length";
+    return is_cut(finish_reason(choice)) ? "length" : "stop";
   }
 
   static void open_choice(std::int32_t choice, std::string& out) {

@@ -154,7 +154,11 @@ std::size_t Parser::read_some(std::string_view text) {
   }
   const MarkerCursor::Found found =
       cursor_.put(text, [this](std::string_view piece) { release(piece); });
-  if (found.marker != nullptr) on_marker(found);
+  if (found.marker != nullptr) {
+    on_marker(found);
+  } else if (!fits_label(cursor_.held())) {
+    end_label();  // what the cursor holds ends it, marker or not
+  }
   return found.consumed;
 }
 

@@ -131,6 +131,7 @@ class Parser final : public EventParser, private CallSink {
   std::string_view drop_skipped(std::string_view text);
   std::string_view drop_label(std::string_view text);
   void end_label();
+  bool fits_label(std::string_view text) const;
   void emit_reasoning(std::string_view text);
   void drop_space(Fate fate);
   void after_markup(std::string_view skip);

@@ -187,6 +187,12 @@ std::string_view Parser::drop_label(std::string_view text) {
   return {};
 }
 
+// Whether the label, where one is being read, may go on with this text.
+bool Parser::fits_label(std::string_view text) const {
+  if (label_read_ == std::string::npos || text.empty()) return true;
+  return text[0] == format_->spec().reasoning->label[label_read_];
+}
+
 // What has been read of the label is markup if it is all but white space, else reasoning.
 void Parser::end_label() {
   if (label_read_ == std::string::npos) return;

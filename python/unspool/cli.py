@@ -165,6 +165,15 @@ def check(paths: tuple[str, ...]) -> None:
 @click.option(
     "--reasoning-field", type=click.Choice(["reasoning_content", "reasoning"]), default="reasoning_content"
 )
+@click.option(
+    "--reasoning-events",
+    type=click.Choice(["summary", "text"]),
+    default="summary",
+    help="How the Responses API tells reasoning.",
+)
+@click.option(
+    "--allowed-origin", multiple=True, help="A page's origin that may call from a browser; '*' for all."
+)
 @click.option("--stream-timeout", type=float, help="Seconds without a token until a model is given up.")
 @click.option("--delay", default=0.0, help="With --demo: seconds a token.")
 @click.option("--log-level", default="info", show_default=True)

@@ -385,3 +385,13 @@ def test_no_leak() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run()
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8_000  # KiB
+
+
+def test_a_label_that_ends_early_does_not_wait() -> None:
+    """What the beginning of a marker shows to be no label is told at once."""
+    parser = unspool.Parser("gemma4")
+    deltas = parser.parse_chunk("<|channel>t<")
+    assert [(delta.kind, delta.text) for delta in deltas] == [("reasoning", "t")]
+    assert parser.held == (b"<", "marker")
+    deltas = parser.parse_chunk("x")
+    assert [(delta.kind, delta.text) for delta in deltas] == [("reasoning", "<x")]

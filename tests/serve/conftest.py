@@ -42,7 +42,7 @@ class ScriptedModel:
 
     def __init__(self, body: Callable[[Script], None], format: str = "hermes") -> None:
         self._body = body
-        self.format = format
+        self._format = format
         self.template_names = ("enable_thinking",)
         self.asked: list[dict[str, Any]] = []
         self.channels: list[DeltaChannel] = []
@@ -51,7 +51,7 @@ class ScriptedModel:
     def stream(self, prompt: Any, **options: Any) -> DeltaStream:
         self.asked.append({"prompt": prompt, **options})
         channel = DeltaChannel()
-        parser = Parser(self.format, options["tools"], _channel=channel, _closes_channel=False)
+        parser = Parser(self._format, options["tools"], _channel=channel, _closes_channel=False)
         run = Script(channel, DemoAnswer(parser, [], "stop"), self._body)
         self.channels.append(channel)
         self.runs.append(run)
@@ -60,7 +60,10 @@ class ScriptedModel:
         worker.start()
         return stream
 
-    def count_tokens(self, prompt: Any) -> int:
+    def format_name(self, tools: Any) -> str:  # noqa: ARG002
+        return self._format
+
+    def count_tokens(self, prompt: Any, **_: Any) -> int:
         return len(prompt)
 
 

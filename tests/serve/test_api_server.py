@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from unspool import ArgumentError
@@ -300,3 +302,24 @@ def test_64_clients_and_liveness() -> None:
             time.sleep(0.05)
         assert not wrong
         assert alive
+
+
+def test_pages_of_other_origins(make_client: Any) -> None:
+    """A browser's preflight passes where the origin was given leave, without a key; elsewhere it does not."""
+
+    async def ask(**options: Any) -> list[str | None]:
+        found = []
+        async with make_client(api_keys="secret", **options) as client:
+            for origin in ("https://chat.example", "https://other.example"):
+                headers = {
+                    "Origin": origin,
+                    "Access-Control-Request-Method": "POST",
+                    "Access-Control-Request-Headers": "authorization,content-type",
+                }
+                answer = await client.options("/v1/chat/completions", headers=headers)
+                found.append(answer.headers.get("access-control-allow-origin"))
+        return found
+
+    assert anyio.run(ask) == [None, None]
+    leave = functools.partial(ask, allowed_origins="https://chat.example")
+    assert anyio.run(leave) == ["https://chat.example", None]

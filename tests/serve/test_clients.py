@@ -154,11 +154,12 @@ def test_messages(anthropic_client: Any, format: str, streamed: bool) -> None:
                 message = stream.get_final_message()
         else:
             message = anthropic_client.messages.create(**arguments)
-        found, wanted = read_message(message), expected_objects(case)
-        calls = [
-            call if other[1] is not None else other for call, other in zip(found[2], wanted[2], strict=True)
-        ]
-        assert (found[0], found[1], calls, found[3]) == wanted, case
+        content, reasoning, calls, reason = expected_objects(case)
+        if not streamed and reason != "length":  # a body has no words for a call that broke off
+            calls = [call for call in calls if call[1] is not None]
+        found = read_message(message)
+        shown = [call if other[1] is not None else other for call, other in zip(found[2], calls, strict=True)]
+        assert (found[0], found[1], shown, found[3]) == (content, reasoning, calls, reason), case
 
 
 def test_the_cases_hold_what_is_to_be_shown() -> None:

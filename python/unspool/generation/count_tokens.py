@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["count_prompt", "count_tokens", "join_content_parts"]
 
 
-def count_tokens(generator: DeltaGenerator, prompt: Any, oai_like: bool) -> int:
+def count_tokens(
+    generator: DeltaGenerator, prompt: Any, oai_like: bool, tools: Any, template_kwargs: Mapping[str, Any]
+) -> int:
     """As of `StreamGenerator.count_tokens`."""
     read = read_prompt(prompt)
     if oai_like and read.messages is not None:
         read = Prompt(messages=join_content_parts(read.messages), inputs=read.inputs)
-    return count_prompt(generator, generator._render(read, None, {}))
+    return count_prompt(generator, generator._render(read, tools, dict(template_kwargs)))
 
 
 def count_prompt(generator: DeltaGenerator, prompt: Prompt) -> int:
@@ -27,9 +29,7 @@ def count_prompt(generator: DeltaGenerator, prompt: Prompt) -> int:
     embeds = prompt.inputs.get("inputs_embeds")
     if embeds is not None:
         return int(embeds.shape[1])
-    if prompt.messages is not None:
-        return int(generator._encoder.whole(prompt)["input_ids"].shape[1])
-    return sum(len(piece) for piece in generator._encoder.pieces(prompt, chunk_tokens=4096))
+    return len(generator._encoder.ids(prompt))
 
 
 def join_content_parts(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -164,6 +164,10 @@ class DeltaGenerator:
         """
         return model_prefill_length(self.model, self.config.max_new_tokens)
 
+    def format_name(self, tools: Any = None) -> str:
+        """The name of the format that an answer is read in, where these tools are offered."""
+        return str(getattr(chosen := self._choose_format(tools)[0], "name", chosen))
+
     def _start(
         self,
         read: Callable[[], Prompt],

@@ -14,6 +14,7 @@ __all__ = ["PromptEncoder"]
 # Enough text for a chunk, in pieces small enough that the first forward need not wait for more.
 _CHARS_PER_TOKEN = 4
 _PIECES_PER_BATCH = 8
+_IDS_PER_PIECE = 4096  # where all are wanted
 
 
 class PromptEncoder:
@@ -37,6 +38,13 @@ class PromptEncoder:
             piece_chars=chars,
         )
 
+    def ids(self, prompt: Prompt) -> list[int]:
+        """All of the prompt's ids; where a processor reads it, with those that stand for its media."""
+        if prompt.messages is not None:
+            ids: list[int] = self.whole(prompt)["input_ids"][0].tolist()
+            return ids
+        return [id for piece in self.pieces(prompt, chunk_tokens=_IDS_PER_PIECE) for id in piece]
+
     def whole(self, prompt: Prompt) -> dict[str, Any]:
         """All model inputs at once, on the model's device."""
         inputs = dict(prompt.inputs)
@@ -47,9 +55,7 @@ class PromptEncoder:
                 )
             )
         elif prompt.text is not None:
-            inputs["input_ids"] = self._tensor(
-                [id for piece in self.pieces(prompt, chunk_tokens=4096) for id in piece]
-            )
+            inputs["input_ids"] = self._tensor(self.ids(prompt))
         return self.on_device(inputs)
 
     def on_device(self, inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -230,7 +230,14 @@ class StreamGenerator(DeltaGenerator):
             self, prompts, max_concurrent_requests, sampling_params, stream, progress_callback, progress
         )
 
-    def count_tokens(self, prompt: Any, oai_like: bool = False) -> int:
+    def count_tokens(
+        self,
+        prompt: Any,
+        oai_like: bool = False,
+        *,
+        tools: Sequence[Any] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+    ) -> int:
         """How many token ids a prompt has: `usage.prompt_tokens` of its answer.
 
         Args:
@@ -238,11 +245,22 @@ class StreamGenerator(DeltaGenerator):
                 the chat template up to where the answer begins; or token ids.
             oai_like: Contents that are OpenAI's lists of parts ({"type": "text"}) are joined to text first,
                 for chat templates that know text alone.
+            tools, chat_template_kwargs: As of `stream`; they change what the chat template writes.
 
         Raises:
             ArgumentError: The prompt is empty or none, or `oai_like` and a part is not text.
         """
-        return count_tokens(self, prompt, oai_like)
+        return count_tokens(self, prompt, oai_like, tools, chat_template_kwargs or {})
+
+    def tokenize(
+        self,
+        prompt: Any,
+        *,
+        tools: Sequence[Any] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+    ) -> list[int]:
+        """The token ids that the model is given for a prompt: the arguments and errors of `count_tokens`."""
+        return self._encoder.ids(self._render(read_prompt(prompt), tools, dict(chat_template_kwargs or {})))
 
     def precompile(self, config: PreCompileConfig) -> bool:
         """Warm up: a token behind a prompt of each shape, by the way that a request takes.

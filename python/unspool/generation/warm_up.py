@@ -122,7 +122,7 @@ def fit_prompt(generator: DeltaGenerator, prompt: Any, too_long: TooLong) -> lis
         )
     limit = generator._warm_up.longest
     limit = generator.model_prefill_length if limit is None else limit
-    ids = [id for piece in generator._encoder.pieces(read, chunk_tokens=4096) for id in piece]
+    ids = generator._encoder.ids(read)
     if len(ids) <= limit:
         return ids
     if too_long == "error":

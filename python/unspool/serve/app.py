@@ -12,6 +12,7 @@ import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -84,6 +85,7 @@ def create_app(
     app = Starlette(
         routes=[*api, *health_routes(), *routes, *page],
         middleware=[  # the outermost first
+            *_cross_origin(options),
             Middleware(Measured, state=state, paths=[route.path for route in api]),
             Middleware(ToldErrors),
             Middleware(ApiKeys, keys=options.api_keys),
@@ -93,6 +95,14 @@ def create_app(
     )
     app.state.server = state
     return app
+
+
+def _cross_origin(options: ServeOptions) -> list[Middleware]:
+    """Leave for pages of other origins, where it is given; a browser's preflight needs no key."""
+    if not options.allowed_origins:
+        return []
+    origins = list(options.allowed_origins)
+    return [Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"])]
 
 
 async def _load(

@@ -76,7 +76,6 @@ class DemoModel:
         self._file = file
         self._case = case
         self._delay_s = delay_s
-        self.format = file.name
 
     @property
     def served_name(self) -> str:
@@ -104,7 +103,11 @@ class DemoModel:
                 return case
         raise LookupError(f"format '{self._file.name}' has no case '{name}'")
 
-    def count_tokens(self, prompt: Any, tools: Any = None) -> int:
+    def format_name(self, tools: Any = None) -> str:  # noqa: ARG002
+        """The format whose cases it replays."""
+        return self._file.name
+
+    def count_tokens(self, prompt: Any, tools: Any = None, chat_template_kwargs: Any = None) -> int:  # noqa: ARG002
         """How many pieces the made-up tokenizer has for it."""
         text = prompt if isinstance(prompt, str) else json.dumps([prompt, tools], ensure_ascii=False)
         return len(_PIECE.findall(text))

@@ -23,6 +23,7 @@ class ServeOptions:
         keep_alive_s: After so long without a delta a comment is sent, so that no proxy gives up.
         stream_timeout_s: A model that gives no token for so long is given up; None: never.
         max_body_bytes: A longer request gets 413.
+        allowed_origins: Pages of which origins may call it from a browser; "*" for all.
         reasoning_field: The name of reasoning in chat completions.
         reasoning_events: How the Responses API tells reasoning: as a summary, which all clients show, or as
             text, which LangChain and Vercel's AI SDK lose.
@@ -38,12 +39,14 @@ class ServeOptions:
     keep_alive_s: float = 15.0
     stream_timeout_s: float | None = None
     max_body_bytes: int = 32 * 1024 * 1024
+    allowed_origins: Sequence[str] = ()
     reasoning_field: Literal["reasoning_content", "reasoning"] = "reasoning_content"
     reasoning_events: Literal["summary", "text"] = "summary"
 
     def __post_init__(self) -> None:
-        if isinstance(self.api_keys, str):
-            object.__setattr__(self, "api_keys", (self.api_keys,))
+        for name in ("api_keys", "allowed_origins"):
+            if isinstance(value := getattr(self, name), str):
+                object.__setattr__(self, name, (value,))
         if not all(self.api_keys):
             raise ArgumentError("an API key is empty; leave it out, or give it a value")
         if self.max_workers < 1:

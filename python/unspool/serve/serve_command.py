@@ -24,6 +24,8 @@ def serve_command(
     max_workers: int,
     max_queue: int,
     reasoning_field: Any,
+    reasoning_events: Any,
+    allowed_origin: Sequence[str],
     stream_timeout: float | None,
     delay: float,
     log_level: str,
@@ -43,6 +45,8 @@ def serve_command(
         max_workers=max_workers,
         max_queue=max_queue,
         reasoning_field=reasoning_field,
+        reasoning_events=reasoning_events,
+        allowed_origins=tuple(allowed_origin),
         stream_timeout_s=stream_timeout,
     )
     models: Any

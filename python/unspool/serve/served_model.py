@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from unspool.errors import ArgumentError
-from unspool.generation.count_tokens import count_prompt
-from unspool.generation.prompt import Prompt, read_prompt
 
 if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
@@ -28,7 +26,8 @@ __all__ = [
 class ServedModel(Protocol):
     """A model with its tokenizer; `StreamGenerator` is one.
 
-    All of it runs in worker threads. A model that also has `count_tokens(prompt)` can be asked for counts.
+    All of it runs in worker threads. What it may have besides, as `StreamGenerator` has it: `count_tokens` and
+    `tokenize` (with prompt, tools and chat_template_kwargs), and `format_name(tools)` for the metrics.
     """
 
     def stream(
@@ -95,12 +94,8 @@ def count_tokens(
     template_kwargs: Mapping[str, Any] | None = None,
 ) -> int:
     """How many token ids the prompt has, as the usage of its answer counts them."""
-    if hasattr(model, "_encoder"):
-        return count_prompt(model, model._render(read_prompt(prompt), tools, dict(template_kwargs or {})))
-    count = getattr(model, "count_tokens", None)
-    if count is None:
-        raise ArgumentError("this model cannot count tokens")
-    return int(count(prompt, tools=tools) if tools else count(prompt))
+    count = _ability(model, "count_tokens")
+    return int(count(prompt, tools=tools, chat_template_kwargs=template_kwargs))
 
 
 def tokenize(
@@ -110,22 +105,23 @@ def tokenize(
     template_kwargs: Mapping[str, Any] | None = None,
 ) -> list[int]:
     """The prompt's token ids: of messages, those of the rendered chat template."""
-    if not hasattr(model, "_encoder"):
-        raise ArgumentError("this model has no tokenizer that can be asked")
-    read: Prompt = model._render(read_prompt(prompt), tools, dict(template_kwargs or {}))
-    if read.messages is not None:
-        ids: list[int] = model._encoder.whole(read)["input_ids"][0].tolist()
-        return ids
-    return [id for piece in model._encoder.pieces(read, chunk_tokens=4096) for id in piece]
+    ids: list[int] = _ability(model, "tokenize")(prompt, tools=tools, chat_template_kwargs=template_kwargs)
+    return ids
 
 
 def format_name(model: Any, tools: Sequence[Mapping[str, Any]] | None, raw: bool) -> str:
     """The format that an answer is read in, "" where the model does not tell."""
     if raw:
         return "none"
-    choose = getattr(model, "_choose_format", None)
-    chosen = choose(tools)[0] if choose is not None else getattr(model, "format", "")
-    return str(getattr(chosen, "name", chosen))
+    name = getattr(model, "format_name", None)
+    return "" if name is None else str(name(tools))
+
+
+def _ability(model: Any, name: str) -> Any:
+    method = getattr(model, name, None)
+    if method is None:
+        raise ArgumentError(f"this model cannot {name.replace('_', ' ')}")
+    return method
 
 
 def _template_names(model: Any) -> frozenset[str] | None:

@@ -18,8 +18,6 @@ __all__ = ["cancel_on_disconnect", "pulses"]
 async def pulses(stream: DeltaStream, patience_s: float) -> AsyncGenerator[bool, None]:
     """True each time that there are deltas to drain, False where none has come for `patience_s` seconds.
 
-    The stream is closed in the end, also where the consumer leaves: its model stops.
-
     Raises:
         BaseException: What the model raised, after what came before it.
     """
@@ -39,7 +37,6 @@ async def pulses(stream: DeltaStream, patience_s: float) -> AsyncGenerator[bool,
     finally:
         if waiting is not None:
             waiting.cancel()
-        await stream.aclose()
 
 
 async def cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
