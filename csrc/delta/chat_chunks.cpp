@@ -2,6 +2,7 @@
 // chunk an answer, the usage chunk where it was asked for, [DONE].
 #include <utility>
 
+#include "delta/openai_chunks.h"
 #include "delta/wire_protocols.h"
 #include "text/json_escape.h"
 
@@ -17,14 +18,11 @@ std::string_view finish_word(FinishReason reason) {
   }
 }
 
-class ChatChunks final : public WireWriter {
+class ChatChunks final : public OpenaiChunks {
  public:
   explicit ChatChunks(WireOptions given)
-      : WireWriter(std::move(given), "chatcmpl-",
-                   {"id", "object", "created", "model", "choices", "usage"}),
-        reasoning_name_(to_string(options().reasoning_field)) {
-    append_head("chat.completion.chunk", chunk_head_);
-  }
+      : OpenaiChunks(std::move(given), "chatcmpl-", "chat.completion.chunk"),
+        reasoning_name_(to_string(options().reasoning_field)) {}
 
  protected:
   void do_begin(std::string& out) override {
@@ -65,23 +63,6 @@ class ChatChunks final : public WireWriter {
     close_chunk({}, out);
   }
 
-  void do_end(const Ending& ending, std::string& out) override {
-    if (options().include_usage) {
-      framing().open({}, out);
-      out.append(chunk_head_).append(",\"choices\":[],\"usage\":");
-      append_openai_usage(ending.usage, out);
-      out += '}';
-      framing().close(out);
-    }
-    framing().done(out);
-  }
-
-  void do_fail(const WireError& error, std::string& out) override {
-    framing().open({}, out);
-    do_fail_whole(error, out);
-    framing().close(out);
-  }
-
   void do_body(const Ending& ending, std::string& out) override {
     append_head("chat.completion", out);
     out += ",\"choices\":[";
@@ -119,19 +100,10 @@ class ChatChunks final : public WireWriter {
     }
   }
 
-  void append_head(std::string_view object, std::string& out) const {
-    out += "{\"id\":";
-    append_json_line_string(options().id, out);
-    append_field("object", object, out);
-    append_field("created", options().created, out);
-    append_field("model", options().model, out);
-    out += extra();
-  }
-
   void open_chunk(std::int32_t choice, std::string& out) {
     choice_ = choice;
     framing().open({}, out);
-    out.append(chunk_head_).append(",\"choices\":[{\"index\":");
+    out.append(chunk_head()).append(",\"choices\":[{\"index\":");
     append_number(std::int64_t{choice}, out);
     out += ",\"delta\":";
   }
@@ -176,7 +148,6 @@ class ChatChunks final : public WireWriter {
   }
 
   std::string_view reasoning_name_;
-  std::string chunk_head_;
   Chunk open_ = Chunk::none;
   std::int32_t choice_ = 0;
   std::int32_t index_ = -1;     // of the open entry

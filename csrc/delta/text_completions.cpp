@@ -3,6 +3,7 @@
 // `none`.
 #include <utility>
 
+#include "delta/openai_chunks.h"
 #include "delta/wire_protocols.h"
 #include "text/json_escape.h"
 
@@ -10,18 +11,11 @@ namespace unspool {
 
 namespace {
 
-class TextCompletions final : public WireWriter {
+class TextCompletions final : public OpenaiChunks {
  public:
   explicit TextCompletions(WireOptions given)
-      : WireWriter(std::move(given), "cmpl-",
-                   {"id", "object", "created", "model", "choices", "usage"}) {
+      : OpenaiChunks(std::move(given), "cmpl-", "text_completion") {
     offsets_.resize(static_cast<std::size_t>(options().n));
-    head_ = "{\"id\":";
-    append_json_line_string(options().id, head_);
-    append_field("object", "text_completion", head_);
-    append_field("created", options().created, head_);
-    append_field("model", options().model, head_);
-    head_ += extra();
   }
 
  protected:
@@ -35,7 +29,7 @@ class TextCompletions final : public WireWriter {
       is_open_ = true;
       choice_ = delta.choice;
       framing().open({}, out);
-      out.append(head_).append(",\"choices\":[");
+      out.append(chunk_head()).append(",\"choices\":[");
       open_choice(choice_, out);
     }
     span_end_ = delta.span.end;
@@ -54,25 +48,8 @@ class TextCompletions final : public WireWriter {
     framing().close(out);
   }
 
-  void do_end(const Ending& ending, std::string& out) override {
-    if (options().include_usage) {
-      framing().open({}, out);
-      out.append(head_).append(",\"choices\":[],\"usage\":");
-      append_openai_usage(ending.usage, out);
-      out += '}';
-      framing().close(out);
-    }
-    framing().done(out);
-  }
-
-  void do_fail(const WireError& error, std::string& out) override {
-    framing().open({}, out);
-    do_fail_whole(error, out);
-    framing().close(out);
-  }
-
   void do_body(const Ending& ending, std::string& out) override {
-    out.append(head_).append(",\"choices\":[");
+    out.append(chunk_head()).append(",\"choices\":[");
     for (std::int32_t choice = 0; choice < options().n; ++choice) {
       if (choice > 0) out += ',';
       open_choice(choice, out);
@@ -116,7 +93,6 @@ class TextCompletions final : public WireWriter {
     }
   }
 
-  std::string head_;
   bool is_open_ = false;
   std::int32_t choice_ = 0;
   std::uint64_t span_end_ = 0;

@@ -77,6 +77,7 @@ def list_formats(as_json: bool) -> None:
 
 @cli.command()
 @click.argument("names", nargs=-1)
+@click.option("--flush-ms", default=0.0, help="Gather deltas for so long and send them together.")
 @click.option("--delay", default=0.0, help="Seconds between two token ids.")
 @click.option("--all", "show_all", is_flag=True, help="Every format, not one of each kind.")
 def demo(names: tuple[str, ...], delay: float, show_all: bool) -> None:
@@ -175,6 +176,7 @@ def check(paths: tuple[str, ...]) -> None:
     "--allowed-origin", multiple=True, help="A page's origin that may call from a browser; '*' for all."
 )
 @click.option("--stream-timeout", type=float, help="Seconds without a token until a model is given up.")
+@click.option("--flush-ms", default=0.0, help="Gather deltas for so long and send them together.")
 @click.option("--delay", default=0.0, help="With --demo: seconds a token.")
 @click.option("--log-level", default="info", show_default=True)
 @click.option("--ssl-keyfile")

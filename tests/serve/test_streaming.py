@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import anyio
@@ -291,3 +292,23 @@ async def test_ready_ends_when_the_stream_is_cancelled_or_times_out() -> None:
     with pytest.raises(StreamTimeout):
         await slow.ready()
     go_on.set()
+
+
+async def test_gathered_deltas_are_the_same_text(make_client: Any) -> None:
+    """With flush_ms: fewer chunks, the first of them at once, the same content."""
+
+    def say(script: Script) -> None:
+        for _ in range(40):
+            script.put("word ")
+            time.sleep(0.005)
+
+    path, counts = "/v1/chat/completions", []
+    for flush_ms in (0.0, 60.0):
+        async with make_client({"m": ScriptedModel(say)}, flush_ms=flush_ms) as client:
+            answer = await client.post(path, json=STREAMS[path])
+        deltas = [data["choices"][0]["delta"] for _, data in events_of(answer.text) if data != "[DONE]"]
+        texts = [delta["content"] for delta in deltas if delta.get("content")]
+        assert "".join(texts) == "word " * 40
+        assert texts[0] == "word "
+        counts.append(len(texts))
+    assert counts[1] < counts[0] / 2

@@ -140,7 +140,10 @@ def test_malformed_text_is_content_where_no_call_was_announced() -> None:
     message = json.loads(body("chat_completions", [batch]))["choices"][0]["message"]
     assert message["content"] == "<tool_call>{"
     assert message["tool_calls"][0]["function"]["arguments"] == "{", "not empty, which clients run as {}"
-    assert json.loads(body("messages", [batch]))["content"][1]["input"] == {}
+    blocks = json.loads(body("messages", [batch]))["content"]
+    assert [block["type"] for block in blocks] == ["text"], "a broken call has no words there"
+    cut = [*batch[:-1], Delta("finish", finish_reason="length")]
+    assert json.loads(body("messages", [cut]))["content"][1]["input"] == {}
 
 
 def test_a_call_never_ends_without_arguments() -> None:

@@ -69,7 +69,7 @@ class Answer:
             self._metrics.got_turn()
             stream = await anyio.to_thread.run_sync(self._start)
             try:
-                async with contextlib.aclosing(pulses(stream, self._state.options.keep_alive_s)) as beats:
+                async with contextlib.aclosing(self._pulses(stream)) as beats:
                     if self._request.stream:
                         await self._send_events(stream, beats, send)
                     else:
@@ -78,6 +78,10 @@ class Answer:
             finally:  # also where the client has left: its model stops
                 await stream.aclose()
                 self._metrics.got_result(stream.result)
+
+    def _pulses(self, stream: DeltaStream) -> AsyncGenerator[bool, None]:
+        options = self._state.options
+        return pulses(stream, options.keep_alive_s, options.flush_ms / 1000 if self._request.stream else 0.0)
 
     def _start(self) -> DeltaStream:
         """Render the template and start the model; in a thread."""

@@ -21,6 +21,7 @@ class ServeOptions:
         max_queue: How many requests may wait for their turn; one more gets 429.
         retry_after_s: What a refused client is told to wait.
         keep_alive_s: After so long without a delta a comment is sent, so that no proxy gives up.
+        flush_ms: Deltas behind the first are gathered for so long and sent together; 0: each at once.
         stream_timeout_s: A model that gives no token for so long is given up; None: never.
         max_body_bytes: A longer request gets 413.
         allowed_origins: Pages of which origins may call it from a browser; "*" for all.
@@ -37,6 +38,7 @@ class ServeOptions:
     max_queue: int = 100
     retry_after_s: int = 1
     keep_alive_s: float = 15.0
+    flush_ms: float = 0.0
     stream_timeout_s: float | None = None
     max_body_bytes: int = 32 * 1024 * 1024
     allowed_origins: Sequence[str] = ()
@@ -55,5 +57,7 @@ class ServeOptions:
             raise ArgumentError(f"max_queue is {self.max_queue}; it must be at least 0")
         if not self.keep_alive_s > 0:
             raise ArgumentError(f"keep_alive_s is {self.keep_alive_s}; pass seconds above 0")
+        if not 0 <= self.flush_ms <= 10_000:
+            raise ArgumentError(f"flush_ms is {self.flush_ms}; pass milliseconds, at most 10000")
         if self.stream_timeout_s is not None and not self.stream_timeout_s > 0:
             raise ArgumentError(f"stream_timeout_s is {self.stream_timeout_s}; pass seconds above 0, or None")

@@ -27,6 +27,7 @@ def serve_command(
     reasoning_events: Any,
     allowed_origin: Sequence[str],
     stream_timeout: float | None,
+    flush_ms: float,
     delay: float,
     log_level: str,
     ssl_keyfile: str | None,
@@ -48,6 +49,7 @@ def serve_command(
         reasoning_events=reasoning_events,
         allowed_origins=tuple(allowed_origin),
         stream_timeout_s=stream_timeout,
+        flush_ms=flush_ms,
     )
     models: Any
     if model is None:

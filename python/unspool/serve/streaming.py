@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["cancel_on_disconnect", "pulses"]
 
 
-async def pulses(stream: DeltaStream, patience_s: float) -> AsyncGenerator[bool, None]:
+async def pulses(stream: DeltaStream, patience_s: float, gather_s: float = 0.0) -> AsyncGenerator[bool, None]:
     """True each time that there are deltas to drain, False where none has come for `patience_s` seconds.
+
+    Behind the first, deltas are left to gather for `gather_s` seconds while the model runs.
 
     Raises:
         BaseException: What the model raised, after what came before it.
     """
     waiting: asyncio.Task[bool] | None = None
+    is_first = True
     try:
         while True:
             waiting = waiting or asyncio.ensure_future(stream.ready())
@@ -33,6 +36,9 @@ async def pulses(stream: DeltaStream, patience_s: float) -> AsyncGenerator[bool,
             is_ready, waiting = waiting.result(), None
             if not is_ready:
                 return
+            if gather_s and not is_first and stream.is_running:
+                await asyncio.sleep(gather_s)
+            is_first = False
             yield True
     finally:
         if waiting is not None:
