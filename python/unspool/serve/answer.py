@@ -42,15 +42,15 @@ class Answer:
     client that leaves cancels the generation, whether it waits for its turn, for a body or for events.
     """
 
-    def __init__(self, state: ServerState, request: GenerationRequest, metrics: RequestMetrics) -> None:
+    def __init__(
+        self, state: ServerState, request: GenerationRequest, model: Any, metrics: RequestMetrics
+    ) -> None:
         self._state = state
         self._request = request
         self._metrics = metrics
-        self._model = state.find_model(request.model)
-        metrics.model = str(getattr(self._model, "served_name", request.model))
-        with_metadata = getattr(self._model, "with_metadata", None)
-        if with_metadata is not None:
-            self._model = with_metadata(request.metadata)
+        metrics.model = str(getattr(model, "served_name", request.model))
+        with_metadata = getattr(model, "with_metadata", None)
+        self._model = model if with_metadata is None else with_metadata(request.metadata)
         self._choices_with_calls: set[int] = set()
         self._has_begun = False
 

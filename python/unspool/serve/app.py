@@ -136,6 +136,8 @@ def _endpoint(reader: Callable[[Any], GenerationRequest]) -> Callable[[Request],
         state = state_of(request)
         state.check_ready()
         data = await read_json(request, state.options.max_body_bytes)
-        return Answer(state, reader(data), request.scope["unspool.metrics"])
+        read = reader(data)
+        model = await state.find_model(read.model)
+        return Answer(state, read, model, request.scope["unspool.metrics"])
 
     return endpoint

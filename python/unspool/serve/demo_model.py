@@ -40,6 +40,8 @@ class DemoModels(Mapping[str, "DemoModel"]):
     def __init__(self, delay_s: float = 0.0) -> None:
         self._delay_s = delay_s
         self._names = [file.name for file in formats()]
+        for name in self._names:  # now, rather than in the first requests
+            _cases(name)
 
     def __getitem__(self, name: str) -> DemoModel:
         format, _, case = name.partition(":")

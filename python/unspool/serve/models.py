@@ -34,14 +34,14 @@ async def _list_models(request: Request) -> Response:
 async def _get_model(request: Request) -> Response:
     state = state_of(request)
     name = request.path_params["name"]
-    state.find_model(name)
+    await state.find_model(name)
     return JSONResponse(_entry(state, name))
 
 
 async def _tokenize(request: Request) -> Response:
     """The ids of a prompt, or of messages as the chat template writes them."""
     fields = await _fields(request)
-    name, model = _find(request, fields)
+    name, model = await _find(request, fields)
     messages = fields.items("messages")
     prompt: Any = read_prompt_field(fields) if messages is None else read_messages(messages)
     tools = read_tools(fields.items("tools"), None, None)
@@ -54,7 +54,7 @@ async def _tokenize(request: Request) -> Response:
 async def _count_tokens(request: Request) -> Response:
     """As EasyDeL has it: {model, conversation} -> {model, count}."""
     fields = await _fields(request)
-    name, model = _find(request, fields)
+    name, model = await _find(request, fields)
     conversation = fields.any("conversation")
     fields.end()
     if isinstance(conversation, list):
@@ -71,7 +71,7 @@ async def _count_messages(request: Request) -> Response:
     """As Anthropic has it: a body of Messages -> {input_tokens}."""
     state = state_of(request)
     read = read_messages_count(await read_json(request, state.options.max_body_bytes))
-    model = state.find_model(read.model)
+    model = await state.find_model(read.model)
     count = await _in_thread(count_tokens, model, read.prompt, read.tools.shown)
     return JSONResponse({"input_tokens": count})
 
@@ -80,9 +80,9 @@ async def _fields(request: Request) -> Fields:
     return Fields(await read_json(request, state_of(request).options.max_body_bytes))
 
 
-def _find(request: Request, fields: Fields) -> tuple[str, Any]:
+async def _find(request: Request, fields: Fields) -> tuple[str, Any]:
     name = fields.require("model", fields.text("model"))
-    return name, state_of(request).find_model(name)
+    return name, await state_of(request).find_model(name)
 
 
 async def _in_thread(function: Any, *arguments: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -55,7 +56,7 @@ def serve_command(
     if model is None:
         from unspool.serve.demo_model import DemoModels
 
-        models = DemoModels(delay)
+        models = functools.partial(DemoModels, delay)
     else:
         models = _loader(model, name, **loading)
     server = ApiServer(models, options=options)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
+
 from unspool.serve.api_errors import ApiError
 from unspool.serve.limits import Limits
 from unspool.serve.metrics import Metrics
@@ -58,15 +60,17 @@ class ServerState:
             raise _not_ready(f"the model is not loaded{why}", self.options.retry_after_s)
         return self.models
 
-    def find_model(self, name: str) -> Any:
-        """The model of this name.
+    async def find_model(self, name: str) -> Any:
+        """The model of this name; where the mapping may have to make it, in a thread.
 
         Raises:
             ApiError: 404, there is none; 503.
         """
         models = self.check_ready()
         try:
-            return models[name]
+            if type(models) is dict:
+                return models[name]
+            return await anyio.to_thread.run_sync(models.__getitem__, name)
         except LookupError:
             known = ", ".join(list(models)[:8]) + (", …" if len(models) > 8 else "")
             message = f"there is no model '{name}'; this server has {known}"
