@@ -40,8 +40,7 @@ class DemoModels(Mapping[str, "DemoModel"]):
     def __init__(self, delay_s: float = 0.0) -> None:
         self._delay_s = delay_s
         self._names = [file.name for file in formats()]
-        for name in self._names:  # now, rather than in the first requests
-            _cases(name)
+        _cases_by_format()  # now, rather than in the first requests
 
     def __getitem__(self, name: str) -> DemoModel:
         format, _, case = name.partition(":")
@@ -204,8 +203,15 @@ class _Wants:
 
 
 @functools.cache
-def _cases(format: str) -> tuple[Case, ...]:
-    return tuple(shipped_cases(format))
+def _cases_by_format() -> Mapping[str, list[Case]]:
+    found: dict[str, list[Case]] = {}
+    for case in shipped_cases():
+        found.setdefault(case.format, []).append(case)
+    return found
+
+
+def _cases(format: str) -> Sequence[Case]:
+    return _cases_by_format().get(format, ())
 
 
 @functools.cache
