@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import json
 import logging
 import multiprocessing
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +22,7 @@ try:
     from mlserver.errors import MLServerError
     from mlserver.handlers import custom_handler
     from mlserver.parallel.worker import Worker
-    from mlserver.types import InferenceRequest, InferenceResponse, MetadataTensor
+    from mlserver.types import InferenceRequest, InferenceResponse, MetadataTensor, TensorData
     from mlserver.utils import get_model_uri
 except ImportError as error:
     raise ImportError(f"{error}; pip install 'unspool[mlserver]', with a Python before 3.13") from None
@@ -39,6 +37,7 @@ from unspool.generation.records import Record
 from unspool.serve import ServeOptions, create_app
 from unspool.serve.api_errors import ApiError, as_api_error, error_type
 from unspool.serve.begin_answer import begin_answer, no_tool_call, usage_of
+from unspool.serve.call_factory import call_factory
 from unspool.serve.inference_request import INPUTS, read_inference_request
 from unspool.serve.load_checkpoint import load_checkpoint
 
@@ -190,10 +189,10 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
         """
         _refuse_workers(self.settings)
         self.model = await asyncio.to_thread(self._make_model, await self._find_checkpoint())
-        self.inputs = self.inputs or [
+        self.inputs = self.settings.inputs or [
             MetadataTensor(name=name, datatype=types[0], shape=[-1]) for name, types in INPUTS.items()
         ]
-        self.outputs = self.outputs or [
+        self.outputs = self.settings.outputs or [
             MetadataTensor(name=name, datatype="BYTES", shape=[-1, 1], parameters={"content_type": kind})
             for name, kind in (("output", "str"), ("delta", "json"), ("message", "json"))
         ]
@@ -227,7 +226,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
 
     async def predict_stream(
         self, payloads: AsyncIterator[InferenceRequest]
-    ) -> AsyncIterator[InferenceResponse]:
+    ) -> AsyncGenerator[InferenceResponse, None]:
         """The answer to each request in turn, in deltas; those that are ready together share a response.
 
         `parameters.index` counts the answers of all requests. A client that leaves stops its model within
@@ -239,15 +238,16 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
         """
         first_index = 0
         async for payload in payloads:
-            index = first_index
-            async for response in self._respond(payload):
-                index = first_index + getattr(response.parameters, "index", 0)
-                if response.parameters.event != "error":
-                    response.parameters.index = index
-                yield response
-            first_index = index + 1
+            count = 1
+            async with contextlib.aclosing(self._respond(payload)) as responses:
+                async for response in responses:
+                    if response.parameters.event != "error":
+                        count = max(count, response.parameters.index + 1)
+                        response.parameters.index += first_index
+                    yield response
+            first_index += count
 
-    async def _respond(self, payload: InferenceRequest) -> AsyncIterator[InferenceResponse]:
+    async def _respond(self, payload: InferenceRequest) -> AsyncGenerator[InferenceResponse, None]:
         writer = self._writer(payload)
         try:
             request = self._read(payload, ("output", "delta"))
@@ -341,10 +341,8 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
                 dtype=options.dtype,
                 max_new_tokens=options.max_new_tokens,
             )
-        source = getattr(self.settings, "_source", None)
-        model = _find_function(options.factory, str(Path(source).parent) if source else None)()
-        if not callable(getattr(model, "stream", None)):
-            raise ArgumentError(f"{options.factory} gives a {type(model).__name__}; return a StreamGenerator")
+        source = getattr(self.settings, "_source", None)  # the model-settings.json
+        model = call_factory(options.factory, str(Path(source).parent) if source else None)
         if options.format != "auto" or options.reasoning is not None:
             model = model.with_format(None if options.format == "auto" else options.format, options.reasoning)
         return model
@@ -363,20 +361,6 @@ def _refuse_workers(settings: ModelSettings) -> None:
         raise ArgumentError("MLServer's workers cannot stream; set parallel_workers to 0 in settings.json")
 
 
-def _find_function(path: str, folder: str | None) -> Callable[[], Any]:
-    module, colon, name = path.partition(":")
-    if not (module and colon and name):
-        raise ArgumentError(f"factory is '{path}'; write it as module:function, or demo")
-    if folder is not None:
-        sys.path.insert(0, folder)
-    try:
-        function: Callable[[], Any] = getattr(importlib.import_module(module), name)
-    finally:
-        if folder is not None:
-            sys.path.remove(folder)
-    return function
-
-
 def _require_calls(request: GenerationRequest, stream: DeltaStream) -> None:
     for choice in stream.result.choices:
         if request.tools.must_call and choice.finish_reason == "stop" and not choice.message.tool_calls:
@@ -384,14 +368,16 @@ def _require_calls(request: GenerationRequest, stream: DeltaStream) -> None:
 
 
 def _response(line: bytes, payload: InferenceRequest) -> InferenceResponse:
-    """A response as MLServer sends it: the outputs that were asked for, what gRPC has no type for as JSON."""
+    """A response with the outputs that were asked for, in types that its transport knows."""
     response = InferenceResponse.model_validate_json(line)
     wanted = {output.name for output in payload.outputs or ()}
     if wanted:
         response.outputs = [output for output in response.outputs if output.name in {*wanted, "error"}]
     if not _is_http(payload):
+        for output in response.outputs:
+            output.data = TensorData([text.encode() for text in output.data])
         for name, value in response.parameters.model_extra.items():
-            if isinstance(value, (float, list)):
+            if isinstance(value, (float, list)):  # MLServer leaves them out
                 setattr(response.parameters, name, json.dumps(value))
     return response
 
