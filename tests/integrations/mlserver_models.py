@@ -132,7 +132,7 @@ def is_no_model() -> int:
 
 
 class _Hook(ConditioningHook):
-    def setup(self, inputs: Any) -> None:
+    def setup(self, _: Any) -> None:
         tell("setup")
 
     def cleanup(self) -> None:

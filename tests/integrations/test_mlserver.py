@@ -558,7 +558,7 @@ def test_workers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "active_children", lambda: [worker])
     with pytest.raises(ArgumentError, match="set parallel_workers to 0"):
         make_runtime(factory="demo")
-    monkeypatch.setattr(multiprocessing, "active_children", lambda: [])
+    monkeypatch.setattr(multiprocessing, "active_children", list)
     monkeypatch.setattr(multiprocessing, "current_process", lambda: worker)
     with pytest.raises(ArgumentError, match="set parallel_workers to 0"):
         make_runtime(factory="demo")
