@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,6 +31,8 @@ from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.token_streamer import TokenStreamer
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from unspool._core import Format
     from unspool.format_files import FormatFile
     from unspool.generation.result import StreamResult
@@ -143,6 +146,19 @@ class DeltaGenerator:
             timeout=stream_timeout if timeout is None else timeout,
             options=generation_kwargs,
         )
+
+    def with_format(
+        self, format: str | FormatFile | Format | None = None, reasoning: str | bool | None = None
+    ) -> Self:
+        """The same model, read in another way.
+
+        Args:
+            format, reasoning: As of `Parser`; None: as this one.
+        """
+        other = copy.copy(self)
+        other._format = self._format if format is None else format
+        other._reasoning = self._reasoning if reasoning is None else reasoning
+        return other
 
     def astream(self, prompt: Any = None, **options: Any) -> DeltaStream:
         """`stream`, for `async for`; the event loop is never blocked."""

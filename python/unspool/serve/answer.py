@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -14,13 +14,13 @@ from starlette.types import Receive, Scope, Send
 
 from unspool._core import Delta, WireWriter
 from unspool.serve.api_errors import ApiError, Dialect, as_api_error, dialect_of, error_response, error_type
+from unspool.serve.begin_answer import begin_answer, no_tool_call, usage_of
 from unspool.serve.metrics import RequestMetrics
-from unspool.serve.served_model import check_template_kwargs, effort_kwargs, format_name, thinking_kwargs
+from unspool.serve.served_model import format_name
 from unspool.serve.streaming import cancel_on_disconnect, pulses
 
 if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
-    from unspool.generation.result import StreamResult
     from unspool.serve.requests import GenerationRequest
     from unspool.serve.state import ServerState
 
@@ -85,25 +85,11 @@ class Answer:
 
     def _start(self) -> DeltaStream:
         """Render the template and start the model; in a thread."""
-        request, model = self._request, self._model
-        template_kwargs = dict(request.template_kwargs)
-        if request.effort is not None:
-            template_kwargs = {**effort_kwargs(model, request.effort), **template_kwargs}
-        if request.thinking is not None:
-            template_kwargs = {**thinking_kwargs(model, request.thinking), **template_kwargs}
-        check_template_kwargs(model, template_kwargs)
-        stream: DeltaStream = model.stream(
-            request.prompt,
-            sampling=request.sampling,
-            tools=request.tools.shown,
-            tool_choice=request.tools.choice,
-            raw=request.raw,
-            timeout=self._state.options.stream_timeout_s,
-            chat_template_kwargs=template_kwargs,
-            parallel_tool_calls=request.tools.is_parallel,
-            reasoning_field=self._state.options.reasoning_field,
+        request, options = self._request, self._state.options
+        stream = begin_answer(
+            self._model, request, timeout_s=options.stream_timeout_s, reasoning_field=options.reasoning_field
         )
-        self._metrics.format = format_name(model, request.tools.shown, request.raw)
+        self._metrics.format = format_name(self._model, request.tools.shown, request.raw)
         return stream
 
     async def _collect(self, stream: DeltaStream, beats: AsyncGenerator[bool, None]) -> bytes:
@@ -112,7 +98,7 @@ class Answer:
             if is_ready:
                 self._write(stream, writer)
         result = stream.result
-        return writer.body(_usage(result), stop_sequence=result.stop_reason)
+        return writer.body(usage_of(result), stop_sequence=result.stop_reason)
 
     async def _send_events(self, stream: DeltaStream, beats: AsyncGenerator[bool, None], send: Send) -> None:
         # An error that comes before the first delta, or before patience ends, still has its status.
@@ -130,7 +116,7 @@ class Answer:
                     await send({"type": "http.response.body", "body": written, "more_body": True})
                 is_ready = await anext(beats, None)
             result = stream.result
-            last = begun + writer.end(_usage(result), stop_sequence=result.stop_reason)
+            last = begun + writer.end(usage_of(result), stop_sequence=result.stop_reason)
         except Exception as error:
             last = self._fail(writer, error)
         await send({"type": "http.response.body", "body": last, "more_body": False})
@@ -150,12 +136,7 @@ class Answer:
             if delta.kind == "tool_call_begin":
                 self._choices_with_calls.add(delta.choice)
             elif delta.finish_reason == "stop" and delta.choice not in self._choices_with_calls:
-                raise ApiError(
-                    500,
-                    f"tool_choice is '{self._request.tools.choice}', and the model made no call; try again, or "
-                    "send tool_choice 'auto'",
-                    code="no_tool_call",
-                )
+                raise no_tool_call(self._request)
 
     def _writer(self, stream: DeltaStream) -> WireWriter:
         request, options = self._request, self._state.options
@@ -185,22 +166,6 @@ class Answer:
         if self._has_begun:  # the client could not be written to
             return
         await error_response(told, dialect_of(scope["path"]))(scope, receive, send)
-
-
-def _usage(result: StreamResult) -> dict[str, Any]:
-    """Token counts, and how fast they came."""
-    metrics = result.metrics
-    usage: dict[str, Any] = {
-        "prompt_tokens": result.usage.prompt_tokens,
-        "completion_tokens": result.usage.completion_tokens,
-        "reasoning_tokens": sum(choice.message.token_counts.reasoning for choice in result.choices),
-    }
-    if metrics.time_to_first_token_ms is not None:
-        usage["first_token_time"] = round(metrics.time_to_first_token_ms / 1000, 6)
-        usage["processing_time"] = round(metrics.time_to_first_token_ms / 1000 + metrics.decode_time_s, 6)
-    if metrics.output_tokens_per_second is not None:
-        usage["tokens_per_second"] = round(metrics.output_tokens_per_second, 3)
-    return usage
 
 
 def _log_failure(error: Exception, told: ApiError) -> None:

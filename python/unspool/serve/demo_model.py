@@ -93,6 +93,12 @@ class DemoModel:
         except LookupError as error:
             raise ArgumentError(f"metadata.case: {error.args[0]}") from None
 
+    def with_format(self, format: str | None = None, reasoning: str | None = None) -> DemoModel:
+        """The model that writes in another format."""
+        if reasoning is not None:
+            raise ArgumentError("a demo model reasons as its format does; leave the reasoning's format out")
+        return self if format is None else DemoModel(get_format(format), delay_s=self._delay_s)
+
     def find_case(self, name: str) -> Case:
         """The case of this name.
 

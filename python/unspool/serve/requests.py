@@ -14,7 +14,7 @@ from unspool.serve.fields import Fields, unfit
 
 __all__ = ["GenerationRequest", "Tools", "read_messages", "read_sampling", "read_stop", "read_tools"]
 
-Protocol = Literal["chat_completions", "completions", "responses", "messages"]
+Protocol = Literal["chat_completions", "completions", "responses", "messages", "open_inference"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +61,8 @@ class GenerationRequest:
         include_usage: Whether a stream of chat chunks ends with the usage.
         metadata: What the client has put there.
         echo: What the response repeats of the request.
+        format, reasoning: The formats that the answer is to be read in; None: the model's own.
+        timeout_s: Seconds without a token after which the model is given up; None: as the server says.
     """
 
     protocol: Protocol
@@ -76,6 +78,9 @@ class GenerationRequest:
     include_usage: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
     echo: Mapping[str, Any] | None = None
+    format: str | None = None
+    reasoning: str | None = None
+    timeout_s: float | None = None
 
 
 def read_sampling(

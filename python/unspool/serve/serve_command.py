@@ -8,6 +8,7 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.serve.api_server import ApiServer
+from unspool.serve.load_checkpoint import load_checkpoint
 from unspool.serve.options import ServeOptions
 
 __all__ = ["serve_command"]
@@ -63,40 +64,10 @@ def serve_command(
     server.fire(host, port, metrics_port, log_level, ssl_keyfile, ssl_certfile)
 
 
-def _loader(
-    path: str,
-    name: str | None,
-    *,
-    format_: str,
-    reasoning: str | None,
-    backend: Any,
-    device: str | None,
-    dtype: str,
-    gguf_file: str | None,
-    max_new_tokens: int,
-) -> Callable[[], Mapping[str, Any]]:
+def _loader(path: str, name: str | None, *, format_: str, **loading: Any) -> Callable[[], Mapping[str, Any]]:
     """What loads the model when the server has started."""
-    from unspool.generation import InferenceConfig, StreamGenerator
 
     def load() -> Mapping[str, Any]:
-        try:
-            from transformers import AutoModelForCausalLM, AutoTokenizer
-        except ImportError as error:
-            raise ImportError(f"{error}; pip install 'unspool[transformers]'") from None
-        files = {} if gguf_file is None else {"gguf_file": gguf_file}
-        tokenizer = AutoTokenizer.from_pretrained(path, **files)
-        # Both names work from 4.46 to 5; "dtype" alone does not.
-        model = AutoModelForCausalLM.from_pretrained(path, torch_dtype=dtype, **files).eval()
-        if device is not None:
-            model = model.to(device)
-        generator = StreamGenerator(
-            model,
-            tokenizer,
-            format=format_,
-            reasoning=reasoning,
-            backend=backend,
-            config=InferenceConfig(max_new_tokens=max_new_tokens),
-        )
-        return {name or path.rstrip("/").rsplit("/", 1)[-1]: generator}
+        return {name or path.rstrip("/").rsplit("/", 1)[-1]: load_checkpoint(path, format=format_, **loading)}
 
     return load

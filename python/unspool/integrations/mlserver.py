@@ -1,0 +1,396 @@
+"""unspool under MLServer: `StreamRuntime` answers whole or as it is written, over REST and gRPC.
+
+In a model-settings.json: "implementation": "unspool.integrations.mlserver.StreamRuntime". See docs/mlserver.md.
+MLServer reloads this module for each model: what is to outlive that is in `_loaded`, and nothing here asks
+for a class of ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import multiprocessing
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+try:
+    from mlserver import MLModel, ModelSettings
+    from mlserver.errors import MLServerError
+    from mlserver.handlers import custom_handler
+    from mlserver.parallel.worker import Worker
+    from mlserver.types import InferenceRequest, InferenceResponse, MetadataTensor, TensorData
+    from mlserver.utils import get_model_uri
+except ImportError as error:
+    raise ImportError(f"{error}; pip install 'unspool[mlserver]', with a Python before 3.13") from None
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from unspool._core import WireWriter
+from unspool.errors import ArgumentError
+from unspool.generation.records import Record
+from unspool.serve import ServeOptions, create_app
+from unspool.serve.api_errors import ApiError, as_api_error, error_type
+from unspool.serve.begin_answer import begin_answer, no_tool_call, usage_of
+from unspool.serve.call_factory import call_factory
+from unspool.serve.inference_request import INPUTS, read_inference_request
+from unspool.serve.load_checkpoint import load_checkpoint
+
+if TYPE_CHECKING:
+    from unspool.generation.delta_stream import DeltaStream
+    from unspool.serve.requests import GenerationRequest
+    from unspool.serve.state import ServerState
+
+__all__ = ["RuntimeSettings", "StreamRuntime"]
+
+_log = logging.getLogger("unspool.mlserver")
+
+# The runtimes that are loaded, for the OpenAI routes, which all models share; the list survives a reload.
+_loaded: list[StreamRuntime] = globals().get("_loaded", [])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeSettings(Record):
+    """What `parameters.extra` of a model-settings.json may say.
+
+    Attributes:
+        factory: "module:function", which gives a `StreamGenerator` or what streams like one (the model's folder
+            is searched first); "demo": a model that replays the cases of `format`; None: the checkpoint at
+            `parameters.uri`.
+        format: How the model writes, as of `StreamGenerator`; "auto" leaves a factory's model as it is.
+        reasoning, backend: As of `StreamGenerator`.
+        device, dtype, max_new_tokens: As of `load_checkpoint`.
+        delay_s: How long a demo's token takes.
+        max_workers: How many answers are generated at a time.
+        max_queue: How many requests may wait for their turn; one more gets 429.
+        stream_timeout_s: A model that gives no token for so long is given up; None: never.
+        stream_errors: What breaks a stream off is told in its last response ("inband") or raised ("raise"), which
+            only gRPC's clients can see; "auto": in band where the request came over HTTP.
+        reasoning_field: The name of reasoning in deltas and messages.
+    """
+
+    factory: str | None = None
+    format: str = "auto"
+    reasoning: str | None = None
+    backend: str = "transformers"
+    device: str | None = None
+    dtype: str = "auto"
+    max_new_tokens: int = 1024
+    delay_s: float = 0.0
+    max_workers: int = 10
+    max_queue: int = 100
+    stream_timeout_s: float | None = None
+    stream_errors: str = "auto"
+    reasoning_field: str = "reasoning_content"
+
+    def _check(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ArgumentError(f"{name} is '{getattr(self, name)}'; use {' or '.join(choices)}")
+        self.to_options()
+
+    def to_options(self) -> ServeOptions:
+        """The settings that the OpenAI routes share."""
+        field: Any = self.reasoning_field
+        return ServeOptions(
+            max_workers=self.max_workers,
+            max_queue=self.max_queue,
+            stream_timeout_s=self.stream_timeout_s,
+            reasoning_field=field,
+        )
+
+
+_CHOICES = {
+    "backend": ("transformers", "native"),
+    "stream_errors": ("auto", "inband", "raise"),
+    "reasoning_field": ("reasoning_content", "reasoning"),
+}
+
+
+class _LoadedModels(Mapping[str, Any]):
+    """The models of all runtimes by name, and by name:version; of two versions the plain name is the later one's."""
+
+    def __getitem__(self, name: str) -> Any:
+        return self._by_name()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name())
+
+    def __len__(self) -> int:
+        return len(self._by_name())
+
+    @staticmethod
+    def _by_name() -> dict[str, Any]:
+        models = {}
+        for runtime in _loaded:
+            models[runtime.name] = runtime.model
+            if runtime.version:
+                models[f"{runtime.name}:{runtime.version}"] = runtime.model
+        return models
+
+
+class _Delegated(Response):
+    """A response that another application gives."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__()
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def _route(path: str, method: str = "POST") -> Any:
+    async def endpoint(self: StreamRuntime, _: Request) -> Response:
+        return _Delegated(self.app)
+
+    return custom_handler(path, method)(endpoint)
+
+
+class StreamRuntime(MLModel):  # type: ignore[misc]
+    """An MLServer runtime that streams text, reasoning and tool calls.
+
+    Attributes:
+        model: What generates, once it is loaded.
+        app: What answers under /v1: the server of `unspool.serve`, for all models that are loaded.
+
+    Raises:
+        ArgumentError: MLServer runs models in workers of its own, which cannot stream; or `parameters.extra`
+            holds what no `RuntimeSettings` has.
+    """
+
+    chat_completions = _route("/v1/chat/completions")
+    completions = _route("/v1/completions")
+    responses = _route("/v1/responses")
+    messages = _route("/v1/messages")
+    models = _route("/v1/models", "GET")
+
+    def __init__(self, settings: ModelSettings) -> None:
+        _refuse_workers(settings)
+        super().__init__(settings)
+        parameters = settings.parameters
+        extra = dict((parameters and parameters.extra) or {})
+        if parameters and parameters.format:  # what MLSERVER_MODEL_FORMAT sets
+            extra.setdefault("format", parameters.format)
+        self.options = RuntimeSettings.from_dict(extra)
+        self.model: Any = None
+        self.app = create_app(_LoadedModels(), self.options.to_options())
+
+    async def load(self) -> bool:
+        """Load the model, in a thread; MLServer answers /v2/health/live meanwhile.
+
+        Raises:
+            ArgumentError: No model is named, or the factory gives none.
+        """
+        _refuse_workers(self.settings)
+        self.model = await asyncio.to_thread(self._make_model, await self._find_checkpoint())
+        self.inputs = self.settings.inputs or [
+            MetadataTensor(name=name, datatype=types[0], shape=[-1]) for name, types in INPUTS.items()
+        ]
+        self.outputs = self.settings.outputs or [
+            MetadataTensor(name=name, datatype="BYTES", shape=[-1, 1], parameters={"content_type": kind})
+            for name, kind in (("output", "str"), ("delta", "json"), ("message", "json"))
+        ]
+        _loaded.append(self)
+        return True
+
+    async def unload(self) -> bool:
+        """Let the model go; answers under way keep it until they end."""
+        with contextlib.suppress(ValueError):
+            _loaded.remove(self)
+        self.model = None
+        return True
+
+    async def predict(self, payload: InferenceRequest) -> InferenceResponse:
+        """The whole answer: `output`, its text, and `message`; a row an answer.
+
+        Raises:
+            MLServerError: 400 for a bad request, 429, 504, 500 where the model fails.
+        """
+        try:
+            request = self._read(payload, ("output", "message"))
+            async with self._state.limits.turn(), await self._begin(request) as stream:
+                writer = self._writer(payload, request, stream, stream=False)
+                while await stream.ready():
+                    stream.drain_to(writer)
+                result = stream.result
+                _require_calls(request, stream)
+                return _response(writer.body(usage_of(result), stop_sequence=result.stop_reason), payload)
+        except Exception as error:
+            raise _raised(error) from error
+
+    async def predict_stream(
+        self, payloads: AsyncIterator[InferenceRequest]
+    ) -> AsyncGenerator[InferenceResponse, None]:
+        """The answer to each request in turn, in deltas; those that are ready together share a response.
+
+        `parameters.index` counts the answers of all requests. A client that leaves stops its model within
+        two steps.
+
+        Raises:
+            MLServerError: As of `predict`, behind the deltas that came before; over HTTP, where MLServer has
+                sent 200 by then, a last response tells of it instead.
+        """
+        first_index = 0
+        async for payload in payloads:
+            count = 1
+            async with contextlib.aclosing(self._respond(payload)) as responses:
+                async for response in responses:
+                    if response.parameters.event != "error":
+                        count = max(count, response.parameters.index + 1)
+                        response.parameters.index += first_index
+                    yield response
+            first_index += count
+
+    async def _respond(self, payload: InferenceRequest) -> AsyncGenerator[InferenceResponse, None]:
+        writer = self._writer(payload)
+        try:
+            request = self._read(payload, ("output", "delta"))
+            async with self._state.limits.turn(), await self._begin(request) as stream:
+                writer = self._writer(payload, request, stream)
+                while await stream.ready():
+                    for line in stream.drain_to(writer).splitlines():
+                        yield _response(line, payload)
+                _require_calls(request, stream)
+                result = stream.result
+                last = writer.end(usage_of(result), stop_sequence=result.stop_reason)
+        except Exception as error:
+            if not self._tells_in_band(payload):
+                raise _raised(error) from error
+            told = as_api_error(error)
+            if told.status >= 500:
+                _log.error("%s", told.message, exc_info=error)
+            last = writer.fail(told.message, type=error_type(told.status, "openai"), code=told.code)
+        for line in last.splitlines():
+            yield _response(line, payload)
+
+    def _read(self, payload: InferenceRequest, outputs: tuple[str, ...]) -> GenerationRequest:
+        if self.model is None:
+            raise ApiError(503, f"the model '{self.name}' is not loaded")
+        unknown = {output.name for output in payload.outputs or ()}.difference(outputs)
+        if unknown:
+            raise ApiError(400, f"there is no output {sorted(unknown)}; this has {' and '.join(outputs)}")
+        parameters = dict((payload.parameters and payload.parameters.model_extra) or {})
+        inputs = [(tensor.name, tensor.data.root) for tensor in payload.inputs]
+        return read_inference_request(self.name, inputs, parameters)
+
+    async def _begin(self, request: GenerationRequest) -> DeltaStream:
+        return await asyncio.to_thread(
+            begin_answer,
+            self.model,
+            request,
+            timeout_s=self.options.stream_timeout_s,
+            reasoning_field=self.options.reasoning_field,
+        )
+
+    def _writer(
+        self,
+        payload: InferenceRequest,
+        request: GenerationRequest | None = None,
+        begun: DeltaStream | None = None,
+        stream: bool = True,
+    ) -> WireWriter:
+        return WireWriter(
+            "open_inference",
+            model=self.name,
+            id=payload.id or None,
+            n=(request and request.sampling.n) or 1,
+            stream=stream,
+            sse=False,
+            include_usage=True,
+            reasoning_field=self.options.reasoning_field,
+            prompt_token_count=begun.result.usage.prompt_tokens if begun else 0,
+            extra={"model_version": self.version} if self.version else None,
+        )
+
+    def _tells_in_band(self, payload: InferenceRequest) -> bool:
+        if self.options.stream_errors != "auto":
+            return self.options.stream_errors == "inband"
+        return _is_http(payload)
+
+    @property
+    def _state(self) -> ServerState:
+        state: ServerState = self.app.state.server
+        return state
+
+    async def _find_checkpoint(self) -> str:
+        if self.options.factory is not None:
+            return ""
+        if not self.settings.parameters or not self.settings.parameters.uri:
+            raise ArgumentError("there is no model; set parameters.uri to a checkpoint, or extra.factory")
+        return str(await get_model_uri(self.settings))
+
+    def _make_model(self, uri: str) -> Any:
+        options = self.options
+        if options.factory == "demo":
+            from unspool.serve.demo_model import DemoModels
+
+            return DemoModels(options.delay_s)["hermes" if options.format == "auto" else options.format]
+        if options.factory is None:
+            return load_checkpoint(
+                uri,
+                format=options.format,
+                reasoning=options.reasoning,
+                backend=options.backend,
+                device=options.device,
+                dtype=options.dtype,
+                max_new_tokens=options.max_new_tokens,
+            )
+        source = getattr(self.settings, "_source", None)  # the model-settings.json
+        model = call_factory(options.factory, str(Path(source).parent) if source else None)
+        if options.format != "auto" or options.reasoning is not None:
+            model = model.with_format(None if options.format == "auto" else options.format, options.reasoning)
+        return model
+
+
+def _refuse_workers(settings: ModelSettings) -> None:
+    """Raise where MLServer runs this model in a worker process, to which nothing can be streamed.
+
+    Its settings do not come to a model. In the server's process its workers are children, in a worker it is
+    this process itself.
+    """
+    if settings.__dict__.get("parallel_workers") == 0:  # deprecated, and honoured
+        return
+    processes = [multiprocessing.current_process(), *multiprocessing.active_children()]
+    if any(isinstance(process, Worker) for process in processes):
+        raise ArgumentError("MLServer's workers cannot stream; set parallel_workers to 0 in settings.json")
+
+
+def _require_calls(request: GenerationRequest, stream: DeltaStream) -> None:
+    for choice in stream.result.choices:
+        if request.tools.must_call and choice.finish_reason == "stop" and not choice.message.tool_calls:
+            raise no_tool_call(request)
+
+
+def _response(line: bytes, payload: InferenceRequest) -> InferenceResponse:
+    """A response with the outputs that were asked for, in types that its transport knows."""
+    response = InferenceResponse.model_validate_json(line)
+    wanted = {output.name for output in payload.outputs or ()}
+    if wanted:
+        response.outputs = [output for output in response.outputs if output.name in {*wanted, "error"}]
+    if not _is_http(payload):
+        for output in response.outputs:
+            output.data = TensorData([text.encode() for text in output.data])
+        for name, value in response.parameters.model_extra.items():
+            if isinstance(value, (float, list)):  # MLServer leaves them out
+                setattr(response.parameters, name, json.dumps(value))
+    return response
+
+
+def _is_http(payload: InferenceRequest) -> bool:
+    """Whether a request came over HTTP, of which `host` is a part; gRPC's metadata have none."""
+    headers = payload.parameters.headers if payload.parameters else None
+    return "host" in (headers or {})
+
+
+def _raised(error: Exception) -> MLServerError:
+    """What MLServer makes a status of. gRPC knows 400, 404, 500 (and 422 by a name that says otherwise)."""
+    told = as_api_error(error)
+    if told.status >= 500:
+        _log.error("%s", told.message, exc_info=error)
+    return MLServerError(told.message, 400 if told.status == 422 else told.status)

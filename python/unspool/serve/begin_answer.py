@@ -1,0 +1,95 @@
+"""From a request to a running model, and what its answer came to; whatever carries them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from unspool.choose_format import TEMPLATE_NAMES
+from unspool.errors import ArgumentError, FormatError
+from unspool.formats import get_format
+from unspool.serve.api_errors import ApiError
+from unspool.serve.served_model import check_template_kwargs, effort_kwargs, thinking_kwargs
+
+if TYPE_CHECKING:
+    from unspool.generation.delta_stream import DeltaStream
+    from unspool.generation.result import StreamResult
+    from unspool.serve.requests import GenerationRequest
+
+__all__ = ["begin_answer", "no_tool_call", "usage_of"]
+
+
+def begin_answer(
+    model: Any, request: GenerationRequest, *, timeout_s: float | None, reasoning_field: str
+) -> DeltaStream:
+    """Render the chat template and start the model. Takes its time: not for an event loop.
+
+    Args:
+        model: A `ServedModel`.
+        timeout_s: Seconds without a token after which the model is given up, where the request has no time of
+            its own; None: never.
+        reasoning_field: What deltas call reasoning.
+
+    Raises:
+        ArgumentError: The request cannot be honoured.
+        ApiError: 400, there is no such format.
+    """
+    if request.format is not None or request.reasoning is not None:
+        model = _with_format(model, request.format, request.reasoning)
+    template_kwargs = dict(request.template_kwargs)
+    if request.effort is not None:
+        template_kwargs = {**effort_kwargs(model, request.effort), **template_kwargs}
+    if request.thinking is not None:
+        template_kwargs = {**thinking_kwargs(model, request.thinking), **template_kwargs}
+    check_template_kwargs(model, template_kwargs)
+    stream: DeltaStream = model.stream(
+        request.prompt,
+        sampling=request.sampling,
+        tools=request.tools.shown,
+        tool_choice=request.tools.choice,
+        raw=request.raw,
+        timeout=timeout_s if request.timeout_s is None else request.timeout_s,
+        chat_template_kwargs=template_kwargs,
+        parallel_tool_calls=request.tools.is_parallel,
+        reasoning_field=reasoning_field,
+    )
+    return stream
+
+
+def _with_format(model: Any, format: str | None, reasoning: str | None) -> Any:
+    """The model, read in the formats of these names, which are looked up here."""
+    if not hasattr(model, "with_format"):
+        raise ArgumentError("this model is read in one format; leave tool_parser and reasoning_parser out")
+    try:
+        if format is not None and format.lower() not in ("auto", *TEMPLATE_NAMES):
+            get_format(format)
+        if reasoning is not None:
+            get_format(reasoning)
+    except FormatError as error:
+        raise ApiError(400, str(error), code="unknown_format") from None
+    return model.with_format(format, reasoning)
+
+
+def no_tool_call(request: GenerationRequest) -> ApiError:
+    """The error of an answer without the call that it must have."""
+    return ApiError(
+        500,
+        f"tool_choice is '{request.tools.choice}', and the model made no call; try again, or "
+        "send tool_choice 'auto'",
+        code="no_tool_call",
+    )
+
+
+def usage_of(result: StreamResult) -> dict[str, Any]:
+    """Token counts, and how fast they came."""
+    metrics = result.metrics
+    usage: dict[str, Any] = {
+        "prompt_tokens": result.usage.prompt_tokens,
+        "completion_tokens": result.usage.completion_tokens,
+        "reasoning_tokens": sum(choice.message.token_counts.reasoning for choice in result.choices),
+    }
+    if metrics.time_to_first_token_ms is not None:
+        usage["first_token_time"] = round(metrics.time_to_first_token_ms / 1000, 6)
+        usage["processing_time"] = round(metrics.time_to_first_token_ms / 1000 + metrics.decode_time_s, 6)
+    if metrics.output_tokens_per_second is not None:
+        usage["tokens_per_second"] = round(metrics.output_tokens_per_second, 3)
+    return usage

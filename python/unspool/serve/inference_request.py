@@ -1,0 +1,117 @@
+"""A request of the Open Inference Protocol v2, whatever server carries it: one tensor, and parameters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unspool.serve.api_errors import ApiError
+from unspool.serve.fields import Fields
+from unspool.serve.requests import GenerationRequest, read_messages, read_sampling, read_stop, read_tools
+
+__all__ = ["INPUTS", "read_inference_request"]
+
+#: Name of a request's one input, with its datatypes.
+INPUTS = {"prompt": ("BYTES",), "messages": ("BYTES",), "input_ids": ("INT64", "INT32")}
+
+# Parameters that are text; all others may be JSON in a text, since gRPC knows no fractions, lists or objects.
+_TEXTS = ("tool_parser", "reasoning_parser", "reasoning_effort")
+# These are text, unless they begin as a list or an object does.
+_TEXTS_OR_JSON = ("stop", "tool_choice")
+
+
+def read_inference_request(
+    model: str, inputs: Sequence[tuple[str, Any]], parameters: Mapping[str, Any]
+) -> GenerationRequest:
+    """Read what is asked for.
+
+    Args:
+        model: The model's name.
+        inputs: Each tensor's name and values, nested or flat: `prompt`, one text, as str or UTF-8 bytes;
+            `messages`, chat messages as JSON or as objects; or `input_ids`.
+        parameters: `max_tokens`, `temperature`, `tools`, …; see docs/mlserver.md.
+
+    Raises:
+        ApiError: 400 or 422, with what to send instead.
+    """
+    fields = Fields({name: _parsed(name, value) for name, value in parameters.items()})
+    max_tokens = fields.integer("max_tokens", least=1)
+    stop = read_stop(fields)
+    timeout_s = fields.number("stream_timeout")
+    if timeout_s is not None and not timeout_s > 0:
+        raise ApiError(422, f"'stream_timeout' is {timeout_s}; send seconds above 0", param="stream_timeout")
+    request = GenerationRequest(
+        protocol="open_inference",
+        model=model,
+        prompt=_read_prompt(inputs),
+        tools=read_tools(
+            fields.items("tools"), fields.any("tool_choice"), fields.flag("parallel_tool_calls", True)
+        ),
+        sampling=read_sampling(fields, max_tokens, stop, fields.integer("n", least=1)),
+        raw=fields.flag("raw"),
+        effort=fields.text("reasoning_effort"),
+        template_kwargs=fields.mapping("chat_template_kwargs") or {},
+        format=fields.text("tool_parser"),
+        reasoning=fields.text("reasoning_parser"),
+        timeout_s=timeout_s,
+    )
+    fields.end()
+    return request
+
+
+def _parsed(name: str, value: Any) -> Any:
+    if not isinstance(value, str) or name in _TEXTS:
+        return value
+    if name in _TEXTS_OR_JSON and not value.startswith(("[", "{")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value  # refused for its type, or a text after all
+
+
+def _read_prompt(inputs: Sequence[tuple[str, Any]]) -> Any:
+    if len(inputs) != 1 or inputs[0][0] not in INPUTS:
+        names = ", ".join(f"'{name}'" for name, _ in inputs) or "none"
+        raise ApiError(400, f"the inputs are {names}; send one: 'prompt', 'messages' or 'input_ids'")
+    ((name, values),) = inputs
+    flat = list(_flat(values))
+    if name == "input_ids":
+        if not all(isinstance(id, int) and not isinstance(id, bool) for id in flat):
+            raise ApiError(400, "'input_ids' holds other than integers; send token ids as INT64 or INT32")
+        return flat
+    if name == "messages" and flat and all(isinstance(value, Mapping) for value in flat):
+        return read_messages(flat)
+    if len(flat) != 1:
+        raise ApiError(400, f"'{name}' has {len(flat)} elements; send one, and a request for each of several")
+    text = _text(name, flat[0])
+    if name == "prompt":
+        return text
+    try:
+        messages = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ApiError(400, f"'messages' is not JSON: {error}; send a list of chat messages") from None
+    if not isinstance(messages, list):
+        raise ApiError(400, "'messages' is no list; send a list of chat messages")
+    return read_messages(messages)
+
+
+def _flat(values: Any) -> Any:
+    """The elements of a tensor, whose data may be nested as its shape is; one level is all that is needed."""
+    for value in values if isinstance(values, (list, tuple)) else [values]:
+        if isinstance(value, (list, tuple)):
+            yield from value
+        else:
+            yield value
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, (bytes, bytearray)):
+        try:
+            return value.decode()
+        except UnicodeDecodeError as error:
+            raise ApiError(400, f"'{name}' is not UTF-8: {error}; send a text") from None
+    if not isinstance(value, str):
+        raise ApiError(400, f"'{name}' holds {type(value).__name__}; send a text, as BYTES")
+    return value
