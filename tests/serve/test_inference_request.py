@@ -104,7 +104,7 @@ def test_another_format_for_one_request(llama: Any, tokenizer: Any) -> None:
     )
     demo = DemoModels()["hermes"]
     assert begin(demo, format="mistral").result.text
-    assert demo.format == "hermes"
+    assert demo.format_name() == "hermes"
     with pytest.raises(ArgumentError, match="as its format does"):
         begin(demo, reasoning="qwen3")
 

@@ -139,8 +139,6 @@ def _tools(tools: Any) -> ToolSchemas | None:
         return compile_tools(tools)
     except ArgumentError as error:
         raise RunError("tools", str(error)) from None
-    except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
-        raise RunError("tools", f"a tool's schema cannot be read: {error}") from None
 
 
 def _chunk(chunk: Any) -> int | str:
