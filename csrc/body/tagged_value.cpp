@@ -95,12 +95,13 @@ void TaggedValue::put_inside(std::string_view text, std::string& out) {
 void TaggedValue::put_trimmed(std::string_view text, std::string& out) {
   if (!spec_.entities) return put_decoded(text, out);
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string reference(entities_.held());
+    std::string unread(word());  // what cannot be read is told as it was written
+    unread += entities_.held();
     std::string decoded;
     entities_.put(text.substr(i, 1), decoded);
     put_decoded(decoded, out);
     if (!has_failed()) continue;
-    unread_ = reference;  // what cannot be read is told as it was written
+    unread_ = unread;
     unread_ += text.substr(i);
     return;
   }
@@ -164,7 +165,7 @@ void TaggedValue::put_container(std::string_view text, std::string& out) {
     rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
   }
   if (result.status == ScanStatus::failed || !rest.empty()) {
-    fail("a parameter's value is not valid JSON", rest);
+    fail("a parameter's value is not valid JSON", std::string(word()).append(rest));
   }
 }
 
@@ -184,11 +185,17 @@ void TaggedValue::end(std::string& out) {
     case Mode::string: out += '"'; break;
     case Mode::undecided: append_typed(held_, types_, out, spec_.python_values); break;
     case Mode::container:
-      if (!is_whole() && !has_failed()) fail("a parameter's value is not whole JSON", {});
+      if (!is_whole() && !has_failed()) {
+        fail("a parameter's value is not whole JSON", std::string(word()));
+      }
       break;
   }
   held_.clear();
   space_.clear();
+}
+
+void TaggedValue::end_word(std::string& out) {
+  if (mode_ == Mode::container && spec_.python_values && !has_failed()) literal_.end(out);
 }
 
 void TaggedValue::cut_off(std::string& out) {

@@ -31,6 +31,8 @@ class TaggedValue {
 
   /// The output ended inside it: writes what is certain, a beginning of JSON.
   void cut_off(std::string& out);
+  /// Behind `cut_off`, where nobody closes the value: what is sure of a bare word.
+  void end_word(std::string& out);
 
   /// Behind `cut_off`: writes what completes it; false where that cannot be done by adding.
   bool close(std::string& out);
@@ -38,14 +40,19 @@ class TaggedValue {
   /// Whether everything that comes is text of a string.
   bool is_string() const { return mode_ == Mode::string; }
   void add_held(Held& out) const;
-  /// Of what may be a character reference: raw text again where the value fails.
-  std::size_t undecided_bytes() const { return entities_.held().size(); }
+  /// Of what may be a character reference, and of a bare word: raw text again where the value
+  /// fails.
+  std::size_t undecided_bytes() const { return entities_.held().size() + word().size(); }
 
   /// Empty, or what was wrong, and the text that was not read.
   const char* problem() const { return problem_; }
   std::string_view unread() const { return unread_; }
 
  private:
+  /// The bare word of a container that is being read, or that could not be read.
+  std::string_view word() const {
+    return mode_ == Mode::container && spec_.python_values ? literal_.word() : std::string_view{};
+  }
   enum class Mode : std::uint8_t { undecided, string, container };
 
   bool has_failed() const { return *problem_ != '\0'; }

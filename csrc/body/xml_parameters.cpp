@@ -334,6 +334,13 @@ void XmlParameters::check_value() {
 }
 
 void XmlParameters::end(CallSink& sink) {
+  cut_off();
+  if (state_ == State::value) value_.end_word(out_);
+  if (!out_.empty()) sink.put_arguments(out_);
+}
+
+// What was held is the value's.
+void XmlParameters::cut_off() {
   out_.clear();
   if (state_ == State::next_key) take_tag_as_text(cursor_.held());
   if (state_ == State::maybe_end) {
@@ -345,11 +352,11 @@ void XmlParameters::end(CallSink& sink) {
     }
     value_.cut_off(out_);
   }
-  if (!out_.empty()) sink.put_arguments(out_);
 }
 
 void XmlParameters::complete(CallSink& sink) {
-  end(sink);
+  cut_off();
+  if (!out_.empty()) sink.put_arguments(out_);
   out_.clear();
   if (state_ == State::json && !scanner_.close(out_)) return;
   if (state_ == State::value && !value_.close(out_)) return;

@@ -47,6 +47,7 @@ class XmlParameters final : public Body {
   bool read_key(std::string_view closer);
   void begin_value(std::string_view closer);
   void value_text(std::string_view text);
+  void cut_off();
   void end_value();
   void end_value_before(std::string_view marker);
   void check_value();
