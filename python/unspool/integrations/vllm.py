@@ -336,10 +336,18 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc, valid-type]
 
     def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
         """(reasoning, what follows) of a whole output."""
+        if self.prompt is None and self.start_in == "auto" and self._opens_unseen(model_output):
+            self.start_in = "reasoning"
         reasoning, content = self._stream(None).feed(model_output, (), "stop")
         return reasoning or None, content or None
 
     extract_reasoning_content = extract_reasoning  # 0.11.0's name
+
+    def _opens_unseen(self, text: str) -> bool:
+        """Whether reasoning is closed that the text does not open: the prompt did."""
+        closes = [text.find(close) for close in self._literals("close") if close in text]
+        opens = [text.find(opener) for opener in self._literals("open") if opener in text]
+        return bool(closes) and min(closes) < min(opens, default=len(text))
 
     def extract_reasoning_streaming(
         self,
