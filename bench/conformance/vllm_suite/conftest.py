@@ -9,6 +9,7 @@ import functools
 import importlib
 import json
 import os
+import sys
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
@@ -54,8 +55,24 @@ def _mistral(folder: str, version: str, markers: tuple[str, ...]) -> Any:
     model = json.loads(_package_file("mistral-common", "tekken_240911.json").read_text(encoding="utf-8"))
     model["config"]["version"] = version
     names = ["<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"]
-    names += ["[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]"]
-    names += ["[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]", *markers]
+    names += [
+        "[TOOL_RESULTS]",
+        "[/TOOL_RESULTS]",
+        "[TOOL_CALLS]",
+        "[IMG]",
+        "<pad>",
+        "[IMG_BREAK]",
+        "[IMG_END]",
+    ]
+    names += [
+        "[PREFIX]",
+        "[MIDDLE]",
+        "[SUFFIX]",
+        "[SYSTEM_PROMPT]",
+        "[/SYSTEM_PROMPT]",
+        "[TOOL_CONTENT]",
+        *markers,
+    ]
     model["special_tokens"] = [
         {"rank": rank, "token_str": name, "is_control": True} for rank, name in enumerate(names)
     ]
@@ -115,16 +132,16 @@ def _replace() -> None:
     }
     for manager, table, ours, engine_adapter in registries:
         known = getattr(manager, table)
-        for name, (module_name, attribute) in list(manager.lazy_parsers.items()):
+        for name, (_, attribute) in list(manager.lazy_parsers.items()):
             if adapter.PREFIX + name not in known or name in adapter.TEMPLATE_NAMES:
                 continue
             theirs = classes[manager.__name__, name]
             # Tests look for pairs among the adapters of vLLM's engine, by their engine's class.
             bases = (ours, theirs) if issubclass(theirs, engine_adapter) else (ours,)
             replaced = type(attribute, bases, {"format_name": name, **_shims(ours, name)})
-            for module in {module_name, theirs.__module__}:
-                if getattr(importlib.import_module(module), attribute, None) is theirs:
-                    setattr(importlib.import_module(module), attribute, replaced)
+            for path, module in list(sys.modules.items()):  # several modules hold the same class
+                if path.startswith("vllm.") and vars(module).get(attribute) is theirs:
+                    setattr(module, attribute, replaced)
             known[name] = replaced
 
 
@@ -134,7 +151,10 @@ def _shims(ours: Any, name: str) -> dict[str, Any]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         ours.__init__(self, *args, **kwargs)
         self.__dict__.pop("_parser_engine", None)  # built by the base class, and not ours
-        if hasattr(self, "start_in") and self.start_in == "auto" and name in ASSUMED_OPEN:
+        options = getattr(self, "_template_options", {})
+        if False in (options.get("enable_thinking"), options.get("thinking")):
+            self.start_in = "content"  # a prompt would have closed it
+        elif name in ASSUMED_OPEN:
             self.start_in = "reasoning"
 
     def text_only(method: Any) -> Any:
@@ -174,7 +194,8 @@ def _adjust_request(self: Any, request: Any) -> Any:
     from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
     request = ToolParser.adjust_request(self, request)
-    request.skip_special_tokens = False
+    if request.tools and request.tool_choice != "none":
+        request.skip_special_tokens = False
     return request
 
 
@@ -189,7 +210,18 @@ def _asking_for_calls(request: Any) -> Any:
 
 IDS = ("previous_token_ids", "current_token_ids", "delta_token_ids")
 # Reasoning parsers of vLLM that take output for reasoning from its first byte. A server tells ours by the prompt.
-ASSUMED_OPEN = ("deepseek_r1", "deepseek_v3", "glm45", "glm47", "holo2", "hy_v3", "kimi_k2", "qwen3", "olmo3", "seed_oss")
+ASSUMED_OPEN = (
+    "deepseek_r1",
+    "deepseek_v3",
+    "glm45",
+    "glm47",
+    "holo2",
+    "hy_v3",
+    "kimi_k2",
+    "qwen3",
+    "olmo3",
+    "seed_oss",
+)
 
 
 def _end_streams() -> None:

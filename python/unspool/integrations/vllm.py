@@ -20,7 +20,7 @@ from unspool.errors import VocabularyError
 from unspool.format_files import FormatFile
 from unspool.formats import formats, get_format
 from unspool.message import Message
-from unspool.parser import Parser
+from unspool.parser import Parser, StartIn
 
 try:
     from vllm.reasoning import ReasoningParser, ReasoningParserManager
@@ -150,7 +150,9 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc, valid-type]
         )
 
     def adjust_request(self, request: Any) -> Any:
-        return _keep_special_tokens(super().adjust_request(request))
+        request = super().adjust_request(request)
+        wants_calls = request.tools and request.tool_choice != "none"
+        return _keep_special_tokens(request) if wants_calls else request
 
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
         """The calls and the content of a whole output."""
@@ -227,13 +229,23 @@ class _ReasoningStream:
 
     def _rest(self) -> str:
         fates = list(self.parser._audit())
-        start = 0
-        for place, (fate, text) in enumerate(fates):
-            if fate == "reasoning" or (fate == "marker" and text.strip() in self.markers):
-                start = place + 1
-        while start < len(fates) and fates[start][0] == "whitespace":
-            start += 1
-        return "".join(text for _, text in fates[start:])
+        last = max((place for place, (fate, _) in enumerate(fates) if fate == "reasoning"), default=-1)
+        fates = fates[last + 1 :]
+        while fates and fates[0][0] in ("marker", "whitespace"):
+            fate, text = fates.pop(0)
+            after = self._without_marker(text) if fate == "marker" else ""
+            if after == text:
+                fates.insert(0, (fate, text))
+                break
+            if after:
+                fates.insert(0, (fate, after))
+        return "".join(text for _, text in fates)
+
+    def _without_marker(self, text: str) -> str:
+        for marker in self.markers:
+            if text.lstrip().startswith(marker):
+                return text.lstrip()[len(marker) :]
+        return text
 
 
 _ANSWER = ("content", "tool_call_begin", "malformed", "dropped")
@@ -247,9 +259,8 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc, valid-type]
 
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(tokenizer, *args, **kwargs)
-        options = kwargs.get("chat_template_kwargs") or {}
-        off = False in (options.get("enable_thinking"), options.get("thinking"))
-        self.start_in: Any = "content" if off else "auto"
+        self._template_options: dict[str, Any] = dict(kwargs.get("chat_template_kwargs") or {})
+        self.start_in: StartIn = "auto"
         self.prompt: list[int] | None = None
         self._last: tuple[_ReasoningStream, list[int], list[int]] | None = None
         self._streams: dict[int, tuple[Any, _ReasoningStream]] = {}
@@ -299,7 +310,9 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc, valid-type]
         count = len(list(delta_ids))
         before = len(self._decode(input_ids[-16 - count : len(input_ids) - count]))
         text = self._decode(input_ids[-16 - count :])
-        return any(text.rfind(close) + len(close) > before for close in self._literals("close") if close in text)
+        return any(
+            text.rfind(close) + len(close) > before for close in self._literals("close") if close in text
+        )
 
     def _decode(self, ids: Sequence[int]) -> str:
         return str(self.model_tokenizer.decode(list(ids), skip_special_tokens=False)) if len(ids) else ""
@@ -321,22 +334,28 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc, valid-type]
         parser = self._open(vocabulary, audit=False)
         return parser.parse(list(token_ids)).token_counts.reasoning
 
+    def start(self, vocabulary: Vocabulary | None) -> dict[str, Any]:
+        """Where the output starts, as `Parser` takes it.
+
+        The host's prompt tells; without one, as on old hosts, what the chat template writes before an answer.
+        """
+        prompt: str | list[int] | None = self.prompt
+        if prompt is None:
+            prompt = _generation_prompt(self.model_tokenizer, self._template_options)
+        elif vocabulary is None:
+            prompt = self._decode(prompt[-8192:])
+        return {"prompt": prompt, "start_in": self.start_in}
+
     def _open(self, vocabulary: Vocabulary | None, audit: bool = True) -> Parser:
-        return Parser(
-            self._format,
-            tokenizer=vocabulary,
-            prompt=prompt_of(self, vocabulary),
-            start_in="auto" if self.prompt is not None else self.start_in,
-            keep_message=False,
-            audit=audit,
-        )
+        start = self.start(vocabulary)
+        return Parser(self._format, tokenizer=vocabulary, keep_message=False, audit=audit, **start)
 
     def _stream(self, vocabulary: Vocabulary | None) -> _ReasoningStream:
         return _ReasoningStream(self._open(vocabulary), self._literals("open", "close"))
 
     def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
         """(reasoning, what follows) of a whole output."""
-        if self.prompt is None and self.start_in == "auto" and self._opens_unseen(model_output):
+        if self.start(None)["prompt"] is None and self._opens_unseen(model_output):
             self.start_in = "reasoning"
         reasoning, content = self._stream(None).feed(model_output, (), "stop")
         return reasoning or None, content or None
@@ -391,11 +410,14 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc, valid-type]
         return protocol.DeltaMessage(**fields) if fields else None
 
 
-def prompt_of(parser: UnspoolReasoningParser, vocabulary: Vocabulary | None) -> str | list[int] | None:
-    """The prompt as `Parser` takes it: ids where it has a vocabulary, the end of its text where not."""
-    if parser.prompt is None or vocabulary is not None:
-        return parser.prompt
-    return parser._decode(parser.prompt[-8192:])
+def _generation_prompt(tokenizer: Any, options: dict[str, Any]) -> str | None:
+    """What the chat template writes before an answer to a user; None where there is none."""
+    chat = [{"role": "user", "content": "."}]
+    try:
+        text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True, **options)
+    except Exception:  # no template, or one that wants more than this
+        return None
+    return text if isinstance(text, str) else None
 
 
 class UnspoolParser(DelegatingParser):  # type: ignore[misc, valid-type]
@@ -426,9 +448,8 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc, valid-type]
             tools,
             reasoning=own,
             tokenizer=vocabulary,
-            prompt=None if reasoning is None else prompt_of(reasoning, vocabulary),
-            start_in="auto" if reasoning is None or reasoning.prompt is not None else reasoning.start_in,
             keep_message=keep_message,
+            **(reasoning.start(vocabulary) if reasoning is not None else {}),
             **options,
         )
 
@@ -510,7 +531,8 @@ def _composed(compose: Any) -> Any:
         names = [bound.arguments.get(key) for key in ("tool_parser_name", "reasoning_parser_name")]
         if not all(name.startswith(PREFIX) for name in names if name):
             return compose(*bound.args, **bound.kwargs)
-        bound.arguments["is_harmony"] = False  # gpt-oss has a format of ours too
+        if "is_harmony" in bound.arguments:  # gpt-oss has a format of ours too
+            bound.arguments["is_harmony"] = False
         found = compose(*bound.args, **bound.kwargs)
         return None if found is None else type("UnspoolParser", (UnspoolParser, found), {})
 
