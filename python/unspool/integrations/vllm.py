@@ -6,6 +6,7 @@ text and ids and gives reasoning, content and calls. A pair with another parser,
 one after the other.
 """
 
+# ruff: noqa: ARG002 - the host calls these methods with all that it has
 from __future__ import annotations
 
 import functools
@@ -213,6 +214,7 @@ class _ReasoningStream:
         self.parser = parser
         self.markers = markers
         self.is_over = False
+        self.rest = ""  # the answer's text in the chunk in which it begins
 
     def feed(self, text: str, ids: Sequence[int], end: str | None = None) -> tuple[str, str]:
         """(reasoning, content) that a chunk adds."""
@@ -225,7 +227,8 @@ class _ReasoningStream:
         if not self.parser.is_finished:
             return reasoning, ""
         self.is_over = True
-        return reasoning, self._rest()
+        self.rest = self._rest()
+        return reasoning, self.rest
 
     def _rest(self) -> str:
         fates = list(self.parser._audit())
@@ -324,7 +327,16 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc, valid-type]
             return []
         closers = {vocabulary.find_added(text) for text in self._literals("close")}
         found = [place for place, id in enumerate(input_ids) if id in closers]
-        return list(input_ids[found[-1] + 1 :]) if found else []
+        if self._last is None or list(input_ids) != self._last[1]:
+            return list(input_ids[found[-1] + 1 :]) if found else []
+        # Those of the last chunk go on beside the answer's text, and must spell it.
+        text = self._last[0].rest.encode()
+        size, start = len(text), len(input_ids)
+        while size > 0 and start > 0:
+            start -= 1
+            size -= len(vocabulary.token_bytes(input_ids[start]))
+        ids = list(input_ids[start:])
+        return ids if b"".join(map(vocabulary.token_bytes, ids)) == text else []
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """How many of the output's tokens belong to reasoning, markers included."""
