@@ -128,7 +128,7 @@ def _feed(parser: Parser, text: str, ids: Sequence[int], end: str | None = None)
     return parser.parse_chunk(text, list(ids) or None, end)
 
 
-class UnspoolToolParser(ToolParser):  # type: ignore[misc, valid-type]
+class UnspoolToolParser(ToolParser):  # type: ignore[misc]
     """Calls and content of output without reasoning. One format each: see `register`."""
 
     engine_based_streaming = True  # the host sends deltas alone, and calls `finish_streaming`
@@ -254,7 +254,7 @@ class _ReasoningStream:
 _ANSWER = ("content", "tool_call_begin", "malformed", "dropped")
 
 
-class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc, valid-type]
+class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
     """Splits reasoning from what follows, which goes to whatever parses calls. One format each: see `register`."""
 
     engine_based_streaming = True
@@ -352,10 +352,10 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc, valid-type]
         The host's prompt tells; without one, as on old hosts, what the chat template writes before an answer.
         """
         prompt: str | list[int] | None = self.prompt
-        if prompt is None:
+        if self.prompt is None:
             prompt = _generation_prompt(self.model_tokenizer, self._template_options)
         elif vocabulary is None:
-            prompt = self._decode(prompt[-8192:])
+            prompt = self._decode(self.prompt[-8192:])
         return {"prompt": prompt, "start_in": self.start_in}
 
     def _open(self, vocabulary: Vocabulary | None, audit: bool = True) -> Parser:
@@ -432,7 +432,7 @@ def _generation_prompt(tokenizer: Any, options: dict[str, Any]) -> str | None:
     return text if isinstance(text, str) else None
 
 
-class UnspoolParser(DelegatingParser):  # type: ignore[misc, valid-type]
+class UnspoolParser(DelegatingParser):  # type: ignore[misc]
     """Reasoning, content and calls by one streamer, for both of ours; `register` puts it in vLLM's place."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
