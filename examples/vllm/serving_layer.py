@@ -14,6 +14,7 @@ from typing import Any
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
+from unspool.integrations.vllm import register
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.chat_completion.stream_processor import ChatStreamProcessor
 from vllm.parser.parser_manager import ParserManager
@@ -72,6 +73,8 @@ def stream(output: str, tool_parser: str, reasoning_parser: str) -> Iterator[dic
             delta = step.delta.model_dump(exclude_unset=True) if step.delta is not None else {}
             yield {"delta": delta, "finish_reason": step.finish_reason}
 
+
+register()  # `pip install 'unspool[vllm]'` is enough for `vllm serve`, which loads plug-ins by itself
 
 if __name__ == "__main__":
     for chunk in stream(OUTPUT, "unspool_hermes", "unspool_qwen3"):

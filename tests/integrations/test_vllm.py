@@ -7,6 +7,8 @@ import json
 import re
 import runpy
 import shlex
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -317,3 +319,13 @@ def test_the_pages_first_block_is_what_vllm_takes() -> None:
     assert calls[0]["function"]["name"] == "get_weather"
     assert "".join(call["function"]["arguments"] for call in calls) == '{"city": "Zürich"}'
     assert chunks[-1]["finish_reason"] == "tool_calls"
+
+
+@pytest.mark.skipif(not (ROOT / "examples").is_dir(), reason="runs in a checkout")
+def test_the_example_runs_by_itself() -> None:
+    path = ROOT / "examples" / "vllm" / "serving_layer.py"
+    done = subprocess.run(
+        [sys.executable, str(path)], check=False, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["finish_reason"] == "tool_calls"
