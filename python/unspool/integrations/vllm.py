@@ -1,0 +1,555 @@
+"""vLLM: every format as `unspool_<name>` for `--tool-call-parser` and `--reasoning-parser`, from 0.11 to 0.33.
+
+Registered by the entry point `vllm.general_plugins`, or by `--tool-parser-plugin unspool.integrations.vllm`. Where
+vLLM composes one `Parser` of the two names (from 0.24), both of ours become one, `UnspoolParser`: one streamer reads
+text and ids and gives reasoning, content and calls. A pair with another parser, and older servers, use the two classes
+one after the other.
+"""
+
+# ruff: noqa: ARG002 - the host calls these methods with all that it has
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from unspool._core import Delta, Format, Vocabulary
+from unspool.choose_format import TEMPLATE_NAMES, choose_format
+from unspool.errors import VocabularyError
+from unspool.format_files import FormatFile
+from unspool.formats import formats, get_format
+from unspool.message import Message
+from unspool.parser import Parser, StartIn
+
+try:
+    from vllm.reasoning import ReasoningParser, ReasoningParserManager
+except ImportError as error:
+    raise ImportError(f"{error}; pip install 'unspool[vllm]'") from None
+try:
+    from vllm.tool_parsers import ToolParser, ToolParserManager
+except ModuleNotFoundError:  # before 0.13
+    from vllm.entrypoints.openai.tool_parsers import ToolParser, ToolParserManager
+try:
+    from vllm.entrypoints.generate.base import protocol
+except ModuleNotFoundError:
+    try:
+        from vllm.entrypoints.openai.engine import protocol
+    except ModuleNotFoundError:  # before 0.15
+        from vllm.entrypoints.openai import protocol
+try:
+    from vllm.parser.abstract_parser import DelegatingParser
+    from vllm.parser.parser_manager import ParserManager
+except ModuleNotFoundError:  # before 0.16
+    DelegatingParser, ParserManager = object, None
+
+__all__ = ["UnspoolParser", "UnspoolReasoningParser", "UnspoolToolParser", "register"]
+
+PREFIX = "unspool_"
+_logger = logging.getLogger("vllm.unspool")
+_REASONING = "reasoning" if "reasoning" in protocol.DeltaMessage.model_fields else "reasoning_content"
+# Hosts that flush a parser at the end, and give each choice of a request parsers of its own.
+_FLUSHES = hasattr(ToolParser, "engine_based_streaming")
+_TAKES_TOOLS = "tools" in inspect.signature(ToolParser.__init__).parameters
+_COMPOSES = "finished" in inspect.signature(getattr(DelegatingParser, "parse_delta", len)).parameters
+
+
+@functools.lru_cache(maxsize=8)
+def _vocabulary(tokenizer: Any) -> Vocabulary | None:
+    """The host's tokenizer compiled; None: text alone tells the markers."""
+    try:
+        return Vocabulary.from_tokenizer(tokenizer)
+    except VocabularyError as error:
+        _logger.warning("unspool reads text alone, without token ids: %s", error)
+        return None
+
+
+def _to_message(deltas: Iterable[Delta]) -> Any:
+    """A `DeltaMessage` of all that a chunk gave, one entry a call; None where it gave nothing."""
+    content, reasoning = "", ""
+    calls: dict[int, Any] = {}
+    for delta in deltas:
+        kind, index = delta.kind, delta.index
+        if kind == "reasoning":
+            reasoning += delta.text
+        elif kind == "content" or (kind == "malformed" and index is None):
+            content += delta.text
+        elif kind == "tool_call_begin":
+            calls[index or 0] = {"id": delta.id, "type": "function", "name": delta.name, "arguments": ""}
+        elif kind == "tool_call_arguments":
+            call = calls.setdefault(index or 0, {"arguments": ""})
+            call["arguments"] += delta.text
+    fields: dict[str, Any] = {}
+    if reasoning:
+        fields[_REASONING] = reasoning
+    if content:
+        fields["content"] = content
+    if calls:
+        fields["tool_calls"] = [_call_delta(index, **call) for index, call in calls.items()]
+    return protocol.DeltaMessage(**fields) if fields else None
+
+
+def _call_delta(index: int, arguments: str, name: str | None = None, **head: Any) -> Any:
+    function = {"arguments": arguments} if name is None else {"name": name, "arguments": arguments}
+    return protocol.DeltaToolCall(index=index, function=protocol.DeltaFunctionCall(**function), **head)
+
+
+def _to_calls(message: Message) -> list[Any]:
+    return [
+        protocol.ToolCall(
+            id=call.id, function=protocol.FunctionCall(name=call.name, arguments=call.arguments)
+        )
+        for call in message.tool_calls
+    ]
+
+
+def _request_options(request: Any) -> dict[str, Any]:
+    """What the request says of calls, as `Parser` takes it."""
+    choice = getattr(request, "tool_choice", None)
+    if not isinstance(choice, (str, type(None))):
+        choice = choice.model_dump()
+    tools = getattr(request, "tools", None)
+    return {
+        "tool_choice": choice if tools or choice == "none" else "auto",
+        "parallel_tool_calls": getattr(request, "parallel_tool_calls", None) is not False,
+    }
+
+
+def _keep_special_tokens(request: Any) -> Any:
+    """Markers may be special tokens, which the host would leave out of the text."""
+    request.skip_special_tokens = False
+    return request
+
+
+def _feed(parser: Parser, text: str, ids: Sequence[int], end: str | None = None) -> list[Delta]:
+    if not text and not ids and end is None:
+        return []
+    return parser.parse_chunk(text, list(ids) or None, end)
+
+
+class UnspoolToolParser(ToolParser):  # type: ignore[misc]
+    """Calls and content of output without reasoning. One format each: see `register`."""
+
+    engine_based_streaming = True  # the host sends deltas alone, and calls `finish_streaming`
+    format_name: ClassVar[str]
+
+    def __init__(self, tokenizer: Any, tools: Any = None, **_: Any) -> None:
+        super().__init__(*((tokenizer, tools) if _TAKES_TOOLS else (tokenizer,)))
+        self._tools = tools
+        self._parser: Parser | None = None
+
+    def _open(self, request: Any, vocabulary: Vocabulary | None, keep_message: bool = False) -> Parser:
+        format, _ = choose_format(self.format_name, self.model_tokenizer)
+        return Parser(
+            format,
+            self._tools or getattr(request, "tools", None) or None,
+            reasoning=False,
+            tokenizer=vocabulary,
+            keep_message=keep_message,
+            **_request_options(request),
+        )
+
+    def adjust_request(self, request: Any) -> Any:
+        request = super().adjust_request(request)
+        wants_calls = request.tools and request.tool_choice != "none"
+        return _keep_special_tokens(request) if wants_calls else request
+
+    def extract_tool_calls(self, model_output: str, request: Any) -> Any:
+        """The calls and the content of a whole output."""
+        message = self._open(request, None, keep_message=True).parse(model_output)
+        calls = _to_calls(message)
+        return protocol.ExtractedToolCallInformation(
+            tools_called=bool(calls), tool_calls=calls, content=message.content or None
+        )
+
+    def extract_tool_calls_streaming(
+        self,
+        previous_text: str,
+        current_text: str,
+        delta_text: str,
+        previous_token_ids: Sequence[int],
+        current_token_ids: Sequence[int],
+        delta_token_ids: Sequence[int],
+        request: Any,
+    ) -> Any:
+        """What a chunk adds; its text and its ids alone are read."""
+        if self._parser is None:
+            if not delta_text and not delta_token_ids:
+                return None
+            self._parser = self._open(request, _vocabulary(self.model_tokenizer) if delta_token_ids else None)
+        if self._parser.is_finished:
+            return None
+        ends = not _FLUSHES and _ends_with_eos(self.model_tokenizer, delta_token_ids)
+        return self._send(_feed(self._parser, delta_text, delta_token_ids, "stop" if ends else None))
+
+    def finish_streaming(self) -> Any:
+        """What was held back, at the stream's end."""
+        if self._parser is None or self._parser.is_finished:
+            return None
+        return self._send(self._parser.parse_chunk(None, None, "stop"))
+
+    def _send(self, deltas: list[Delta]) -> Any:
+        message = _to_message(deltas)
+        for call in message.tool_calls if message else ():
+            # The host looks here whether calls were made, and for arguments that were not sent. There are none:
+            # both lists hold the last fragment alone.
+            while len(self.prev_tool_call_arr) <= call.index:
+                self.prev_tool_call_arr.append({"name": call.function.name, "arguments": ""})
+                self.streamed_args_for_tool.append("")
+            self.current_tool_id = call.index
+            self.prev_tool_call_arr[call.index]["arguments"] = call.function.arguments
+            self.streamed_args_for_tool[call.index] = call.function.arguments
+        return message
+
+
+def _ends_with_eos(tokenizer: Any, ids: Sequence[int]) -> bool:
+    return bool(ids) and ids[-1] == getattr(tokenizer, "eos_token_id", None)
+
+
+class _ReasoningStream:
+    """One answer until its reasoning is over; then `rest` is the text of what follows, as the model wrote it."""
+
+    def __init__(self, parser: Parser, markers: Sequence[str]) -> None:
+        self.parser = parser
+        self.markers = markers
+        self.is_over = False
+        self.rest = ""  # the answer's text in the chunk in which it begins
+
+    def feed(self, text: str, ids: Sequence[int], end: str | None = None) -> tuple[str, str]:
+        """(reasoning, content) that a chunk adds."""
+        if self.is_over:
+            return "", text
+        deltas = _feed(self.parser, text, ids, end)
+        if end is None and (self.parser.region == "tool_call" or any(d.kind in _ANSWER for d in deltas)):
+            deltas += self.parser.parse_chunk(None, None, "stop")
+        reasoning = "".join(delta.text for delta in deltas if delta.kind == "reasoning")
+        if not self.parser.is_finished:
+            return reasoning, ""
+        self.is_over = True
+        self.rest = self._rest()
+        return reasoning, self.rest
+
+    def _rest(self) -> str:
+        fates = list(self.parser._audit())
+        last = max((place for place, (fate, _) in enumerate(fates) if fate == "reasoning"), default=-1)
+        fates = fates[last + 1 :]
+        while fates and fates[0][0] in ("marker", "whitespace"):
+            fate, text = fates.pop(0)
+            after = self._without_marker(text) if fate == "marker" else ""
+            if after == text:
+                fates.insert(0, (fate, text))
+                break
+            if after:
+                fates.insert(0, (fate, after))
+        return "".join(text for _, text in fates)
+
+    def _without_marker(self, text: str) -> str:
+        for marker in self.markers:
+            if text.lstrip().startswith(marker):
+                return text.lstrip()[len(marker) :]
+        return text
+
+
+_ANSWER = ("content", "tool_call_begin", "malformed", "dropped")
+
+
+class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
+    """Splits reasoning from what follows, which goes to whatever parses calls. One format each: see `register`."""
+
+    engine_based_streaming = True
+    format_name: ClassVar[str]
+
+    def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(tokenizer, *args, **kwargs)
+        self._template_options: dict[str, Any] = dict(kwargs.get("chat_template_kwargs") or {})
+        self.start_in: StartIn = "auto"
+        self.prompt: list[int] | None = None
+        self._last: tuple[_ReasoningStream, list[int], list[int]] | None = None
+        self._streams: dict[int, tuple[Any, _ReasoningStream]] = {}
+
+    @functools.cached_property
+    def _format(self) -> FormatFile | Format:
+        format, reasoning = choose_format(self.format_name, self.model_tokenizer)
+        name = reasoning if isinstance(reasoning, str) else format
+        return get_format(name) if isinstance(name, str) else name
+
+    def _literals(self, *keys: str) -> list[str]:
+        """The texts that open or close reasoning, or that begin an assistant's turn."""
+        table = self._format.description.get("reasoning", {}) if isinstance(self._format, FormatFile) else {}
+        return [text for key in keys for text in table.get(key, ())]
+
+    @property
+    def reasoning_start_str(self) -> str | None:
+        return next(iter(self._literals("open")), None)
+
+    @property
+    def reasoning_end_str(self) -> str | None:
+        return next(iter(self._literals("close")), None)
+
+    def adjust_request(self, request: Any) -> Any:
+        return _keep_special_tokens(request)
+
+    def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
+        """The prompt tells whether the output starts inside reasoning."""
+        self.prompt = list(prompt_token_ids)
+
+    adjust_initial_state_from_prompt = set_prompt_token_ids  # 0.24 calls this alone
+
+    def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
+        """Whether reasoning is over at the end of a prompt, or of the output so far."""
+        if self._last is not None:
+            stream, delta, current = self._last
+            if len(input_ids) in (len(delta), len(current)) and list(input_ids) in (delta, current):
+                return stream.is_over
+        text = self._decode(input_ids[-8192:])
+        turns = self._literals("turn")
+        text = text[max((text.rfind(turn) + len(turn) for turn in turns if turn in text), default=0) :]
+        closed = max((text.rfind(close) for close in self._literals("close")), default=-1)
+        return closed > max((text.rfind(opener) for opener in self._literals("open")), default=-1)
+
+    def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
+        """Whether the last tokens close reasoning; takes time for them alone."""
+        count = len(list(delta_ids))
+        before = len(self._decode(input_ids[-16 - count : len(input_ids) - count]))
+        text = self._decode(input_ids[-16 - count :])
+        return any(
+            text.rfind(close) + len(close) > before for close in self._literals("close") if close in text
+        )
+
+    def _decode(self, ids: Sequence[int]) -> str:
+        return str(self.model_tokenizer.decode(list(ids), skip_special_tokens=False)) if len(ids) else ""
+
+    def extract_content_ids(self, input_ids: list[int]) -> list[int]:
+        """The ids behind the token that closes reasoning; none where no single token does."""
+        vocabulary = _vocabulary(self.model_tokenizer)
+        if vocabulary is None:
+            return []
+        closers = {vocabulary.find_added(text) for text in self._literals("close")}
+        found = [place for place, id in enumerate(input_ids) if id in closers]
+        if self._last is None or list(input_ids) != self._last[1]:
+            return list(input_ids[found[-1] + 1 :]) if found else []
+        # Those of the last chunk go on beside the answer's text, and must spell it.
+        text = self._last[0].rest.encode()
+        size, start = len(text), len(input_ids)
+        while size > 0 and start > 0:
+            start -= 1
+            size -= len(vocabulary.token_bytes(input_ids[start]))
+        ids = list(input_ids[start:])
+        return ids if b"".join(map(vocabulary.token_bytes, ids)) == text else []
+
+    def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
+        """How many of the output's tokens belong to reasoning, markers included."""
+        vocabulary = _vocabulary(self.model_tokenizer)
+        if vocabulary is None:
+            return 0
+        parser = self._open(vocabulary, audit=False)
+        return parser.parse(list(token_ids)).token_counts.reasoning
+
+    def start(self, vocabulary: Vocabulary | None) -> dict[str, Any]:
+        """Where the output starts, as `Parser` takes it.
+
+        The host's prompt tells; without one, as on old hosts, what the chat template writes before an answer.
+        """
+        prompt: str | list[int] | None = self.prompt
+        if self.prompt is None:
+            prompt = _generation_prompt(self.model_tokenizer, self._template_options)
+        elif vocabulary is None:
+            prompt = self._decode(self.prompt[-8192:])
+        return {"prompt": prompt, "start_in": self.start_in}
+
+    def _open(self, vocabulary: Vocabulary | None, audit: bool = True) -> Parser:
+        start = self.start(vocabulary)
+        return Parser(self._format, tokenizer=vocabulary, keep_message=False, audit=audit, **start)
+
+    def _stream(self, vocabulary: Vocabulary | None) -> _ReasoningStream:
+        return _ReasoningStream(self._open(vocabulary), self._literals("open", "close"))
+
+    def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
+        """(reasoning, what follows) of a whole output."""
+        if self.start(None)["prompt"] is None and self._opens_unseen(model_output):
+            self.start_in = "reasoning"
+        reasoning, content = self._stream(None).feed(model_output, (), "stop")
+        return reasoning or None, content or None
+
+    extract_reasoning_content = extract_reasoning  # 0.11.0's name
+
+    def _opens_unseen(self, text: str) -> bool:
+        """Whether reasoning is closed that the text does not open: the prompt did."""
+        closes = [text.find(close) for close in self._literals("close") if close in text]
+        opens = [text.find(opener) for opener in self._literals("open") if opener in text]
+        return bool(closes) and min(closes) < min(opens, default=len(text))
+
+    def extract_reasoning_streaming(
+        self,
+        previous_text: str,
+        current_text: str,
+        delta_text: str,
+        previous_token_ids: Sequence[int],
+        current_token_ids: Sequence[int],
+        delta_token_ids: Sequence[int],
+    ) -> Any:
+        """What a chunk adds. Old hosts send all choices of a request here: their lists of ids tell them apart."""
+        stream = None
+        if _FLUSHES:
+            stream = self._last[0] if self._last else None
+        elif previous_text or previous_token_ids:
+            _, stream = self._streams.pop(id(previous_token_ids), (None, self._last and self._last[0]))
+        if stream is None:
+            stream = self._stream(_vocabulary(self.model_tokenizer) if delta_token_ids else None)
+        if not _FLUSHES:
+            self._streams[id(current_token_ids)] = (current_token_ids, stream)
+        self._last = (stream, list(delta_token_ids), list(current_token_ids))
+        ends = not _FLUSHES and _ends_with_eos(self.model_tokenizer, delta_token_ids)
+        return self._message(*stream.feed(delta_text, delta_token_ids, "stop" if ends else None))
+
+    extract_reasoning_content_streaming = extract_reasoning_streaming
+
+    def has_engine_confirmed_reasoning_end(self) -> bool:
+        """Whether the answer has begun."""
+        return self._last is not None and self._last[0].is_over
+
+    def finish_streaming(self) -> Any:
+        """What was held back, at the stream's end."""
+        if self._last is None or self._last[0].is_over:
+            return None
+        return self._message(*self._last[0].feed("", (), "stop"))
+
+    def _message(self, reasoning: str, content: str) -> Any:
+        fields = {_REASONING: reasoning} if reasoning else {}
+        if content:
+            fields["content"] = content
+        return protocol.DeltaMessage(**fields) if fields else None
+
+
+def _generation_prompt(tokenizer: Any, options: dict[str, Any]) -> str | None:
+    """What the chat template writes before an answer to a user; None where there is none."""
+    chat = [{"role": "user", "content": "."}]
+    try:
+        text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True, **options)
+    except Exception:  # no template, or one that wants more than this
+        return None
+    return text if isinstance(text, str) else None
+
+
+class UnspoolParser(DelegatingParser):  # type: ignore[misc]
+    """Reasoning, content and calls by one streamer, for both of ours; `register` puts it in vLLM's place."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._parser: Parser | None = None
+
+    def _open(self, request: Any, ids: Sequence[int], keep_message: bool) -> Parser:
+        tool, reasoning = self._tool_parser, self._reasoning_parser
+        tokenizer = self.model_tokenizer
+        vocabulary = _vocabulary(tokenizer) if ids else None
+        options = _request_options(request)
+        if tool is None or not getattr(request, "tools", None):
+            tools: Any = []
+            options["tool_choice"] = "none"
+        else:
+            tools = request.tools
+        format, own = choose_format((tool or reasoning).format_name, tokenizer)
+        if reasoning is None:
+            own = False
+        elif tool is not None and reasoning.format_name != tool.format_name:
+            other = reasoning._format
+            own = other.name if isinstance(other, FormatFile) else own
+        return Parser(
+            format,
+            tools,
+            reasoning=own,
+            tokenizer=vocabulary,
+            keep_message=keep_message,
+            **(reasoning.start(vocabulary) if reasoning is not None else {}),
+            **options,
+        )
+
+    def parse(
+        self,
+        model_output: str,
+        request: Any,
+        enable_auto_tools: bool = False,
+        model_output_token_ids: Sequence[int] = (),
+    ) -> tuple[str | None, str | None, list[Any] | None]:
+        """(reasoning, content, calls) of a whole output: what the stream adds up to."""
+        self._parser = self._open(request, model_output_token_ids, keep_message=True)
+        _feed(self._parser, model_output, model_output_token_ids, "stop")
+        message = self._parser.message
+        calls = [
+            protocol.FunctionCall(id=call.id, name=call.name, arguments=call.arguments)
+            for call in message.tool_calls
+        ]
+        return message.reasoning or None, message.content or None, calls
+
+    def parse_delta(
+        self,
+        delta_text: str,
+        delta_token_ids: list[int],
+        request: Any,
+        prompt_token_ids: list[int] | None = None,
+        *,
+        finished: bool,
+    ) -> Any:
+        """What a chunk adds."""
+        if self._parser is None:
+            if prompt_token_ids is not None and self._reasoning_parser is not None:
+                self._reasoning_parser.set_prompt_token_ids(prompt_token_ids)
+            self._parser = self._open(request, delta_token_ids, keep_message=False)
+        deltas = _feed(self._parser, delta_text, delta_token_ids, "stop" if finished else None)
+        if not getattr(request, "include_reasoning", True):
+            deltas = [delta for delta in deltas if delta.kind != "reasoning"]
+        return _to_message(deltas)
+
+    def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
+        """How many of the output's tokens belong to reasoning, markers included."""
+        if self._reasoning_parser is None or self._parser is None:
+            return 0
+        return self._parser.message.token_counts.reasoning
+
+
+def register() -> None:
+    """Make every format known to vLLM as `unspool_<name>`, aliases and formats of your own included.
+
+    Those with calls are tool parsers, those with reasoning reasoning parsers; `unspool_auto` is what `detect`
+    finds for the tokenizer, `unspool_hf` its own response template. Safe to call again, for formats that
+    `unspool.register_format` added since.
+    """
+    for file in formats():
+        for name in (file.name, *file.aliases):
+            _register(name, has_tools=file.has_tools, has_reasoning=file.has_reasoning)
+    for name in ("auto", *TEMPLATE_NAMES):
+        _register(name, has_tools=True, has_reasoning=True)
+    if ParserManager is not None and _COMPOSES and not hasattr(ParserManager.get_parser, "_unspool"):
+        ParserManager.get_parser = classmethod(_composed(ParserManager.get_parser.__func__))
+
+
+def _register(name: str, *, has_tools: bool, has_reasoning: bool) -> None:
+    values = {"format_name": name, "__module__": __name__}
+    if has_tools:
+        tool = type("UnspoolToolParser", (UnspoolToolParser,), values)
+        ToolParserManager.register_module(PREFIX + name, module=tool)
+    if has_reasoning:
+        reasoning = type("UnspoolReasoningParser", (UnspoolReasoningParser,), values)
+        ReasoningParserManager.register_module(PREFIX + name, module=reasoning)
+
+
+def _composed(compose: Any) -> Any:
+    """vLLM has no registry for whole parsers, so its composition is wrapped: ours, where all names are ours."""
+
+    @functools.wraps(compose)
+    def get_parser(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        bound = inspect.signature(compose).bind(cls, *args, **kwargs)
+        names = [bound.arguments.get(key) for key in ("tool_parser_name", "reasoning_parser_name")]
+        if not all(name.startswith(PREFIX) for name in names if name):
+            return compose(*bound.args, **bound.kwargs)
+        if "is_harmony" in bound.arguments:  # gpt-oss has a format of ours too
+            bound.arguments["is_harmony"] = False
+        found = compose(*bound.args, **bound.kwargs)
+        return None if found is None else type("UnspoolParser", (UnspoolParser, found), {})
+
+    get_parser._unspool = True  # type: ignore[attr-defined]
+    return get_parser
+
+
+register()

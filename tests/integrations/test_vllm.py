@@ -1,0 +1,331 @@
+"""vLLM's serving layer with our parsers: what it sends, assembled, is what one shot gives."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import unspool
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+from unspool.format_files import marker_tokens
+from unspool.testing import Case, shipped_cases
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    pytest.importorskip(
+        "vllm.parser.parser_manager", reason="vLLM >= 0.24 is not installed", exc_type=ImportError
+    )
+    from unspool.integrations import vllm as adapter
+    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+    from vllm.parser.abstract_parser import DelegatingParser
+    from vllm.parser.parser_manager import ParserManager
+
+if not adapter._COMPOSES:
+    pytest.skip("vLLM before 0.24 composes no Parser", allow_module_level=True)
+
+ROOT = Path(__file__).parents[2]
+# vLLM's and pydantic's own warnings are not ours to fix.
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.filterwarnings("error:::unspool")]
+CASES = [
+    case for case in shipped_cases() if not set(case.options) - {"prompt"} and "\ufffd" not in case.input
+]
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+# vLLM asks the reasoning parser no more once reasoning is over; a broken call's rest then begins anew.
+ONE_STREAMER_ONLY = ("a second block of reasoning", "a marker where a name should be")
+CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+
+
+@functools.cache
+def make_tokenizer(format: str) -> PreTrainedTokenizerFast:
+    """A token a byte, and one for each of the format's markers."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE(vocab={token: id for id, token in enumerate(alphabet)}, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_tokens(sorted(marker_tokens(unspool.get_format(format).description)))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+
+
+def tools_of(case: Case) -> list[dict[str, Any]]:
+    known = case.tools or [{"name": name} for name in dict.fromkeys(name for name, _, _ in case.calls)]
+    functions = [dict(tool.get("function") or tool) for tool in known] or [{"name": "f"}]
+    return [{"type": "function", "function": function} for function in functions]
+
+
+def parser_class(tool: str | None, reasoning: str | None) -> Any:
+    return ParserManager.get_parser(
+        tool_parser_name=tool and f"unspool_{tool}",
+        reasoning_parser_name=reasoning and f"unspool_{reasoning}",
+        enable_auto_tools=True,
+    )
+
+
+def class_of(case: Case) -> Any:
+    file = unspool.get_format(case.format)
+    return parser_class(file.name if file.has_tools else None, file.name if file.has_reasoning else None)
+
+
+def chunks_of(tokenizer: Any, ids: Sequence[int], size: int) -> Iterator[tuple[str, list[int]]]:
+    """As the engine gives them: a character with the id that completes it."""
+    text = unspool.Detokenizer(unspool.Vocabulary.from_tokenizer(tokenizer), skip_special_tokens=False)
+    for begin in range(0, len(ids), size):
+        part = list(ids[begin : begin + size])
+        yield text.put(part) + (text.end() if begin + size >= len(ids) else ""), part
+
+
+def assemble(deltas: Sequence[Any], strict: bool) -> tuple[str, str, list[tuple[str, str]]]:
+    content = reasoning = ""
+    calls: list[list[str]] = []
+    for delta in filter(None, deltas):
+        content += delta.content or ""
+        reasoning += delta.reasoning or ""
+        indices = [call.index for call in delta.tool_calls]
+        assert len(set(indices)) == len(indices) or not strict, "one entry an index a chunk"
+        for call in delta.tool_calls:
+            if call.id is not None:
+                assert (call.index, call.type) == (len(calls), "function")
+                calls.append([call.function.name, ""])
+            else:
+                assert call.function.name is None
+            assert call.index == len(calls) - 1, "calls come one after the other"
+            calls[-1][1] += call.function.arguments or ""
+    return content, reasoning, [(name, arguments) for name, arguments in calls]
+
+
+def stream(parser: Any, request: Any, chunks: list[tuple[str, list[int]]], prompt: list[int] | None) -> Any:
+    return assemble(
+        [
+            parser.parse_delta(
+                text, ids, request, prompt_token_ids=None if i else prompt, finished=i == len(chunks) - 1
+            )
+            for i, (text, ids) in enumerate(chunks)
+        ],
+        strict=isinstance(parser, adapter.UnspoolParser),  # vLLM's own glue appends what it flushes
+    )
+
+
+def request_of(**options: Any) -> Any:
+    return ChatCompletionRequest(model="m", messages=[], **options)
+
+
+def expected(message: unspool.Message) -> tuple[str, str, list[tuple[str, str]]]:
+    return message.content, message.reasoning, [(call.name, call.arguments) for call in message.tool_calls]
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.format != "none"], ids=str)
+def test_stream_and_whole_are_what_one_shot_gives(case: Case) -> None:
+    tokenizer, tools = make_tokenizer(case.format), tools_of(case)
+    ids = tokenizer.encode(case.input, add_special_tokens=False)
+    prompt = tokenizer.encode(case.options.get("prompt", ""), add_special_tokens=False)
+    one_shot = expected(unspool.parse(ids, case.format, tools, tokenizer=tokenizer, prompt=prompt))
+    cls, request = class_of(case), request_of(tools=tools)
+    assert issubclass(cls, adapter.UnspoolParser)
+    for size in (1, 3, len(ids)):
+        parser = cls(tokenizer, request.tools)
+        assert stream(parser, request, list(chunks_of(tokenizer, ids, size)), prompt) == one_shot, size
+    parser = cls(tokenizer, request.tools)
+    if parser._reasoning_parser is not None:
+        parser._reasoning_parser.set_prompt_token_ids(prompt)
+    text = "".join(text for text, _ in chunks_of(tokenizer, ids, len(ids)))
+    reasoning, content, calls = parser.parse(text, request, True, ids)
+    assert (content or "", reasoning or "", [(c.name, c.arguments) for c in calls]) == one_shot
+
+
+@pytest.mark.parametrize(
+    "name", ["qwen3", "hermes", "qwen3_coder", "kimi_k2", "deepseek_v31", "glm45", "mistral"]
+)
+def test_two_parsers_through_the_hosts_own_glue(name: str) -> None:
+    """A pair that is not both ours goes this way; here both are, so that the answer is known."""
+    wrong = []
+    for case in (c for c in CASES if c.format == name and c.name not in ONE_STREAMER_ONLY):
+        tokenizer, tools = make_tokenizer(name), tools_of(case)
+        ids = tokenizer.encode(case.input, add_special_tokens=False)
+        prompt = tokenizer.encode(case.options.get("prompt", ""), add_special_tokens=False)
+        one_shot = expected(unspool.parse(ids, name, tools, tokenizer=tokenizer, prompt=prompt))
+        ours = class_of(case)
+        parts = {"tool_parser_cls": ours.tool_parser_cls, "reasoning_parser_cls": ours.reasoning_parser_cls}
+        cls, request = type("Delegating", (DelegatingParser,), parts), request_of(tools=tools)
+        for size in (1, 4, len(ids)):
+            parser = cls(tokenizer, request.tools)
+            found = stream(parser, request, list(chunks_of(tokenizer, ids, size)), prompt)
+            if (found[0].strip(), *found[1:]) != (one_shot[0].strip(), *one_shot[1:]):
+                wrong.append((case.name, size, found, one_shot))
+    assert not wrong
+
+
+def test_text_that_lags_behind_its_ids() -> None:
+    tokenizer, request = make_tokenizer("qwen3"), request_of(tools=TOOLS)
+    output = f"<think>\nhm\n</think>\n\nOk.\n{CALL}"
+    ids = tokenizer.encode(output, add_special_tokens=False)
+    chunks = list(chunks_of(tokenizer, ids, 1))
+    for lag in (1, 7):
+        texts = [""] * lag + [text for text, _ in chunks]
+        late = [(texts[i], ids) for i, (_, ids) in enumerate(chunks)]
+        late[-1] = ("".join(texts[len(chunks) - 1 :]), late[-1][1])
+        parser = parser_class("qwen3", "qwen3")(tokenizer, request.tools)
+        assert stream(parser, request, late, []) == ("Ok.", "hm", [("f", '{"a": 1}')])
+
+
+def test_a_marker_that_is_only_spelt_is_text() -> None:
+    tokenizer, request = make_tokenizer("qwen3"), request_of(tools=TOOLS)
+    text = "Write </think> or <tool_call>."
+    ids = [
+        i
+        for word, _ in pre_tokenizers.ByteLevel(False).pre_tokenize_str(text)
+        for i in map(tokenizer.convert_tokens_to_ids, word)
+    ]
+    parser = parser_class("qwen3", "qwen3")(tokenizer, request.tools)
+    assert stream(parser, request, list(chunks_of(tokenizer, ids, 1)), [])[0] == text
+
+
+def run_one(output: str, prompt: str = "", **options: Any) -> tuple[str, str, list[tuple[str, str]]]:
+    tokenizer, request = make_tokenizer("qwen3"), request_of(**options)
+    parser = parser_class("hermes", "qwen3")(tokenizer, request.tools)
+    request = parser.adjust_request(request)
+    ids = tokenizer.encode(output, add_special_tokens=False)
+    start = tokenizer.encode(prompt, add_special_tokens=False)
+    return stream(parser, request, list(chunks_of(tokenizer, ids, 2)), start)  # type: ignore[no-any-return]
+
+
+def test_tool_choice_as_the_host_treats_it() -> None:
+    assert run_one(CALL, tools=TOOLS, tool_choice="none") == (CALL, "", [])
+    assert run_one(CALL) == (CALL, "", []), "a request without tools keeps its text"
+    guided = '[{"name": "f", "parameters": {"a": 1}}]'
+    assert run_one(guided, tools=TOOLS, tool_choice="required") == ("", "", [("f", '{"a": 1}')])
+    named = {"type": "function", "function": {"name": "f"}}
+    assert run_one('{"a": 1}', tools=TOOLS, tool_choice=named) == ("", "", [("f", '{"a": 1}')])
+    assert run_one(CALL, tools=TOOLS, tool_choice="required") == ("", "", [("f", '{"a": 1}')])
+
+
+def test_parallel_calls_can_be_off() -> None:
+    assert run_one(CALL + CALL, tools=TOOLS, parallel_tool_calls=False)[2] == [("f", '{"a": 1}')]
+    assert len(run_one(CALL + CALL, tools=TOOLS)[2]) == 2
+
+
+def test_the_prompt_says_where_the_output_starts() -> None:
+    turn = "<|im_start|>assistant\n"
+    assert run_one("hm</think>Ok", turn + "<think>\n")[:2] == ("Ok", "hm")
+    assert run_one("Ok", turn + "<think>\n\n</think>\n\n")[:2] == ("Ok", "")
+    assert run_one("Ok", "<think>user's</think>" + turn)[:2] == ("Ok", "")
+
+
+def test_reasoning_that_is_not_wanted_is_left_out() -> None:
+    assert run_one("<think>hm</think>Ok", include_reasoning=False)[:2] == ("Ok", "")
+
+
+def test_cut_off_output_is_flushed() -> None:
+    assert run_one("5 <tool_ca", tools=TOOLS)[0] == "5 <tool_ca"
+    assert run_one('<tool_call>\n{"name": "f", "arguments": {"a', tools=TOOLS)[2] == [("f", '{"a')]
+
+
+def test_reasoning_ends_where_a_marker_closes_it() -> None:
+    tokenizer = make_tokenizer("qwen3")
+    encode = functools.partial(tokenizer.encode, add_special_tokens=False)
+    parser = parser_class(None, "qwen3").reasoning_parser_cls(tokenizer)
+    turn = "<|im_start|>assistant\n"
+    assert parser.is_reasoning_end(encode(turn + "<think>\n\n</think>\n\n"))
+    assert not parser.is_reasoning_end(encode(turn + "<think>\n"))
+    assert not parser.is_reasoning_end(encode(turn + "<think>a</think>b<|im_end|>" + turn))
+    output = encode("hm</think>Ok")
+    ends = [
+        parser.is_reasoning_end_streaming(output[:end], output[end - 1 : end])
+        for end in range(1, len(output) + 1)
+    ]
+    assert ends.index(True) == 2
+    assert sum(ends) == 1
+    assert parser.extract_content_ids(output) == encode("Ok")
+    assert (parser.reasoning_start_str, parser.reasoning_end_str) == ("<think>", "</think>")
+
+
+def test_markers_that_are_special_tokens_stay_in_the_text() -> None:
+    tokenizer = make_tokenizer("qwen3")
+    for cls, request in (
+        (parser_class("hermes", None), request_of(tools=TOOLS)),
+        (parser_class(None, "qwen3"), request_of()),
+    ):
+        assert cls(tokenizer, request.tools).adjust_request(request).skip_special_tokens is False
+    request = request_of()
+    assert parser_class("hermes", None)(tokenizer).adjust_request(request).skip_special_tokens is not False
+
+
+def test_every_format_and_alias_is_known() -> None:
+    tools = adapter.ToolParserManager.list_registered()
+    reasoning = adapter.ReasoningParserManager.list_registered()
+    for file in unspool.formats():
+        for name in (file.name, *file.aliases):
+            assert (f"unspool_{name}" in tools) == file.has_tools
+            assert (f"unspool_{name}" in reasoning) == file.has_reasoning
+
+
+def test_a_registered_format_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    text = (Path(unspool.__file__).parent / "parsers" / "hermes.toml").read_text(encoding="utf-8")
+    text = re.sub(r"^name = .*$", 'name = "mine"', text, flags=re.M)
+    path.write_text(re.sub(r"^aliases = \[.*?\]$", "", text, flags=re.M | re.S), encoding="utf-8")
+    unspool.register_format(path)
+    adapter.register()
+    assert "unspool_mine" in adapter.ToolParserManager.list_registered()
+
+
+def test_other_names_are_composed_as_before() -> None:
+    cls = ParserManager.get_parser(
+        tool_parser_name="hermes", reasoning_parser_name="unspool_qwen3", enable_auto_tools=True
+    )
+    assert not issubclass(cls, adapter.UnspoolParser)
+    tokenizer, request = make_tokenizer("qwen3"), request_of(tools=TOOLS)
+    ids = tokenizer.encode(f"<think>hm</think>\n\nOk.{CALL}", add_special_tokens=False)
+    content, reasoning, calls = stream(
+        cls(tokenizer, request.tools), request, list(chunks_of(tokenizer, ids, 1)), []
+    )
+    assert (content, reasoning, [(name, json.loads(text)) for name, text in calls]) == (
+        "Ok.",
+        "hm",
+        [("f", {"a": 1})],
+    )
+
+
+@pytest.mark.skipif(not (ROOT / "docs" / "vllm.md").is_file(), reason="runs in a checkout")
+def test_the_pages_first_block_is_what_vllm_takes() -> None:
+    """Its flags through vLLM's own argument parser and checks, then its names through the serving layer."""
+    page = (ROOT / "docs" / "vllm.md").read_text(encoding="utf-8")
+    command = re.search(r"```bash\n.*?^(vllm serve .*?)$", page, re.M | re.S)
+    assert command
+    cli_args = pytest.importorskip("vllm.entrypoints.common.cli_args")
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    parser = cli_args.make_arg_parser(FlexibleArgumentParser())
+    args = parser.parse_args(["--model", *shlex.split(command.group(1))[2:]])
+    assert args.enable_auto_tool_choice
+    assert args.tool_call_parser in adapter.ToolParserManager.list_registered()
+    assert args.reasoning_parser in adapter.ReasoningParserManager.list_registered()
+    example = runpy.run_path(str(ROOT / "examples" / "vllm" / "serving_layer.py"))
+    chunks = list(example["stream"](example["OUTPUT"], args.tool_call_parser, args.reasoning_parser))
+    assert "".join(chunk["delta"].get("content", "") for chunk in chunks) == "One moment."
+    assert (
+        "".join(chunk["delta"].get("reasoning", "") for chunk in chunks) == "The user asks for the weather."
+    )
+    calls = [call for chunk in chunks for call in chunk["delta"].get("tool_calls", ())]
+    assert calls[0]["function"]["name"] == "get_weather"
+    assert "".join(call["function"]["arguments"] for call in calls) == '{"city": "Zürich"}'
+    assert chunks[-1]["finish_reason"] == "tool_calls"
+
+
+@pytest.mark.skipif(not (ROOT / "examples").is_dir(), reason="runs in a checkout")
+def test_the_example_runs_by_itself() -> None:
+    path = ROOT / "examples" / "vllm" / "serving_layer.py"
+    done = subprocess.run(
+        [sys.executable, str(path)], check=False, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["finish_reason"] == "tool_calls"
