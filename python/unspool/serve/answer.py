@@ -15,7 +15,13 @@ from starlette.types import Receive, Scope, Send
 from unspool._core import Delta, WireWriter
 from unspool.serve.api_errors import ApiError, Dialect, as_api_error, dialect_of, error_response, error_type
 from unspool.serve.metrics import RequestMetrics
-from unspool.serve.served_model import check_template_kwargs, effort_kwargs, format_name, thinking_kwargs
+from unspool.serve.served_model import (
+    check_template_kwargs,
+    context_options,
+    effort_kwargs,
+    format_name,
+    thinking_kwargs,
+)
 from unspool.serve.streaming import cancel_on_disconnect, pulses
 
 if TYPE_CHECKING:
@@ -98,6 +104,7 @@ class Answer:
             chat_template_kwargs=template_kwargs,
             parallel_tool_calls=request.tools.is_parallel,
             reasoning_field=self._state.options.reasoning_field,
+            **context_options(model),
         )
         self._metrics.format = format_name(model, request.tools.shown, request.raw)
         return stream
@@ -138,7 +145,7 @@ class Answer:
             return stream.drain_to(writer)
         deltas = stream.drain()
         self._check_calls(deltas)
-        return writer.write(deltas)
+        return stream.write_to(writer, deltas)
 
     def _check_calls(self, deltas: list[Delta]) -> None:
         """An answer without the call that it must have is an error, before its finish."""
