@@ -157,7 +157,11 @@ def test_a_model_that_overflows(llama: Any, byte_tokenizer: Any, scripted: Any, 
     )
     assert (first.token, first.logprob, second.token, second.logprob) == (b"a", 0.0, b"b", 0.0)
     assert first.top[1].logprob == -math.inf
-    handle = llama.register_forward_hook(lambda *args: args[-1].logits.fill_(math.nan))
+
+    def overflow(_: Any, __: Any, output: Any) -> None:
+        output.logits.fill_(math.nan)
+
+    handle = llama.register_forward_hook(overflow)
     try:
         generator = StreamGenerator(llama, byte_tokenizer, backend=backend, prefill=False)
         choice = generator.generate(PROMPT, max_new_tokens=2, do_sample=False, logprobs=1).choices[0]

@@ -130,7 +130,7 @@ class DeltaStream(Iterator[Delta]):
 
         None of them becomes a Python object, unless log-probabilities go with them.
         """
-        if self._run.rows.logprobs is not None:
+        if self.has_logprobs:
             return self.write_to(writer, self.drain())
         self._waits_since_s = time.perf_counter()
         with contextlib.suppress(ChannelCancelledError):
@@ -197,6 +197,11 @@ class DeltaStream(Iterator[Delta]):
     def is_running(self) -> bool:
         """Whether the worker is still at work; after `close`, in the step that it was in."""
         return self._worker.is_alive
+
+    @property
+    def has_logprobs(self) -> bool:
+        """Whether log-probabilities were asked for, and come with the ids."""
+        return self._run.rows.logprobs is not None
 
     @property
     def held_bytes(self) -> int:

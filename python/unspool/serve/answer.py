@@ -106,6 +106,12 @@ class Answer:
             reasoning_field=self._state.options.reasoning_field,
             **context_options(model),
         )
+        if request.sampling.logprobs is not None and not stream.has_logprobs:
+            stream.cancel()
+            raise ApiError(
+                400, "'logprobs' is not supported: this model has no probabilities to tell; leave it out",
+                code="unsupported_parameter", param="logprobs",
+            )  # fmt: skip
         self._metrics.format = format_name(model, request.tools.shown, request.raw)
         return stream
 

@@ -126,10 +126,6 @@ class DemoModel:
         reasoning_field: str = "reasoning_content",
     ) -> DeltaStream:
         """An answer, as of `StreamGenerator.stream`."""
-        if sampling.logprobs is not None:
-            raise ArgumentError(
-                "a demo model has no probabilities; leave logprobs out, or serve a real model"
-            )
         wants = _Wants(prompt, tools, tool_choice, _is_thinking(chat_template_kwargs or {}))
         channel = DeltaChannel()
         answers = []
