@@ -45,8 +45,8 @@ class Parts {
   /// All of the above.
   void put(const Delta& delta);
 
-  /// Moves the log-probabilities of a text's delta to its part, which is open; drops those before it,
-  /// and those of other deltas.
+  /// Moves the log-probabilities of a text's delta to its part, which is open; drops those before
+  /// it, and those of other deltas.
   void take_logprobs(const Delta& delta, LogprobQueue& queue);
 
   const std::vector<Part>& list() const { return list_; }

@@ -14,6 +14,7 @@ from unspool.errors import ArgumentError
 from unspool.generation import TokenLogprob
 from unspool.generation.logprobs import LogprobRecorder
 from unspool.generation.recorded_model import recorded
+from unspool.generation.rows import Rows
 from unspool.generation.shared_vocabulary import shared_vocabulary
 
 from .conftest import make_llama
@@ -217,6 +218,27 @@ def test_drained_to_a_writer(llama: Any, byte_tokenizer: Any, protocol: str, pau
         assert [entry[:2] for entry in spy.entries[choice.index]] == [
             (entry.token, entry.logprob) for entry in choice.logprobs or ()
         ]
+
+
+def test_they_are_there_before_their_deltas(byte_tokenizer: Any) -> None:
+    """Who takes a delta finds them: they are added before its ids are put."""
+
+    class Streamer:
+        is_stopped = False
+        ids = 0
+
+        def put(self, ids: list[int]) -> None:
+            self.ids += len(ids)
+            assert rows.logprobs is not None
+            assert len(rows.logprobs[0]) == self.ids
+
+    recorder = LogprobRecorder(0, shared_vocabulary(byte_tokenizer))
+    streamer: Any = Streamer()
+    rows = Rows([streamer], recorder=recorder)
+    for id in (3, 1):
+        recorder.see(torch.zeros((1, 5)))
+        rows.put_step([id])
+    assert streamer.ids == 2
 
 
 class _Spy:
