@@ -78,6 +78,13 @@ void Parts::put(const Delta& delta) {
   if (!text.empty()) add(text);
 }
 
+void Parts::take_logprobs(const Delta& delta, LogprobQueue& queue) {
+  if (!queue.is_used()) return;
+  const bool is_shown = !text_of(delta).empty() && has_open() && last().kind == PartKind::text;
+  queue.drop(is_shown ? delta.span.begin : delta.span.end);
+  if (is_shown) queue.take(delta.span.end, last().logprobs);
+}
+
 bool has_part(const std::vector<Part>& parts, PartKind kind) {
   return std::any_of(parts.begin(), parts.end(),
                      [kind](const Part& part) { return part.kind == kind; });

@@ -45,6 +45,10 @@ class Parts {
   /// All of the above.
   void put(const Delta& delta);
 
+  /// Moves the log-probabilities of a text's delta to its part, which is open; drops those before
+  /// it, and those of other deltas.
+  void take_logprobs(const Delta& delta, LogprobQueue& queue);
+
   const std::vector<Part>& list() const { return list_; }
   Part& last() { return list_.back(); }
   std::size_t count() const { return list_.size(); }

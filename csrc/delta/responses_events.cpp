@@ -56,6 +56,8 @@ class ResponsesEvents final : public WireWriter {
   }
 
  protected:
+  bool keeps_logprobs_by_part() const override { return true; }
+
   void do_begin(std::string& out) override {
     for (const std::string_view event : {"response.created", "response.in_progress"}) {
       open_event(event, out);
@@ -81,11 +83,7 @@ class ResponsesEvents final : public WireWriter {
       parts_.add(text);
       append_json_line_escaped(text, out);
     }
-    LogprobQueue& queue = logprobs(0);
-    if (!queue.is_used()) return;
-    const bool is_shown = !text.empty() && parts_.last().kind == PartKind::text;
-    queue.drop(is_shown ? delta.span.begin : delta.span.end);
-    if (is_shown) queue.take(delta.span.end, parts_.last().logprobs);
+    parts_.take_logprobs(delta, logprobs(0));
   }
 
   void flush(std::string& out) override {

@@ -169,6 +169,7 @@ void WireWriter::take_checked(const Delta& delta, Answer& answer, std::string& o
     put(delta, out);
   } else {
     answer.parts.put(delta);
+    if (keeps_logprobs_by_part()) answer.parts.take_logprobs(delta, answer.logprobs);
   }
 }
 

@@ -128,6 +128,8 @@ class WireWriter {
   virtual void do_body(const Ending& ending, std::string& out) = 0;
   /// Whether the protocol tells log-probabilities.
   virtual bool has_logprobs() const { return true; }
+  /// Whether a body tells them with each part, and those of text alone.
+  virtual bool keeps_logprobs_by_part() const { return false; }
   virtual void do_keep_alive(std::string& out) const { framing_.comment(out); }
   virtual std::string_view default_error_type() const { return "server_error"; }
 

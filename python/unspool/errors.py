@@ -9,6 +9,7 @@ __all__ = [
     "ChannelCancelledError",
     "ChannelClosedError",
     "ChannelTimeoutError",
+    "ContextLengthError",
     "FormatError",
     "PrefillError",
     "StreamError",
@@ -25,6 +26,10 @@ class UnspoolError(Exception):
 
 class ArgumentError(UnspoolError, ValueError):
     """An argument is outside what the function takes."""
+
+
+class ContextLengthError(ArgumentError):
+    """A prompt, with the answer that was asked for, does not fit into the model's positions."""
 
 
 class FormatError(UnspoolError, ValueError):

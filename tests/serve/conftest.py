@@ -10,7 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
-from unspool import DeltaChannel, DeltaStream, Parser
+import torch
+from unspool import DeltaChannel, DeltaStream, Parser, StreamGenerator
 from unspool.errors import ChannelCancelledError
 from unspool.generation.worker import GenerationWorker
 from unspool.serve import ApiServer, ServeOptions, create_app
@@ -148,3 +149,45 @@ TOOL = {
         },
     },
 }
+
+
+TEMPLATE = (
+    "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+    "<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n"
+    "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
+)
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Any:
+    """256 tokens for the bytes, and special ones."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    made = Tokenizer(models.BPE({token: id for id, token in enumerate(alphabet)}, []))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    names = ["<eos>", "<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>"]
+    made.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<eos>", pad_token="<eos>")
+    tokenizer.chat_template = TEMPLATE
+    return tokenizer
+
+
+@pytest.fixture(scope="session")
+def llama(tokenizer: Any) -> Any:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=2, max_position_embeddings=1024, eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=None, pad_token_id=tokenizer.pad_token_id, initializer_range=0.5,
+    )  # fmt: skip
+    return LlamaForCausalLM(config).eval()
+
+
+@pytest.fixture(params=["transformers", "native"])
+def generator(request: pytest.FixtureRequest, llama: Any, tokenizer: Any) -> StreamGenerator:
+    return StreamGenerator(llama, tokenizer, format="hermes", backend=request.param)

@@ -297,6 +297,12 @@ def test_logprobs_of_responses_are_those_of_text() -> None:
     assert told == [("response.output_text.delta", "cd"), ("response.output_text.done", "cd")]
     (text,) = [item for item in events[-1]["response"]["output"] if item["type"] == "message"]
     assert [entry["token"] for entry in text["content"][0]["logprobs"]] == ["c", "d"]
+    whole = WireWriter("responses", model="m", stream=False)
+    whole.add_logprobs(0, LOGPROBS)
+    for batch in BATCHES:
+        whole.write(batch)
+    (item,) = [item for item in json.loads(whole.body())["output"] if item["type"] == "message"]
+    assert item["content"] == text["content"]
 
 
 @pytest.mark.parametrize("protocol", ["messages", "open_inference"])

@@ -5,6 +5,7 @@ from unspool.generation.generate import generate
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.inference_config import InferenceConfig, PreCompileConfig
 from unspool.generation.iterate_streamer import iterate_streamer
+from unspool.generation.logprobs import TokenLogprob
 from unspool.generation.outputs import PromptOutput, SampleState
 from unspool.generation.result import Choice, StreamMetrics, StreamResult, Usage
 from unspool.generation.sampling_params import SamplingParams
@@ -26,6 +27,7 @@ __all__ = [
     "StreamMetrics",
     "StreamResult",
     "StreamSink",
+    "TokenLogprob",
     "Usage",
     "active_workers",
     "add_special_tokens",

@@ -13,14 +13,21 @@ from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.hooks import ConditioningHook
-from unspool.generation.inference_config import InferenceConfig, model_prefill_length, resolve_token_ids
+from unspool.generation.inference_config import (
+    InferenceConfig,
+    model_positions,
+    model_prefill_length,
+    resolve_token_ids,
+)
 from unspool.generation.inference_name import read_inference_name
 from unspool.generation.logits import check_native
+from unspool.generation.logprobs import LogprobRecorder
 from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.static_inputs import render_messages
 from unspool.generation.prefill.strategy import choose_strategy, model_kind
 from unspool.generation.prompt import Prompt, read_prompt
 from unspool.generation.prompt_encoder import PromptEncoder
+from unspool.generation.recorded_model import check_recordable
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import SamplingParams
@@ -108,6 +115,7 @@ class DeltaGenerator:
         timeout: float | None = None,
         stream_timeout: float | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
+        within_context: bool = False,
         **generation_kwargs: Any,
     ) -> DeltaStream:
         """Generate; iterate the deltas as they come, with `for` or `async for`.
@@ -123,6 +131,9 @@ class DeltaGenerator:
             raw: Everything is content: no reasoning, no calls.
             timeout, stream_timeout: Seconds without a token until StreamTimeout is raised.
             chat_template_kwargs: Passed on to `apply_chat_template`, such as `enable_thinking`.
+            within_context: Raise ContextLengthError, before the model runs, for a prompt that does not fit
+                into `context_length` with the limit of this call, or with one token; and lower a limit that
+                is not of this call to what fits. False: the model is run beyond its positions.
             generation_kwargs: Options of `model.generate`, such as `max_new_tokens`; options of `Parser`,
                 such as `skip_special_tokens`; and further model inputs, such as `attention_mask`.
 
@@ -144,6 +155,7 @@ class DeltaGenerator:
             stop=stop,
             raw=raw,
             timeout=stream_timeout if timeout is None else timeout,
+            within_context=within_context,
             options=generation_kwargs,
         )
 
@@ -180,6 +192,17 @@ class DeltaGenerator:
         """
         return model_prefill_length(self.model, self.config.max_new_tokens)
 
+    @property
+    def context_length(self) -> int | None:
+        """How many token ids a prompt and its answer may have together; None where the model does not say.
+
+        None too for encoder and decoder, which have positions of their own each.
+        """
+        if model_kind(self.model) == "seq2seq":
+            return None
+        positions = model_positions(self.model)
+        return None if positions is None else positions[0]
+
     def format_name(self, tools: Any = None) -> str:
         """The name of the format that an answer is read in, where these tools are offered."""
         return str(getattr(chosen := self._choose_format(tools)[0], "name", chosen))
@@ -195,6 +218,7 @@ class DeltaGenerator:
         stop: str | Sequence[str] = (),
         raw: bool = False,
         timeout: float | None = None,
+        within_context: bool = False,
     ) -> DeltaStream:
         check_timeout(timeout)
         parser_options = {name: value for name, value in options.items() if name in _PARSER_OPTIONS}
@@ -202,6 +226,8 @@ class DeltaGenerator:
         settings = read_settings(self.model, self.config, sampling, stop, options)
         if self.backend == "native":
             check_native(settings)
+        elif settings.logprobs is not None:
+            check_recordable(self.model, settings)
         format, reasoning = ("none", None) if raw else self._choose_format(tools)
         vocabulary = shared_vocabulary(self.tokenizer)
         channel = DeltaChannel()
@@ -221,6 +247,7 @@ class DeltaGenerator:
             )
             for choice in range(settings.n)
         ]
+        recorder = None if settings.logprobs is None else LogprobRecorder(settings.logprobs, vocabulary)
         run = GenerationRun(
             model=self.model,
             backend=self.backend,
@@ -231,9 +258,10 @@ class DeltaGenerator:
             prefill=self.prefill,
             read_prompt=read,
             channel=channel,
-            rows=Rows(streamers, settings.eos, settings.limit),
+            rows=Rows(streamers, settings.eos, settings.limit, recorder),
             settings=settings,
             hook=self.hook,
+            positions=self.context_length if within_context else None,
         )
         worker = GenerationWorker(channel, run.work)
         stream = DeltaStream(channel, worker, run, timeout)

@@ -14,6 +14,7 @@ from unspool.generation.outputs import SampleState
 from unspool.generation.text_gatherer import TextGatherer
 
 if TYPE_CHECKING:
+    from unspool.generation.logprobs import TokenLogprob
     from unspool.generation.result import StreamResult
     from unspool.generation.run import GenerationRun
     from unspool.generation.worker import GenerationWorker
@@ -45,6 +46,7 @@ class DeltaStream(Iterator[Delta]):
         self._waits_since_s = time.perf_counter()
         self._is_over = False
         self._is_awaited = False
+        self._written_counts: dict[int, int] = {}  # of log-probabilities, by choice
 
     def __iter__(self) -> DeltaStream:
         return self
@@ -124,11 +126,37 @@ class DeltaStream(Iterator[Delta]):
         return []
 
     def drain_to(self, writer: WireWriter) -> bytes:
-        """The bytes of the deltas that are ready, without waiting; none of them becomes a Python object."""
+        """The bytes of the deltas that are ready, without waiting.
+
+        None of them becomes a Python object, unless log-probabilities go with them.
+        """
+        if self.has_logprobs:
+            return self.write_to(writer, self.drain())
         self._waits_since_s = time.perf_counter()
         with contextlib.suppress(ChannelCancelledError):
             return writer.drain(self._channel)
         return b""
+
+    def write_to(self, writer: WireWriter, deltas: list[Delta]) -> bytes:
+        """The bytes of deltas that were drained, with the log-probabilities of their ids, where there are any.
+
+        All of a stream's log-probabilities go to one writer.
+        """
+        # Those of the deltas' ids are there: the worker adds them before it puts the ids.
+        for choice, entries in enumerate(self._run.rows.logprobs or ()):
+            new = entries[self._written_counts.get(choice, 0) :]
+            if new:
+                writer.add_logprobs(choice, [_wire_entry(entry) for entry in new])
+                self._written_counts[choice] = self._written_counts.get(choice, 0) + len(new)
+        return writer.write(deltas)
+
+    def logprobs_of(self, delta: Delta) -> tuple[TokenLogprob, ...]:
+        """How likely the ids were that made a delta; empty where nobody asked (`SamplingParams.logprobs`).
+
+        An id that made two deltas is in both.
+        """
+        logprobs = self._run.rows.logprobs
+        return () if logprobs is None else tuple(logprobs[delta.choice][slice(*delta.token_span)])
 
     def cancel(self) -> None:
         """Stop the model, from any thread; the iteration ends."""
@@ -169,6 +197,11 @@ class DeltaStream(Iterator[Delta]):
     def is_running(self) -> bool:
         """Whether the worker is still at work; after `close`, in the step that it was in."""
         return self._worker.is_alive
+
+    @property
+    def has_logprobs(self) -> bool:
+        """Whether log-probabilities were asked for, and come with the ids."""
+        return self._run.rows.logprobs is not None
 
     @property
     def held_bytes(self) -> int:
@@ -223,3 +256,7 @@ class DeltaStream(Iterator[Delta]):
         self.cancel()
         if not isinstance(error, ChannelCancelledError):
             raise error
+
+
+def _wire_entry(entry: TokenLogprob) -> tuple[bytes, float, list[tuple[bytes, float]]]:
+    return entry.token, entry.logprob, [(rival.token, rival.logprob) for rival in entry.top]

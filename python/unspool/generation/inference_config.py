@@ -215,10 +215,23 @@ def resolve_token_ids(config: InferenceConfig, model: Any, tokenizer: Any) -> In
     )
 
 
-def model_prefill_length(model: Any, max_new_tokens: int) -> int:
-    """How many token ids a prompt may have, so that `max_new_tokens` more fit into the model's positions.
+def model_positions(model: Any) -> tuple[int, str] | None:
+    """How many positions a model has, and what its config calls them; None where it does not say.
 
     Searches the config of the model's text part first, where it has one, then `model.config`.
+    """
+    config = getattr(model, "config", None)
+    for part in (_text_config(config), config):
+        for name in _LENGTH_NAMES:
+            limit = getattr(part, name, None)
+            # XLNet says -1 for "no limit".
+            if isinstance(limit, int) and limit > 0:
+                return limit, name
+    return None
+
+
+def model_prefill_length(model: Any, max_new_tokens: int) -> int:
+    """How many token ids a prompt may have, so that `max_new_tokens` more fit into the model's positions.
 
     Raises:
         ArgumentError: The config does not say how many positions there are, or `max_new_tokens` is
@@ -226,18 +239,15 @@ def model_prefill_length(model: Any, max_new_tokens: int) -> int:
         TypeError: `max_new_tokens` is no int.
     """
     _require_count("max_new_tokens", max_new_tokens)
-    config = getattr(model, "config", None)
-    for part in (_text_config(config), config):
-        for name in _LENGTH_NAMES:
-            limit = getattr(part, name, None)
-            # XLNet says -1 for "no limit".
-            if isinstance(limit, int) and limit > 0:
-                if max_new_tokens >= limit:
-                    raise ArgumentError(
-                        f"max_new_tokens is {max_new_tokens}, but the model has {limit} positions ({name});"
-                        f" pass less than {limit}"
-                    )
-                return limit - max_new_tokens
+    positions = model_positions(model)
+    if positions is not None:
+        limit, name = positions
+        if max_new_tokens >= limit:
+            raise ArgumentError(
+                f"max_new_tokens is {max_new_tokens}, but the model has {limit} positions ({name});"
+                f" pass less than {limit}"
+            )
+        return limit - max_new_tokens
     raise ArgumentError(
         "the model does not say how long a prompt may be: neither model.config nor its text config has"
         f" any of {', '.join(_LENGTH_NAMES)}; pass prefill_length"

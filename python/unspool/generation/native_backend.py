@@ -57,6 +57,8 @@ def generate_natively(
     for step in range(limit):
         if is_cancelled():
             raise ChannelCancelledError("the consumer has left")
+        if rows.recorder is not None:
+            rows.recorder.see(logits)
         next_ids = picker.pick(ids, logits)
         rows.put_step(next_ids.tolist())
         if keeps_ids:

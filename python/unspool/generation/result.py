@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from unspool.generation.logprobs import TokenLogprob
 from unspool.generation.prefill.scope import PrefillScope
 from unspool.message import Message, ToolCall
 
@@ -79,6 +80,7 @@ class Choice:
     Attributes:
         stop_reason: The stop string that ended it, or None.
         token_ids: The ids that the model wrote, its end token included.
+        logprobs: Of each of them how likely it was; None where nobody asked (`SamplingParams.logprobs`).
     """
 
     index: int
@@ -86,6 +88,7 @@ class Choice:
     finish_reason: str | None
     stop_reason: str | None
     token_ids: tuple[int, ...]
+    logprobs: tuple[TokenLogprob, ...] | None = None
 
 
 @dataclass(frozen=True)

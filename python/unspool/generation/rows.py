@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from unspool.generation.logprobs import LogprobRecorder, TokenLogprob
 from unspool.token_streamer import TokenStreamer
 
 __all__ = ["Rows"]
@@ -22,12 +23,18 @@ class Rows:
         streamers: One for each row, made with `skip_prompt=True`.
         eos: Ids that end a row; what comes behind is padding.
         limit: The most tokens a row may have; None: not known.
+        recorder: Where log-probabilities are told; it has been shown the scores of what is put.
     """
 
     def __init__(
-        self, streamers: Sequence[TokenStreamer], eos: Collection[int] = (), limit: int | None = None
+        self,
+        streamers: Sequence[TokenStreamer],
+        eos: Collection[int] = (),
+        limit: int | None = None,
+        recorder: LogprobRecorder | None = None,
     ) -> None:
         self.streamers = streamers
+        self.recorder = recorder
         self.times_s = array("d")  # when the first row's tokens came
         self.last_put_s: float | None = None
         self._eos = frozenset(eos)
@@ -38,6 +45,8 @@ class Rows:
         self._last_steps: list[int | None] = [None] * len(streamers)
         self._takes_prompt = True
         self.token_ids: list[array[int]] = [array("q") for _ in streamers]
+        #: Of each row's ids; there before the deltas that the ids make. None: nobody asked for them.
+        self.logprobs: list[list[TokenLogprob]] | None = None if recorder is None else [[] for _ in streamers]
 
     def put_prompt(self, ids: Any) -> None:
         """What the model is given, none of which is emitted: ids of shape (1, n), or [] if not known."""
@@ -55,11 +64,12 @@ class Rows:
         """The next id of every row; or several ids of the only row."""
         self._takes_prompt = False
         self._step_count += 1
+        logprobs = () if self.recorder is None else self.recorder.take(ids)
         if len(self.streamers) == 1:
-            self._put_row(0, ids)
+            self._put_row(0, ids, logprobs)
             return
         for row, id in enumerate(ids):
-            self._put_row(row, [id])
+            self._put_row(row, [id], logprobs[row : row + 1])
 
     def end(self) -> None:
         """Nothing: `generate` may return without calling this; the worker knows when and why it ended."""
@@ -93,7 +103,7 @@ class Rows:
     def _is_full(self, row: int) -> bool:
         return self._limit is not None and len(self.token_ids[row]) >= self._limit
 
-    def _put_row(self, row: int, ids: list[int]) -> None:
+    def _put_row(self, row: int, ids: list[int], logprobs: Sequence[TokenLogprob]) -> None:
         last_step = self._last_steps[row]
         if self._has_stopped(row) or (last_step is not None and self._step_count > last_step):
             return
@@ -106,4 +116,6 @@ class Rows:
         if row == 0:
             self.times_s.extend([self.last_put_s] * len(ids))
         self.token_ids[row].extend(ids)
+        if self.logprobs is not None:
+            self.logprobs[row].extend(logprobs)
         self.streamers[row].put(ids)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ChannelCancelledError
+from unspool.generation.context_limit import fit_context
 from unspool.generation.native_backend import NotContinuable, generate_natively
 from unspool.generation.outputs import SampleState
 from unspool.generation.prefill.prepare import prepare_prompt
@@ -46,6 +47,8 @@ class GenerationRun:
     rows: Rows
     settings: GenerationSettings
     hook: ConditioningHook | None
+    #: How many the prompt and its answer are kept within; None: nobody looks.
+    positions: int | None = None
     begin_s: float = field(default_factory=time.perf_counter)
     prepared: PreparedPrompt | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -75,6 +78,10 @@ class GenerationRun:
 
     def _run_model(self, prompt: Prompt) -> None:
         """Prefill and decode."""
+        if self.positions is not None:
+            prompt, self.settings = fit_context(
+                prompt, self.settings, self.encoder, self.positions, self._is_cancelled
+            )
         prepared = prepare_prompt(
             self.model,
             prompt,
@@ -110,6 +117,7 @@ class GenerationRun:
         broken_off = self.broken_off or ("cancelled" if self.channel.is_cancelled else None)
         scope = prepared.scope if prepared is not None else _NOT_YET
         prompt_tokens = prepared.token_count if prepared is not None else 0
+        logprobs = self.rows.logprobs
         messages = [streamer.message for streamer in self.rows.streamers]
         choices = tuple(
             Choice(
@@ -118,6 +126,7 @@ class GenerationRun:
                 finish_reason=message.finish_reason or broken_off,
                 stop_reason=self.rows.streamers[row].stop_reason,
                 token_ids=tuple(self.rows.token_ids[row]),
+                logprobs=None if logprobs is None else tuple(logprobs[row]),
             )
             for row, message in enumerate(messages)
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from unspool.errors import ArgumentError
+from unspool.generation.logprobs import check_top_count
 from unspool.generation.records import Record, require_at_least
 
 __all__ = ["SamplingParams"]
@@ -28,6 +29,9 @@ class SamplingParams(Record):
         seed: 0 to 2**64 - 1; the same seed gives the same tokens.
         n: How many answers, 1 or more.
         stop: A text, or several, that end the answer; kept as a tuple, None reads as none.
+        logprobs: Tell the log-probability of each token, and of so many of the likeliest in its place, 0 to
+            20; by the model's own scores, before temperature, penalties and all else that shapes them. None:
+            tell none.
 
     Raises:
         TypeError: A value is of the wrong type.
@@ -45,6 +49,7 @@ class SamplingParams(Record):
     seed: int | None = None
     n: int | None = None
     stop: Sequence[str] = ()
+    logprobs: int | None = None
 
     def __post_init__(self) -> None:
         if self.stop is None or isinstance(self.stop, str):
@@ -70,6 +75,7 @@ class SamplingParams(Record):
         if self.seed is not None and not 0 <= self.seed < 2**64:
             raise ArgumentError(f"seed is {self.seed}; pass 0 to 2**64 - 1")
         require_at_least("n", self.n, 1)
+        check_top_count("logprobs", self.logprobs)
         for index, text in enumerate(self.stop):
             if not text:
                 raise ArgumentError(f"stop[{index}] is empty and would stop at once; leave it out")
@@ -110,7 +116,7 @@ class SamplingParams(Record):
         Holds of `max_new_tokens`, `do_sample`, `temperature`, `top_p`, `top_k`, `min_p` and
         `repetition_penalty` those that are given. At temperature 0 it has `do_sample=False` and
         nothing that shapes sampling. Not here, since `generate` has no plain argument for them:
-        presence_penalty, frequency_penalty, seed, n, stop.
+        presence_penalty, frequency_penalty, seed, n, stop, logprobs.
         """
         kwargs: dict[str, Any] = {
             "max_new_tokens": self.max_tokens,

@@ -8,6 +8,7 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.generation.inference_config import InferenceConfig
+from unspool.generation.logprobs import check_top_count
 from unspool.generation.sampling_params import SamplingParams
 
 __all__ = ["GenerationSettings", "own_limit", "read_settings"]
@@ -34,6 +35,8 @@ class GenerationSettings:
         stop: Stop strings.
         does_sample: Whether tokens are drawn.
         seed: Of the draw; None: torch's global generator.
+        logprobs: How many of the likeliest ids are told beside each id; None: no log-probabilities.
+        has_own_limit: Whether the call has set the limit.
         past_key_values: A cache of the prompt's first tokens.
     """
 
@@ -47,6 +50,8 @@ class GenerationSettings:
     seed: int | None = None
     presence_penalty: float = 0.0
     frequency_penalty: float = 0.0
+    logprobs: int | None = None
+    has_own_limit: bool = True
     stopping_criteria: tuple[Any, ...] = ()
     logits_processors: tuple[Any, ...] = ()
     past_key_values: Any = field(default=None, repr=False)
@@ -74,7 +79,12 @@ def read_settings(
         ArgumentError: Beam search, several greedy answers, a limit below 1, an option that is ours.
         TypeError: `sampling` is neither SamplingParams nor a mapping.
     """
-    sampling = SamplingParams.read(sampling).with_defaults(config.sampling_params)
+    asked = SamplingParams.read(sampling)
+    has_own_limit = any(
+        limit is not None
+        for limit in (asked.max_tokens, options.get("max_new_tokens"), options.get("max_length"))
+    )
+    sampling = asked.with_defaults(config.sampling_params)
     merged: dict[str, Any] = {**sampling.to_generation_kwargs(), **options}
     given = merged.get("generation_config")
     for name, advice in _REFUSED.items():
@@ -106,6 +116,8 @@ def read_settings(
             f"n is {n} and decoding is greedy, so all answers would be the same; pass do_sample=True or a temperature"
         )
     seed = _first(merged.pop("seed", None), sampling.seed)
+    logprobs = _first(merged.pop("logprobs", None), sampling.logprobs)
+    check_top_count("logprobs", logprobs)
     eos = _first(*(_token_id(source, "eos_token_id") for source in (merged, given, config, base)))
     eos_ids = frozenset(eos if isinstance(eos, (list, tuple, set)) else () if eos is None else (int(eos),))
     pad = _first(*(_token_id(source, "pad_token_id") for source in (merged, given, config, base)))
@@ -122,6 +134,8 @@ def read_settings(
         seed=seed,
         presence_penalty=sampling.presence_penalty or 0.0,
         frequency_penalty=sampling.frequency_penalty or 0.0,
+        logprobs=logprobs,
+        has_own_limit=has_own_limit,
         stopping_criteria=tuple(merged.pop("stopping_criteria", None) or ()),
         logits_processors=tuple(merged.pop("logits_processor", None) or ()),
         past_key_values=merged.pop("past_key_values", None),

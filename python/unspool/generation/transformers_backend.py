@@ -9,6 +9,7 @@ from unspool.errors import ChannelCancelledError
 from unspool.generation.logits import SeededSampler, make_penalties, make_warpers
 from unspool.generation.prefill.prepare import PreparedPrompt
 from unspool.generation.prefill.strategy import model_kind
+from unspool.generation.recorded_model import check_recordable, recorded
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
 
@@ -51,6 +52,9 @@ def generate_with_transformers(
         options["do_sample"] = False
     if processors:
         options["logits_processor"] = processors
+    if rows.recorder is not None:
+        check_recordable(model, settings)
+        model = recorded(model, rows.recorder.see)
     options["stopping_criteria"] = [_Stop(settings.stopping_criteria, rows, is_cancelled)]
     try:
         output = model.generate(**inputs, **_criteria_lists(options), streamer=rows)

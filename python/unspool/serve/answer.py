@@ -128,7 +128,7 @@ class Answer:
             return stream.drain_to(writer)
         deltas = stream.drain()
         self._check_calls(deltas)
-        return writer.write(deltas)
+        return stream.write_to(writer, deltas)
 
     def _check_calls(self, deltas: list[Delta]) -> None:
         """An answer without the call that it must have is an error, before its finish."""

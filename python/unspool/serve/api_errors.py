@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from starlette.responses import JSONResponse
 
-from unspool.errors import ArgumentError, ChannelTimeoutError
+from unspool.errors import ArgumentError, ChannelTimeoutError, ContextLengthError
 
 __all__ = ["ApiError", "Dialect", "as_api_error", "dialect_of", "error_response", "error_type"]
 
@@ -85,6 +85,8 @@ def as_api_error(error: BaseException) -> ApiError:
     """
     if isinstance(error, ApiError):
         return error
+    if isinstance(error, ContextLengthError):
+        return ApiError(400, str(error), code="context_length_exceeded")
     if isinstance(error, ArgumentError) or _is_template_error(error):
         return ApiError(400, str(error), code="invalid_argument")
     if isinstance(error, ChannelTimeoutError):

@@ -8,7 +8,12 @@ from unspool.choose_format import TEMPLATE_NAMES
 from unspool.errors import ArgumentError, FormatError
 from unspool.formats import get_format
 from unspool.serve.api_errors import ApiError
-from unspool.serve.served_model import check_template_kwargs, effort_kwargs, thinking_kwargs
+from unspool.serve.served_model import (
+    check_template_kwargs,
+    context_options,
+    effort_kwargs,
+    thinking_kwargs,
+)
 
 if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
@@ -31,7 +36,7 @@ def begin_answer(
 
     Raises:
         ArgumentError: The request cannot be honoured.
-        ApiError: 400, there is no such format.
+        ApiError: 400, there is no such format, or the model tells no log-probabilities.
     """
     if request.format is not None or request.reasoning is not None:
         model = _with_format(model, request.format, request.reasoning)
@@ -51,7 +56,16 @@ def begin_answer(
         chat_template_kwargs=template_kwargs,
         parallel_tool_calls=request.tools.is_parallel,
         reasoning_field=reasoning_field,
+        **context_options(model),
     )
+    if request.sampling.logprobs is not None and not stream.has_logprobs:
+        stream.cancel()
+        raise ApiError(
+            400,
+            "'logprobs' is not supported: this model has no probabilities to tell; leave it out",
+            code="unsupported_parameter",
+            param="logprobs",
+        )
     return stream
 
 

@@ -12,6 +12,7 @@ from unspool.serve.requests import (
     read_stop,
     read_stream_options,
     read_tools,
+    read_top_logprobs,
 )
 
 __all__ = ["read_chat_request"]
@@ -31,6 +32,7 @@ def read_chat_request(data: Any) -> GenerationRequest:
     older = fields.integer("max_tokens", least=1)
     n = fields.integer("n", least=1)
     stop = read_stop(fields)
+    logprobs = read_top_logprobs(fields, fields.flag("logprobs"), "'logprobs': true")
     request = GenerationRequest(
         protocol="chat_completions",
         model=model,
@@ -38,7 +40,7 @@ def read_chat_request(data: Any) -> GenerationRequest:
         tools=read_tools(
             fields.items("tools"), fields.any("tool_choice"), fields.flag("parallel_tool_calls", True)
         ),
-        sampling=read_sampling(fields, longest if longest is not None else older, stop, n),
+        sampling=read_sampling(fields, longest if longest is not None else older, stop, n, logprobs),
         effort=fields.text("reasoning_effort"),
         template_kwargs=fields.mapping("chat_template_kwargs") or {},
         stream=stream,
@@ -46,8 +48,6 @@ def read_chat_request(data: Any) -> GenerationRequest:
         metadata=fields.mapping("metadata") or {},
     )
     refuse_unsupported(fields)
-    fields.only("logprobs", False, why="this server does not keep log-probabilities")
-    fields.only("top_logprobs", 0, why="this server does not keep log-probabilities")
     fields.only("response_format", {"type": "text"}, why="nothing forces the model into a grammar")
     fields.only("modalities", ["text"], why="there is text alone")
     fields.only("audio", why="there is text alone")

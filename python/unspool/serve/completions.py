@@ -23,18 +23,18 @@ def read_completion_request(data: Any) -> GenerationRequest:
     prompt = read_prompt_field(fields)
     stream = fields.flag("stream")
     n = fields.integer("n", least=1)
+    longest, stop = fields.integer("max_tokens", least=1), read_stop(fields)
     request = GenerationRequest(
         protocol="completions",
         model=model,
         prompt=prompt,
         raw=True,
-        sampling=read_sampling(fields, fields.integer("max_tokens", least=1), read_stop(fields), n),
+        sampling=read_sampling(fields, longest, stop, n, fields.integer("logprobs")),
         stream=stream,
         include_usage=read_stream_options(fields, stream),
         metadata=fields.mapping("metadata") or {},
     )
     refuse_unsupported(fields)
-    fields.only("logprobs", why="this server does not keep log-probabilities")
     fields.only("echo", False, why="the prompt is not repeated")
     fields.only("suffix", "", why="the model writes forwards only")
     fields.only("best_of", n or 1, why="every answer is sent; use n")

@@ -40,6 +40,7 @@ class _Rows:
     streamers: list[Parser]
     times_s: array[float] = field(default_factory=lambda: array("d"))
     last_put_s: float | None = None
+    logprobs: None = None  # nothing here has a probability
 
 
 class DemoRun:

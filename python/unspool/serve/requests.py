@@ -8,11 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from unspool.errors import ArgumentError
+from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 from unspool.generation.sampling_params import SamplingParams
 from unspool.serve.api_errors import ApiError
 from unspool.serve.fields import Fields, unfit
 
-__all__ = ["GenerationRequest", "Tools", "read_messages", "read_sampling", "read_stop", "read_tools"]
+__all__ = [
+    "GenerationRequest",
+    "Tools",
+    "read_messages",
+    "read_sampling",
+    "read_stop",
+    "read_tools",
+    "read_top_logprobs",
+]
 
 Protocol = Literal["chat_completions", "completions", "responses", "messages", "open_inference"]
 
@@ -84,7 +93,11 @@ class GenerationRequest:
 
 
 def read_sampling(
-    fields: Fields, max_tokens: int | None, stop: tuple[str, ...] = (), n: int | None = None
+    fields: Fields,
+    max_tokens: int | None,
+    stop: tuple[str, ...] = (),
+    n: int | None = None,
+    logprobs: int | None = None,
 ) -> SamplingParams:
     """The fields that say how tokens are chosen, the extensions of vLLM and others among them."""
     values = {
@@ -100,10 +113,28 @@ def read_sampling(
     if values["top_k"] == -1:  # how vLLM says "off"
         values["top_k"] = 0
     try:
-        return SamplingParams(**values, max_tokens=max_tokens, n=n, stop=stop)  # type: ignore[arg-type]
+        return SamplingParams(**values, max_tokens=max_tokens, n=n, stop=stop, logprobs=logprobs)  # type: ignore[arg-type]
     except ArgumentError as error:
         name = str(error).split("[", 1)[0].split(" ", 1)[0]
         raise ApiError(422, str(error), code="invalid_request", param=name) from None
+
+
+def read_top_logprobs(fields: Fields, is_wanted: bool, wanted_by: str) -> int | None:
+    """`top_logprobs`: how many of the likeliest tokens are told beside each; None: no log-probabilities.
+
+    Args:
+        is_wanted: Whether log-probabilities are asked for at all.
+        wanted_by: How they are asked for, for the error message.
+    """
+    count = fields.integer("top_logprobs", least=0)
+    if count and not is_wanted:
+        raise ApiError(
+            400, f"'top_logprobs' is {count}, and no log-probabilities are asked for; send {wanted_by} too",
+            code="invalid_argument", param="top_logprobs",
+        )  # fmt: skip
+    if count is not None and count > MAX_TOP_LOGPROBS:
+        raise unfit("top_logprobs", f"'top_logprobs' is {count}; it must be at most {MAX_TOP_LOGPROBS}")
+    return (count or 0) if is_wanted else None
 
 
 def read_stream_options(fields: Fields, stream: bool) -> bool:

@@ -15,6 +15,7 @@ from unspool.serve.requests import (
     read_sampling,
     read_stop,
     read_tools,
+    read_top_logprobs,
 )
 
 __all__ = ["read_response_request"]
@@ -52,7 +53,7 @@ def read_response_request(data: Any) -> GenerationRequest:
         model=model,
         prompt=prompt,
         tools=tools,
-        sampling=read_sampling(fields, longest, read_stop(fields)),
+        sampling=read_sampling(fields, longest, read_stop(fields), logprobs=_read_logprobs(fields)),
         effort=effort,
         template_kwargs=fields.mapping("chat_template_kwargs") or {},
         stream=stream,
@@ -64,9 +65,7 @@ def read_response_request(data: Any) -> GenerationRequest:
     fields.only("previous_response_id", why=nothing_kept)
     fields.only("conversation", why=nothing_kept)
     fields.only("background", False, why=nothing_kept)
-    fields.only("include", [], ["reasoning.encrypted_content"], why="there is nothing more to include")
     fields.only("truncation", "disabled", why="a prompt is never cut")
-    fields.only("top_logprobs", 0, why="this server does not keep log-probabilities")
     fields.only("prompt", why="there are no stored prompts")
     fields.only("max_tool_calls", why="this server runs no tools")
     fields.only("context_management", [], why="a prompt is never cut")
@@ -77,8 +76,23 @@ def read_response_request(data: Any) -> GenerationRequest:
 # What a response tells of its request; the SDKs' own types ask for some of these.
 _ECHOED = (
     "instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "reasoning", "temperature", "text",
-    "tool_choice", "tools", "top_p", "truncation", "user",
+    "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
 )  # fmt: skip
+
+
+_LOGPROBS = "message.output_text.logprobs"
+
+
+def _read_logprobs(fields: Fields) -> int | None:
+    """`include` and `top_logprobs`: how many of the likeliest tokens are told; None: no log-probabilities."""
+    included = fields.items("include") or []
+    unknown = [name for name in included if name not in (_LOGPROBS, "reasoning.encrypted_content")]
+    if unknown:
+        raise ApiError(
+            400, f"'include' has {unknown[0]!r}, which this server does not have; it has '{_LOGPROBS}'",
+            code="unsupported_parameter", param="include",
+        )  # fmt: skip
+    return read_top_logprobs(fields, _LOGPROBS in included, f"'include': ['{_LOGPROBS}']")
 
 
 def _read_input(value: Any) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ServedModel",
     "check_template_kwargs",
+    "context_options",
     "count_tokens",
     "effort_kwargs",
     "format_name",
@@ -27,7 +28,8 @@ class ServedModel(Protocol):
     """A model with its tokenizer; `StreamGenerator` is one.
 
     All of it runs in worker threads. What it may have besides, as `StreamGenerator` has it: `count_tokens` and
-    `tokenize` (with prompt, tools and chat_template_kwargs), and `format_name(tools)` for the metrics.
+    `tokenize` (with prompt, tools and chat_template_kwargs), and `format_name(tools)` for the metrics. A model
+    whose `context_length` is a number is asked to keep to it: its `stream` gets `within_context=True` too.
     """
 
     def stream(
@@ -115,6 +117,11 @@ def format_name(model: Any, tools: Sequence[Mapping[str, Any]] | None, raw: bool
         return "none"
     name = getattr(model, "format_name", None)
     return "" if name is None else str(name(tools))
+
+
+def context_options(model: Any) -> dict[str, Any]:
+    """What `stream` is told where the model knows how long a prompt and its answer may be."""
+    return {} if getattr(model, "context_length", None) is None else {"within_context": True}
 
 
 def _ability(model: Any, name: str) -> Any:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from unspool.generation.prompt_encoder import PromptEncoder
     from unspool.generation.settings import GenerationSettings
 
-__all__ = ["PreparedPrompt", "prepare_prompt"]
+__all__ = ["PreparedPrompt", "gather_ids", "prepare_prompt"]
 
 EMBEDDED = "the prompt is given as inputs_embeds"
 CONDITIONED = "a conditioning hook needs the whole input"
@@ -170,7 +170,7 @@ def _prepare_source(
     if prompt.messages is not None:
         inputs = encoder.whole(prompt)
     else:
-        inputs["input_ids"] = _gather(encoder.pieces(prompt, config.chunk_tokens), is_cancelled)
+        inputs["input_ids"] = gather_ids(encoder.pieces(prompt, config.chunk_tokens), is_cancelled)
     ids = inputs["input_ids"]
     count = ids.shape[1]
     if count == 0:
@@ -191,7 +191,12 @@ def _prepare_source(
     )
 
 
-def _gather(pieces: Iterable[list[int]], is_cancelled: Callable[[], bool]) -> torch.Tensor:
+def gather_ids(pieces: Iterable[list[int]], is_cancelled: Callable[[], bool]) -> torch.Tensor:
+    """All of a prompt's pieces, of shape (1, n).
+
+    Raises:
+        ChannelCancelledError: The consumer has left.
+    """
     import torch
 
     parts = []

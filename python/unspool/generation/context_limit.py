@@ -1,0 +1,65 @@
+"""A prompt and its answer, kept within the model's positions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from unspool.errors import ContextLengthError
+from unspool.generation.prefill.prepare import gather_ids
+from unspool.generation.prompt import Prompt
+
+if TYPE_CHECKING:
+    from unspool.generation.prompt_encoder import PromptEncoder
+    from unspool.generation.settings import GenerationSettings
+
+__all__ = ["fit_context"]
+
+# Enough that tokenizing is not slowed, little enough that a consumer who leaves is noticed.
+_IDS_PER_PIECE = 4096
+
+
+def fit_context(
+    prompt: Prompt,
+    settings: GenerationSettings,
+    encoder: PromptEncoder,
+    positions: int,
+    is_cancelled: Callable[[], bool],
+) -> tuple[Prompt, GenerationSettings]:
+    """The prompt, tokenized once and for all, and the settings with a limit that fits; in the worker.
+
+    Args:
+        positions: How many the model has, for the prompt and its answer.
+
+    Raises:
+        ContextLengthError: The prompt is too long, or leaves no room for the limit that the call has set.
+        ChannelCancelledError: The consumer has left.
+    """
+    prompt, count = _count(prompt, encoder, is_cancelled)
+    limit = settings.limit
+    asked = limit if limit is not None and settings.has_own_limit else 1
+    if count + asked > positions:
+        answer = f" before the {asked} of max_tokens" if asked > 1 else ""
+        raise ContextLengthError(
+            f"prompt is too long: the model's maximum context length is {positions} tokens, and the prompt has "
+            f"{count}{answer}; shorten it, or ask for less"
+        )
+    if limit is not None and count + limit > positions:
+        room = positions - count
+        settings = dataclasses.replace(
+            settings, limit=room, options={**settings.options, "max_new_tokens": room}
+        )
+    elif limit is None and (settings.option("max_length") or 0) > positions:
+        settings = dataclasses.replace(settings, options={**settings.options, "max_length": positions})
+    return prompt, settings
+
+
+def _count(prompt: Prompt, encoder: PromptEncoder, is_cancelled: Callable[[], bool]) -> tuple[Prompt, int]:
+    inputs: dict[str, Any] = dict(prompt.inputs)
+    if prompt.messages is not None:
+        inputs = encoder.whole(prompt)
+    elif prompt.text is not None:
+        inputs["input_ids"] = gather_ids(encoder.pieces(prompt, _IDS_PER_PIECE), is_cancelled)
+    embeds = inputs.get("inputs_embeds")
+    return Prompt(inputs=inputs), int((inputs["input_ids"] if embeds is None else embeds).shape[1])
