@@ -18,9 +18,6 @@ from unspool.serve.inference_request import read_inference_request
 from unspool.serve.requests import GenerationRequest
 
 from .conftest import TOOL, USER, ScriptedModel
-from .test_real_model import llama, tokenizer
-
-__all__ = ["llama", "tokenizer"]  # fixtures
 
 
 def read(*inputs: tuple[str, Any], **parameters: Any) -> GenerationRequest:
