@@ -15,6 +15,10 @@ class OpenVinoStreamer : public ov::genai::StreamerBase {
                    unspool::TokenStreamerOptions options)
       : streamer_(std::move(format), std::move(options)) {}
 
+  /// The prompt as the chat template wrote it, before `generate`: it tells whether the answer
+  /// starts inside reasoning.
+  void put_prompt(std::string_view text) { streamer_.put_prompt(text); }
+
   ov::genai::StreamingStatus write(std::int64_t token) override {
     return write(std::vector<std::int64_t>{token});
   }
