@@ -126,7 +126,7 @@ def test_a_real_tokenizer(build: Path, tmp_path: Path, deepseek: Any) -> None:
     )
     exported = deepseek.vocabulary.to_bytes()
     assert stream(build, tmp_path, export_format("hermes"), exported, TOOLS, answers) == expected
-    assert '"name":"get_weather"'.encode() in expected
+    assert b'"name":"get_weather"' in expected
 
 
 @pytest.mark.parametrize("kind", ["format", "vocabulary", "tools"])
@@ -137,7 +137,7 @@ def test_broken_files_are_one_line(build: Path, tmp_path: Path, kind: str) -> No
         "vocabulary": (export_format("hermes"), vocabulary[:-7], []),
         "tools": (export_format("hermes"), vocabulary, [{"parameters": {}}]),
     }[kind]
-    with pytest.raises(AssertionError, match="stream: .*(no format file|cut off|has no name)"):
+    with pytest.raises(AssertionError, match=r"stream: .*(no format file|cut off|has no name)"):
         stream(build, tmp_path, *broken, [[104, 105]])
 
 
@@ -150,7 +150,10 @@ def test_the_pages_blocks(build: Path, tmp_path: Path) -> None:
     shim.parent.mkdir()
     shim.write_text(f'#!/bin/sh\nexec {sys.executable} -m unspool "$@"\n')
     shim.chmod(0o755)
-    paths = {"PATH": f"{shim.parent}:{os.environ['PATH']}", "PYTHONPATH": str(Path(unspool.__path__[0]).parent)}
+    paths = {
+        "PATH": f"{shim.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(Path(unspool.__path__[0]).parent),
+    }
     added = [{"id": 0, "content": "<tool_call>", "special": True}]
     words = {"Hi": 1, "!": 2}
     model = {"model": {"type": "BPE", "vocab": words, "merges": []}, "added_tokens": added}
