@@ -13,7 +13,7 @@ namespace unspool {
 
 /// How a request's tools bear on how its output is read.
 struct ToolUse {
-  bool is_on = true;        // false: calls are content
+  bool is_on = true;         // false: calls are content
   bool is_required = false;  // some tool must be called: the output may be the bare list of calls
   std::string name = {};     // the tool that must be called: the output may be its bare arguments
 };

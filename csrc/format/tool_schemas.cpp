@@ -138,7 +138,8 @@ ValueSchema SchemaReader::value(const JsonValue& schema, int level) {
 TypeSet SchemaReader::types(const JsonValue& schema, int depth) {
   TypeSet found = TypeSet::any();
   if (!schema.is(JsonValue::Kind::object) || depth > kMaxDepth || !visit()) return found;
-  if (const JsonValue* declared = schema.find("type")) found = meet(found, declared_types(*declared));
+  if (const JsonValue* declared = schema.find("type"))
+    found = meet(found, declared_types(*declared));
   if (const JsonValue* constant = schema.find("const")) found = meet(found, type_of(*constant));
   if (const JsonValue* values = schema.find("enum")) {
     TypeSet any_of;
@@ -146,7 +147,8 @@ TypeSet SchemaReader::types(const JsonValue& schema, int depth) {
     found = meet(found, any_of);
   }
   if (const JsonValue* reference = schema.find("$ref")) {
-    if (const JsonValue* target = resolve(*reference)) found = meet(found, types(*target, depth + 1));
+    if (const JsonValue* target = resolve(*reference))
+      found = meet(found, types(*target, depth + 1));
   }
   for (const std::string_view key : kMergers) {
     const JsonValue* parts = schema.find(key);

@@ -1,4 +1,5 @@
-// A compiled vocabulary as bytes: what `unspool export-vocabulary` writes, for hosts without Python.
+// A compiled vocabulary as bytes: what `unspool export-vocabulary` writes, for hosts without
+// Python.
 //
 // Little endian; a text is its length (u32) and its bytes.
 //   "unspoolV", version u32, flags u32, strip: text, u32 at the start, u32 at the end
@@ -17,8 +18,8 @@ namespace unspool {
 
 void write_vocabulary(const Vocabulary& vocabulary, std::string& out);
 
-/// Throws VocabularyError: the bytes are no vocabulary, of another version, cut off or damaged. Takes
-/// memory in proportion to them.
+/// Throws VocabularyError: the bytes are no vocabulary, of another version, cut off or damaged.
+/// Takes memory in proportion to them.
 std::shared_ptr<const Vocabulary> read_vocabulary(std::string_view bytes);
 
 }  // namespace unspool

@@ -259,7 +259,7 @@ def export_vocabulary(tokenizer: str, output: str) -> None:
 
 def _write(path: str, data: bytes) -> None:
     if path == "-":
-        click.get_binary_stream("stdout").write(data)
+        sys.stdout.buffer.write(data)
     else:
         Path(path).write_bytes(data)
 

@@ -1,4 +1,5 @@
-// What a host without Python does: files in, ids to deltas over two threads; broken files are errors.
+// What a host without Python does: files in, ids to deltas over two threads; broken files are
+// errors.
 #include <thread>
 
 #include "check.h"
@@ -132,8 +133,8 @@ void test_stop_strings_and_tools() {
   CHECK_EQUAL(int{f.types_of("e")->bits()}, int{TypeSet::array});
   CHECK_EQUAL(int{f.find("e")->items[0].types.bits()}, int{TypeSet::integer | TypeSet::number});
   CHECK(tools->find("g") != nullptr);
-  for (const char* bad : {"", "{}", "[{}]", "[1]", R"([{"name": ""}])",
-                          R"([{"name": "f", "parameters": "{"}])"}) {
+  for (const char* bad :
+       {"", "{}", "[{}]", "[1]", R"([{"name": ""}])", R"([{"name": "f", "parameters": "{"}])"}) {
     try {
       read_tools(bad);
       CHECK(false);
