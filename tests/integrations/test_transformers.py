@@ -54,8 +54,9 @@ def tokenizer() -> Any:
     names = ("<eos>", "<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>")
     made.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, eos_token="<eos>", pad_token="<eos>", chat_template=TEMPLATE
-    )
+        tokenizer_object=made, eos_token="<eos>", pad_token="<eos>", chat_template=TEMPLATE,
+        model_input_names=["input_ids", "attention_mask"],
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
