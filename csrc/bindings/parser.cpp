@@ -6,7 +6,7 @@
 #include "bindings/channel_access.h"
 #include "bindings/delta_type.h"
 #include "bindings/fast_method.h"
-#include "stream/chunk_parser.h"
+#include "stream/token_streamer.h"
 #include "text/error.h"
 
 namespace unspool::bindings {
@@ -53,20 +53,7 @@ class Busy {
 };
 
 Delta to_delta(const Event& event, PyChunkParser& self) {
-  Delta delta;
-  delta.kind = event.kind;
-  delta.index = event.index;
-  delta.choice = self.choice;
-  delta.status = event.status;
-  delta.finish_reason = event.finish_reason;
-  delta.text = self.events.text(event);
-  delta.id = self.events.id(event);
-  delta.name = self.events.name(event);
-  delta.reason = event.reason;
-  delta.span = event.span;
-  const auto ids = self.parser.ids_of(event.span);
-  delta.token_ids.assign(ids.begin(), ids.end());
-  return delta;
+  return make_delta(event, self.events, self.parser, self.choice);
 }
 
 // The events of one put, as a list of deltas; or into the channel, and an empty list.

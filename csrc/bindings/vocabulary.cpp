@@ -6,6 +6,7 @@
 #include "bindings/fast_method.h"
 #include "text/error.h"
 #include "vocabulary/detokenizer.h"
+#include "vocabulary/vocabulary_file.h"
 
 namespace unspool::bindings {
 
@@ -138,6 +139,18 @@ void register_vocabulary(py::module_& module) {
           [](const py::args& a, const py::kwargs& k) { return load("from_tokenizer", a, k); })
       .def_static("from_tiktoken", [](const py::args& a,
                                       const py::kwargs& k) { return load("from_tiktoken", a, k); })
+      .def("to_bytes",
+           [](const Vocabulary& self) {
+             std::string bytes;
+             write_vocabulary(self, bytes);
+             return py::bytes(bytes);
+           })
+      .def_static(
+          "from_bytes",
+          [](const py::bytes& data) {
+            return std::const_pointer_cast<Vocabulary>(read_vocabulary(std::string_view(data)));
+          },
+          py::arg("data"))
       .def("__len__", &Vocabulary::size)
       .def("is_special", &Vocabulary::is_special, py::arg("id"))
       .def("is_added", &Vocabulary::is_added, py::arg("id"))

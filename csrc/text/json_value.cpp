@@ -1,6 +1,7 @@
 #include "text/json_value.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "text/code_point.h"
 #include "text/json_escape.h"
@@ -86,11 +87,30 @@ class Reader {
     return true;
   }
 
+  using Places = std::unordered_map<std::string, std::size_t>;
+
+  // `JsonValue::set`, without a walk over all members of a large object.
+  static void add(JsonValue& object, std::string key, JsonValue member, Places& places) {
+    constexpr std::size_t kLarge = 32;
+    const std::size_t count = object.members.size();
+    if (count < kLarge) return object.set(key, std::move(member));
+    if (places.empty()) {
+      for (std::size_t i = 0; i < count; ++i) places.emplace(object.members[i].first, i);
+    }
+    const auto [it, is_new] = places.try_emplace(key, count);
+    if (is_new) {
+      object.members.emplace_back(std::move(key), std::move(member));
+    } else {
+      object.members[it->second].second = std::move(member);
+    }
+  }
+
   bool read_object(JsonValue& value) {
     value.kind = JsonValue::Kind::object;
     if (++depth_ > kMaxDepth) return false;
     ++at_;
     skip();
+    Places places;
     if (!take('}')) {
       do {
         skip();
@@ -99,7 +119,7 @@ class Reader {
         skip();
         JsonValue member;
         if (!take(':') || !read(member)) return false;
-        value.set(key, std::move(member));
+        add(value, std::move(key), std::move(member), places);
         skip();
       } while (take(','));
       if (!take('}')) return false;

@@ -34,9 +34,7 @@ Vocabulary::Vocabulary(VocabularySource source)
     const std::uint8_t special = token.is_special ? kSpecial : 0;
     add(token.id, token.decoded,
         static_cast<std::uint8_t>(kKnown | kAdded | special | skipped(token.decoded)), source);
-    id_of_added_.emplace(token.content, token.id);
-    added_index_.emplace(token.id, added_.size());
-    added_.push_back(token);
+    list(token);
   }
   blob_.shrink_to_fit();
 }
@@ -120,10 +118,20 @@ void Vocabulary::add(TokenId id, const std::string& token, std::uint8_t flags,
   entry.text = store(text);
   entry.first = first == text ? entry.text : store(first);
   entry.last = last == text ? entry.text : store(last);
-  entry.flags = flags;
-  if (is_byte) entry.flags |= kByte;
-  const bool is_plain = !is_byte && first == text && last == text && is_valid_utf8(text);
-  if (is_plain && (flags & kAdded) == 0) entry.flags |= kPlain;
+  set_flags(entry, static_cast<std::uint8_t>(flags | (is_byte ? kByte : 0)));
+}
+
+// Whether a token is plain follows from the rest.
+void Vocabulary::set_flags(Entry& entry, std::uint8_t flags) const {
+  const bool is_plain = (flags & (kByte | kAdded)) == 0 && entry.first == entry.text &&
+                        entry.last == entry.text && is_valid_utf8(slice(entry.text));
+  entry.flags = static_cast<std::uint8_t>((flags & ~kPlain) | (is_plain ? kPlain : 0));
+}
+
+void Vocabulary::list(AddedToken token) {
+  id_of_added_.emplace(token.content, token.id);
+  added_index_.emplace(token.id, added_.size());
+  added_.push_back(std::move(token));
 }
 
 std::string_view Vocabulary::content(TokenId id) const {

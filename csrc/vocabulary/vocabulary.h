@@ -59,6 +59,9 @@ class Vocabulary {
 
  private:
   friend class Detokenizer;
+  friend struct VocabularyFile;
+
+  Vocabulary() = default;
 
   enum Flag : std::uint8_t {
     kKnown = 1,
@@ -92,15 +95,17 @@ class Vocabulary {
   std::string decode(std::string token, const VocabularySource& source, bool is_first, bool is_last,
                      bool& is_byte) const;
   Slice store(std::string_view text);
+  void set_flags(Entry& entry, std::uint8_t flags) const;
+  void list(AddedToken token);
 
   std::vector<Entry> entries_;
   std::string blob_;
   std::vector<AddedToken> added_;
   std::unordered_map<std::string, TokenId> id_of_added_;
   std::unordered_map<TokenId, std::size_t> added_index_;
-  UnknownId unknown_;
-  bool special_breaks_text_;
-  bool is_sentencepiece_;
+  UnknownId unknown_ = UnknownId::ignored;
+  bool special_breaks_text_ = false;
+  bool is_sentencepiece_ = false;
   bool joins_bytes_ = false;       // tokens may hold parts of characters
   std::string strip_;              // cut off the whole text: this character,
   std::uint32_t strip_start_ = 0;  // at most so many at its beginning

@@ -58,7 +58,7 @@ class Vocabulary:
 
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> Vocabulary:
-        """Read a `tokenizer.json`, a `tekken.json` or a SentencePiece `.model` file.
+        """Read a `tokenizer.json`, a `tekken.json`, a SentencePiece `.model` file, or an exported `.vocabulary`.
 
         Raises:
             VocabularyError: It is none of these, or its decoder cannot be compiled.
@@ -79,6 +79,17 @@ class Vocabulary:
         path: str | os.PathLike[str], special_tokens: Mapping[str, int] | None = None
     ) -> Vocabulary:
         """Read a `.tiktoken` file; its special tokens are not in it."""
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Vocabulary:
+        """Read what `to_bytes` wrote, also in another process, or on another machine.
+
+        Raises:
+            VocabularyError: The bytes are no vocabulary, of another version, cut off or damaged.
+        """
+
+    def to_bytes(self) -> bytes:
+        """The table as bytes, for hosts in C++ too (docs/embedding.md)."""
 
     def __len__(self) -> int:
         """One past the highest id."""
@@ -172,8 +183,17 @@ class Format:
         description: Mapping[str, Any],
         tokens: Sequence[tuple[int, str]] = ...,
         trust: str = "id",
+        *,
+        has_tools: bool = True,
+        is_required: bool = False,
+        tool_choice: str = "",
     ) -> None:
         """Compile a checked description, with the vocabulary's added tokens as (id, text).
+
+        Args:
+            has_tools: False: calls are content.
+            is_required: The output may be the bare list of calls that guided decoding writes.
+            tool_choice: The tool whose bare arguments the output may be; empty: none.
 
         Raises:
             FormatError: It cannot be compiled.
@@ -203,7 +223,13 @@ class Format:
 class ToolSchemas:
     """The request's tools compiled: names, and parameters with their types as bits."""
 
-    def __init__(self, tools: Mapping[str, Mapping[str, tuple[int, dict[str, Any], Any]]]) -> None: ...
+    def __init__(self, tools: Mapping[str, str]) -> None:
+        """Read the JSON Schema of each tool's parameters, as text.
+
+        Raises:
+            ArgumentError: It is no JSON.
+        """
+
     def __contains__(self, name: str) -> bool: ...
     def __len__(self) -> int: ...
 

@@ -1,4 +1,4 @@
-"""The command line: `unspool demo`, `parse`, `formats`, `check`, `serve`, `playground`."""
+"""The command line: `unspool demo`, `parse`, `formats`, `check`, `serve`, `playground`, `export-…`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unspool._core import Delta, __version__
 from unspool.demo import demo_of, embedded_tokens
 from unspool.errors import UnspoolError
 from unspool.format_check import check_file
-from unspool.formats import formats, get_format
+from unspool.formats import export_format, formats, get_format
 from unspool.message import Message
 from unspool.parser import Parser
 from unspool.token_streamer import TokenStreamer
@@ -241,6 +241,38 @@ def parse_command(
     _print_deltas([] if as_message else message.deltas)
     if as_message:
         click.echo(json.dumps(_message_json(message, audit), ensure_ascii=False, indent=2))
+
+
+@cli.command("export-format")
+@click.argument("name")
+@click.option("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
+@click.option("-o", "--output", default="-", help="A file; '-' is standard output.")
+def export_format_command(name: str, reasoning: str | None, output: str) -> None:
+    """Write a format as JSON, for hosts in C++. NAME is a format's, or a format file (.toml)."""
+    from unspool.format_files import read_format
+
+    file = read_format(name) if name.endswith(".toml") else name
+    _write(output, export_format(file, reasoning=reasoning).encode())
+
+
+@cli.command("export-vocabulary")
+@click.argument("tokenizer", type=click.Path(exists=True, dir_okay=False))
+@click.option("-o", "--output", required=True, help="A file; '-' is standard output.")
+def export_vocabulary(tokenizer: str, output: str) -> None:
+    """Write what each token id stands for, for hosts in C++.
+
+    TOKENIZER is a tokenizer.json, tekken.json or SentencePiece model.
+    """
+    from unspool.vocabulary_sources import from_file
+
+    _write(output, from_file(tokenizer).to_bytes())
+
+
+def _write(path: str, data: bytes) -> None:
+    if path == "-":
+        sys.stdout.buffer.write(data)
+    else:
+        Path(path).write_bytes(data)
 
 
 @cli.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import json
 import os
 import threading
 import weakref
@@ -15,7 +16,7 @@ from unspool.errors import ArgumentError, FormatError, UnknownFormatError
 from unspool.format_files import FormatFile, parse_format, read_format
 from unspool.response_template import bind_template
 
-__all__ = ["compile_format", "formats", "get_format", "register_format"]
+__all__ = ["compile_format", "export_format", "formats", "get_format", "register_format"]
 
 Trust = Literal["id", "text", "either"]
 
@@ -121,15 +122,7 @@ def compile_format(
         return bind_template(format, vocabulary)
     if trust not in ("id", "text", "either"):
         raise ArgumentError(f"trust is '{trust}'; use 'id', 'text' or 'either'")
-    file = get_format(format) if isinstance(format, str) else format
-    other = _reasoning_file(reasoning)
-    if reasoning is True and not file.has_reasoning:
-        raise ArgumentError(
-            f"format '{file.name}' has no reasoning of its own; name one, such as reasoning='qwen3'"
-        )
-    if tool_calls_in_reasoning not in (None, "keep", "end"):
-        raise ArgumentError(f"tool_calls_in_reasoning is '{tool_calls_in_reasoning}'; use 'keep' or 'end'")
-    keep = reasoning is None or reasoning is True
+    file, keep, other = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
     key = (
         file.name, id(file), keep, other and other.name, tool_calls_in_reasoning, tools, tool_choice,
         required, trust,
@@ -138,18 +131,41 @@ def compile_format(
     with _lock:
         found = cache.get(key)
     if found is None:
-        description = _describe(file, keep, other, tools, tool_choice, required)
-        if tool_calls_in_reasoning is not None and "reasoning" in description:
-            description["reasoning"] = {
-                **description["reasoning"], "tool_calls": tool_calls_in_reasoning,
-            }  # fmt: skip
+        description = _describe(file, keep, other, tool_calls_in_reasoning)
         tokens = list(vocabulary.added_tokens.items()) if vocabulary is not None else []
-        found = Format(description, tokens, trust)
+        found = Format(
+            description,
+            tokens,
+            trust,
+            has_tools=tools,
+            is_required=required,
+            tool_choice=tool_choice or "",
+        )
         with _lock:
             if len(cache) > 1024:  # a server with endless tool names
                 cache.clear()
             cache[key] = found
     return found
+
+
+def export_format(
+    format: str | FormatFile,
+    *,
+    reasoning: str | bool | None = None,
+    tool_calls_in_reasoning: str | None = None,
+) -> str:
+    """A format as JSON for hosts in C++, which read it with `unspool::read_format` (docs/embedding.md).
+
+    Args:
+        format, reasoning, tool_calls_in_reasoning: As of `compile_format`. What depends on a request, its
+            tools and their choice, is told there.
+
+    Raises:
+        UnknownFormatError, ArgumentError: As of `compile_format`.
+    """
+    file, keep, other = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
+    description = _describe(file, keep, other, tool_calls_in_reasoning)
+    return json.dumps({"unspool_format": 1, "format": description}, ensure_ascii=False, indent=1) + "\n"
 
 
 _text_cache: dict[Any, Format] = {}
@@ -174,13 +190,23 @@ def _reasoning_file(reasoning: str | bool | None) -> FormatFile | None:
     return file
 
 
+def _read_reasoning(
+    format: str | FormatFile, reasoning: str | bool | None, tool_calls: str | None
+) -> tuple[FormatFile, bool, FormatFile | None]:
+    """The format's file, whether its own reasoning is meant, and the one whose is."""
+    file = get_format(format) if isinstance(format, str) else format
+    other = _reasoning_file(reasoning)
+    if reasoning is True and not file.has_reasoning:
+        raise ArgumentError(
+            f"format '{file.name}' has no reasoning of its own; name one, such as reasoning='qwen3'"
+        )
+    if tool_calls not in (None, "keep", "end"):
+        raise ArgumentError(f"tool_calls_in_reasoning is '{tool_calls}'; use 'keep' or 'end'")
+    return file, reasoning is None or reasoning is True, other
+
+
 def _describe(
-    file: FormatFile,
-    keep_reasoning: bool,
-    other: FormatFile | None,
-    tools: bool,
-    tool_choice: str | None,
-    required: bool,
+    file: FormatFile, keep_reasoning: bool, other: FormatFile | None, tool_calls: str | None
 ) -> dict[str, Any]:
     description = dict(file.description)
     if not keep_reasoning:
@@ -191,15 +217,6 @@ def _describe(
         description["ignore"] = list(dict.fromkeys(ignore))
         if "markup" in other.description:
             description["markup"] = [*description.get("markup", ()), *other.description["markup"]]
-    if not tools:
-        for key in ("call", "section"):
-            description.pop(key, None)
-    elif tool_choice is not None or required:
-        guided: dict[str, Any] = {"bare": "start", "certain": True}
-        if tool_choice is not None:
-            guided.update(starts="{", body="json_arguments", fixed_name=tool_choice)
-        else:
-            guided.update(starts="[{", body="json_call", separators=",;")
-        native = [call for call in description.get("call", ()) if "bare" not in call]
-        description["call"] = [guided, *native]
+    if tool_calls is not None and "reasoning" in description:
+        description["reasoning"] = {**description["reasoning"], "tool_calls": tool_calls}
     return description

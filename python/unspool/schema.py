@@ -8,13 +8,14 @@ from typing import Any
 
 from unspool._core import ToolSchemas
 from unspool.errors import ArgumentError
-from unspool.json_schema import Value, read_parameters
 
 __all__ = ["compile_tools"]
 
 
 def compile_tools(tools: Iterable[Any] | ToolSchemas | None) -> ToolSchemas | None:
     """Compile tools as chat or Responses requests hold them; None stays None: not known.
+
+    Their schemas are read natively (csrc/format/tool_schemas.h).
 
     Raises:
         ArgumentError: A tool has no name, or is not a mapping (or an object with `model_dump`).
@@ -26,7 +27,8 @@ def compile_tools(tools: Iterable[Any] | ToolSchemas | None) -> ToolSchemas | No
     return ToolSchemas(dict(_tool(index, tool) for index, tool in enumerate(tools)))
 
 
-def _tool(index: int, tool: Any) -> tuple[str, dict[str, Value]]:
+def _tool(index: int, tool: Any) -> tuple[str, str]:
+    """A tool's name, and the schema of its parameters as JSON."""
     data = tool.model_dump() if hasattr(tool, "model_dump") else tool
     if not isinstance(data, Mapping):
         raise ArgumentError(f"tools[{index}] is a {type(tool).__name__}; pass a dict")
@@ -37,9 +39,13 @@ def _tool(index: int, tool: Any) -> tuple[str, dict[str, Value]]:
     if not isinstance(name, str) or not name:
         raise ArgumentError(f"tools[{index}] has no name; write {{'function': {{'name': ...}}}}")
     schema = function.get("parameters") or function.get("input_schema") or {}
-    if isinstance(schema, str):
-        try:
+    try:
+        if isinstance(schema, str):
             schema = json.loads(schema)
-        except ValueError as error:
-            raise ArgumentError(f"the parameters of tools[{index}] ({name}) are no JSON: {error}") from None
-    return name, read_parameters(schema)
+        return name, json.dumps(schema, allow_nan=False, default=_plain)
+    except (ValueError, RecursionError) as error:
+        raise ArgumentError(f"the parameters of tools[{index}] ({name}) are no JSON: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else repr(value)

@@ -18,8 +18,10 @@ _SPACE = "\u2581"  # SentencePiece's and Metaspace's visible space
 
 
 def from_file(path: str | os.PathLike[str]) -> Vocabulary:
-    """Read a `tokenizer.json`, a `tekken.json` or a SentencePiece `.model` file."""
+    """Read a `tokenizer.json`, a `tekken.json`, a SentencePiece `.model` file, or an exported `.vocabulary`."""
     file = Path(path)
+    if file.suffix == ".vocabulary":
+        return Vocabulary.from_bytes(file.read_bytes())
     if file.suffix == ".model" or ".model." in file.name:
         return _from_model_file(file)
     try:

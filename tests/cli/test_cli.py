@@ -114,3 +114,17 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: st
 def test_bytes_that_are_not_utf8() -> None:
     done = run("parse", "--format", "hermes", "--message", text=b"a\xffb")
     assert json.loads(done.stdout)["message"]["content"] == "a\ufffdb"
+
+
+def test_exports_for_hosts_in_cpp(tmp_path: Path) -> None:
+    """What is written reads again, in this process too; a format of one's own as well as a shipped one."""
+    tokenizer = {"model": {"type": "BPE", "vocab": {"Hi": 0}, "merges": []}, "decoder": {"type": "Fuse"}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer))
+    path = tmp_path / "model.vocabulary"
+    done = run("export-vocabulary", str(tmp_path / "tokenizer.json"), "-o", str(path))
+    assert done.returncode == 0, done.stderr
+    assert unspool.Vocabulary.from_file(path).token_bytes(0) == b"Hi"
+    done = run("export-format", "hermes", "--reasoning", "deepseek_r1")
+    exported = json.loads(done.stdout)
+    assert exported["unspool_format"] == 1
+    assert exported["format"]["reasoning"]["close"] == ["</think>"]

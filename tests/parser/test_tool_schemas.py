@@ -86,11 +86,17 @@ def test_a_schema_that_refers_to_itself_still_tells_its_types(schema: Any) -> No
     assert arguments({**schema, "properties": {"a": {"type": "string"}}}, "5") == '{"a": "5"}'
 
 
-def test_a_deep_schema() -> None:
+@pytest.mark.parametrize("depth", [10, 200, 600, 20_000])
+def test_a_deep_schema_is_read_or_refused(depth: int) -> None:
     schema: Any = {"type": "integer"}
-    for _ in range(20_000):
+    for _ in range(depth):
         schema = {"anyOf": [schema]}
-    assert unspool.parse("Hi", "qwen3_coder", [tool({"properties": {"a": schema}})]).content == "Hi"
+    schema = {"properties": {"a": schema}}
+    if depth < 250:
+        assert unspool.parse("Hi", "qwen3_coder", [tool(schema)]).content == "Hi"
+        return
+    with pytest.raises(unspool.ArgumentError, match="no JSON"):
+        unspool.parse("Hi", "qwen3_coder", [tool(schema)])
 
 
 def test_types_inside_values() -> None:

@@ -55,17 +55,7 @@ def generate(
         ArgumentError: As of `StreamGenerator.stream`.
         ImportError: transformers or torch is missing.
     """
-    sampling = SamplingParams.read(generation_kwargs.pop("sampling", None))
-    if all(
-        limit is None
-        for limit in (
-            generation_kwargs.get("max_new_tokens"),
-            generation_kwargs.get("max_length"),
-            sampling.max_tokens,
-        )
-    ):
-        config = generation_kwargs.get("generation_config") or getattr(model, "generation_config", None)
-        generation_kwargs.update(own_limit(config) or {"max_new_tokens": _MAX_NEW_TOKENS})
+    generation_kwargs = with_limit(model, generation_kwargs)
     generator = StreamGenerator(model, tokenizer, format=format, reasoning=reasoning)
     return generator.stream(
         messages_or_prompt,
@@ -73,6 +63,16 @@ def generate(
         tool_choice=tool_choice,
         timeout=timeout,
         chat_template_kwargs=chat_template_kwargs,
-        sampling=sampling,
         **generation_kwargs,
     )
+
+
+def with_limit(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a stream with a limit: theirs, else that of the model's generation config, else 1,000."""
+    sampling = SamplingParams.read(options.get("sampling"))
+    limits = (options.get("max_new_tokens"), options.get("max_length"), sampling.max_tokens)
+    limited = {**options, "sampling": sampling}
+    if all(limit is None for limit in limits):
+        config = options.get("generation_config") or getattr(model, "generation_config", None)
+        limited.update(own_limit(config) or {"max_new_tokens": _MAX_NEW_TOKENS})
+    return limited

@@ -1,0 +1,253 @@
+#include "format/tool_schemas.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "text/error.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr int kMaxDepth = 32;
+constexpr int kMaxLevel = 6;
+constexpr std::size_t kMaxVisits = 20'000;
+constexpr std::string_view kMergers[] = {"allOf", "anyOf", "oneOf"};
+
+std::optional<TypeSet> type_named(std::string_view name) {
+  if (name == "null") return TypeSet(TypeSet::null);
+  if (name == "boolean") return TypeSet(TypeSet::boolean);
+  if (name == "integer") return TypeSet(TypeSet::integer);
+  if (name == "number") return TypeSet(TypeSet::number);
+  if (name == "string") return TypeSet(TypeSet::string);
+  if (name == "array") return TypeSet(TypeSet::array);
+  if (name == "object") return TypeSet(TypeSet::object);
+  return std::nullopt;
+}
+
+TypeSet type_of(const JsonValue& value) {
+  switch (value.kind) {
+    case JsonValue::Kind::null: return TypeSet(TypeSet::null);
+    case JsonValue::Kind::boolean: return TypeSet(TypeSet::boolean);
+    case JsonValue::Kind::number: {
+      const bool is_integer = value.text.find_first_of(".eE") == std::string::npos;
+      return TypeSet(is_integer ? TypeSet::integer | TypeSet::number : TypeSet::number);
+    }
+    case JsonValue::Kind::string: return TypeSet(TypeSet::string);
+    case JsonValue::Kind::array: return TypeSet(TypeSet::array);
+    case JsonValue::Kind::object: return TypeSet(TypeSet::object);
+  }
+  return TypeSet::any();
+}
+
+TypeSet join(TypeSet a, TypeSet b) {
+  return TypeSet(static_cast<std::uint8_t>(a.bits() | b.bits()));
+}
+
+// Of a set that says nothing, all types are left.
+TypeSet meet(TypeSet a, TypeSet b) {
+  return b.is_empty() ? a : TypeSet(static_cast<std::uint8_t>(a.bits() & b.bits()));
+}
+
+TypeSet declared_types(const JsonValue& declared) {
+  TypeSet types;
+  const auto add = [&](const JsonValue& name) {
+    if (!name.is(JsonValue::Kind::string)) return;
+    if (const auto type = type_named(name.text)) types = join(types, *type);
+  };
+  if (declared.is(JsonValue::Kind::array)) {
+    for (const JsonValue& name : declared.items) add(name);
+  } else {
+    add(declared);
+  }
+  return types;
+}
+
+std::string unescape_pointer(std::string_view part) {
+  std::string key;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const bool is_escape = part[i] == '~' && i + 1 < part.size();
+    if (is_escape && (part[i + 1] == '0' || part[i + 1] == '1')) {
+      key += part[++i] == '0' ? '~' : '/';
+    } else {
+      key += part[i];
+    }
+  }
+  return key;
+}
+
+}  // namespace
+
+ToolSchema SchemaReader::read(const JsonValue& parameters) {
+  root_ = &parameters;
+  known_types_.clear();
+  max_visits_ = kMaxVisits;
+  for (max_level_ = kMaxLevel; max_level_ > 0; --max_level_) {
+    visits_ = 0;
+    if (ToolSchema found{properties(parameters, 0)}; visits_ <= max_visits_) return found;
+  }
+  max_visits_ = std::numeric_limits<std::size_t>::max();  // each part is visited once at most
+  return {properties(parameters, 0)};
+}
+
+// The schema and what it is put together from, each once.
+template <typename Use>
+void SchemaReader::for_each_part(const JsonValue& schema, Use&& use) {
+  std::vector<const JsonValue*> waiting = {&schema};
+  std::unordered_set<const JsonValue*> seen;
+  while (!waiting.empty()) {
+    const JsonValue& part = *waiting.back();
+    waiting.pop_back();
+    if (!part.is(JsonValue::Kind::object) || !seen.insert(&part).second) continue;
+    if (++visits_ > max_visits_) return;
+    use(part);
+    const std::size_t first = waiting.size();
+    if (const JsonValue* reference = part.find("$ref")) {
+      if (const JsonValue* target = resolve(*reference)) waiting.push_back(target);
+    }
+    for (const std::string_view key : kMergers) {
+      const JsonValue* parts = part.find(key);
+      if (parts == nullptr) continue;
+      for (const JsonValue& inner : parts->items) waiting.push_back(&inner);
+    }
+    std::reverse(waiting.begin() + static_cast<std::ptrdiff_t>(first), waiting.end());
+  }
+}
+
+std::map<std::string, ValueSchema, std::less<>> SchemaReader::properties(const JsonValue& schema,
+                                                                         int level) {
+  std::map<std::string, ValueSchema, std::less<>> found;
+  for_each_part(schema, [&](const JsonValue& part) {
+    const JsonValue* properties = part.find("properties");
+    if (properties == nullptr) return;
+    for (const auto& [name, schema_of_it] : properties->members) {
+      ValueSchema read = value(schema_of_it, level);
+      const auto [it, is_new] = found.try_emplace(name);
+      if (is_new) {
+        it->second = std::move(read);
+        continue;
+      }
+      it->second.types = join(it->second.types, read.types);
+      for (auto& [inner, inner_value] : read.properties)
+        it->second.properties.insert_or_assign(inner, std::move(inner_value));
+      if (it->second.items.empty()) it->second.items = std::move(read.items);
+    }
+  });
+  return found;
+}
+
+// A value's types, and those of what is inside it.
+ValueSchema SchemaReader::value(const JsonValue& schema, int level) {
+  ValueSchema read;
+  read.types = types(schema, 0);
+  if (level == max_level_) return read;
+  const JsonValue* items = nullptr;
+  for_each_part(schema, [&](const JsonValue& part) {
+    if (items == nullptr) items = part.find("items");
+  });
+  if (items != nullptr) read.items.push_back(value(*items, level + 1));
+  read.properties = properties(schema, level + 1);
+  return read;
+}
+
+// The types that a value may have; all of them where the schema does not say.
+TypeSet SchemaReader::types(const JsonValue& schema, int depth) {
+  if (!schema.is(JsonValue::Kind::object) || depth > kMaxDepth) return TypeSet::any();
+  // A reference back to a schema that is being read says nothing.
+  const auto [known, is_new] = known_types_.try_emplace(&schema, TypeSet::any());
+  if (!is_new) return known->second;
+  return known_types_[&schema] = read_types(schema, depth);
+}
+
+TypeSet SchemaReader::read_types(const JsonValue& schema, int depth) {
+  TypeSet found = TypeSet::any();
+  if (const JsonValue* declared = schema.find("type"))
+    found = meet(found, declared_types(*declared));
+  if (const JsonValue* constant = schema.find("const")) found = meet(found, type_of(*constant));
+  if (const JsonValue* values = schema.find("enum")) {
+    TypeSet any_of;
+    for (const JsonValue& value : values->items) any_of = join(any_of, type_of(value));
+    found = meet(found, any_of);
+  }
+  if (const JsonValue* reference = schema.find("$ref")) {
+    if (const JsonValue* target = resolve(*reference))
+      found = meet(found, types(*target, depth + 1));
+  }
+  for (const std::string_view key : kMergers) {
+    const JsonValue* parts = schema.find(key);
+    if (parts == nullptr || parts->items.empty()) continue;
+    TypeSet together;
+    for (const JsonValue& part : parts->items) {
+      const TypeSet types_of_part = types(part, depth + 1);
+      if (key == "allOf") {
+        found = meet(found, types_of_part);
+      } else {
+        together = join(together, types_of_part);
+      }
+    }
+    found = meet(found, together);
+  }
+  if (found.bits() == TypeSet::any().bits()) {
+    if (schema.find("properties") != nullptr) {
+      found = TypeSet(TypeSet::object);
+    } else if (schema.find("items") != nullptr || schema.find("prefixItems") != nullptr) {
+      found = TypeSet(TypeSet::array);
+    }
+  }
+  const JsonValue* nullable = schema.find("nullable");
+  if (nullable != nullptr && nullable->is_true) found = join(found, TypeSet(TypeSet::null));
+  return found.is_empty() ? TypeSet::any() : found;
+}
+
+// A reference into the same document; null: it leads nowhere, and says nothing.
+const JsonValue* SchemaReader::resolve(const JsonValue& reference) const {
+  if (!reference.is(JsonValue::Kind::string) || !reference.text.starts_with('#')) return nullptr;
+  const JsonValue* node = root_;
+  std::string_view rest = reference.text;
+  for (auto at = rest.find('/'); node != nullptr && at != std::string_view::npos;) {
+    rest.remove_prefix(at + 1);
+    at = rest.find('/');
+    node = node->find(unescape_pointer(rest.substr(0, at)));
+  }
+  return node;
+}
+
+std::shared_ptr<const ToolSchemas> read_tools(std::string_view json) {
+  const std::optional<JsonValue> tools = parse_json(json);
+  if (!tools || !tools->is(JsonValue::Kind::array))
+    throw ArgumentError("the tools are no JSON list; pass the request's `tools`");
+  auto schemas = std::make_shared<ToolSchemas>();
+  SchemaReader reader;
+  for (std::size_t i = 0; i < tools->items.size(); ++i) {
+    const JsonValue& tool = tools->items[i];
+    const JsonValue* inner = tool.find("function");
+    const JsonValue& function = inner == nullptr || inner->is_empty() ? tool : *inner;
+    const JsonValue* name = function.find("name");
+    if (name == nullptr || !name->is(JsonValue::Kind::string) || name->text.empty()) {
+      throw ArgumentError("tools[" + std::to_string(i) +
+                          "] has no name; write {\"function\": {\"name\": ...}}");
+    }
+    const JsonValue* parameters = function.find("parameters");
+    if (parameters == nullptr || parameters->is_empty()) parameters = function.find("input_schema");
+    const JsonValue nothing;
+    if (parameters == nullptr) parameters = &nothing;
+    std::optional<JsonValue> written;  // as a text that holds JSON
+    if (parameters->is(JsonValue::Kind::string) && !parameters->text.empty()) {
+      written = parse_json(parameters->text);
+      if (!written) {
+        throw ArgumentError("the parameters of tools[" + std::to_string(i) + "] (" + name->text +
+                            ") are no JSON");
+      }
+      parameters = &*written;
+    }
+    schemas->tools[name->text] = reader.read(*parameters);
+  }
+  return schemas;
+}
+
+}  // namespace unspool

@@ -1,0 +1,403 @@
+"""transformers: a pipeline and a streamer that give deltas, and continuous batching as streams of deltas."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import uuid
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+try:
+    import transformers
+except ImportError as error:
+    raise ImportError(f"{error}; pip install 'unspool[transformers]'") from None
+
+from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
+from unspool.choose_format import choose_format
+from unspool.errors import ArgumentError, ChannelCancelledError, StreamError
+from unspool.format_files import FormatFile
+from unspool.generation.delta_stream import DeltaStream
+from unspool.generation.generate import with_limit
+from unspool.generation.prefill.static_inputs import render_messages
+from unspool.generation.shared_vocabulary import shared_vocabulary
+from unspool.generation.stream_generator import StreamGenerator
+from unspool.message import Message
+from unspool.token_streamer import TokenStreamer
+
+__all__ = ["BatchedStream", "ContinuousBatching", "DeltaIteratorStreamer", "TextGeneration", "pipeline"]
+
+Tools = Iterable[Any] | ToolSchemas | None
+
+
+class DeltaIteratorStreamer(TokenStreamer):
+    """As transformers' `TextIteratorStreamer`, but what it iterates are deltas.
+
+    Pass it as `streamer=` to `model.generate` in a thread, and iterate it, with `for` or `async for`. The
+    `message` is whole at the end. `generate` does not say why it ended: the finish reason is "stop", or
+    "tool_calls"; `pipeline` knows it.
+
+    Args:
+        tokenizer: Of the model.
+        format, tools: As of `TokenStreamer`.
+        timeout: Seconds to wait for the next delta until ChannelTimeoutError; None: no limit. Where `generate`
+            raises, nobody tells the streamer: catch it and call `fail(error)`, or set a timeout.
+        options: As of `TokenStreamer`.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        format: str | FormatFile | Format = "auto",
+        tools: Tools = None,
+        *,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> None:
+        self._deltas = DeltaChannel()
+        self._timeout = timeout
+        super().__init__(tokenizer, format, tools, channel=self._deltas, **options)
+
+    def __iter__(self) -> Iterator[Delta]:
+        while (delta := self._deltas.get(self._timeout)) is not None:
+            yield delta
+
+    async def __aiter__(self) -> AsyncIterator[Delta]:
+        while (delta := await self._deltas.aget(self._timeout)) is not None:
+            yield delta
+
+    def fail(self, error: BaseException) -> None:
+        """The model has failed: the loop gets this error, after what came before it."""
+        self._deltas.fail(error)
+
+
+class TextGeneration:
+    """A model that is called as transformers' text-generation pipeline is; `pipeline` makes it.
+
+    Attributes:
+        model, tokenizer: Those of transformers.
+        generator: The `StreamGenerator` that runs them, which has more ways to do so.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, **options: Any) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.generator = StreamGenerator(model, tokenizer, **options)
+
+    @overload
+    def __call__(
+        self, prompt: Any, *, tools: Tools = None, stream: Literal[True], **options: Any
+    ) -> DeltaStream: ...
+    @overload
+    def __call__(
+        self, prompt: Any, *, tools: Tools = None, stream: Literal[False] = False, **options: Any
+    ) -> Any: ...
+    def __call__(self, prompt: Any, *, tools: Tools = None, stream: bool = False, **options: Any) -> Any:
+        """Answer a prompt.
+
+        Args:
+            prompt: Chat messages, text or token ids, as of `unspool.generate`; a list of texts or of chats is
+                several prompts, one after the other.
+            tools: The request's tools.
+            stream: Whether deltas are given as they come.
+            options: As of `unspool.generate`: `max_new_tokens`, `do_sample`, `timeout`, ….
+
+        Returns:
+            A `Message`, for several prompts a list of them; with `stream` a `DeltaStream`.
+
+        Raises:
+            ArgumentError: As of `unspool.generate`, or several prompts are to be streamed.
+        """
+        is_several = isinstance(prompt, (list, tuple)) and bool(prompt) and _is_prompt(prompt[0])
+        if stream:
+            if is_several:
+                raise ArgumentError("a stream is of one prompt; call once for each")
+            return self._stream(prompt, tools, options)
+        if is_several:
+            known = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
+            return [self._whole(one, known, options) for one in prompt]
+        return self._whole(prompt, tools, options)
+
+    def _stream(self, prompt: Any, tools: Tools, options: Mapping[str, Any]) -> DeltaStream:
+        return self.generator.stream(prompt, tools=tools, **with_limit(self.model, options))
+
+    def _whole(self, prompt: Any, tools: Tools, options: Mapping[str, Any]) -> Message:
+        with self._stream(prompt, tools, options) as deltas:
+            for _ in deltas:
+                pass
+            return deltas.message
+
+
+def _is_prompt(item: Any) -> bool:
+    """A text, or a list of messages; not a message, nor a token id."""
+    return isinstance(item, (str, list, tuple))
+
+
+def pipeline(
+    task: str = "text-generation",
+    model: Any = None,
+    tokenizer: Any = None,
+    *,
+    device: Any = None,
+    model_kwargs: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> TextGeneration:
+    """As `transformers.pipeline`, for text generation: it gives deltas, or a `Message`.
+
+    Args:
+        task: "text-generation".
+        model: A name or folder, a model, or a pipeline of transformers, whose model and tokenizer are taken.
+        tokenizer: A name, folder or tokenizer; None: the model's.
+        device: Where the model goes, such as "cuda"; None: where it is.
+        model_kwargs: For `AutoModelForCausalLM.from_pretrained`, such as `dtype` or `device_map`.
+        options: As of `StreamGenerator`: `format`, `reasoning`, `backend`, `processor`, ….
+
+    Raises:
+        ArgumentError: Another task, no model, or no tokenizer is known.
+        OSError: Of transformers: the model is not there.
+    """
+    if task != "text-generation":
+        raise ArgumentError(f"task is '{task}'; only 'text-generation' writes text that is parsed here")
+    if model is None:
+        raise ArgumentError("model is None; pass a name, a folder, a model or a pipeline of transformers")
+    if isinstance(model, transformers.Pipeline):
+        tokenizer = model.tokenizer if tokenizer is None else tokenizer
+        model = model.model
+    if tokenizer is None and not isinstance(model, str):
+        raise ArgumentError("tokenizer is None; pass the model's")
+    if tokenizer is None or isinstance(tokenizer, str):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(tokenizer or model)
+    if isinstance(model, str):
+        model = transformers.AutoModelForCausalLM.from_pretrained(model, **(model_kwargs or {}))
+    elif model_kwargs:
+        raise ArgumentError("model_kwargs are for a model that is loaded here; this one is loaded already")
+    if device is not None:
+        model = model.to(device)
+    return TextGeneration(model, tokenizer, **options)
+
+
+@dataclass
+class _Request:
+    """One request in the batch."""
+
+    streamer: TokenStreamer
+    channel: DeltaChannel
+    limit: int | None
+    seen_count: int = 0  # of its token ids
+
+
+class BatchedStream(Iterator[Delta]):
+    """One request of a `ContinuousBatching`: iterate it for deltas, with `for` or `async for`.
+
+    Leaving it as a context manager, `cancel()`, or dropping it takes the request out of the batch.
+
+    Attributes:
+        request_id: Of the manager.
+    """
+
+    def __init__(self, batching: ContinuousBatching, request_id: str, request: _Request) -> None:
+        self.request_id = request_id
+        self._batching = batching
+        self._request = request
+
+    def __next__(self) -> Delta:
+        delta = None
+        with contextlib.suppress(ChannelCancelledError):
+            delta = self._request.channel.get()
+        if delta is None:
+            raise StopIteration
+        return delta
+
+    async def __aiter__(self) -> AsyncIterator[Delta]:
+        with contextlib.suppress(ChannelCancelledError):
+            while (delta := await self._request.channel.aget()) is not None:
+                yield delta
+
+    @property
+    def message(self) -> Message:
+        """The message; whole once the iteration has ended."""
+        return self._request.streamer.message
+
+    def cancel(self) -> None:
+        """Take the request out of the batch, from any thread; the iteration ends."""
+        self._batching._cancel(self.request_id)
+
+    def __enter__(self) -> BatchedStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cancel()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_request"):
+            self.cancel()
+
+
+class ContinuousBatching:
+    """The requests of a `ContinuousBatchingManager` of transformers 5, each as a stream of deltas.
+
+    One thread takes the manager's results while there are requests, for all of them. It takes all results:
+    requests that were added past this object would miss theirs.
+
+    Args:
+        manager: `model.init_continuous_batching(...)`, started; whoever made it stops it.
+        tokenizer: Of the model.
+        format, reasoning: As of `Parser`.
+        parser_options: Further options of `TokenStreamer` for every stream.
+
+    Raises:
+        ArgumentError: The manager gives no results as they come: it is not one of transformers 5.
+    """
+
+    def __init__(
+        self,
+        manager: Any,
+        tokenizer: Any,
+        *,
+        format: str | FormatFile | Format = "auto",
+        reasoning: str | bool | None = None,
+        **parser_options: Any,
+    ) -> None:
+        if not all(hasattr(manager, name) for name in ("add_request", "get_result", "cancel_request")):
+            raise ArgumentError("manager is none of transformers 5; pass model.init_continuous_batching(...)")
+        self.manager = manager
+        self.tokenizer = tokenizer
+        self._format, self._reasoning = choose_format(format, tokenizer, reasoning)
+        self._parser_options = parser_options
+        self._requests: dict[str, _Request] = {}
+        self._lock = threading.Lock()
+        self._reader: threading.Thread | None = None
+
+    def stream(
+        self,
+        prompt: str | Sequence[Any],
+        *,
+        tools: Tools = None,
+        tool_choice: str | Mapping[str, Any] | None = "auto",
+        max_new_tokens: int | None = None,
+        stop: str | Sequence[str] = (),
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        **request_options: Any,
+    ) -> BatchedStream:
+        """Add a request to the batch; iterate its deltas as they come.
+
+        Args:
+            prompt: Chat messages, text, or token ids.
+            tools, tool_choice, stop: As of `TokenStreamer`.
+            max_new_tokens: None: as the manager's generation config says.
+            chat_template_kwargs: Passed on to `apply_chat_template`.
+            request_options: Passed on to the manager's `add_request`.
+
+        Raises:
+            ArgumentError: The prompt is empty, or an option is none of its choices.
+            StreamError: The manager is not running, or takes no requests.
+        """
+        known = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
+        ids = self._encode(prompt, known, chat_template_kwargs)
+        channel = DeltaChannel()
+        streamer = TokenStreamer(
+            shared_vocabulary(self.tokenizer),
+            self._format,
+            known,
+            reasoning=self._reasoning,
+            tool_choice=tool_choice,
+            stop=stop,
+            prompt=ids,
+            channel=channel,
+            **self._parser_options,
+        )
+        if not self.manager.is_running():
+            raise StreamError("the manager is not running; call its start(), or enter its context")
+        limit = self.manager.generation_config.max_new_tokens if max_new_tokens is None else max_new_tokens
+        request_id = f"unspool-{uuid.uuid4().hex}"
+        request = _Request(streamer, channel, limit)
+        with self._lock:  # its first result may come before `add_request` returns
+            self._requests[request_id] = request
+        added = self.manager.add_request(
+            ids, request_id=request_id, max_new_tokens=max_new_tokens, streaming=True, **request_options
+        )
+        if added is None:
+            with self._lock:
+                self._requests.pop(request_id, None)
+            raise StreamError("the manager takes no requests: it is stopping, or another rank drives it")
+        self._read()
+        return BatchedStream(self, request_id, request)
+
+    def _encode(self, prompt: Any, tools: Any, template_kwargs: Mapping[str, Any] | None) -> list[int]:
+        if not isinstance(prompt, str) and all(isinstance(item, int) for item in prompt):
+            ids = list(prompt)
+        elif isinstance(prompt, str):
+            ids = self.tokenizer(prompt)["input_ids"]
+        else:
+            text, is_template = render_messages(
+                self.tokenizer, prompt, tools=tools, chat_template_kwargs=template_kwargs
+            )
+            ids = self.tokenizer(text, add_special_tokens=not is_template)["input_ids"]
+        if not ids:
+            raise ArgumentError("the prompt is empty; pass at least one token")
+        return ids
+
+    def _cancel(self, request_id: str) -> None:
+        with self._lock:
+            request = self._requests.pop(request_id, None)
+        if request is not None:
+            request.channel.cancel()
+            self.manager.cancel_request(request_id)
+
+    def _read(self) -> None:
+        with self._lock:
+            if self._reader is None:
+                self._reader = threading.Thread(target=self._route, name="unspool-batching", daemon=True)
+                self._reader.start()
+
+    def _route(self) -> None:
+        """Hand each result to its request, until there are none."""
+        while True:
+            result = self.manager.get_result(timeout=0.1)
+            if result is None and not self.manager.is_running():
+                self._fail_all()
+            with self._lock:
+                if not self._requests:
+                    self._reader = None
+                    return
+                request = None if result is None else self._requests.get(result.request_id)
+            if request is not None:
+                try:
+                    self._put(request, result)
+                except Exception as error:  # of this request; the others go on
+                    request.channel.fail(error)
+                    self._end(result.request_id)
+
+    def _put(self, request: _Request, result: Any) -> None:
+        """A result has all ids of the request so far."""
+        ids = result.generated_tokens
+        with contextlib.suppress(ChannelCancelledError):  # `_cancel` has taken it out
+            request.streamer.put(ids[request.seen_count :])
+            request.seen_count = len(ids)
+            if result.error is not None:
+                request.channel.fail(RuntimeError(result.error))
+                self._end(result.request_id)
+            elif request.streamer.is_stopped:
+                request.streamer.end("stop")
+                self._end(result.request_id)
+                self.manager.cancel_request(result.request_id)
+            elif result.is_finished():
+                request.streamer.end("stop" if self._has_stopped(request, ids) else "length")
+                self._end(result.request_id)
+
+    def _has_stopped(self, request: _Request, ids: Sequence[int]) -> bool:
+        eos = self.manager.generation_config.eos_token_id
+        ends = set(eos) if isinstance(eos, (list, tuple)) else {eos}
+        return request.limit is None or len(ids) < request.limit or ids[-1] in ends
+
+    def _end(self, request_id: str) -> None:
+        with self._lock:
+            self._requests.pop(request_id, None)
+
+    def _fail_all(self) -> None:
+        with self._lock:
+            requests, self._requests = self._requests, {}
+        cause = getattr(getattr(self.manager, "background_thread_status", None), "fatal_error", None)
+        for request in requests.values():
+            request.channel.fail(cause or RuntimeError("the manager has stopped before the answer's end"))
