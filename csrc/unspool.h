@@ -8,5 +8,6 @@
 #include "delta/wire_writer.h"
 #include "format/format.h"
 #include "stream/chunk_parser.h"
+#include "stream/stream_batch.h"
 #include "text/error.h"
 #include "vocabulary/vocabulary.h"

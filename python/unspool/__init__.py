@@ -43,6 +43,7 @@ from unspool.generation import (
 )
 from unspool.generation.prefill import PrefillConfig, PrefillScope, iter_prompt_token_pieces
 from unspool.message import MalformedText, Message, TokenCounts, ToolCall
+from unspool.parse_batch import parse_batch
 from unspool.parser import Parser, parse
 from unspool.slow_detokenizer import SlowDetokenizer
 from unspool.token_streamer import TokenStreamer
@@ -97,5 +98,6 @@ __all__ = [
     "iter_prompt_token_pieces",
     "iterate_streamer",
     "parse",
+    "parse_batch",
     "register_format",
 ]
