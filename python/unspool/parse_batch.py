@@ -12,7 +12,7 @@ from unspool.format_files import FormatFile
 from unspool.message import Message
 from unspool.parser import Parser
 
-__all__ = ["parse_batch"]
+__all__ = ["BatchParser", "parse_batch"]
 
 
 def parse_batch(
@@ -44,11 +44,40 @@ def parse_batch(
             parsed then. What a model wrote is never an error.
         UnknownFormatError, VocabularyError: As of `Parser`.
     """
-    if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
-        raise ArgumentError(f"threads is {threads}; pass 1 or more")
-    parser = Parser(format, tools, **options, _keeps_recipe=True)
-    reasons = finish_reason if isinstance(finish_reason, str) else _rows(finish_reason, "finish_reason")
-    return parser._recipe.parse(_rows(outputs, "outputs"), reasons, threads, parser._reasoning_field)
+    return BatchParser(format, tools, threads=threads, **options).parse(outputs, finish_reason)
+
+
+class BatchParser:
+    """`parse_batch` for one batch after the other: the format and the tokenizer are compiled once.
+
+    May be used by several threads at a time.
+
+    Args:
+        format, tools, threads, options: As of `parse_batch`.
+
+    Raises:
+        ArgumentError, UnknownFormatError, VocabularyError: As of `parse_batch`.
+    """
+
+    def __init__(
+        self,
+        format: str | FormatFile | Format,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        *,
+        threads: int = 1,
+        **options: Any,
+    ) -> None:
+        if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
+            raise ArgumentError(f"threads is {threads}; pass 1 or more")
+        parser = Parser(format, tools, **options, _keeps_recipe=True)
+        self._recipe = parser._recipe
+        self._reasoning_field = parser._reasoning_field
+        self._threads = threads
+
+    def parse(self, outputs: Iterable[Any], finish_reason: str | Iterable[str] = "stop") -> list[Message]:
+        """Parse whole outputs, as `parse_batch`."""
+        reasons = finish_reason if isinstance(finish_reason, str) else _rows(finish_reason, "finish_reason")
+        return self._recipe.parse(_rows(outputs, "outputs"), reasons, self._threads, self._reasoning_field)
 
 
 def _rows(column: Any, name: str) -> tuple[Any, ...]:
@@ -64,10 +93,11 @@ def _rows(column: Any, name: str) -> tuple[Any, ...]:
 
 def _arrow_rows(column: Any) -> tuple[Any, ...]:
     """Lists of ids stay arrays, views of pyarrow's memory."""
-    chunks = column.chunks if hasattr(column, "chunks") else [column]
     rows: list[Any] = []
-    for chunk in chunks:
-        if hasattr(chunk, "offsets") and not chunk.null_count:
+    for chunk in column.chunks if hasattr(column, "chunks") else [column]:
+        if hasattr(chunk, "storage"):  # an extension type, such as Ray's tensors
+            rows += chunk.to_numpy(zero_copy_only=False)
+        elif hasattr(chunk, "offsets") and not chunk.null_count:
             ids = chunk.values.to_numpy(zero_copy_only=False)
             offsets = chunk.offsets.to_pylist()
             rows += [ids[begin:end] for begin, end in zip(offsets, offsets[1:], strict=False)]
