@@ -106,12 +106,12 @@ class DeltaStream(Iterator[Delta]):
         """
         while not self._is_over:
             if self._channel.is_finished or self._channel.is_cancelled:
-                self._finish()
+                self._end()
                 break
             try:
                 await wait(self._channel, self._remaining_s())
-            except ChannelTimeoutError:
-                self._check_deadline()
+            except ChannelTimeoutError as error:
+                self._interrupt(error)
             if len(self._channel):
                 return True
         return False
@@ -202,10 +202,14 @@ class DeltaStream(Iterator[Delta]):
         if delta is not None:
             self._waits_since_s = time.perf_counter()
             return delta
+        self._end()
+        raise stop
+
+    def _end(self) -> None:
+        """The channel has ended: the model's exception is raised, unless the consumer left."""
         if not self._is_over:
             self._is_over = True
             self._worker.raise_error()
-        raise stop
 
     def _interrupt(self, error: BaseException) -> None:
         """A wait broke off: it goes on while tokens come, and is over quietly where the consumer left."""
