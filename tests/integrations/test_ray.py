@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +21,7 @@ import pytest
 import unspool
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unspool import ArgumentError, DeltaChannel, DeltaStream, Parser, parse, parse_batch
+from unspool import ArgumentError, parse, parse_batch
 from unspool.testing.cases import shipped_cases
 from unspool.testing.outputs import TOOLS, outputs
 
@@ -32,22 +33,24 @@ pytest.importorskip("starlette", reason="starlette is not installed: pip install
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 import httpx
-import pyarrow as pa
-import ray
-from ray import cloudpickle, serve
-from ray.cluster_utils import Cluster
-from unspool.generation.worker import GenerationWorker
+
+with warnings.catch_warnings():  # its imports warn of pydantic's changes
+    warnings.simplefilter("ignore")
+    import pyarrow as pa
+    import ray
+    from ray import cloudpickle, serve
+    from ray.cluster_utils import Cluster
 from unspool.integrations.ray import CompletionParser, parse_completions, serve_app
 from unspool.serve import ServeOptions
 from unspool.serve.demo_model import DemoModels
-from unspool.serve.demo_run import DemoAnswer, DemoRun
+
+from . import ray_models
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "ray.md"
 CALL = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
 
-# The replicas cannot import the tests.
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
+cloudpickle.register_pickle_by_value(ray_models)
 
 
 # The stage, in this process.
@@ -235,37 +238,6 @@ def test_streams_over_two_replicas(url: str) -> None:
     assert len({replica for _, replica, _ in answers}) == 2
 
 
-class EndlessRun(DemoRun):
-    """A model that writes for two minutes, and a byte into a file for each of its steps."""
-
-    log: Path
-
-    def _put(self, step: int) -> None:
-        super()._put(step)
-        with self.log.open("ab") as file:
-            file.write(b".")
-        if step == 20 and self._answers[0].pieces[0] == "fails":
-            raise RuntimeError("the card has melted")
-
-
-class EndlessModel:
-    format = "hermes"
-    template_names = ()
-
-    def __init__(self, log: Path, word: str) -> None:
-        self._log, self._word = log, word
-
-    def stream(self, prompt: Any, **options: Any) -> DeltaStream:
-        channel = DeltaChannel()
-        parser = Parser("hermes", options["tools"], _channel=channel, _closes_channel=False)
-        run = EndlessRun(channel, [DemoAnswer(parser, [self._word] * 12000, "stop")], 1, 0.01)
-        run.log = self._log
-        worker = GenerationWorker(channel, run.work)
-        stream = DeltaStream(channel, worker, run, options["timeout"])  # type: ignore[arg-type]
-        worker.start()
-        return stream
-
-
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses", "/v1/messages"])
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_client_that_leaves_stops_the_model(endless: Path, url: str, path: str, stream: bool) -> None:
@@ -303,11 +275,7 @@ def test_errors_have_their_status(endless: Path, url: str) -> None:
 @pytest.fixture(scope="module")
 def endless(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     log = tmp_path_factory.mktemp("ray") / "steps"
-
-    def models() -> dict[str, Any]:
-        return {"endless": EndlessModel(log, "word "), "failing": EndlessModel(log, "fails")}
-
-    with deployed(models):
+    with deployed(ray_models.MakeModels(log)):
         yield log
 
 
