@@ -234,10 +234,9 @@ std::unique_ptr<PyChunkParser> make_parser(
   } else if (!prompt.is_none()) {
     read_token_ids(prompt, recipe.prompt_ids.emplace());
   }
-  std::unique_ptr<PyChunkParser> self(
-      new PyChunkParser{ChunkParser(recipe.format, recipe.options),
-                        parse_reasoning_field(reasoning_field), first, channel, number,
-                        closes_channel, audit});
+  std::unique_ptr<PyChunkParser> self(new PyChunkParser{
+      ChunkParser(recipe.format, recipe.options), parse_reasoning_field(reasoning_field), first,
+      channel, number, closes_channel, audit});
   put_prompt(recipe, self->parser);
   if (keeps_recipe) self->recipe = std::make_shared<StreamRecipe>(std::move(recipe));
   return self;

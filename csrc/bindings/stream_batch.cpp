@@ -1,4 +1,6 @@
 // StreamRecipe: what unspool.parse_batch reads many outputs with.
+#include "stream/stream_batch.h"
+
 #include <exception>
 #include <optional>
 
@@ -6,7 +8,6 @@
 #include "bindings/fast_method.h"
 #include "bindings/message_type.h"
 #include "bindings/text_argument.h"
-#include "stream/stream_batch.h"
 #include "text/error.h"
 
 namespace unspool::bindings {
@@ -106,8 +107,7 @@ class Outputs {
 };
 
 py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
-               const py::object& finish_reasons, unsigned threads,
-               const py::str& reasoning_field) {
+               const py::object& finish_reasons, unsigned threads, const py::str& reasoning_field) {
   const Outputs read(outputs, finish_reasons);
   check_ids(recipe, read.list());
   std::vector<ParsedOutput> parsed;

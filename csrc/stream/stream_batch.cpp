@@ -44,8 +44,8 @@ void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (const TokenId id : outputs[i].ids) {
       if (vocabulary->is_known(id)) continue;
-      throw ArgumentError("outputs[" + std::to_string(i) + "]: " +
-                          unknown_id_message(id, *vocabulary));
+      throw ArgumentError("outputs[" + std::to_string(i) +
+                          "]: " + unknown_id_message(id, *vocabulary));
     }
   }
 }

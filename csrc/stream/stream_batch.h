@@ -45,8 +45,8 @@ struct ParsedOutput {
 /// Throws ArgumentError, which names the output, for an id that the tokenizer would refuse.
 void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs);
 
-/// Reads every output, in `thread_count` threads at most, the caller's among them. The ids have been
-/// checked. Throws only std::bad_alloc.
+/// Reads every output, in `thread_count` threads at most, the caller's among them. The ids have
+/// been checked. Throws only std::bad_alloc.
 std::vector<ParsedOutput> parse_batch(const StreamRecipe& recipe, std::span<const Output> outputs,
                                       unsigned thread_count);
 

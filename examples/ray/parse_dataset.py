@@ -59,7 +59,9 @@ def main() -> None:
         for row in parsed.groupby("finish_reason").count().take_all():
             counts[row["finish_reason"]] = row["count()"]
         took_s = statistics.median(times_s)
-        print(f"{workers} workers: {parsed.count()} completions in {took_s:.2f} s, the workers' start included")
+        print(
+            f"{workers} workers: {parsed.count()} completions in {took_s:.2f} s, the workers' start included"
+        )
         print(f"  {parsed.count() / took_s:,.0f} a second; finish reasons {counts}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
@@ -82,7 +83,9 @@ class BatchParser:
 
 def _rows(column: Any, name: str) -> tuple[Any, ...]:
     """The items of a list, of an array of NumPy's, or of a column of pyarrow's."""
-    if isinstance(column, (str, bytes, bytearray, memoryview, Mapping, Set)) or not isinstance(column, Iterable):
+    if isinstance(column, (str, bytes, bytearray, memoryview, Mapping, Set)) or not isinstance(
+        column, Iterable
+    ):
         raise TypeError(f"{name} is of type {type(column).__name__}; pass a list, an item for each output")
     if hasattr(column, "to_pylist"):
         return _arrow_rows(column)
@@ -96,11 +99,11 @@ def _arrow_rows(column: Any) -> tuple[Any, ...]:
     rows: list[Any] = []
     for chunk in column.chunks if hasattr(column, "chunks") else [column]:
         if hasattr(chunk, "storage"):  # an extension type, such as Ray's tensors
-            rows += chunk.to_numpy(zero_copy_only=False)
+            rows.extend(chunk.to_numpy(zero_copy_only=False))
         elif hasattr(chunk, "offsets") and not chunk.null_count:
             ids = chunk.values.to_numpy(zero_copy_only=False)
             offsets = chunk.offsets.to_pylist()
-            rows += [ids[begin:end] for begin, end in zip(offsets, offsets[1:], strict=False)]
+            rows += [ids[begin:end] for begin, end in itertools.pairwise(offsets)]
         else:
             rows += chunk.to_pylist()
     return tuple(rows)

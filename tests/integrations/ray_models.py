@@ -30,7 +30,7 @@ class EndlessModel:
     def __init__(self, log: Path, word: str) -> None:
         self._log, self._word = log, word
 
-    def stream(self, prompt: Any, **options: Any) -> DeltaStream:
+    def stream(self, _: Any, **options: Any) -> DeltaStream:
         channel = DeltaChannel()
         parser = Parser("hermes", options["tools"], _channel=channel, _closes_channel=False)
         run = EndlessRun(channel, [DemoAnswer(parser, [self._word] * 12000, "stop")], 1, 0.01)

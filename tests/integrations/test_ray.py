@@ -1,5 +1,7 @@
 """Ray on two nodes of one machine: replicas that stream, a stage that parses."""
 
+# ruff: noqa: ARG001, E402
+
 from __future__ import annotations
 
 import contextlib
@@ -247,12 +249,13 @@ def test_a_client_that_leaves_stops_the_model(endless: Path, url: str, path: str
     endless.write_bytes(b"")
     if stream:
         with httpx.stream("POST", url + path, json=body, timeout=60) as answer:
-            assert next(answer.iter_lines())
+            lines = answer.iter_lines()  # without a name it would close the connection here
+            assert next(lines)
             while len(endless.read_bytes()) < 20:
                 time.sleep(0.01)
     else:
         with pytest.raises(httpx.ReadTimeout):
-            httpx.post(url + path, json=body, timeout=httpx.Timeout(60, read=1.0))
+            httpx.post(url + path, json=body, timeout=httpx.Timeout(60, read=2.0))
     time.sleep(1.0)
     steps = len(endless.read_bytes())
     assert 20 <= steps < 6000
@@ -329,7 +332,10 @@ def test_the_pages_blocks_run(url: str, capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.skipif(not (ROOT / "examples").is_dir(), reason="runs in a checkout")
 @pytest.mark.parametrize("name", ["serve_replicas.py", "parse_dataset.py"])
 def test_the_examples_run(cluster: Cluster, url: str, name: str) -> None:
-    options = {"serve_replicas.py": ["--port", url.rsplit(":", 1)[1]], "parse_dataset.py": ["--count", "2000"]}
+    options = {
+        "serve_replicas.py": ["--port", url.rsplit(":", 1)[1]],
+        "parse_dataset.py": ["--count", "2000"],
+    }
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "ray" / name), *options[name]],
         env={**os.environ, "RAY_ADDRESS": cluster.address},

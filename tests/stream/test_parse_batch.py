@@ -35,7 +35,9 @@ def test_a_batch_is_each_alone(format: str, data: st.DataObject) -> None:
     texts: list[Any] = data.draw(st.lists(outputs(format), max_size=5))
     texts += data.draw(st.lists(st.binary(max_size=20), max_size=2))
     count = len(texts)
-    reasons = data.draw(st.lists(st.sampled_from(["stop", "length", "error"]), min_size=count, max_size=count))
+    reasons = data.draw(
+        st.lists(st.sampled_from(["stop", "length", "error"]), min_size=count, max_size=count)
+    )
     options = {
         "id_seed": 3,
         "audit": data.draw(st.booleans()),

@@ -140,7 +140,11 @@ def parse_completions(
     """
     kwargs = {"format": format, "column": column, **options}
     CompletionParser(**kwargs)  # what is wrong is told here, and not by a worker later
-    sizes = {"size": workers} if isinstance(workers, int) else dict(zip(("min_size", "max_size"), workers, strict=True))
+    sizes = (
+        {"size": workers}
+        if isinstance(workers, int)
+        else dict(zip(("min_size", "max_size"), workers, strict=True))
+    )
     return dataset.map_batches(
         CompletionParser,
         fn_constructor_kwargs=kwargs,
@@ -226,7 +230,7 @@ def _columns(messages: list[Message | None], as_json: bool) -> dict[str, pa.Arra
         return pa.array([m and read(m) for m in messages], pa.string())
 
     def lists(read: Callable[[Message], tuple[Any, ...]], fields: dict[str, pa.DataType]) -> pa.Array:
-        return _lists([m and read(m) for m in messages], fields)
+        return _lists([None if m is None else read(m) for m in messages], fields)
 
     is_null = pa.array([m is None for m in messages], pa.bool_())
     counts = [
