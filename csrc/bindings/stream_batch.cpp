@@ -1,6 +1,7 @@
 // StreamRecipe: what unspool.parse_batch reads many outputs with.
 #include "stream/stream_batch.h"
 
+#include <chrono>
 #include <exception>
 #include <optional>
 
@@ -19,6 +20,24 @@ namespace {
 constexpr std::size_t kLongWork = 1 << 15;
 constexpr std::size_t kStreamWork = 1 << 7;
 
+/// Gives other threads their turn, and signals theirs, in a long loop that needs the GIL: as often
+/// as the interpreter does.
+class Turns {
+ public:
+  void pass() {
+    if (Clock::now() - last_ < std::chrono::milliseconds(5)) return;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    {
+      const py::gil_scoped_release release;
+    }
+    last_ = Clock::now();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last_ = Clock::now();
+};
+
 /// Outputs read from Python, which keeps the texts alive.
 class Outputs {
  public:
@@ -27,8 +46,12 @@ class Outputs {
     places_.resize(objects.size());
     texts_.reserve(objects.size());
     std::size_t i = 0;
+    Turns turns;
     try {
-      for (; i < objects.size(); ++i) read(objects[i].ptr(), i);
+      for (; i < objects.size(); ++i) {
+        read(objects[i].ptr(), i);
+        turns.pass();
+      }
     } catch (const std::exception&) {
       rethrow_at(i);
     }
@@ -118,14 +141,13 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
     parsed = parse_batch(recipe, read.list(), threads);
   }
   const py::tuple no_deltas;
-  py::list messages(parsed.size());
-  for (std::size_t i = 0; i < parsed.size(); ++i) {
-    const ParsedOutput output = std::move(parsed[i]);
-    PyList_SET_ITEM(messages.ptr(), static_cast<Py_ssize_t>(i),
-                    make_message(output.message, output.token_counts, output.extra, output.audit,
-                                 no_deltas, reasoning_field)
-                        .release()
-                        .ptr());
+  Turns turns;
+  py::list messages;
+  for (ParsedOutput& item : parsed) {
+    const ParsedOutput output = std::move(item);  // and frees it
+    messages.append(make_message(output.message, output.token_counts, output.extra, output.audit,
+                                 no_deltas, reasoning_field));
+    turns.pass();
   }
   return messages;
 }
