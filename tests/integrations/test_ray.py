@@ -240,48 +240,6 @@ def test_streams_over_two_replicas(url: str) -> None:
     assert len({replica for _, replica, _ in answers}) == 2
 
 
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses", "/v1/messages"])
-@pytest.mark.parametrize("stream", [True, False])
-def test_a_client_that_leaves_stops_the_model(endless: Path, url: str, path: str, stream: bool) -> None:
-    body = {"model": "endless", "stream": stream, "max_tokens": 12000, "messages": chat("")["messages"]}
-    if path == "/v1/responses":
-        body = {"model": "endless", "stream": stream, "input": "Hi"}
-    endless.write_bytes(b"")
-    if stream:
-        with httpx.stream("POST", url + path, json=body, timeout=60) as answer:
-            lines = answer.iter_lines()  # without a name it would close the connection here
-            assert next(lines)
-            while len(endless.read_bytes()) < 20:
-                time.sleep(0.01)
-    else:
-        with pytest.raises(httpx.ReadTimeout):
-            httpx.post(url + path, json=body, timeout=httpx.Timeout(60, read=2.0))
-    time.sleep(1.0)
-    steps = len(endless.read_bytes())
-    assert 20 <= steps < 6000
-    time.sleep(1.0)
-    assert len(endless.read_bytes()) == steps
-
-
-def test_a_failure_is_told_in_the_stream(endless: Path, url: str) -> None:
-    with httpx.stream("POST", f"{url}/v1/chat/completions", json=chat("failing"), timeout=60) as answer:
-        events = list(events_of(answer))
-    assert "the card has melted" in events[-1]["error"]["message"]
-    assert len(events) > 5
-
-
-def test_errors_have_their_status(endless: Path, url: str) -> None:
-    assert httpx.post(f"{url}/v1/chat/completions", json=chat("nosuch")).status_code == 404
-    assert httpx.post(f"{url}/v1/chat/completions", json={}).status_code == 422
-
-
-@pytest.fixture(scope="module")
-def endless(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    log = tmp_path_factory.mktemp("ray") / "steps"
-    with deployed(ray_models.MakeModels(log)):
-        yield log
-
-
 def test_a_dataset_over_two_workers(cluster: Cluster) -> None:
     count = 4000
     completions = ["Hello", "so" + CALL, CALL[:30], "<think>a</think>b"]
@@ -344,3 +302,48 @@ def test_the_examples_run(cluster: Cluster, url: str, name: str) -> None:
     assert done.returncode == 0, done.stderr
     wanted = {"serve_replicas.py": "tool_calls", "parse_dataset.py": "2 workers: 2000 completions"}
     assert wanted[name] in done.stdout
+
+
+# A model that writes on and on; last, since it stays at the route.
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses", "/v1/messages"])
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_that_leaves_stops_the_model(endless: Path, url: str, path: str, stream: bool) -> None:
+    body = {"model": "endless", "stream": stream, "max_tokens": 12000, "messages": chat("")["messages"]}
+    if path == "/v1/responses":
+        body = {"model": "endless", "stream": stream, "input": "Hi"}
+    endless.write_bytes(b"")
+    if stream:
+        with httpx.stream("POST", url + path, json=body, timeout=60) as answer:
+            lines = answer.iter_lines()  # without a name it would close the connection here
+            assert next(lines)
+            while len(endless.read_bytes()) < 20:
+                time.sleep(0.01)
+    else:
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(url + path, json=body, timeout=httpx.Timeout(60, read=2.0))
+    time.sleep(1.0)
+    steps = len(endless.read_bytes())
+    assert 20 <= steps < 6000
+    time.sleep(1.0)
+    assert len(endless.read_bytes()) == steps
+
+
+def test_a_failure_is_told_in_the_stream(endless: Path, url: str) -> None:
+    with httpx.stream("POST", f"{url}/v1/chat/completions", json=chat("failing"), timeout=60) as answer:
+        events = list(events_of(answer))
+    assert "the card has melted" in events[-1]["error"]["message"]
+    assert len(events) > 5
+
+
+def test_errors_have_their_status(endless: Path, url: str) -> None:
+    assert httpx.post(f"{url}/v1/chat/completions", json=chat("nosuch")).status_code == 404
+    assert httpx.post(f"{url}/v1/chat/completions", json={}).status_code == 422
+
+
+@pytest.fixture(scope="module")
+def endless(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    log = tmp_path_factory.mktemp("ray") / "steps"
+    with deployed(ray_models.MakeModels(log)):
+        yield log
