@@ -9,6 +9,8 @@
 #include "format/format.h"
 #include "format/format_file.h"
 #include "format/tool_schemas.h"
+#include "stream/chunk_parser.h"
+#include "stream/stream_batch.h"
 #include "stream/token_streamer.h"
 #include "text/error.h"
 #include "vocabulary/vocabulary.h"

@@ -2,11 +2,14 @@
 #include <limits>
 
 #include "bindings/python_types.h"
+#include "bindings/text_argument.h"
 #include "text/error.h"
 
 namespace unspool::bindings {
 
 namespace {
+
+constexpr std::size_t kMaxTextBytes = 1 << 30;
 
 TokenId checked(long long id) {
   if (id < 0)
@@ -190,6 +193,24 @@ std::string_view read_text(py::handle object) {
         "text has a lone surrogate, which no output can hold; pass the UTF-8 bytes instead");
   }
   return {data, static_cast<std::size_t>(size)};
+}
+
+TextArgument::TextArgument(PyObject* object) {
+  if (PyUnicode_Check(object)) {
+    view_ = read_text(object);
+  } else if (PyBytes_Check(object)) {
+    view_ = {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object))};
+  } else if (PyByteArray_Check(object) || PyMemoryView_Check(object)) {
+    const auto bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(object));
+    if (!bytes) throw py::error_already_set();
+    copy_ = std::string(bytes);
+    is_copy_ = true;
+  } else {
+    throw py::type_error(std::string("text is of type ") + Py_TYPE(object)->tp_name +
+                         "; pass a str, or bytes of UTF-8");
+  }
+  if (view().size() > kMaxTextBytes)
+    throw ArgumentError("text is longer than 1 GiB; pass it in chunks");
 }
 
 }  // namespace unspool::bindings

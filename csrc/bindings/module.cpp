@@ -10,5 +10,6 @@ PYBIND11_MODULE(_core, module) {
   register_delta(module);
   register_channel(module);
   register_wire(module);
+  register_stream_batch(module);
   register_parser(module);
 }

@@ -6,6 +6,9 @@
 #include "bindings/channel_access.h"
 #include "bindings/delta_type.h"
 #include "bindings/fast_method.h"
+#include "bindings/message_type.h"
+#include "bindings/text_argument.h"
+#include "stream/stream_batch.h"
 #include "stream/token_streamer.h"
 #include "text/error.h"
 
@@ -16,7 +19,6 @@ namespace {
 // Above this, reading takes long enough (some 100 µs) that handing over the GIL pays.
 constexpr std::size_t kLongTextBytes = 1 << 18;
 constexpr std::size_t kLongIdCount = 1 << 14;
-constexpr std::size_t kMaxTextBytes = 1 << 30;
 
 /// Whether the first put of a streamer is the prompt, as transformers' generate does it.
 enum class FirstPut : std::uint8_t { output, prompt, tensor_is_prompt };
@@ -33,6 +35,7 @@ struct PyChunkParser {
   Events events = {};
   std::vector<TokenId> ids = {};
   bool is_busy = false;
+  std::shared_ptr<StreamRecipe> recipe = nullptr;  // where a batch is to be read with it
 };
 
 /// A call that may let go of the GIL, or run a caller's Python, must not be entered twice.
@@ -80,33 +83,6 @@ PyObject* deliver(PyChunkParser& self) {
   }
   return list.release().ptr();
 }
-
-/// Text as str or as bytes of UTF-8 that may be cut anywhere; the view lives as long as this.
-class TextArgument {
- public:
-  explicit TextArgument(PyObject* object) {
-    if (PyUnicode_Check(object)) {
-      view_ = read_text(object);
-    } else if (PyBytes_Check(object)) {
-      view_ = {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object))};
-    } else if (PyByteArray_Check(object) || PyMemoryView_Check(object)) {
-      const auto bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(object));
-      if (!bytes) throw py::error_already_set();
-      copy_ = std::string(bytes);
-      view_ = copy_;
-    } else {
-      throw py::type_error(std::string("text is of type ") + Py_TYPE(object)->tp_name +
-                           "; pass a str, or bytes of UTF-8");
-    }
-    if (view_.size() > kMaxTextBytes)
-      throw ArgumentError("text is longer than 1 GiB; pass it in chunks");
-  }
-  std::string_view view() const { return view_; }
-
- private:
-  std::string copy_;
-  std::string_view view_;
-};
 
 void read_chunk(PyChunkParser& self, PyObject* text, PyObject* tokens, PyObject* finish_reason) {
   const bool has_text = text != nullptr && text != Py_None;
@@ -204,29 +180,10 @@ const char* region_name(Region region) {
   return "";
 }
 
-// The message as plain values, in the order of unspool.message's constructors.
-py::tuple message(const PyChunkParser& self) {
-  const Message& message = self.parser.message();
-  py::list calls;
-  for (const ToolCall& call : message.tool_calls) {
-    calls.append(py::make_tuple(call.id, call.name, call.arguments,
-                                std::string(to_string(call.status)), call.repairs));
-  }
-  py::list malformed;
-  for (const Malformed& item : message.malformed) {
-    malformed.append(py::make_tuple(item.index < 0 ? py::none() : py::object(py::int_(item.index)),
-                                    item.text, item.reason));
-  }
-  py::list dropped;
-  for (const Malformed& item : message.dropped) {
-    dropped.append(py::make_tuple(py::none(), item.text, item.reason));
-  }
-  const TokenCounts& counts = self.parser.token_counts();
-  return py::make_tuple(
-      message.content, message.reasoning, calls, malformed,
-      message.is_finished ? py::object(py::str(std::string(to_string(message.finish_reason))))
-                          : py::none(),
-      py::make_tuple(counts.content, counts.reasoning, counts.tool_calls), dropped);
+py::object message(const PyChunkParser& self, const py::tuple& deltas,
+                   const py::str& reasoning_field) {
+  return make_message(self.parser.message(), self.parser.token_counts(), self.parser.extra(),
+                      self.audit, deltas, reasoning_field);
 }
 
 std::unique_ptr<PyChunkParser> make_parser(
@@ -236,8 +193,11 @@ std::unique_ptr<PyChunkParser> make_parser(
     bool skip_special_tokens, const std::vector<std::string>& stop, bool include_stop,
     const std::string& first_put, const std::shared_ptr<PyChannel>& channel,
     const py::object& choice, bool closes_channel, std::uint64_t id_seed, bool keeps_message,
-    bool audit, const std::string& unknown_tools, bool parallel_tool_calls, bool repair) {
-  ChunkParserOptions options;
+    bool audit, const std::string& unknown_tools, bool parallel_tool_calls, bool repair,
+    bool keeps_recipe) {
+  StreamRecipe recipe;
+  recipe.format = format;
+  ChunkParserOptions& options = recipe.options;
   options.parser.tools = tools;
   options.parser.id_seed = id_seed;
   options.parser.choice = read_number(choice, "choice", "answers");
@@ -257,15 +217,16 @@ std::unique_ptr<PyChunkParser> make_parser(
                          : first_put == "output" ? FirstPut::output
                                                  : FirstPut::tensor_is_prompt;
   const std::int32_t number = options.parser.choice;
-  std::unique_ptr<PyChunkParser> self(new PyChunkParser{
-      ChunkParser(format, std::move(options)), parse_reasoning_field(reasoning_field), first,
-      channel, number, closes_channel, audit});
   if (py::isinstance<py::str>(prompt)) {
-    if (!starts_in_reasoning) self->parser.put_prompt(read_text(prompt));
+    if (!starts_in_reasoning) recipe.prompt = read_text(prompt);
   } else if (!prompt.is_none()) {
-    read_token_ids(prompt, self->ids);
-    self->parser.put_prompt(self->ids);
+    read_token_ids(prompt, recipe.prompt_ids.emplace());
   }
+  std::unique_ptr<PyChunkParser> self(new PyChunkParser{
+      ChunkParser(recipe.format, recipe.options), parse_reasoning_field(reasoning_field), first,
+      channel, number, closes_channel, audit});
+  put_prompt(recipe, self->parser);
+  if (keeps_recipe) self->recipe = std::make_shared<StreamRecipe>(std::move(recipe));
   return self;
 }
 
@@ -283,7 +244,7 @@ void register_parser(py::module_& module) {
            py::arg("closes_channel") = true, py::arg("id_seed") = 0,
            py::arg("keeps_message") = true, py::arg("audit") = false,
            py::arg("unknown_tools") = "forward", py::arg("parallel_tool_calls") = true,
-           py::arg("repair") = false)
+           py::arg("repair") = false, py::arg("keeps_recipe") = false)
       .def_property_readonly(
           "region", [](const PyChunkParser& self) { return region_name(self.parser.region()); })
       .def_property_readonly("held_bytes",
@@ -311,8 +272,8 @@ void register_parser(py::module_& module) {
           [](const PyChunkParser& self) { return text_or_none(self.parser.stop_reason()); })
       .def_property_readonly("token_count",
                              [](const PyChunkParser& self) { return self.parser.token_count(); })
-      .def("_message", &message)
-      .def("_extra", [](const PyChunkParser& self) { return self.parser.extra(); })
+      .def("_message", &message, py::arg("deltas"), py::arg("reasoning_field"))
+      .def_property_readonly("_recipe", [](const PyChunkParser& self) { return self.recipe; })
       .def("_audit", [](const PyChunkParser& self) {
         py::list list;
         for (const Events::Audited& item : self.audit) {

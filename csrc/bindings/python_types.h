@@ -22,6 +22,7 @@ void register_format(py::module_& module);
 void register_response_template(py::module_& module);
 void register_delta(py::module_& module);
 void register_parser(py::module_& module);
+void register_stream_batch(py::module_& module);
 void register_channel(py::module_& module);
 void register_wire(py::module_& module);
 

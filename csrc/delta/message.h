@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "parser/events.h"
@@ -43,6 +44,8 @@ class MessageBuilder {
   /// Adds what is new in `events` since the last call.
   void add(Events& events);
   const Message& message() const { return message_; }
+  /// Gives the message away; no events may follow.
+  Message take_message() { return std::move(message_); }
 
  private:
   void add(const Event& event, std::string_view text, const Events& events);

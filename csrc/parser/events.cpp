@@ -95,4 +95,9 @@ void Events::clear() {
   seen_text_ = 0;
 }
 
+void Events::restart() {
+  clear();
+  token_place_ = 0;
+}
+
 }  // namespace unspool

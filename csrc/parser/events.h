@@ -63,6 +63,9 @@ class Events {
   /// Forgets the events, keeps the memory and the place in the stream of tokens.
   void clear();
 
+  /// Forgets the events and the place too, for another stream.
+  void restart();
+
   const std::vector<Event>& list() const { return list_; }
   const std::vector<Audited>& audit() const { return audit_; }
   bool is_empty() const { return list_.empty(); }

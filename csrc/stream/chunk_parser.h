@@ -70,6 +70,8 @@ class ChunkParser {
   Held held() const;
   std::string extra() const { return parser_->extra(); }
   const Message& message() const { return builder_.message(); }
+  /// Gives the message of a finished stream away.
+  Message take_message() { return builder_.take_message(); }
   const TokenCounts& token_counts() const { return counts_; }
   /// How many token ids of output were read: not the prompt's, nor, where ids
   /// come alone, those behind a stop string.

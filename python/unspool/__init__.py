@@ -44,12 +44,14 @@ from unspool.generation import (
 )
 from unspool.generation.prefill import PrefillConfig, PrefillScope, iter_prompt_token_pieces
 from unspool.message import MalformedText, Message, TokenCounts, ToolCall
+from unspool.parse_batch import BatchParser, parse_batch
 from unspool.parser import Parser, parse
 from unspool.slow_detokenizer import SlowDetokenizer
 from unspool.token_streamer import TokenStreamer
 
 __all__ = [
     "ArgumentError",
+    "BatchParser",
     "ChannelCancelledError",
     "ChannelClosedError",
     "ChannelTimeoutError",
@@ -99,5 +101,6 @@ __all__ = [
     "iter_prompt_token_pieces",
     "iterate_streamer",
     "parse",
+    "parse_batch",
     "register_format",
 ]

@@ -4,6 +4,8 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, SupportsIndex, final
 
+from unspool.message import Message
+
 __version__: str
 
 HeldReason = Literal[
@@ -533,6 +535,18 @@ class WireWriter:
     def has_ended(self) -> bool:
         """Whether it takes no more."""
 
+class StreamRecipe:
+    """What streams are made of; `unspool.parse_batch` reads with it."""
+
+    def parse(
+        self,
+        outputs: tuple[Any, ...],
+        finish_reasons: str | tuple[str, ...],
+        threads: int,
+        reasoning_field: str,
+    ) -> list[Message]:
+        """Read whole outputs, each a text or token ids, with a stream for each; as of `parse_batch`."""
+
 class ChunkParser:
     """The native base of `unspool.Parser` and `unspool.TokenStreamer`; use those."""
 
@@ -558,6 +572,7 @@ class ChunkParser:
         unknown_tools: str = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,
+        keeps_recipe: bool = False,
     ) -> None: ...
     def parse_chunk(
         self,
@@ -634,16 +649,7 @@ class ChunkParser:
         tells of.
         """
 
-    def _message(
-        self,
-    ) -> tuple[
-        str,
-        str,
-        list[tuple[str, str, str, Any, int]],
-        list[tuple[int | None, str, str]],
-        str | None,
-        tuple[int, int, int],
-        list[tuple[int | None, str, str]],
-    ]: ...
+    @property
+    def _recipe(self) -> StreamRecipe: ...
+    def _message(self, deltas: tuple[Delta, ...], reasoning_field: str) -> Message: ...
     def _audit(self) -> list[tuple[str, str]]: ...
-    def _extra(self) -> str: ...

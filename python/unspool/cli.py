@@ -77,7 +77,6 @@ def list_formats(as_json: bool) -> None:
 
 @cli.command()
 @click.argument("names", nargs=-1)
-@click.option("--flush-ms", default=0.0, help="Gather deltas for so long and send them together.")
 @click.option("--delay", default=0.0, help="Seconds between two token ids.")
 @click.option("--all", "show_all", is_flag=True, help="Every format, not one of each kind.")
 def demo(names: tuple[str, ...], delay: float, show_all: bool) -> None:

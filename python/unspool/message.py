@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -77,6 +76,8 @@ class TokenCounts:
 class Message:
     """What a stream adds up to.
 
+    The native core makes them (csrc/bindings/message.cpp), and knows the fields' names.
+
     Attributes:
         content: Text for the user, "" where there is none.
         reasoning: The model's reasoning, "" where there is none.
@@ -137,20 +138,4 @@ def build_message(
     parser: ChunkParser, deltas: list[Delta], reasoning_field: str = "reasoning_content"
 ) -> Message:
     """Read a native parser's message."""
-    content, reasoning, calls, malformed, finish_reason, counts, dropped = parser._message()
-    return Message(
-        content=content,
-        reasoning=reasoning,
-        tool_calls=tuple(
-            ToolCall(id, name, arguments, status, _repairs(bits))
-            for id, name, arguments, status, bits in calls
-        ),
-        finish_reason=finish_reason,
-        malformed=tuple(MalformedText(text, reason, index) for index, text, reason in malformed),
-        dropped=tuple(MalformedText(text, reason, index) for index, text, reason in dropped),
-        token_counts=TokenCounts(*counts),
-        deltas=tuple(deltas),
-        audit=tuple(parser._audit()),
-        reasoning_field=reasoning_field,
-        extra=json.loads(parser._extra() or "{}"),
-    )
+    return parser._message(tuple(deltas), reasoning_field)

@@ -87,6 +87,7 @@ class Parser(ChunkParser):
         _channel: DeltaChannel | None = None,
         _choice: int = 0,
         _closes_channel: bool = True,
+        _keeps_recipe: bool = False,
     ) -> None:
         format, reasoning = choose_format(format, tokenizer, reasoning)
         vocabulary: Vocabulary | None = None if tokenizer is None else from_tokenizer(tokenizer)
@@ -128,6 +129,7 @@ class Parser(ChunkParser):
             unknown_tools=unknown_tools,
             parallel_tool_calls=parallel_tool_calls,
             repair=repair,
+            keeps_recipe=_keeps_recipe,
         )
         self._reasoning_field = reasoning_field
 

@@ -1,0 +1,132 @@
+// Message and what is in it are Python's dataclasses. Their __init__ sets each attribute by way of
+// Python, some 3 µs a message, which in a batch is more than the parsing: here it is passed by.
+#include <pybind11/gil_safe_call_once.h>
+
+#include <array>
+#include <initializer_list>
+
+#include "bindings/message_type.h"
+
+namespace unspool::bindings {
+
+namespace {
+
+py::object to_str(std::string_view text) {
+  PyObject* str =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+  if (str == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(str);
+}
+
+py::object interned(std::string_view text) {
+  PyObject* str = to_str(text).release().ptr();
+  PyUnicode_InternInPlace(&str);
+  return py::reinterpret_steal<py::object>(str);
+}
+
+/// One of the dataclasses, with the names of its fields.
+class Record {
+ public:
+  Record(const py::module_& module, const char* name, std::initializer_list<const char*> fields)
+      : type_(module.attr(name)) {
+    for (const char* field : fields) fields_.push_back(interned(field));
+  }
+
+  /// An instance with these values, in the order of the fields.
+  py::object make(std::initializer_list<py::handle> values) const {
+    auto* type = reinterpret_cast<PyTypeObject*>(type_.ptr());
+    auto made = py::reinterpret_steal<py::object>(type->tp_new(type, empty_.ptr(), nullptr));
+    if (!made) throw py::error_already_set();
+    const py::handle* value = values.begin();
+    for (const py::object& field : fields_) {
+      if (PyObject_GenericSetAttr(made.ptr(), field.ptr(), (value++)->ptr()) != 0)
+        throw py::error_already_set();
+    }
+    return made;
+  }
+
+ private:
+  py::object type_;
+  py::tuple empty_;
+  std::vector<py::object> fields_;
+};
+
+struct Records {
+  py::module_ module = py::module_::import("unspool.message");
+  Record message{module,
+                 "Message",
+                 {"content", "reasoning", "tool_calls", "finish_reason", "malformed", "dropped",
+                  "token_counts", "deltas", "audit", "reasoning_field", "extra"}};
+  Record tool_call{module, "ToolCall", {"id", "name", "arguments", "status", "repairs"}};
+  Record malformed{module, "MalformedText", {"text", "reason", "index"}};
+  Record token_counts{module, "TokenCounts", {"content", "reasoning", "tool_calls"}};
+  py::object no_counts = module.attr("TokenCounts")();
+  py::object repairs = module.attr("_repairs");
+  py::object loads = py::module_::import("json").attr("loads");
+  py::tuple nothing{};
+  std::array<py::object, 3> statuses{};
+  std::array<py::object, 5> reasons{};
+
+  Records() {
+    for (std::size_t i = 0; i < statuses.size(); ++i)
+      statuses[i] = interned(to_string(static_cast<CallStatus>(i)));
+    for (std::size_t i = 0; i < reasons.size(); ++i)
+      reasons[i] = interned(to_string(static_cast<FinishReason>(i)));
+  }
+};
+
+const Records& records() {
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<Records> storage;
+  return storage.call_once_and_store_result([] { return Records(); }).get_stored();
+}
+
+template <typename Item, typename Make>
+py::object to_tuple(const std::vector<Item>& items, Make&& make) {
+  if (items.empty()) return records().nothing;
+  py::tuple tuple(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i)
+    PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i), make(items[i]).release().ptr());
+  return tuple;
+}
+
+py::object make_call(const ToolCall& call) {
+  const Records& made = records();
+  const py::object repairs =
+      call.repairs == 0 ? py::object(made.nothing) : made.repairs(call.repairs);
+  return made.tool_call.make({to_str(call.id), to_str(call.name), to_str(call.arguments),
+                              made.statuses[static_cast<std::size_t>(call.status)], repairs});
+}
+
+py::object make_malformed(const Malformed& item) {
+  const py::object index = item.index < 0 ? py::object(py::none()) : py::int_(item.index);
+  return records().malformed.make({to_str(item.text), to_str(item.reason), index});
+}
+
+py::object make_counts(const TokenCounts& counts) {
+  if (counts.content == 0 && counts.reasoning == 0 && counts.tool_calls == 0)
+    return records().no_counts;
+  return records().token_counts.make(
+      {py::int_(counts.content), py::int_(counts.reasoning), py::int_(counts.tool_calls)});
+}
+
+}  // namespace
+
+py::object make_message(const Message& message, const TokenCounts& counts, std::string_view extra,
+                        const std::vector<Events::Audited>& audit, py::handle deltas,
+                        py::handle reasoning_field) {
+  const Records& made = records();
+  const py::object reason = message.is_finished
+                                ? made.reasons[static_cast<std::size_t>(message.finish_reason)]
+                                : py::object(py::none());
+  const py::object fates = to_tuple(audit, [](const Events::Audited& item) {
+    return py::make_tuple(to_str(to_string(item.fate)), to_str(item.text));
+  });
+  const py::object fields = extra.empty() ? py::object(py::dict()) : made.loads(to_str(extra));
+  return made.message.make({to_str(message.content), to_str(message.reasoning),
+                            to_tuple(message.tool_calls, make_call), reason,
+                            to_tuple(message.malformed, make_malformed),
+                            to_tuple(message.dropped, make_malformed), make_counts(counts), deltas,
+                            fates, reasoning_field, fields});
+}
+
+}  // namespace unspool::bindings

@@ -1,0 +1,18 @@
+// The Python type Message, made from a native one.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "bindings/python_types.h"
+#include "delta/message.h"
+#include "stream/chunk_parser.h"
+
+namespace unspool::bindings {
+
+/// An unspool.message.Message. `extra`: a JSON object, or nothing.
+py::object make_message(const Message& message, const TokenCounts& counts, std::string_view extra,
+                        const std::vector<Events::Audited>& audit, py::handle deltas,
+                        py::handle reasoning_field);
+
+}  // namespace unspool::bindings
