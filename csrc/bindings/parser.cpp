@@ -249,7 +249,8 @@ std::unique_ptr<PyChunkParser> make_parser(
     bool skip_special_tokens, const std::vector<std::string>& stop, bool include_stop,
     const std::string& first_put, const std::shared_ptr<PyChannel>& channel,
     const py::object& choice, bool closes_channel, std::uint64_t id_seed, bool keeps_message,
-    bool audit, const std::string& unknown_tools, bool parallel_tool_calls, bool repair) {
+    bool audit, const std::string& unknown_tools, bool parallel_tool_calls, bool repair,
+    bool only_reasoning) {
   ChunkParserOptions options;
   options.parser.tools = tools;
   options.parser.id_seed = id_seed;
@@ -260,6 +261,7 @@ std::unique_ptr<PyChunkParser> make_parser(
                                                                        : UnknownTools::forward;
   options.parser.parallel_calls = parallel_tool_calls;
   options.parser.repair = repair;
+  options.parser.only_reasoning = only_reasoning;
   options.keeps_message = keeps_message;
   options.vocabulary = vocabulary;
   options.detokenizer.skip_special_tokens = skip_special_tokens;
@@ -296,7 +298,7 @@ void register_parser(py::module_& module) {
            py::arg("closes_channel") = true, py::arg("id_seed") = 0,
            py::arg("keeps_message") = true, py::arg("audit") = false,
            py::arg("unknown_tools") = "forward", py::arg("parallel_tool_calls") = true,
-           py::arg("repair") = false)
+           py::arg("repair") = false, py::arg("only_reasoning") = false)
       .def_property_readonly(
           "region", [](const PyChunkParser& self) { return region_name(self.parser.region()); })
       .def_property_readonly("held_bytes",

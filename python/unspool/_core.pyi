@@ -532,6 +532,7 @@ class ChunkParser:
         unknown_tools: str = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,
+        only_reasoning: bool = False,
     ) -> None: ...
     def parse_chunk(
         self,
