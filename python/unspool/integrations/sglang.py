@@ -210,9 +210,9 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         )
         self.think_start_self_label = markers.get("label", "")
         self._only_reasoning = tool_call_parser_active
-        self._start: StartIn = (
-            "auto" if force_reasoning is None else "reasoning" if force_reasoning else "content"
-        )
+        self._start: StartIn = "auto"
+        if force_reasoning is not None and not _has_headers(self.format):
+            self._start = "reasoning" if force_reasoning else "content"
         if self.previous_content:
             before = self._make_parser()
             before.parse_chunk(self.previous_content)
@@ -310,6 +310,12 @@ def _default_mode(file: FormatFile) -> str:
     if own is not None:
         return str(own().reasoning_default)
     return "always" if file.description["reasoning"].get("starts_open") else "explicit_enable_thinking"
+
+
+def _has_headers(file: FormatFile) -> bool:
+    """Whether each message's header says what it is; the prompt's end then says nothing."""
+    markup = file.description.get("markup", ())
+    return any("close" in entry and not entry.get("inline") for entry in markup)
 
 
 def _first(marker: Any) -> str:
