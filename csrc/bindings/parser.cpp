@@ -194,7 +194,7 @@ std::unique_ptr<PyChunkParser> make_parser(
     const std::string& first_put, const std::shared_ptr<PyChannel>& channel,
     const py::object& choice, bool closes_channel, std::uint64_t id_seed, bool keeps_message,
     bool audit, const std::string& unknown_tools, bool parallel_tool_calls, bool repair,
-    bool keeps_recipe) {
+    bool only_reasoning, bool keeps_recipe) {
   StreamRecipe recipe;
   recipe.format = format;
   ChunkParserOptions& options = recipe.options;
@@ -207,6 +207,7 @@ std::unique_ptr<PyChunkParser> make_parser(
                                                                        : UnknownTools::forward;
   options.parser.parallel_calls = parallel_tool_calls;
   options.parser.repair = repair;
+  options.parser.only_reasoning = only_reasoning;
   options.keeps_message = keeps_message;
   options.vocabulary = vocabulary;
   options.detokenizer.skip_special_tokens = skip_special_tokens;
@@ -244,7 +245,8 @@ void register_parser(py::module_& module) {
            py::arg("closes_channel") = true, py::arg("id_seed") = 0,
            py::arg("keeps_message") = true, py::arg("audit") = false,
            py::arg("unknown_tools") = "forward", py::arg("parallel_tool_calls") = true,
-           py::arg("repair") = false, py::arg("keeps_recipe") = false)
+           py::arg("repair") = false, py::arg("only_reasoning") = false,
+           py::arg("keeps_recipe") = false)
       .def_property_readonly(
           "region", [](const PyChunkParser& self) { return region_name(self.parser.region()); })
       .def_property_readonly("held_bytes",

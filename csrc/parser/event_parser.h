@@ -32,6 +32,7 @@ struct ParserOptions {
   std::int32_t choice = 0;                   // which of the request's answers this is
   bool by_id = false;                        // markers that are tokens are known by id
   bool audit = false;                        // tell the fate of every byte
+  bool only_reasoning = false;  // whatever is not reasoning is content, as the model wrote it
   UnknownTools unknown_tools = UnknownTools::forward;
   bool parallel_calls = true;  // false: only the first call is sent, the rest is reported
   bool repair = false;         // almost-JSON is read as JSON, and what was cut off is closed

@@ -78,12 +78,12 @@ void Events::add_finish(FinishReason reason, std::uint64_t token_end) {
   add(EventKind::finish, -1, token_end).finish_reason = reason;
 }
 
-void Events::add_audit(Fate fate, std::string_view text) {
+void Events::add_audit(Fate fate, std::string_view text, bool of_reasoning) {
   if (text.empty()) return;
-  if (!audit_.empty() && audit_.back().fate == fate) {
+  if (!audit_.empty() && audit_.back().fate == fate && audit_.back().of_reasoning == of_reasoning) {
     audit_.back().text += text;
   } else {
-    audit_.push_back({fate, std::string(text)});
+    audit_.push_back({fate, std::string(text), of_reasoning});
   }
 }
 

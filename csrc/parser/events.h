@@ -34,6 +34,8 @@ class Events {
   struct Audited {
     Fate fate;
     std::string text;
+    bool of_reasoning =
+        false;  // the reasoning's markup, or the white space that this takes with it
   };
 
   /// Appends text to the last event where that is of the same kind and call, else a new event.
@@ -44,7 +46,7 @@ class Events {
   void add_end(std::int32_t index, CallStatus status, std::uint64_t token_end,
                std::uint8_t repairs = 0);
   void add_finish(FinishReason reason, std::uint64_t token_end);
-  void add_audit(Fate fate, std::string_view text);
+  void add_audit(Fate fate, std::string_view text, bool of_reasoning = false);
 
   /// Calls `use(event, text)` for what came since the last call: new events, and text that an event
   /// has gained since.

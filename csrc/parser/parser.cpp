@@ -10,6 +10,7 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
       ids_(format_->spec().call_ids, options.id_seed, options.choice),
       by_id_(options.by_id),
       audits_(options.audit),
+      splits_(options.only_reasoning),
       unknown_tools_(options.unknown_tools),
       parallel_calls_(options.parallel_calls),
       repair_(options.repair) {
@@ -18,6 +19,7 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
 
 void Parser::start_at(const Format::Start& start) {
   skip_ = start.skip;
+  skip_is_reasonings_ = true;
   State state = start.in_reasoning ? State::reasoning : State::content;
   if (start.markup >= 0) {
     markup_ = static_cast<std::uint8_t>(start.markup);
@@ -57,6 +59,7 @@ void Parser::add_held(Held& out) const {
     out.add(HeldReason::marker, label.substr(0, label_read_));
   }
   out.add(HeldReason::space, space_);
+  out.add(HeldReason::header, header_opener_);
   switch (state_) {
     case State::content:
     case State::reasoning:
@@ -205,9 +208,14 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
     divert_ = Divert::none;
     return on_closer(role, found);
   }
-  drop_space(Fate::whitespace);
-  if (role != Role::call_open)
-    audit(Fate::marker, found.text);  // that of a call waits for its name
+  const bool is_reasonings = role == Role::reasoning_open || role == Role::reasoning_close;
+  drop_space(Fate::whitespace, is_reasonings);
+  if (splits_ && role == Role::markup_open && spec.markup[found.marker->value].has_header()) {
+    header_opener_ = found.text;
+  } else if (role != Role::call_open) {  // that of a call waits for its name
+    audit(Fate::marker, found.text, is_reasonings);
+  }
+  if (role != Role::call_open) skip_is_reasonings_ = is_reasonings;
   switch (role) {
     case Role::reasoning_open:
       reasoning_is_empty_ = true;
@@ -236,6 +244,7 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
 void Parser::on_opener(const MarkerCursor::Found& found) {
   // Not announced yet: should it come to nothing, the opener is part of the raw text.
   raw_ = drop_skipped(found.text);
+  skip_is_reasonings_ = false;
   raw_opener_ = raw_.size();
   opener_ = found.marker->value;
   call_ = format_->openers()[opener_].front();
@@ -270,7 +279,7 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
       if (is_begun_) {
         release_raw_as_content();
       } else {
-        audit(Fate::marker, raw_);
+        audit_header(raw_);
       }
       raw_.clear();
       break;

@@ -133,15 +133,17 @@ class Parser final : public EventParser, private CallSink {
   void end_label();
   bool fits_label(std::string_view text) const;
   void emit_reasoning(std::string_view text);
-  void drop_space(Fate fate);
+  void drop_space(Fate fate, bool of_reasoning = false);
   void after_markup(std::string_view skip);
-  void audit(Fate fate, std::string_view text);
+  void audit(Fate fate, std::string_view text, bool of_reasoning = false);
+  void audit_header(std::string_view header, bool of_reasoning = false);
 
   std::shared_ptr<const Format> format_;
   std::shared_ptr<const ToolSchemas> tools_;
   CallIds ids_;
   bool by_id_;
   bool audits_;
+  bool splits_;  // for a ReasoningSplitter
   UnknownTools unknown_tools_;
   bool parallel_calls_;
   bool repair_;
@@ -163,10 +165,12 @@ class Parser final : public EventParser, private CallSink {
   bool has_content_ = false;
   State markup_return_ = State::content;  // where inline markup stands
   std::string_view skip_;                 // white space that the last marker takes with it
+  bool skip_is_reasonings_ = false;       // that marker was the reasoning's
   std::string space_;                     // white space that may turn out to be markup
   // The call being read:
-  std::uint8_t markup_ = 0;  // index of the header being read
-  bool is_begun_ = false;    // no marker opened it
+  std::uint8_t markup_ = 0;    // index of the header being read
+  std::string header_opener_;  // where it splits: its opener, until it tells what it opens
+  bool is_begun_ = false;      // no marker opened it
   std::uint8_t call_ = 0;
   std::size_t opener_ = 0;  // index into Format::openers()
   std::unique_ptr<Body> body_;

@@ -159,7 +159,7 @@ std::size_t Parser::read_fence(char byte) {
 std::string_view Parser::drop_skipped(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size() && i < skip_.size() && text[i] == skip_[i]) ++i;
-  audit(Fate::whitespace, text.substr(0, i));
+  audit(Fate::whitespace, text.substr(0, i), skip_is_reasonings_);
   skip_ = i == text.size() ? skip_.substr(i) : std::string_view{};
   return text.substr(i);
 }
@@ -200,7 +200,7 @@ void Parser::end_label() {
   const std::string_view read = label.substr(0, label_read_);
   label_read_ = std::string::npos;
   if (trim(read) == trim(label)) {
-    audit(Fate::marker, read);
+    audit(Fate::marker, read, true);
   } else if (!read.empty()) {
     emit_reasoning(read);
   }
@@ -252,8 +252,8 @@ void Parser::release_raw_as_content() {
   release_content(raw);
 }
 
-void Parser::drop_space(Fate fate) {
-  audit(fate, space_);
+void Parser::drop_space(Fate fate, bool of_reasoning) {
+  audit(fate, space_, of_reasoning);
   space_.clear();
 }
 
@@ -264,8 +264,14 @@ void Parser::after_markup(std::string_view skip) {
   enter(State::content);
 }
 
-void Parser::audit(Fate fate, std::string_view text) {
-  if (audits_) out_->add_audit(fate, text);
+void Parser::audit(Fate fate, std::string_view text, bool of_reasoning) {
+  if (audits_) out_->add_audit(fate, text, of_reasoning);
+}
+
+void Parser::audit_header(std::string_view header, bool of_reasoning) {
+  audit(Fate::marker, header_opener_, of_reasoning);
+  audit(Fate::marker, header, of_reasoning);
+  header_opener_.clear();
 }
 
 }  // namespace unspool

@@ -57,6 +57,7 @@ std::size_t Parser::read_markup(std::string_view text) {
     on_marker(found);
   } else if (raw_.size() > kMaxHeaderBytes || (is_begun_ && text[0] == '\n')) {
     cursor_.flush([this](std::string_view piece) { release(piece); });
+    audit_header({});
     boundary_ = Boundary::none;
     if (!format_->spec().markup[markup_].is_inline) markup_return_ = State::content;
     const std::string raw = std::move(raw_);
@@ -87,7 +88,7 @@ void Parser::on_inline_markup(const MarkerCursor::Found& found) {
     boundary_ = Boundary::none;
     if (!space.empty()) emit_content(space);
   }
-  audit(Fate::marker, found.text);
+  audit(Fate::marker, found.text, state_ == State::reasoning);
   skip_ = {};
   if (!format_->spec().markup[found.marker->value].has_header()) return reset_cursor();
   markup_return_ = state_;
@@ -102,26 +103,27 @@ void Parser::on_markup_end(const MarkerCursor::Found& found) {
   const std::string header = std::move(raw_);
   raw_.clear();
   if (static_cast<Role>(found.marker->role) != Role::header_close) {
-    audit(Fate::marker, header);  // it was never closed; what follows counts
+    audit_header(header);  // it was never closed; what follows counts
     state_ = State::content;
     return on_marker(found);
   }
   raw_ = header;
   raw_ += found.text;
   if (markup.is_inline) {
-    audit(Fate::marker, raw_);
+    audit(Fate::marker, raw_, markup_return_ == State::reasoning);
     raw_.clear();
     return enter(markup_return_);
   }
   drop_space(Fate::whitespace);
   if (call_recipient(header)) return;
-  audit(Fate::marker, raw_);
-  raw_.clear();
   const bool is_reasoning =
       format_->spec().reasoning &&
       std::any_of(markup.reasoning.begin(), markup.reasoning.end(),
                   [&](const std::string& word) { return has_word(header, word); });
+  audit_header(raw_, is_reasoning);
+  raw_.clear();
   after_markup(markup.close.after);
+  skip_is_reasonings_ = is_reasoning;
   if (!is_reasoning) return;
   boundary_ = Boundary::none;
   reasoning_is_empty_ = true;
@@ -144,6 +146,7 @@ bool Parser::call_recipient(std::string_view header) {
       std::find(not_tools.begin(), not_tools.end(), name) != not_tools.end()) {
     return false;
   }
+  audit_header({});
   call_ = static_cast<std::uint8_t>(call - calls.begin());
   raw_opener_ = 0;
   has_closer_ = !call->close.is_empty();

@@ -572,6 +572,7 @@ class ChunkParser:
         unknown_tools: str = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,
+        only_reasoning: bool = False,
         keeps_recipe: bool = False,
     ) -> None: ...
     def parse_chunk(

@@ -46,6 +46,8 @@ class Parser(ChunkParser):
         parallel_tool_calls: False: only the first call is sent, the rest is in `Message.dropped`.
         repair: Read JSON with single quotes, trailing commas, Python's literals, bare keys, and close
             what the end of the output left open; `ToolCall.repairs` tells what was done.
+        only_reasoning: Take the reasoning out, and pass everything else on as content, byte for byte, calls
+            and their markup included: for a stack that reads reasoning first and calls behind it.
         start_in: "auto": as the prompt and the format say; or "content" or "reasoning".
         reasoning_field: The name of reasoning on the wire.
         trust: How markers that are tokens are known where ids come: "id", "text" or "either".
@@ -74,6 +76,7 @@ class Parser(ChunkParser):
         unknown_tools: UnknownTools = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,
+        only_reasoning: bool = False,
         start_in: StartIn = "auto",
         reasoning_field: ReasoningField = "reasoning_content",
         trust: Trust = "id",
@@ -129,6 +132,7 @@ class Parser(ChunkParser):
             unknown_tools=unknown_tools,
             parallel_tool_calls=parallel_tool_calls,
             repair=repair,
+            only_reasoning=only_reasoning,
             keeps_recipe=_keeps_recipe,
         )
         self._reasoning_field = reasoning_field

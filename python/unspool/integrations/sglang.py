@@ -1,0 +1,355 @@
+"""SGLang: every format as `unspool_<name>`, a tool-call parser and a reasoning parser of its server.
+
+Installed beside SGLang, `sglang serve` finds them by the entry point `sglang.srt.plugins`; see docs/sglang.md.
+SGLang gives its parsers text, so markers are known by their spelling here.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
+
+from unspool._core import Delta
+from unspool.format_files import FormatFile
+from unspool.formats import formats, get_format
+from unspool.parser import Parser, StartIn, UnknownTools
+
+try:
+    from sglang.srt.environ import envs
+    from sglang.srt.function_call.base_format_detector import BaseFormatDetector
+    from sglang.srt.function_call.core_types import StreamingParseResult, StructureInfo, ToolCallItem
+    from sglang.srt.function_call.function_call_parser import FunctionCallParser
+    from sglang.srt.function_call.parser_names import TOOL_CALL_PARSER_NAMES
+    from sglang.srt.function_call.utils import get_json_schema_constraint
+    from sglang.srt.parser.reasoning_parser import BaseReasoningFormatDetector, ReasoningParser
+    from sglang.srt.parser.reasoning_parser import StreamingParseResult as ReasoningResult
+    from sglang.srt.parser.reasoning_parser_names import REASONING_PARSER_NAMES
+    from sglang.srt.parser.response_template import ResponseTemplateToolDetector
+except ModuleNotFoundError as error:
+    raise ImportError(f"{error}; pip install 'unspool[sglang]'") from None
+
+__all__ = ["PREFIX", "ReasoningDetector", "ToolDetector", "main", "register"]
+
+#: What stands before a format's name among SGLang's parsers.
+PREFIX = "unspool_"
+
+_log = logging.getLogger(__name__)
+
+
+class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
+    """One answer's tool calls. A subclass per format; SGLang makes one for each answer."""
+
+    format: ClassVar[FormatFile]
+    #: SGLang's own detector of the family, or None: it knows the grammar that forces a call.
+    own_class: ClassVar[type[BaseFormatDetector] | None] = None
+
+    def __init__(self, *, required: bool = False) -> None:
+        super().__init__()
+        opener = next(
+            (call["open"] for call in self.format.description.get("call", ()) if "open" in call), ""
+        )
+        self.bot_token = opener if isinstance(opener, str) else opener[0]
+        self.incomplete_tool_call_indices: set[int] = set()
+        self._required = required
+        self._own = None if self.own_class is None else self.own_class()
+        self._parser: Parser | None = None
+        self._pieces: list[str] = []  # of the open call's arguments
+        _fit_chat_endpoint()
+
+    def has_tool_call(self, text: str) -> bool:
+        """Whether there is anything to read in the text: a call, or markup that is no content."""
+        message = self._make_parser(None).parse(text)
+        return bool(message.tool_calls or message.malformed) or message.content != text
+
+    def detect_and_parse(self, text: str, tools: list[Any]) -> StreamingParseResult:
+        """Parse a whole output. `tool_index` is the tool's place in the request, -1 where it has none."""
+        message = self._make_parser(tools).parse(text)
+        for dropped in message.dropped:
+            _log.warning("A call is left out, %s: %r", dropped.reason, dropped.text[:200])
+        places = self._get_tool_indices(tools)
+        calls = [
+            ToolCallItem(
+                tool_index=places.get(call.name, -1),
+                name=call.name,
+                parameters=call.arguments,
+            )
+            for call in message.tool_calls
+        ]
+        return StreamingParseResult(normal_text=message.content, calls=calls)
+
+    def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> StreamingParseResult:
+        """Read a chunk. `tool_index` is the call's number in the answer."""
+        if self._parser is None:
+            self._parser = self._make_parser(tools, keep_message=False)
+        return self._result(self._parser.parse_chunk(new_text))
+
+    def finish(self, tools: list[Any]) -> StreamingParseResult:  # noqa: ARG002
+        """End the stream: what was held comes out."""
+        if self._parser is None or self._parser.is_finished:
+            return StreamingParseResult()
+        return self._result(self._parser.parse_chunk(None, None, "stop"))
+
+    def structure_info(self) -> Callable[[str], StructureInfo]:
+        """SGLang's own, of the family's grammar."""
+        if self._own is None:
+            raise NotImplementedError(f"SGLang knows no grammar for the calls of {self.format.name}")
+        structure_info: Callable[[str], StructureInfo] = self._own.structure_info()
+        return structure_info
+
+    def supports_structural_tag(self) -> bool:
+        """Whether SGLang has a grammar that forces a call in the model's own format."""
+        return self._own is not None and bool(self._own.supports_structural_tag())
+
+    def get_structural_tag_name(self) -> str | None:
+        """The family's name in XGrammar, where it has one."""
+        return None if self._own is None else self._own.get_structural_tag_name()
+
+    def get_structural_tag(self, *args: Any, **kwargs: Any) -> Any:
+        """SGLang's own, of the family's grammar."""
+        return None if self._own is None else self._own.get_structural_tag(*args, **kwargs)
+
+    def get_auto_tool_call_structural_tag(self, *args: Any, **kwargs: Any) -> Any:
+        """SGLang's own, of the family's grammar."""
+        return None if self._own is None else self._own.get_auto_tool_call_structural_tag(*args, **kwargs)
+
+    def get_required_tool_parser(self, tool_choice: Any) -> BaseFormatDetector | None:
+        """A detector for what a JSON schema forces, where no grammar of the model's format is known."""
+        is_forced = tool_choice is not None and tool_choice not in ("auto", "none")
+        if not is_forced or self.supports_structural_tag() or self.get_structural_tag_name():
+            return None
+        return type(self)(required=True)
+
+    def get_json_schema_constraint(self, tools: list[Any], tool_choice: Any, parallel: bool = True) -> Any:
+        """The schema that forces calls as a JSON list; this detector reads that."""
+        return get_json_schema_constraint(tools, tool_choice, parallel_tool_calls=parallel)
+
+    def _make_parser(self, tools: Iterable[Any] | None, **options: Any) -> Parser:
+        unknown: UnknownTools = "forward" if envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get() else "drop-with-report"
+        return Parser(
+            self.format,
+            tools,
+            reasoning=False,
+            unknown_tools=unknown,
+            tool_choice="required" if self._required else "auto",
+            **options,
+        )
+
+    def _result(self, deltas: list[Delta]) -> StreamingParseResult:
+        text, calls = "", []
+        for delta in deltas:
+            wire = delta.to_openai()
+            text += wire.get("content", "")
+            for entry in wire.get("tool_calls", ()):
+                function = entry["function"]
+                calls.append(
+                    ToolCallItem(
+                        tool_index=entry["index"],
+                        name=function.get("name"),
+                        parameters=function["arguments"],
+                    )
+                )
+            self._note(delta)
+        return StreamingParseResult(normal_text=text, calls=calls)
+
+    # What the server reads at the end: nothing is left to send, so what was read is what was sent.
+    def _note(self, delta: Delta) -> None:
+        if delta.kind == "tool_call_begin":
+            self._pieces = []
+            self.current_tool_id = delta.index or 0
+            self.current_tool_name_sent = True
+            self.prev_tool_call_arr.append({"name": delta.name, "arguments": ""})
+            self.streamed_args_for_tool.append("")
+        elif delta.kind == "tool_call_arguments":
+            self._pieces.append(delta.text)
+        elif delta.kind == "tool_call_end":
+            arguments = "".join(self._pieces)
+            self.prev_tool_call_arr[-1]["arguments"] = self.streamed_args_for_tool[-1] = arguments
+            if delta.status != "complete":
+                self.incomplete_tool_call_indices.add(self.current_tool_id)
+        elif delta.kind == "dropped":
+            _log.warning("A call is left out, %s: %r", delta.reason, delta.text[:200])
+
+
+class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
+    """One answer's reasoning. A subclass per format; SGLang makes one for each answer.
+
+    Args:
+        force_reasoning: Whether the prompt has opened the reasoning; None: as the format says.
+        stream_reasoning: False: the reasoning comes in one piece, at its end.
+        continue_final_message: Whether the answer goes on from `previous_content`.
+        force_nonempty_content: Reasoning is content where the answer has no other.
+        tool_call_parser_active: Whether a tool-call parser reads the normal text: then it is everything
+            but the reasoning, markup included.
+    """
+
+    format: ClassVar[FormatFile]
+    #: What SGLang does where the chat template does not tell whether the model reasons.
+    default_mode: ClassVar[str]
+
+    def __init__(
+        self,
+        stream_reasoning: bool = True,
+        force_reasoning: bool | None = None,
+        continue_final_message: bool = False,
+        previous_content: str = "",
+        force_nonempty_content: bool = False,
+        tool_call_parser_active: bool = False,
+    ) -> None:
+        markers = self.format.description["reasoning"]
+        super().__init__(
+            _first(markers["open"]),
+            _first(markers["close"]),
+            force_reasoning=bool(force_reasoning),
+            stream_reasoning=stream_reasoning,
+            continue_final_message=continue_final_message,
+            previous_content=previous_content,
+            reasoning_default=self.default_mode,
+            force_nonempty_content=force_nonempty_content,
+        )
+        self.think_start_self_label = markers.get("label", "")
+        self._only_reasoning = tool_call_parser_active
+        self._start: StartIn = "auto"
+        if force_reasoning is not None and not _has_headers(self.format):
+            self._start = "reasoning" if force_reasoning else "content"
+        if self.previous_content:
+            before = self._make_parser()
+            before.parse_chunk(self.previous_content)
+            self._start = "reasoning" if before.region == "reasoning" else "content"
+        self._parser: Parser | None = None
+        self._held: list[str] = []  # reasoning that is not streamed
+        self._all: list[str] | None = [] if force_nonempty_content else None
+        _fit_chat_endpoint()
+
+    def detect_and_parse(self, text: str) -> ReasoningResult:
+        """Parse a whole output."""
+        message = self._make_parser().parse(text)
+        result = ReasoningResult(normal_text=message.content, reasoning_text=message.reasoning)
+        return self._maybe_apply_force_nonempty_content(result)
+
+    def parse_streaming_increment(self, new_text: str) -> ReasoningResult:
+        """Read a chunk."""
+        if self._parser is None:
+            self._parser = self._make_parser(keep_message=False)
+        return self._result(self._parser, self._parser.parse_chunk(new_text))
+
+    def finish(self) -> ReasoningResult:
+        """End the stream: what was held comes out."""
+        if self._parser is None or self._parser.is_finished:
+            return ReasoningResult()
+        result = self._result(self._parser, self._parser.parse_chunk(None, None, "stop"))
+        if self._all:
+            return ReasoningResult(normal_text="".join(self._all))
+        return result
+
+    def _make_parser(self, keep_message: bool = True) -> Parser:
+        # Calls go on as text: the next parser reads them, or the client does.
+        return Parser(
+            self.format,
+            None if self._only_reasoning else [],
+            only_reasoning=self._only_reasoning,
+            start_in=self._start,
+            keep_message=keep_message,
+        )
+
+    def _result(self, parser: Parser, deltas: list[Delta]) -> ReasoningResult:
+        wires = [delta.to_openai() for delta in deltas]
+        text = "".join(wire.get("content", "") for wire in wires)
+        reasoning = "".join(wire.get("reasoning_content", "") for wire in wires)
+        self._in_reasoning = parser.region == "reasoning" and not parser.is_finished
+        if self._all is not None:  # until there is content
+            self._all = None if text else [*self._all, reasoning]
+        if not self.stream_reasoning:
+            self._held.append(reasoning)
+            reasoning = ""
+            if not self._in_reasoning:
+                reasoning, self._held = "".join(self._held), []
+        return ReasoningResult(normal_text=text, reasoning_text=reasoning)
+
+
+def register() -> None:
+    """Add every format, shipped or registered, to SGLang's parsers. Again for formats registered since."""
+    for file in formats():
+        name = PREFIX + file.name.lower()
+        if file.description.get("call") and name not in FunctionCallParser.ToolCallParserEnum:
+            members = {"format": file, "own_class": _own(file, FunctionCallParser.ToolCallParserEnum)}
+            FunctionCallParser.ToolCallParserEnum[name] = type(
+                f"ToolDetector_{file.name}", (ToolDetector,), members
+            )
+            TOOL_CALL_PARSER_NAMES.append(name)
+        if file.has_reasoning and name not in ReasoningParser.DetectorMap:
+            members = {"format": file, "default_mode": _default_mode(file)}
+            ReasoningParser.DetectorMap[name] = type(
+                f"ReasoningDetector_{file.name}", (ReasoningDetector,), members
+            )
+            REASONING_PARSER_NAMES.append(name)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """SGLang's `launch_server` with our parsers, for an SGLang that loads no plug-ins."""
+    register()
+    from sglang.launch_server import run_server
+    from sglang.srt.server_args import prepare_server_args
+
+    run_server(prepare_server_args(sys.argv[1:] if arguments is None else arguments))
+
+
+def _own(file: FormatFile, registry: Mapping[str, Any]) -> Any:
+    """What SGLang itself has for the family, by any of its names."""
+    for name in (file.name, *file.aliases):
+        for spelling in (name, name.replace("_", "-"), name.replace("_", "").replace("-", "")):
+            found = registry.get(spelling)
+            if found is not None and not issubclass(found, ResponseTemplateToolDetector):
+                return found
+    return None
+
+
+def _default_mode(file: FormatFile) -> str:
+    own = _own(file, ReasoningParser.DetectorMap)
+    if own is not None:
+        return str(own().reasoning_default)
+    return "always" if file.description["reasoning"].get("starts_open") else "explicit_enable_thinking"
+
+
+def _has_headers(file: FormatFile) -> bool:
+    """Whether each message's header says what it is; the prompt's end then says nothing."""
+    markup = file.description.get("markup", ())
+    return any("close" in entry and not entry.get("inline") for entry in markup)
+
+
+def _first(marker: Any) -> str:
+    return str(marker if isinstance(marker, str) else marker[0])
+
+
+def _fit_chat_endpoint() -> None:
+    """What SGLang's chat endpoint does for its own parsers by name, done for ours: reasoning markers that
+    are special tokens stay in the text, and the calls of models that number them get such ids."""
+    module = sys.modules.get("sglang.srt.entrypoints.openai.serving_chat")
+    chat: Any = getattr(module, "OpenAIServingChat", None)
+    if chat is None or hasattr(chat, "_fits_unspool"):
+        return
+    chat._fits_unspool = True
+    keep_tokens, make_id = chat._patch_reasoning_skip_special_tokens, chat._process_tool_call_id
+
+    def keep_special_tokens(self: Any, request: Any) -> None:
+        keep_tokens(self, request)
+        if (self.reasoning_parser or "").startswith(PREFIX):
+            request.skip_special_tokens = False
+
+    def make_tool_call_id(self: Any, call_item: Any, history_count: int) -> str:
+        name = self.tool_call_parser or ""
+        if name.startswith(PREFIX):
+            file = get_format(name.removeprefix(PREFIX))
+            if file.description.get("call_ids") == "functions":
+                return f"functions.{call_item.name}:{history_count + call_item.tool_index}"
+        return str(make_id(self, call_item, history_count))
+
+    chat._patch_reasoning_skip_special_tokens = keep_special_tokens
+    chat._process_tool_call_id = make_tool_call_id
+
+
+if __name__ in ("__main__", "__mp_main__"):  # the latter: its worker processes
+    register()
+    if __name__ == "__main__":
+        main()
