@@ -256,7 +256,7 @@ def test_a_call_ends_reasoning_where_the_format_says_so() -> None:
     assert parser.is_reasoning_end(encode(called))
     assert not parser.is_reasoning_end(encode(called + "</s>[TOOL_RESULTS]1[/TOOL_RESULTS]"))
     output = encode("hm[TOOL_CALLS]f")
-    assert parser.is_reasoning_end_streaming(output[:2], output[1:2])
+    assert parser.is_reasoning_end_streaming(output[:3], output[2:3])
 
 
 def test_text_before_reasoning_is_kept_beside_another_tool_parser() -> None:
