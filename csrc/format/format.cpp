@@ -287,8 +287,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     table.calls.push_back(std::move(markers));
   }
   for (MarkerSet& set : table.headers) set.compile();
-  for (MarkerSet* set : {&table.content, &table.inside, &table.reasoning, &table.malformed,
-                         &table.openers}) {
+  for (MarkerSet* set :
+       {&table.content, &table.inside, &table.reasoning, &table.malformed, &table.openers}) {
     set->compile();
   }
   return table;
