@@ -68,10 +68,11 @@ def read(path: Path) -> list[Row]:
     return list({row["test"]: row for row in rows}.values())
 
 
-def name_of(test: str) -> str:
-    """`file::function`, without folders and parameters: what the data file names."""
+def names_of(test: str) -> tuple[str, str]:
+    """`file::function[parameters]` and `file::function`: what the data file names."""
     path, _, rest = test.partition("::")
-    return f"{Path(path).stem}::{rest.partition('[')[0]}"
+    exact = f"{Path(path).stem}::{rest}"
+    return exact, exact.partition("[")[0]
 
 
 def account(rows: list[Row], theirs: list[Row]) -> tuple[dict[str, collections.Counter[str]], list[str]]:
@@ -84,7 +85,8 @@ def account(rows: list[Row], theirs: list[Row]) -> tuple[dict[str, collections.C
     for row in rows:
         if row["outcome"] != "failed":
             continue
-        name = name_of(row["test"])
+        exact, name = names_of(row["test"])
+        name = exact if exact in known else name
         key = "stand_in" if row["test"] in broken else known.get(name)
         if key is None:
             faults.append(f"not accounted for: {row['test']}: {row.get('error', '')[-200:]}")

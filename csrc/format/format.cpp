@@ -186,8 +186,7 @@ void Format::check() const {
 MarkerTable Format::build(bool by_id, MarkerTrust trust) {
   MarkerTable table;
   const Adder adder(symbols_, by_id, trust);
-  const auto add_openers = [&](MarkerSet& set) {
-    adder.add(set, spec_.section_open, Role::section_open);
+  const auto add_call_openers = [&](MarkerSet& set) {
     for (std::size_t i = 0; i < opener_texts_.size(); ++i) {
       const CallSpec& call = spec_.calls[openers_[i].front()];
       const auto& next = call.next.texts;
@@ -196,6 +195,10 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
       adder.add(set, opener_texts_[i], is_next ? call.next.before : call.open.before,
                 Role::call_open, i);
     }
+  };
+  const auto add_openers = [&](MarkerSet& set) {
+    adder.add(set, spec_.section_open, Role::section_open);
+    add_call_openers(set);
   };
   const auto add_markup = [&](MarkerSet& set, bool only_telling, std::size_t except) {
     for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
@@ -234,6 +237,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     add_ignored(set);
   }
   add_openers(table.malformed);
+  add_call_openers(table.openers);
   add_closers(table.malformed);
   for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
     if (spec_.markup[i].tells())
@@ -255,6 +259,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     adder.add(markers.header, call.name_close, Role::name_close);
     adder.add(markers.header, call.close, Role::call_close, i);
     adder.add(markers.header, spec_.section_close, Role::section_close);
+    add_call_openers(markers.header);
     if (call.body == BodyKind::xml_parameters) {
       const XmlParametersSpec& body = call.xml_parameters;
       adder.add(markers.parameter, body.open, Role::parameter_open);
@@ -282,7 +287,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     table.calls.push_back(std::move(markers));
   }
   for (MarkerSet& set : table.headers) set.compile();
-  for (MarkerSet* set : {&table.content, &table.inside, &table.reasoning, &table.malformed}) {
+  for (MarkerSet* set :
+       {&table.content, &table.inside, &table.reasoning, &table.malformed, &table.openers}) {
     set->compile();
   }
   return table;

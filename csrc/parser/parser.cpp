@@ -99,9 +99,9 @@ void Parser::reset_cursor() {
     case State::header: cursor_.reset(&markers().calls[call_].header); break;
     case State::malformed: cursor_.reset(&markers().malformed); break;
     case State::markup: cursor_.reset(&markers().headers[markup_]); break;
+    case State::opening: cursor_.reset(&markers().openers); break;
     case State::beginning:
     case State::fence:
-    case State::opening:
     case State::body: break;
   }
 }
@@ -132,7 +132,13 @@ void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
     if (result.consumed > 0) return;
   }
   if (state_ == State::fence || state_ == State::beginning) release_raw_as_content();
-  if (state_ == State::opening) on_failure("what follows the opener is not a call", {});
+  if (state_ == State::opening) {
+    const MarkerCursor::Found found = cursor_.put_token(symbol, literal, [](std::string_view) {});
+    raw_ += literal;
+    if (found.marker != nullptr && on_opener_again(found)) return;
+    raw_.resize(raw_.size() - literal.size());
+    on_failure("what follows the opener is not a call", {});
+  }
   if (state_ == State::content) {
     line_ = Line::inside;
     bare_candidate_ = -1;

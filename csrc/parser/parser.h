@@ -102,6 +102,7 @@ class Parser final : public EventParser, private CallSink {
 
   void on_marker(const MarkerCursor::Found& found);
   void on_opener(const MarkerCursor::Found& found);
+  bool on_opener_again(const MarkerCursor::Found& found);
   void on_markup(const MarkerCursor::Found& found);
   void on_inline_markup(const MarkerCursor::Found& found);
   void on_markup_end(const MarkerCursor::Found& found);

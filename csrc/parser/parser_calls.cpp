@@ -22,14 +22,29 @@ bool has_control(std::string_view text) {
 }  // namespace
 
 std::size_t Parser::read_opening(char byte) {
+  const MarkerCursor::Found found =
+      cursor_.put(std::string_view(&byte, 1), [](std::string_view) {});
+  if (found.marker != nullptr) {
+    raw_ += byte;
+    if (on_opener_again(found)) return 1;
+    raw_.pop_back();
+  }
   if (is_space(byte) && raw_.size() < raw_opener_ + kMaxSpaceBytes) {
     raw_ += byte;
     return 1;
   }
-  // The first letter tells which kind of call it is, or the first two.
   const std::size_t first_at = raw_.find_first_not_of(kSpace, raw_opener_);
   const bool has_first = first_at != std::string::npos;
+  const std::size_t read = has_first ? raw_.size() - first_at : 0;
+  if (trim(cursor_.held()).size() == read + 1) {  // it may be an opener again
+    raw_ += byte;
+    return 1;
+  }
+  // The first letter tells which kind of call it is, or the first two.
   const char first = has_first ? raw_[first_at] : byte;
+  const std::size_t second_at =
+      has_first ? raw_.find_first_not_of(kSpace, first_at + 1) : std::string::npos;
+  const char second = second_at != std::string::npos ? raw_[second_at] : byte;
   int choice = -1;
   for (const std::uint8_t candidate : format_->openers()[opener_]) {
     const CallSpec& spec = format_->spec().calls[candidate];
@@ -38,7 +53,7 @@ std::size_t Parser::read_opening(char byte) {
       raw_ += byte;
       return 1;
     }
-    if (!spec.second.empty() && spec.second.find(byte) == std::string::npos) continue;
+    if (!spec.second.empty() && spec.second.find(second) == std::string::npos) continue;
     if (choice < 0 || !spec.starts.empty()) choice = candidate;
     if (!spec.second.empty()) break;
   }
@@ -55,13 +70,24 @@ std::size_t Parser::read_opening(char byte) {
     make_call_body({}, false);
     enter(State::body);
   }
-  if (has_first) {  // it was held until the second letter came
+  if (has_first) {  // what was held
     const std::string held = raw_.substr(first_at);
     raw_.resize(first_at);
     std::string_view rest = held;
     while (!rest.empty()) rest.remove_prefix(read_some(rest));
   }
   return 0;
+}
+
+// An opener with nothing but white space behind the last one: models repeat it, and mean one call.
+bool Parser::on_opener_again(const MarkerCursor::Found& found) {
+  const std::size_t at = raw_.size() - found.text.size();
+  if (at < raw_opener_ || !is_blank(std::string_view(raw_).substr(raw_opener_, at - raw_opener_))) {
+    return false;
+  }
+  audit(Fate::marker, std::string_view(raw_).substr(0, at));
+  on_opener(found);
+  return true;
 }
 
 void Parser::make_call_body(std::string_view name, bool in_parameter) {
@@ -111,6 +137,10 @@ void Parser::on_header_end(const MarkerCursor::Found& found) {
   in_parameter_ = std::find(openers.begin(), openers.end(), found.text) != openers.end();
   if (role != Role::name_close) {
     raw_.resize(raw_.size() - found.text.size());  // the closer is not the call's
+  }
+  if (role == Role::call_open) {
+    on_failure("another call opens before the name ends", {});
+    return state_ == State::malformed ? on_malformed_end(found) : on_marker(found);
   }
   if (!name_call()) {
     if (role != Role::name_close) on_malformed_end(found);

@@ -248,6 +248,23 @@ def test_reasoning_ends_where_a_marker_closes_it() -> None:
     assert (parser.reasoning_start_str, parser.reasoning_end_str) == ("<think>", "</think>")
 
 
+def test_a_call_ends_reasoning_where_the_format_says_so() -> None:
+    tokenizer = make_tokenizer("mistral")
+    encode = functools.partial(tokenizer.encode, add_special_tokens=False)
+    parser = parser_class(None, "mistral").reasoning_parser_cls(tokenizer)
+    called = "[INST]Hi[/INST][THINK]hm[TOOL_CALLS]f[ARGS]{}"
+    assert parser.is_reasoning_end(encode(called))
+    assert not parser.is_reasoning_end(encode(called + "</s>[TOOL_RESULTS]1[/TOOL_RESULTS]"))
+    output = encode("hm[TOOL_CALLS]f")
+    assert parser.is_reasoning_end_streaming(output[:3], output[2:3])
+
+
+def test_text_before_reasoning_is_kept_beside_another_tool_parser() -> None:
+    parser = parser_class(None, "mistral").reasoning_parser_cls(make_tokenizer("mistral"))
+    whole = "Before. [THINK]hm[/THINK]After[TOOL_CALLS]f[ARGS]{}"
+    assert parser.extract_reasoning(whole, request_of()) == ("hm", "Before. After[TOOL_CALLS]f[ARGS]{}")
+
+
 def test_markers_that_are_special_tokens_stay_in_the_text() -> None:
     tokenizer = make_tokenizer("qwen3")
     for cls, request in (

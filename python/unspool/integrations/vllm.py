@@ -232,8 +232,9 @@ class _ReasoningStream:
 
     def _rest(self) -> str:
         fates = list(self.parser._audit())
-        last = max((place for place, (fate, _) in enumerate(fates) if fate == "reasoning"), default=-1)
-        fates = fates[last + 1 :]
+        reasoning = [place for place, (fate, _) in enumerate(fates) if fate == "reasoning"]
+        before = "".join(text for fate, text in fates[: min(reasoning, default=0)] if fate == "content")
+        fates = fates[max(reasoning, default=-1) + 1 :]
         while fates and fates[0][0] in ("marker", "whitespace"):
             fate, text = fates.pop(0)
             after = self._without_marker(text) if fate == "marker" else ""
@@ -242,7 +243,7 @@ class _ReasoningStream:
                 break
             if after:
                 fates.insert(0, (fate, after))
-        return "".join(text for _, text in fates)
+        return before + "".join(text for _, text in fates)
 
     def _without_marker(self, text: str) -> str:
         for marker in self.markers:
@@ -279,6 +280,16 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         table = self._format.description.get("reasoning", {}) if isinstance(self._format, FormatFile) else {}
         return [text for key in keys for text in table.get(key, ())]
 
+    @functools.cached_property
+    def _closers(self) -> list[str]:
+        """What ends reasoning; a call may do so too, where a prompt's examples of calls can be told from it."""
+        closers = self._literals("close")
+        description = self._format.description if isinstance(self._format, FormatFile) else {}
+        if self._literals("turn") and description["reasoning"].get("tool_calls") == "end":
+            tables = [description.get("section", {}), *description.get("call", ())]
+            closers += [text for table in tables for text in table.get("open", ())]
+        return closers
+
     @property
     def reasoning_start_str(self) -> str | None:
         return next(iter(self._literals("open")), None)
@@ -305,7 +316,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         text = self._decode(input_ids[-8192:])
         turns = self._literals("turn")
         text = text[max((text.rfind(turn) + len(turn) for turn in turns if turn in text), default=0) :]
-        closed = max((text.rfind(close) for close in self._literals("close")), default=-1)
+        closed = max((text.rfind(close) for close in self._closers), default=-1)
         return closed > max((text.rfind(opener) for opener in self._literals("open")), default=-1)
 
     def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
@@ -313,9 +324,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         count = len(list(delta_ids))
         before = len(self._decode(input_ids[-16 - count : len(input_ids) - count]))
         text = self._decode(input_ids[-16 - count :])
-        return any(
-            text.rfind(close) + len(close) > before for close in self._literals("close") if close in text
-        )
+        return any(text.rfind(close) + len(close) > before for close in self._closers if close in text)
 
     def _decode(self, ids: Sequence[int]) -> str:
         return str(self.model_tokenizer.decode(list(ids), skip_special_tokens=False)) if len(ids) else ""
