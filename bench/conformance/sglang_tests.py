@@ -60,13 +60,8 @@ def swap() -> None:
             file = unspool.get_format(FORMATS.get(name, name))
         except unspool.UnknownFormatError:
             return None
-        if base is ours.ToolDetector:
-            members: dict[str, Any] = {"own_class": own if file.description.get("call") else None}
-            if not file.description.get("call"):
-                return None
-        elif file.has_reasoning:
-            members = {"default_mode": ours._default_mode(file)}
-        else:
+        is_known = bool(file.description.get("call")) if base is ours.ToolDetector else file.has_reasoning
+        if not is_known:
             return None
 
         def __init__(self: Any, *args: Any, **options: Any) -> None:
@@ -74,7 +69,7 @@ def swap() -> None:
             options = {key: value for key, value in options.items() if key != "tokenizer"}
             base.__init__(self, *args, **options)
 
-        return type(own.__name__, (base,), {"format": file, "__init__": __init__, **members})
+        return type(own.__name__, (base,), {"format": file, "own_class": own, "__init__": __init__})
 
     for registry, base in (
         (ours.FunctionCallParser.ToolCallParserEnum, ours.ToolDetector),
@@ -125,14 +120,23 @@ def run(options: argparse.Namespace, *, ours: bool) -> dict[str, tuple[bool, str
             "-p", "sglang_tests", *map(str, test_files(options.tests)),
         ]  # fmt: skip
         paths = [str(ROOT / "python"), str(HERE), *([str(options.sglang)] if options.sglang else [])]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "UNSPOOL_SWAP": "1" if ours else "", "HF_HUB_OFFLINE": "1"}
-        subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(paths),
+            "UNSPOOL_SWAP": "1" if ours else "",
+            "HF_HUB_OFFLINE": "1",
+        }
+        subprocess.run(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+        )
         results = {}
         for case in ET.parse(report).iter("testcase"):
             if case.find("skipped") is not None:
                 continue
             fault = case.find("failure") if case.find("failure") is not None else case.find("error")
-            formats = next((p.get("value", "") for p in case.iter("property") if p.get("name") == "formats"), "")
+            formats = next(
+                (p.get("value", "") for p in case.iter("property") if p.get("name") == "formats"), ""
+            )
             name = f"{case.get('classname', '').rsplit('unit.', 1)[-1]}.{case.get('name')}"
             results[name] = (fault is None, formats, "" if fault is None else (fault.get("message") or ""))
         return results
@@ -140,7 +144,9 @@ def run(options: argparse.Namespace, *, ours: bool) -> dict[str, tuple[bool, str
 
 def test_files(folder: Path) -> list[Path]:
     """Those of detectors; what is about templates, grammars and names is no parser's."""
-    names = re.compile(r"_detector|function_call_parser|reasoning_parser|parallel_tool_calls|unknown_tool|zero_arg|parity")
+    names = re.compile(
+        r"_detector|function_call_parser|reasoning_parser|parallel_tool_calls|unknown_tool|zero_arg|parity"
+    )
     return [
         path for part in ("function_call", "parser") for path in sorted((folder / part).glob("test_*.py"))
         if names.search(path.name) and "names" not in path.name
@@ -149,7 +155,9 @@ def test_files(folder: Path) -> list[Path]:
 
 def main() -> int:
     """Run, compare, write the report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tests", type=Path, required=True, help="their test/registered/unit")
     parser.add_argument("--python", default=sys.executable, help="an interpreter that imports SGLang")
     parser.add_argument("--sglang", type=Path, help="where SGLang is unpacked, if it is not installed")
@@ -204,14 +212,22 @@ def report(rows: Any, failing: Any, stale: list[str], ours: Any, theirs: Any) ->
         "|---|---:|---:|---:|" + "---:|" * (len(JUDGEMENTS) + 1),
     ]
     for format, row in sorted(rows.items()):
-        cells = [row["tests"], row["passed"], row["failed"], *(row[kind] for kind in JUDGEMENTS), row["stale"]]
+        cells = [
+            row["tests"],
+            row["passed"],
+            row["failed"],
+            *(row[kind] for kind in JUDGEMENTS),
+            row["stale"],
+        ]
         lines.append(f"| {format} | " + " | ".join(str(cell or "") for cell in cells) + " |")
     lines += ["", "A test that uses two formats counts in both rows. The judgements:", ""]
     lines += [f"* **{kind}**: {text}." for kind, text in JUDGEMENTS.items()]
     lines += ["", "## Every failing test", "", "| test | format | judgement | why |", "|---|---|---|---|"]
     for name, (formats, entry) in sorted(failing.items()):
         short = name.replace("function_call.", "").replace("parser.", "")
-        lines.append(f"| `{short}` | {formats} | {(entry or {}).get('judgement', '**?**')} | {(entry or {}).get('why', '')} |")
+        lines.append(
+            f"| `{short}` | {formats} | {(entry or {}).get('judgement', '**?**')} | {(entry or {}).get('why', '')} |"
+        )
     lines += ["", "## Fail with SGLang's own detectors", "", *(f"* `{name}`" for name in stale), ""]
     return "\n".join(lines)
 

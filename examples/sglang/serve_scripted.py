@@ -44,7 +44,7 @@ class ScriptedEngine:
         """A setting of the server."""
         return getattr(self.server_args, name)
 
-    def create_abort_task(self, request: Any) -> None:  # noqa: ARG002
+    def create_abort_task(self, request: Any) -> None:
         """There is nothing to abort."""
 
     async def generate_request(self, request: Any, raw_request: Any) -> AsyncIterator[dict[str, Any]]:  # noqa: ARG002
