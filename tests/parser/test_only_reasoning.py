@@ -69,7 +69,9 @@ def test_a_header_is_passed_on_whole_or_not_at_all() -> None:
             parser.parse_chunk(piece)
         message = parser.finish()
         assert message.reasoning == "Hm.So."
-        assert message.content == "<|start|>assistant<|channel|>commentary to=functions.now<|message|>{}<|call|>"
+        assert (
+            message.content == "<|start|>assistant<|channel|>commentary to=functions.now<|message|>{}<|call|>"
+        )
 
 
 def test_the_audit_says_what_it_says_without() -> None:

@@ -64,7 +64,14 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         _fit_chat_endpoint()
 
     def has_tool_call(self, text: str) -> bool:
-        """Whether there is anything to read in the text: a call, or markup that is no content."""
+        """Whether there is anything to read in the text: a call, or markup that is no content.
+
+        A call that stands bare is one if it is to a tool of the request, which is not known here: there a
+        bracket will do.
+        """
+        bare = "".join(call.get("starts", "{[") for call in self.format.description["call"] if "bare" in call)
+        if any(byte in text for byte in bare):
+            return True
         message = self._make_parser(None).parse(text)
         return bool(message.tool_calls) or message.content != text
 
@@ -225,8 +232,7 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
             self.think_excluded_tokens = self._own.think_excluded_tokens
             self.tool_start_token = self._own.tool_start_token
         self.think_start_self_label = markers.get("label", "")
-        # Without messages' markup to take off, a call may end the reasoning whoever reads it.
-        self._only_reasoning = tool_call_parser_active or not self.format.description.get("markup")
+        self._only_reasoning = tool_call_parser_active
         self._start: StartIn = "auto"
         if force_reasoning is not None and not _has_headers(self.format):
             self._start = "reasoning" if force_reasoning else "content"
@@ -299,13 +305,19 @@ def register() -> None:
     for file in formats():
         name = PREFIX + file.name.lower()
         if file.description.get("call") and name not in FunctionCallParser.ToolCallParserEnum:
-            members = {"format": file, "own_class": _own(file, FunctionCallParser.ToolCallParserEnum)}
+            members = {
+                "format": file,
+                "own_class": _own(file, FunctionCallParser.ToolCallParserEnum, BaseFormatDetector),
+            }
             FunctionCallParser.ToolCallParserEnum[name] = type(
                 f"ToolDetector_{file.name}", (ToolDetector,), members
             )
             TOOL_CALL_PARSER_NAMES.append(name)
         if file.has_reasoning and name not in ReasoningParser.DetectorMap:
-            members = {"format": file, "own_class": _own(file, ReasoningParser.DetectorMap)}
+            members = {
+                "format": file,
+                "own_class": _own(file, ReasoningParser.DetectorMap, BaseReasoningFormatDetector),
+            }
             ReasoningParser.DetectorMap[name] = type(
                 f"ReasoningDetector_{file.name}", (ReasoningDetector,), members
             )
@@ -321,13 +333,18 @@ def main(arguments: list[str] | None = None) -> None:
     run_server(prepare_server_args(sys.argv[1:] if arguments is None else arguments))
 
 
-def _own(file: FormatFile, registry: Mapping[str, Any]) -> Any:
+def _own(file: FormatFile, registry: Mapping[str, Any], base: Any) -> Any:
     """What SGLang itself has for the family, by any of its names."""
     for name in (file.name, *file.aliases):
         for spelling in (name, name.replace("_", "-"), name.replace("_", "").replace("-", "")):
             found = registry.get(spelling)
-            if found is not None and not issubclass(found, ResponseTemplateToolDetector):
-                return found
+            if (
+                found is None
+                or not issubclass(found, base)
+                or issubclass(found, ResponseTemplateToolDetector)
+            ):
+                continue  # a response template's parser wants the checkpoint's
+            return found
     return None
 
 
