@@ -13,7 +13,8 @@ from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
-ANSWER = """The user wants the weather in Zürich.
+ANSWER = """<think>
+The user wants the weather in Zürich.
 </think>
 
 I look it up.
@@ -95,6 +96,10 @@ def main(arguments: list[str]) -> None:
     server_args = parse_arguments(arguments)
     chat = make_chat(server_args)
     app = FastAPI()
+
+    @app.get("/v1/models")
+    async def models() -> Any:
+        return {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
 
     @app.post("/v1/chat/completions")
     async def complete(request: ChatCompletionRequest, raw_request: Request) -> Any:

@@ -35,6 +35,11 @@ __all__ = ["PREFIX", "ReasoningDetector", "ToolDetector", "main", "register"]
 #: What stands before a format's name among SGLang's parsers.
 PREFIX = "unspool_"
 
+_CALL_NOT_SENT = "A call, or the rest of one, is not sent"
+
+# A list of tools that no call is to: calls are read, so that they end where they end, and are text.
+_NO_TOOL = [{"name": "\0"}]
+
 _log = logging.getLogger(__name__)
 
 
@@ -59,15 +64,22 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         _fit_chat_endpoint()
 
     def has_tool_call(self, text: str) -> bool:
-        """Whether there is anything to read in the text: a call, or markup that is no content."""
+        """Whether there is anything to read in the text: a call, or markup that is no content.
+
+        A call that stands bare is one if it is to a tool of the request, which is not known here: there a
+        bracket will do.
+        """
+        bare = "".join(call.get("starts", "{[") for call in self.format.description["call"] if "bare" in call)
+        if any(byte in text for byte in bare):
+            return True
         message = self._make_parser(None).parse(text)
-        return bool(message.tool_calls or message.malformed) or message.content != text
+        return bool(message.tool_calls) or message.content != text
 
     def detect_and_parse(self, text: str, tools: list[Any]) -> StreamingParseResult:
         """Parse a whole output. `tool_index` is the tool's place in the request, -1 where it has none."""
         message = self._make_parser(tools).parse(text)
-        for dropped in message.dropped:
-            _log.warning("A call is left out, %s: %r", dropped.reason, dropped.text[:200])
+        for item in (*message.dropped, *message.malformed):
+            _log.warning("%s: %s: %r", _CALL_NOT_SENT, item.reason, item.text[:200])
         places = self._get_tool_indices(tools)
         calls = [
             ToolCallItem(
@@ -143,6 +155,9 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
             text += wire.get("content", "")
             for entry in wire.get("tool_calls", ()):
                 function = entry["function"]
+                if calls and calls[-1].tool_index == entry["index"]:
+                    calls[-1].parameters += function["arguments"]
+                    continue
                 calls.append(
                     ToolCallItem(
                         tool_index=entry["index"],
@@ -168,8 +183,10 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
             self.prev_tool_call_arr[-1]["arguments"] = self.streamed_args_for_tool[-1] = arguments
             if delta.status != "complete":
                 self.incomplete_tool_call_indices.add(self.current_tool_id)
-        elif delta.kind == "dropped":
-            _log.warning("A call is left out, %s: %r", delta.reason, delta.text[:200])
+            self.current_tool_id += 1
+            self.current_tool_name_sent = False
+        elif delta.kind in ("dropped", "malformed"):
+            _log.warning("%s: %s: %r", _CALL_NOT_SENT, delta.reason, delta.text[:200])
 
 
 class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
@@ -185,8 +202,8 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
     """
 
     format: ClassVar[FormatFile]
-    #: What SGLang does where the chat template does not tell whether the model reasons.
-    default_mode: ClassVar[str]
+    #: SGLang's own detector of the family, or None: it knows the tokens that its grammars watch.
+    own_class: ClassVar[type[BaseReasoningFormatDetector] | None] = None
 
     def __init__(
         self,
@@ -205,9 +222,15 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
             stream_reasoning=stream_reasoning,
             continue_final_message=continue_final_message,
             previous_content=previous_content,
-            reasoning_default=self.default_mode,
+            reasoning_default="always" if markers.get("starts_open") else "explicit_enable_thinking",
             force_nonempty_content=force_nonempty_content,
         )
+        self._own = None if self.own_class is None else self.own_class()
+        if self._own is not None:
+            self.reasoning_default = self._own.reasoning_default
+            self.thinks_internally = self._own.thinks_internally
+            self.think_excluded_tokens = self._own.think_excluded_tokens
+            self.tool_start_token = self._own.tool_start_token
         self.think_start_self_label = markers.get("label", "")
         self._only_reasoning = tool_call_parser_active
         self._start: StartIn = "auto"
@@ -243,12 +266,21 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
             return ReasoningResult(normal_text="".join(self._all))
         return result
 
+    def get_self_opened_think_start_token_ids(self, tokenizer: Any) -> list[int] | None:
+        """SGLang's own, of the family."""
+        return None if self._own is None else self._own.get_self_opened_think_start_token_ids(tokenizer)
+
+    def get_answer_frame(self) -> Any:
+        """SGLang's own, of the family."""
+        return None if self._own is None else self._own.get_answer_frame()
+
     def _make_parser(self, keep_message: bool = True) -> Parser:
         # Calls go on as text: the next parser reads them, or the client does.
         return Parser(
             self.format,
-            None if self._only_reasoning else [],
+            None if self._only_reasoning else _NO_TOOL,
             only_reasoning=self._only_reasoning,
+            unknown_tools="content",
             start_in=self._start,
             keep_message=keep_message,
         )
@@ -273,13 +305,19 @@ def register() -> None:
     for file in formats():
         name = PREFIX + file.name.lower()
         if file.description.get("call") and name not in FunctionCallParser.ToolCallParserEnum:
-            members = {"format": file, "own_class": _own(file, FunctionCallParser.ToolCallParserEnum)}
+            members = {
+                "format": file,
+                "own_class": _own(file, FunctionCallParser.ToolCallParserEnum, BaseFormatDetector),
+            }
             FunctionCallParser.ToolCallParserEnum[name] = type(
                 f"ToolDetector_{file.name}", (ToolDetector,), members
             )
             TOOL_CALL_PARSER_NAMES.append(name)
         if file.has_reasoning and name not in ReasoningParser.DetectorMap:
-            members = {"format": file, "default_mode": _default_mode(file)}
+            members = {
+                "format": file,
+                "own_class": _own(file, ReasoningParser.DetectorMap, BaseReasoningFormatDetector),
+            }
             ReasoningParser.DetectorMap[name] = type(
                 f"ReasoningDetector_{file.name}", (ReasoningDetector,), members
             )
@@ -295,21 +333,19 @@ def main(arguments: list[str] | None = None) -> None:
     run_server(prepare_server_args(sys.argv[1:] if arguments is None else arguments))
 
 
-def _own(file: FormatFile, registry: Mapping[str, Any]) -> Any:
+def _own(file: FormatFile, registry: Mapping[str, Any], base: Any) -> Any:
     """What SGLang itself has for the family, by any of its names."""
     for name in (file.name, *file.aliases):
         for spelling in (name, name.replace("_", "-"), name.replace("_", "").replace("-", "")):
             found = registry.get(spelling)
-            if found is not None and not issubclass(found, ResponseTemplateToolDetector):
-                return found
+            if (
+                found is None
+                or not issubclass(found, base)
+                or issubclass(found, ResponseTemplateToolDetector)
+            ):
+                continue  # a response template's parser wants the checkpoint's
+            return found
     return None
-
-
-def _default_mode(file: FormatFile) -> str:
-    own = _own(file, ReasoningParser.DetectorMap)
-    if own is not None:
-        return str(own().reasoning_default)
-    return "always" if file.description["reasoning"].get("starts_open") else "explicit_enable_thinking"
 
 
 def _has_headers(file: FormatFile) -> bool:

@@ -1,0 +1,255 @@
+"""SGLang's parser classes with our detectors, driven as its chat endpoint drives them."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+import unspool
+from unspool.testing import Case, pieces_of, shipped_cases
+
+host = pytest.importorskip(
+    "unspool.integrations.sglang", reason="SGLang is not installed", exc_type=ImportError
+)
+pytestmark = pytest.mark.filterwarnings("ignore")  # SGLang's own
+
+host.register()
+FORMATS = [file.name for file in unspool.formats()]
+TOOLS = [{"type": "function", "function": {"name": "now", "parameters": {}}}]
+NEEDS_THE_PROMPT = {"inkling: the tool's name stands in the header that the prompt has opened"}
+
+Answer = tuple[str, str, list[tuple[str, str]]]
+
+
+@pytest.fixture
+def forwards_unknown_tools() -> Any:
+    with host.envs.SGLANG_FORWARD_UNKNOWN_TOOLS.override(True):
+        yield
+
+
+def tool(function: dict[str, Any]) -> Any:
+    from sglang.srt.entrypoints.openai.protocol import Tool
+
+    return Tool(type="function", function=function)
+
+
+def parsers(case: Case, stream: bool = True) -> tuple[Any, Any]:
+    """As SGLang's endpoint makes them. Where a case knows no tools, those that it calls."""
+    file = unspool.get_format(case.format)
+    reasoner = caller = None
+    if case.tools is None:
+        tools = [tool({"name": name}) for name in dict.fromkeys(name for name, *_ in case.calls)]
+    else:
+        tools = [tool(function) for function in case.tools]
+    name = host.PREFIX + case.format
+    if file.description.get("call") and tools:
+        caller = host.FunctionCallParser(tools, name)
+    if file.has_reasoning:
+        reasoner = host.ReasoningParser(
+            name,
+            stream_reasoning=stream,
+            force_reasoning=starts_in_reasoning(case),
+            tool_call_parser_active=bool(caller),
+        )
+    return reasoner, caller
+
+
+def stream(case: Case, pieces: list[str]) -> Answer:
+    reasoner, caller = parsers(case)
+    content, reasoning = "", ""
+    calls: list[list[str]] = []
+    for number, piece in enumerate(pieces, 1):
+        text = piece
+        is_last = number == len(pieces)
+        if reasoner:
+            thought, text = reasoner.parse_stream_chunk(piece)
+            reasoning += thought
+            if is_last:
+                thought, rest = reasoner.parse_stream_end()
+                reasoning, text = reasoning + thought, text + rest
+        if not caller:
+            content += text
+            continue
+        steps = [caller.parse_stream_chunk(text), *([caller.parse_stream_end()] if is_last else [])]
+        for normal, items in steps:
+            content += normal
+            for item in items:
+                if item.name:
+                    assert item.tool_index == len(calls), "calls come one after the other"
+                    calls.append([item.name, ""])
+                assert item.tool_index == len(calls) - 1
+                calls[-1][1] += item.parameters
+    if caller:  # what the endpoint compares at the end
+        assert caller.detector.streamed_args_for_tool == [arguments for _, arguments in calls]
+        assert [call["arguments"] for call in caller.detector.prev_tool_call_arr] == [a for _, a in calls]
+    return content, reasoning, [(name, arguments) for name, arguments in calls]
+
+
+def whole(case: Case) -> Answer:
+    reasoner, caller = parsers(case, stream=False)
+    reasoning, text = reasoner.parse_non_stream(case.input) if reasoner else ("", case.input)
+    items: list[Any] = []
+    if caller and caller.has_tool_call(text):
+        text, items = caller.parse_non_stream(text)
+    return text, reasoning, [(item.name, item.parameters) for item in items]
+
+
+def cases_of(format: str) -> list[Case]:
+    found = []
+    for case in shipped_cases(format):
+        file = unspool.get_format(case.format)
+        knows = case.tools is not None or case.calls or not file.description.get("call")
+        if knows and set(case.options) <= {"prompt"} and str(case) not in NEEDS_THE_PROMPT and case.input:
+            found.append(case)
+    return found
+
+
+# SGLang tells its parsers of the prompt that one fact alone, whether it has opened the reasoning.
+def expected(case: Case) -> Answer:
+    start = {}
+    if unspool.get_format(case.format).has_reasoning:
+        start["start_in"] = "reasoning" if starts_in_reasoning(case) else "content"
+    if host._has_headers(unspool.get_format(case.format)):
+        start = {}
+    tools = case.tools if case.tools is not None else [{"name": name} for name, *_ in case.calls] or None
+    message = unspool.parse(case.input, case.format, tools, **start)
+    return message.content, message.reasoning, [(call.name, call.arguments) for call in message.tool_calls]
+
+
+def starts_in_reasoning(case: Case) -> bool:
+    return unspool.Parser(case.format, prompt=case.options.get("prompt")).region == "reasoning"
+
+
+@pytest.mark.usefixtures("forwards_unknown_tools")
+@pytest.mark.parametrize("format", FORMATS)
+def test_streams_and_whole_outputs_are_what_parse_gives(format: str) -> None:
+    rng = random.Random(format)
+    for case in cases_of(format):
+        want = expected(case)
+        text = case.input
+        some = pieces_of(text, [rng.randrange(len(text) + 1) for _ in range(4)])
+        for pieces in ([text], list(text), some):
+            assert stream(case, pieces) == want, (str(case), pieces)
+        assert whole(case) == want, str(case)
+
+
+def test_every_format_is_registered() -> None:
+    for file in unspool.formats():
+        name = host.PREFIX + file.name.lower()
+        assert (name in host.FunctionCallParser.ToolCallParserEnum) == bool(file.description.get("call"))
+        assert (name in host.ReasoningParser.DetectorMap) == file.has_reasoning
+        assert (name in host.TOOL_CALL_PARSER_NAMES) == bool(file.description.get("call"))
+        assert (name in host.REASONING_PARSER_NAMES) == file.has_reasoning
+
+
+def call_parser(format: str, **options: Any) -> Any:
+    return host.FunctionCallParser([tool({"name": "now", "parameters": {}})], host.PREFIX + format, **options)
+
+
+UNKNOWN = '<tool_call>\n{"name": "never", "arguments": {}}\n</tool_call>'
+
+
+@pytest.mark.parametrize("forwards", [True, False])
+def test_an_unknown_tool_is_sent_or_left_out_as_sglang_is_told(
+    forwards: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with host.envs.SGLANG_FORWARD_UNKNOWN_TOOLS.override(forwards):
+        parser = call_parser("hermes")
+        text, calls = parser.parse_non_stream(UNKNOWN)
+        streamed = parser.parse_stream_chunk(UNKNOWN)[1] + parser.parse_stream_end()[1]
+    assert text == ""
+    assert [(call.name, call.tool_index) for call in calls] == ([("never", -1)] if forwards else [])
+    assert [call.name for call in streamed] == (["never"] if forwards else [])
+    assert ("not one of the request's" in caplog.text) == (not forwards)
+
+
+def test_what_is_held_comes_out_at_the_end() -> None:
+    parser = call_parser("hermes")
+    assert parser.parse_stream_chunk("a <tool_") == ("a ", [])
+    assert parser.parse_stream_end() == ("<tool_", [])
+    assert parser.parse_stream_end() == ("", [])
+
+
+def test_a_call_that_is_cut_off_is_known_to_be_incomplete() -> None:
+    parser = call_parser("hermes")
+    parser.parse_stream_chunk('<tool_call>\n{"name": "now", "arguments": {"a": ')
+    parser.parse_stream_end()
+    assert parser.detector.incomplete_tool_call_indices == {0}
+
+
+@pytest.mark.parametrize("tool_choice", ["required", "named"])
+@pytest.mark.parametrize("format", ["seed_oss", "qwen3", "glm45"])
+def test_forced_calls_without_a_grammar_are_a_json_list(format: str, tool_choice: str) -> None:
+    from sglang.srt.entrypoints.openai.protocol import ToolChoice
+
+    choice = ToolChoice(function={"name": "now"}) if tool_choice == "named" else tool_choice
+    kind, schema = call_parser(format).get_structure_constraint(choice)
+    assert (kind, schema["type"]) == ("json_schema", "array")
+    parser = call_parser(format, tool_choice=choice)
+    assert parser.owns_tool_format()
+    text = '[{"name": "now", "parameters": {"a": 1}}]'
+    for items in (
+        parser.parse_non_stream(text)[1],
+        [item for piece in text for item in parser.parse_stream_chunk(piece)[1]],
+    ):
+        assert "".join(item.name or "" for item in items) == "now"
+        assert json.loads("".join(item.parameters for item in items)) == {"a": 1}
+
+
+def test_forced_calls_use_sglangs_grammar_where_it_has_one() -> None:
+    kind, tag = call_parser("hermes").get_structure_constraint("required")
+    assert kind == "structural_tag"
+    own = host.FunctionCallParser([tool({"name": "now"})], "hermes").detector.structure_info()("now")
+    assert tag.structures[0].begin == own.begin
+    # What the grammar lets through is what we read.
+    calls = call_parser("hermes", tool_choice="required").parse_non_stream(own.begin + "{}" + own.end)[1]
+    assert [(call.name, call.parameters) for call in calls] == [("now", "{}")]
+
+
+def reason(text: str, *, pieces: int = 1, **options: Any) -> tuple[list[str], str]:
+    parser = host.ReasoningParser(host.PREFIX + "qwen3", **options)
+    steps = [parser.parse_stream_chunk(text[i : i + pieces]) for i in range(0, len(text), pieces)]
+    steps.append(parser.parse_stream_end())
+    return [thought for thought, _ in steps if thought], "".join(rest for _, rest in steps)
+
+
+def test_force_reasoning_says_where_the_output_begins() -> None:
+    assert reason("Hm.</think>Hi", force_reasoning=True) == (["H", "m", "."], "Hi")
+    assert reason("<think>Hm.</think>Hi", force_reasoning=True) == (["H", "m", "."], "Hi")
+    assert reason("Hi", force_reasoning=False) == ([], "Hi")
+
+
+@pytest.mark.parametrize("text", ["<think>Hm.</think>Hi", "<think>Hm."])
+def test_reasoning_in_one_piece(text: str) -> None:
+    thoughts, _ = reason(text, stream_reasoning=False)
+    assert thoughts == ["Hm."]
+
+
+def test_reasoning_is_the_content_where_there_is_no_other() -> None:
+    detector = host.ReasoningParser.DetectorMap[host.PREFIX + "qwen3"]
+    assert detector(force_nonempty_content=True).detect_and_parse("<think>Hm.").normal_text == "Hm."
+    streamed = detector(force_nonempty_content=True)
+    streamed.parse_streaming_increment("<think>Hm.")
+    assert streamed.finish().normal_text == "Hm."
+    answered = detector(force_nonempty_content=True)
+    answered.parse_streaming_increment("<think>Hm.</think>Hi")
+    assert answered.finish().normal_text == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "thinks"), [("<think>So", True), ("<think>So</think>", False), ("So", False)]
+)
+def test_an_answer_goes_on_where_it_was(before: str, thinks: bool) -> None:
+    detector = host.ReasoningParser.DetectorMap[host.PREFIX + "qwen3"]
+    result = detector(continue_final_message=True, previous_content=before).detect_and_parse(" on")
+    assert (result.reasoning_text, result.normal_text) == ((" on", "") if thinks else ("", " on"))
+
+
+def test_the_history_can_be_written_with_the_formats_own_tags() -> None:
+    for name, detector in host.ReasoningParser.DetectorMap.items():
+        if name.startswith(host.PREFIX):
+            made = detector()
+            assert made.think_start_token, name
+            assert made.think_end_token, name
