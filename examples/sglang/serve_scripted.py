@@ -13,6 +13,10 @@ from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
+import uvicorn
+from fastapi import FastAPI, Request
+from sglang.srt.entrypoints.openai.protocol import ChatCompletionRequest
+
 ANSWER = """<think>
 The user wants the weather in Zürich.
 </think>
@@ -89,10 +93,6 @@ def parse_arguments(arguments: list[str]) -> Any:
 
 def main(arguments: list[str]) -> None:
     """Serve /v1/chat/completions."""
-    import uvicorn
-    from fastapi import FastAPI, Request
-    from sglang.srt.entrypoints.openai.protocol import ChatCompletionRequest
-
     server_args = parse_arguments(arguments)
     chat = make_chat(server_args)
     app = FastAPI()

@@ -149,7 +149,8 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         )
 
     def _result(self, deltas: list[Delta]) -> StreamingParseResult:
-        text, calls = "", []
+        text = ""
+        calls: list[ToolCallItem] = []
         for delta in deltas:
             wire = delta.to_openai()
             text += wire.get("content", "")
