@@ -22,6 +22,7 @@ void for_each_marker(const FormatSpec& spec, const std::function<void(const std:
   }
   each(spec.section_open);
   each(spec.section_close);
+  for (const MarkerSpec& text : spec.call_texts) each(text);
   for (const MarkupSpec& markup : spec.markup) {
     each(markup.open);
     each(markup.close);
@@ -231,6 +232,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     MarkerSet& set = table.headers.emplace_back();
     if (!spec_.markup[i].has_header()) continue;
     adder.add(set, spec_.markup[i].close, Role::header_close, i);
+    for (const MarkerSpec& text : spec_.call_texts) adder.add(set, text, Role::call_text);
     if (has_opener) adder.add(set, spec_.reasoning->open, Role::reasoning_open);
     add_openers(set);
     add_markup(set, false, i);

@@ -26,6 +26,7 @@ enum class Role : std::uint8_t {
   ignore,
   markup_open,  // value: index into FormatSpec::markup
   header_close,
+  call_text,  // ends a header, and is content
   name_close,
   parameter_open,
   value_begin,

@@ -1,5 +1,6 @@
 #include "format/format_file.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <utility>
 
@@ -214,6 +215,11 @@ FormatSpec read_format_spec(const JsonValue& description) {
 
 FormatSpec for_tools(FormatSpec spec, const ToolUse& tools) {
   if (!tools.is_on) {
+    const bool has_headers = std::any_of(spec.markup.begin(), spec.markup.end(),
+                                         [](const MarkupSpec& one) { return one.has_header(); });
+    for (CallSpec& call : spec.calls) {
+      if (has_headers) spec.call_texts.push_back(std::move(call.open));
+    }
     spec.calls.clear();
     spec.section_open = spec.section_close = {};
   } else if (tools.is_required || !tools.name.empty()) {

@@ -152,6 +152,7 @@ struct FormatSpec {
   MarkerSpec section_open;  // around all calls
   MarkerSpec section_close;
   std::vector<CallSpec> calls;
+  std::vector<MarkerSpec> call_texts;  // openers of calls that are content: they end a header
   CallIdStyle call_ids = CallIdStyle::random;
 
   bool headers_tell_reasoning() const {

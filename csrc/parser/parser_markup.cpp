@@ -104,6 +104,10 @@ void Parser::on_markup_end(const MarkerCursor::Found& found) {
   raw_.clear();
   if (static_cast<Role>(found.marker->role) != Role::header_close) {
     audit_header(header);  // it was never closed; what follows counts
+    if (static_cast<Role>(found.marker->role) == Role::call_text) {
+      enter(State::content);
+      return release(found.text);
+    }
     state_ = State::content;
     return on_marker(found);
   }
