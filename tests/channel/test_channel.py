@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import threading
 import time
 from typing import Any
@@ -206,9 +207,14 @@ def test_ctrl_c_ends_a_wait() -> None:
     import _thread
 
     channel = DeltaChannel()
-    threading.Timer(0.1, _thread.interrupt_main).start()
-    with pytest.raises(KeyboardInterrupt):
-        channel.get(timeout=10)
+    # A shell's background job is started with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Timer(0.1, _thread.interrupt_main).start()
+        with pytest.raises(KeyboardInterrupt):
+            channel.get(timeout=10)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_dropped_half_way() -> None:
