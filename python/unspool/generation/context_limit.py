@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 from unspool.errors import ContextLengthError
 from unspool.generation.prefill.prepare import gather_ids
 from unspool.generation.prompt import Prompt
+from unspool.generation.prompt_encoder import IDS_PER_PIECE, PromptEncoder
 
 if TYPE_CHECKING:
-    from unspool.generation.prompt_encoder import PromptEncoder
     from unspool.generation.settings import GenerationSettings
 
 __all__ = ["fit_context"]
-
-# Enough that tokenizing is not slowed, little enough that a consumer who leaves is noticed.
-_IDS_PER_PIECE = 4096
 
 
 def fit_context(
@@ -60,6 +57,6 @@ def _count(prompt: Prompt, encoder: PromptEncoder, is_cancelled: Callable[[], bo
     if prompt.messages is not None:
         inputs = encoder.whole(prompt)
     elif prompt.text is not None:
-        inputs["input_ids"] = gather_ids(encoder.pieces(prompt, _IDS_PER_PIECE), is_cancelled)
+        inputs["input_ids"] = gather_ids(encoder.pieces(prompt, IDS_PER_PIECE), is_cancelled)
     embeds = inputs.get("inputs_embeds")
     return Prompt(inputs=inputs), int((inputs["input_ids"] if embeds is None else embeds).shape[1])

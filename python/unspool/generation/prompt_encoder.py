@@ -9,12 +9,14 @@ from unspool.generation.prefill.pieces import iter_prompt_ids
 from unspool.generation.prefill.static_inputs import build_multimodal_inputs
 from unspool.generation.prompt import Prompt
 
-__all__ = ["PromptEncoder"]
+__all__ = ["IDS_PER_PIECE", "PromptEncoder"]
+
+#: Where all ids are wanted: tokenizing is not slowed, and a consumer who leaves is noticed soon.
+IDS_PER_PIECE = 4096
 
 # Enough text for a chunk, in pieces small enough that the first forward need not wait for more.
 _CHARS_PER_TOKEN = 4
 _PIECES_PER_BATCH = 8
-_IDS_PER_PIECE = 4096  # where all are wanted
 
 
 class PromptEncoder:
@@ -43,7 +45,7 @@ class PromptEncoder:
         if prompt.messages is not None:
             ids: list[int] = self.whole(prompt)["input_ids"][0].tolist()
             return ids
-        return [id for piece in self.pieces(prompt, chunk_tokens=_IDS_PER_PIECE) for id in piece]
+        return [id for piece in self.pieces(prompt, chunk_tokens=IDS_PER_PIECE) for id in piece]
 
     def whole(self, prompt: Prompt) -> dict[str, Any]:
         """All model inputs at once, on the model's device."""
