@@ -1,6 +1,8 @@
 // StreamRecipe: what unspool.parse_batch reads many outputs with.
 #include "stream/stream_batch.h"
 
+#include <pybind11/eval.h>
+
 #include <chrono>
 #include <exception>
 #include <optional>
@@ -21,21 +23,36 @@ constexpr std::size_t kLongWork = 1 << 15;
 constexpr std::size_t kStreamWork = 1 << 7;
 
 /// Gives other threads their turn, and signals theirs, in a long loop that needs the GIL: as often
-/// as the interpreter does.
+/// as the interpreter does. A statement of Python's does it: to let go of the GIL and take it again
+/// wakes those who wait, and leaves them no time to take it.
 class Turns {
  public:
-  void pass() {
-    if (Clock::now() - last_ < std::chrono::milliseconds(5)) return;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    {
-      const py::gil_scoped_release release;
-    }
+  bool is_due() const { return Clock::now() - last_ >= std::chrono::milliseconds(5); }
+
+  void pass_if_due() {
+    if (!is_due()) return;
+    py::exec("pass");
     last_ = Clock::now();
   }
 
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point last_ = Clock::now();
+};
+
+/// No garbage is collected while it lives, which must be while the GIL is held: no other thread can
+/// tell. Messages that all live on would be gone through again and again.
+class CollectorPause {
+ public:
+  CollectorPause() = default;
+  CollectorPause(const CollectorPause&) = delete;
+  CollectorPause& operator=(const CollectorPause&) = delete;
+  ~CollectorPause() {
+    if (was_enabled_) PyGC_Enable();
+  }
+
+ private:
+  bool was_enabled_ = PyGC_Disable() != 0;
 };
 
 /// Outputs read from Python, which keeps the texts alive.
@@ -50,7 +67,7 @@ class Outputs {
     try {
       for (; i < objects.size(); ++i) {
         read(objects[i].ptr(), i);
-        turns.pass();
+        turns.pass_if_due();
       }
     } catch (const std::exception&) {
       rethrow_at(i);
@@ -141,13 +158,15 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
     parsed = parse_batch(recipe, read.list(), threads);
   }
   const py::tuple no_deltas;
-  Turns turns;
   py::list messages;
-  for (ParsedOutput& item : parsed) {
-    const ParsedOutput output = std::move(item);  // and frees it
-    messages.append(make_message(output.message, output.token_counts, output.extra, output.audit,
-                                 no_deltas, reasoning_field));
-    turns.pass();
+  Turns turns;
+  for (std::size_t i = 0; i < parsed.size(); turns.pass_if_due()) {
+    const CollectorPause pause;
+    for (; i < parsed.size() && !turns.is_due(); ++i) {
+      const ParsedOutput output = std::move(parsed[i]);  // and frees it
+      messages.append(make_message(output.message, output.token_counts, output.extra, output.audit,
+                                   no_deltas, reasoning_field));
+    }
   }
   return messages;
 }

@@ -67,7 +67,7 @@ def test_a_forgotten_end_is_made_up_for() -> None:
     streamer = QueueStreamer()
     begin = time.monotonic()
     assert list(iterate_streamer(streamer, writer(streamer, ["a", "b"], ends=False))) == ["a", "b"]
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < 5
 
 
 @pytest.mark.parametrize("calls_end", [True, False])
@@ -77,7 +77,7 @@ def test_an_end_that_raises_ends_with_its_error(calls_end: bool) -> None:
     begin = time.monotonic()
     with pytest.raises(RuntimeError, match="end broke"):
         got.extend(iter(iterate_streamer(streamer, writer(streamer, ["a", "b"], ends=calls_end))))
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < 5
 
 
 @pytest.mark.parametrize("error", [RuntimeError("the model broke"), KeyboardInterrupt(), SystemExit(3)])
@@ -102,7 +102,7 @@ def test_an_error_before_the_first_text_is_raised_at_once() -> None:
     begin = time.monotonic()
     with pytest.raises(RuntimeError, match="early"):
         next(iterate_streamer(streamer, writer(streamer, [], error=RuntimeError("early"))))
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < 5
 
 
 def test_a_streamer_that_breaks_while_it_is_read() -> None:
@@ -136,7 +136,7 @@ def test_timeout_while_the_model_is_stuck() -> None:
     begin = time.monotonic()
     with pytest.raises(queue.Empty) as raised:
         next(texts)
-    assert time.monotonic() - begin < 1  # 50 ms on a quiet machine; the model takes 5 s
+    assert time.monotonic() - begin < 4  # 50 ms on a quiet machine; the model takes 5 s
     assert isinstance(raised.value, TimeoutError)
     assert cancel.is_set()
     assert active_workers() >= 1

