@@ -98,17 +98,20 @@ void append_completion_logprobs(const std::vector<TokenLogprob>& entries, TextOf
   out += ",\"top_logprobs\":";
   append_list(entries, out, [&](const TokenLogprob& entry) {
     // One key for each text: of tokens that show as the same, the likeliest comes first and counts.
+    // The sampled token is always there.
     std::vector<std::string> seen;
-    out += '{';
-    for (const Logprob& rival : entry.top) {
+    const auto append_entry = [&](const Logprob& rival) {
       std::string text = text_of(rival.token);
-      if (std::find(seen.begin(), seen.end(), text) != seen.end()) continue;
+      if (std::find(seen.begin(), seen.end(), text) != seen.end()) return;
       if (!seen.empty()) out += ',';
       append_json_line_string(text, out);
       out += ':';
       append_number(rival.logprob, out);
       seen.push_back(std::move(text));
-    }
+    };
+    out += '{';
+    for (const Logprob& rival : entry.top) append_entry(rival);
+    append_entry(entry);
     out += '}';
   });
   out += ",\"text_offset\":";

@@ -274,13 +274,23 @@ def test_logprobs_of_completions() -> None:
     ]
     writer = WireWriter("completions", model="m")
     writer.add_logprobs(
-        0, [("a", -1.0), ("ü", -2.0), ("b", float("-inf"), [("b", -1), (b"b", -2)]), ("</s>", 0)]
+        0, [("a", -1.0), ("ü", -2.0), ("b", -3, [("c", -1), (b"c", -2)]), ("</s>", float("-inf"))]
     )
     chunks = [chunk["choices"][0]["logprobs"] for d in deltas for chunk in data_of(writer.write(d))]
     assert chunks == [
-        {"tokens": ["a", "ü"], "token_logprobs": [-1, -2], "top_logprobs": [{}, {}], "text_offset": [0, 1]},
-        {"tokens": ["b"], "token_logprobs": [-9999], "top_logprobs": [{"b": -1}], "text_offset": [2]},
-        {"tokens": ["</s>"], "token_logprobs": [0], "top_logprobs": [{}], "text_offset": [3]},
+        {
+            "tokens": ["a", "ü"],
+            "token_logprobs": [-1, -2],
+            "top_logprobs": [{"a": -1}, {"ü": -2}],
+            "text_offset": [0, 1],
+        },
+        {"tokens": ["b"], "token_logprobs": [-3], "top_logprobs": [{"c": -1, "b": -3}], "text_offset": [2]},
+        {
+            "tokens": ["</s>"],
+            "token_logprobs": [-9999],
+            "top_logprobs": [{"</s>": -9999}],
+            "text_offset": [3],
+        },
     ]
 
 
