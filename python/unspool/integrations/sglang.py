@@ -304,25 +304,21 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
 def register() -> None:
     """Add every format, shipped or registered, to SGLang's parsers. Again for formats registered since."""
     for file in formats():
-        name = PREFIX + file.name.lower()
-        if file.description.get("call") and name not in FunctionCallParser.ToolCallParserEnum:
-            members = {
-                "format": file,
-                "own_class": _own(file, FunctionCallParser.ToolCallParserEnum, BaseFormatDetector),
-            }
-            FunctionCallParser.ToolCallParserEnum[name] = type(
-                f"ToolDetector_{file.name}", (ToolDetector,), members
-            )
-            TOOL_CALL_PARSER_NAMES.append(name)
-        if file.has_reasoning and name not in ReasoningParser.DetectorMap:
-            members = {
-                "format": file,
-                "own_class": _own(file, ReasoningParser.DetectorMap, BaseReasoningFormatDetector),
-            }
-            ReasoningParser.DetectorMap[name] = type(
-                f"ReasoningDetector_{file.name}", (ReasoningDetector,), members
-            )
-            REASONING_PARSER_NAMES.append(name)
+        if file.description.get("call"):
+            registry = FunctionCallParser.ToolCallParserEnum
+            _add(file, ToolDetector, registry, TOOL_CALL_PARSER_NAMES, BaseFormatDetector)
+        if file.has_reasoning:
+            registry = ReasoningParser.DetectorMap
+            _add(file, ReasoningDetector, registry, REASONING_PARSER_NAMES, BaseReasoningFormatDetector)
+
+
+def _add(file: FormatFile, detector: type, registry: dict[str, Any], names: list[str], base: type) -> None:
+    """A detector of the format in a registry of SGLang's, whose own are of type `base`."""
+    name = PREFIX + file.name.lower()
+    if name not in registry:
+        members = {"format": file, "own_class": _own(file, registry, base)}
+        registry[name] = type(f"{detector.__name__}_{file.name}", (detector,), members)
+        names.append(name)
 
 
 def main(arguments: list[str] | None = None) -> None:
