@@ -4,6 +4,11 @@ python bench/server.py [--clients 64] [--seconds 120] [--delay 0.02]
 
 The server and the one who asks /liveness ten times a second are processes of their own; the clients share this one.
 Each stream, of any format's case, is put together and compared with what the parser gives in one shot.
+
+Memory is read once the clients have asked for every case, so that all formats are compiled. What it still grows is
+what glibc keeps for each thread, free or in its cache; the server without that:
+
+MALLOC_ARENA_MAX=1 GLIBC_TUNABLES=glibc.malloc.tcache_count=0 python bench/server.py
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +31,7 @@ import unspool
 from unspool.testing.cases import Case, shipped_cases
 
 PING_EVERY_S = 0.1
-READ_MEMORY_EVERY_S = 5.0
+READ_MEMORY_EVERY_S = 10.0
 
 
 def expected(case: Case) -> tuple[Any, ...]:
@@ -64,17 +70,22 @@ async def ask(port: int, model: str) -> tuple[Any, ...]:
     return content, reasoning, [tuple(call) for call in calls], finish if is_done else "not ended"
 
 
-async def run_client(port: int, cases: list[Case], until_s: float, seed: int) -> tuple[int, list[str]]:
-    choose = random.Random(seed)
+async def run_client(port: int, cases: Iterable[Case]) -> tuple[int, list[str]]:
+    """Ask for these cases, one after the other."""
     count, wrong = 0, []
-    while time.perf_counter() < until_s:
-        case = choose.choice(cases)
+    for case in cases:
         model = f"{case.format}:{case.name}"
         found = await ask(port, model)
         count += 1
         if found != expected(case):
             wrong.append(f"{model}: {found}")
     return count, wrong
+
+
+def choose_until(end_s: float, cases: list[Case], seed: int) -> Iterator[Case]:
+    choose = random.Random(seed)
+    while time.perf_counter() < end_s:
+        yield choose.choice(cases)
 
 
 def ping(url: str) -> None:
@@ -109,14 +120,23 @@ def wait_until_ready(url: str) -> None:
 async def run_clients(
     port: int, pid: int, client_count: int, seconds: float
 ) -> tuple[int, list[str], list[float]]:
+    """How many streams there were, which were wrong, and the memory: behind the first round, and in the second.
+
+    In the first the clients share out all cases; in the second each takes any, until time is over.
+    """
     cases = [case for case in shipped_cases() if not case.options]
-    until_s = time.perf_counter() + seconds
-    clients = [asyncio.create_task(run_client(port, cases, until_s, seed)) for seed in range(client_count)]
-    memory_mib = []
-    while time.perf_counter() < until_s:
+    shared = iter(cases)
+    results = await asyncio.gather(*(run_client(port, shared) for _ in range(client_count)))
+    memory_mib = [resident_mib(pid)]
+    end_s = time.perf_counter() + seconds
+    clients = [
+        asyncio.create_task(run_client(port, choose_until(end_s, cases, seed)))
+        for seed in range(client_count)
+    ]
+    while time.perf_counter() < end_s:
         await asyncio.sleep(min(READ_MEMORY_EVERY_S, seconds / 4))
         memory_mib.append(resident_mib(pid))
-    results = await asyncio.gather(*clients)
+    results += await asyncio.gather(*clients)
     return sum(count for count, _ in results), [text for _, wrong in results for text in wrong], memory_mib
 
 
@@ -162,7 +182,14 @@ def main() -> None:
         f"/liveness: {len(pings_ms)} answers, median {statistics.median(pings_ms):.1f} ms, 99th percentile "
         f"{p99_ms:.1f}, longest {pings_ms[-1]:.1f}"
     )
-    print(f"the server's memory: {', '.join(f'{mib:.1f}' for mib in memory_mib)} MiB")
+    first_mib, *later_mib = memory_mib
+    half = len(later_mib) // 2
+    growth_mib = statistics.mean(later_mib[half:]) - statistics.mean(later_mib[:half])
+    print(f"the server's memory after every case once: {first_mib:.1f} MiB")
+    print(
+        f"then, every {min(READ_MEMORY_EVERY_S, options.seconds / 4):g} s: "
+        f"{', '.join(f'{mib:.1f}' for mib in later_mib)}; the second half's mean is {growth_mib:+.2f} of the first's"
+    )
 
 
 if __name__ == "__main__":
