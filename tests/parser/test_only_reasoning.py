@@ -78,3 +78,14 @@ def test_the_audit_says_what_it_says_without() -> None:
     text = "<think>\nHm.\n</think>\n\n<tool_call>\n{}\n</tool_call>"
     split = unspool.parse(text, "qwen3", only_reasoning=True, audit=True)
     assert split.audit == unspool.parse(text, "qwen3", audit=True).audit
+
+
+def test_a_reasoning_tag_that_closes_nothing_is_dropped_where_the_format_drops_it() -> None:
+    for text, content in (
+        ("[/THINK]Hi", "Hi"),
+        ("[THINK]a[/THINK][/THINK]Hi", "Hi"),
+        ("Hi[/THINK]", "Hi[/THINK]"),
+    ):
+        assert unspool.parse(text, "mistral", only_reasoning=True).content == content
+    header = "<|channel|>final<|message|>Hi<|end|>"  # here it is a message's end, and no tag of reasoning
+    assert unspool.parse(header, "openai", only_reasoning=True).content == header

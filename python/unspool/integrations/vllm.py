@@ -218,7 +218,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         self._template_options: dict[str, Any] = dict(kwargs.get("chat_template_kwargs") or {})
         self.start_in: StartIn = "auto"
         self.prompt: list[int] | None = None
-        # The last chunk's parser, content, ids and all ids so far.
+        # After the last chunk: the parser, the chunk's content and ids, and all ids so far.
         self._last: tuple[Parser, str, list[int], list[int]] | None = None
         self._parsers: dict[int, tuple[Any, Parser]] = {}
 
@@ -334,9 +334,10 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         delta_token_ids: Sequence[int],
     ) -> Any:
         """What a chunk adds. Old hosts send all choices of a request here: their lists of ids tell them apart."""
-        parser = None
-        if _FLUSHES:
-            parser = self._last[0] if self._last else None
+        parser, ids = None, list(current_token_ids)
+        if _FLUSHES:  # it may tell the chunk's ids alone
+            parser, _, _, ids = self._last or (None, "", [], [])
+            ids.extend(delta_token_ids)
         elif previous_text or previous_token_ids:
             _, parser = self._parsers.pop(id(previous_token_ids), (None, self._last and self._last[0]))
         if parser is None:
@@ -350,10 +351,10 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
             ends = not _FLUSHES and _ends_with_eos(self.model_tokenizer, delta_token_ids)
             deltas = _feed(parser, delta_text, delta_token_ids, "stop" if ends else None)
             if not ends and any(delta.kind == "content" for delta in deltas):
-                deltas += parser.parse_chunk(None, None, "stop")  # the host asks no more
+                deltas += parser.parse_chunk(None, None, "stop")  # the next parser reads on
             message = _to_message(deltas)
         content = (message and message.content) or ""
-        self._last = (parser, content, list(delta_token_ids), list(current_token_ids))
+        self._last = (parser, content, list(delta_token_ids), ids)
         return message
 
     extract_reasoning_content_streaming = extract_reasoning_streaming
