@@ -228,9 +228,9 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
     divert_ = Divert::none;
     return on_closer(role, found);
   }
-  const bool is_reasonings =
-      role == Role::reasoning_open || role == Role::reasoning_close ||
-      (role == Role::markup_open && !has_content_ && is_reasonings_tag(spec, found.text));
+  const bool is_reasonings = role == Role::reasoning_open || role == Role::reasoning_close ||
+                             (role == Role::markup_open && !has_content_ && call_index_ < 0 &&
+                              is_reasonings_tag(spec, found.text));
   drop_space(Fate::whitespace, is_reasonings);
   if (splits_ && role == Role::markup_open && spec.markup[found.marker->value].has_header()) {
     header_opener_ = found.text;

@@ -45,5 +45,5 @@ def test_only_what_stands_behind_the_text_before_counts() -> None:
 
 def test_a_format_without_reasoning_never_does() -> None:
     assert not compile_format("hermes", reasoning=False).ends_reasoning("<think>a</think>b")
-    template = {"fields": {"content": {"close": "<|im_end|>"}}}
+    template = {"start_anchor": "<|im_start|>assistant\n", "fields": {"content": {"close": "<|im_end|>"}}}
     assert not unspool.Format.from_response_template(template).ends_reasoning("</think>")

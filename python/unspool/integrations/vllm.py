@@ -218,7 +218,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         self._template_options: dict[str, Any] = dict(kwargs.get("chat_template_kwargs") or {})
         self.start_in: StartIn = "auto"
         self.prompt: list[int] | None = None
-        # After the last chunk: the parser, the chunk's content and ids, and all ids so far.
+        # The last chunk's: the parser, its content, its ids, and all ids so far.
         self._last: tuple[Parser, str, list[int], list[int]] | None = None
         self._parsers: dict[int, tuple[Any, Parser]] = {}
 
@@ -277,13 +277,14 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
             closers = {vocabulary.find_added(text) for text in self._literals("close")}
             found = [place for place, id in enumerate(input_ids) if id in closers]
             return list(input_ids[found[-1] + 1 :]) if found else []
-        # Those of the chunk that gave the answer's text, and of chunks before it that were held.
-        text, ids = self._last[1].encode(), self._last[3]
-        size, start = len(text), len(ids)
+        # Those of the last chunk go on beside the answer's text, and must spell it.
+        text = self._last[1].encode()
+        size, start = len(text), len(input_ids)
         while size > 0 and start > 0:
             start -= 1
-            size -= len(vocabulary.token_bytes(ids[start]))
-        return ids[start:] if b"".join(map(vocabulary.token_bytes, ids[start:])) == text else []
+            size -= len(vocabulary.token_bytes(input_ids[start]))
+        ids = list(input_ids[start:])
+        return ids if b"".join(map(vocabulary.token_bytes, ids)) == text else []
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """How many of the output's tokens belong to reasoning, markers included."""
@@ -334,10 +335,9 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         delta_token_ids: Sequence[int],
     ) -> Any:
         """What a chunk adds. Old hosts send all choices of a request here: their lists of ids tell them apart."""
-        parser, ids = None, list(current_token_ids)
-        if _FLUSHES:  # it may tell the chunk's ids alone
-            parser, _, _, ids = self._last or (None, "", [], [])
-            ids.extend(delta_token_ids)
+        parser = None
+        if _FLUSHES:
+            parser = self._last[0] if self._last else None
         elif previous_text or previous_token_ids:
             _, parser = self._parsers.pop(id(previous_token_ids), (None, self._last and self._last[0]))
         if parser is None:
@@ -350,11 +350,12 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         else:
             ends = not _FLUSHES and _ends_with_eos(self.model_tokenizer, delta_token_ids)
             deltas = _feed(parser, delta_text, delta_token_ids, "stop" if ends else None)
-            if not ends and any(delta.kind == "content" for delta in deltas):
+            has_begun = parser.region == "tool_call" or any(delta.kind == "content" for delta in deltas)
+            if has_begun and not parser.is_finished:
                 deltas += parser.parse_chunk(None, None, "stop")  # the next parser reads on
             message = _to_message(deltas)
         content = (message and message.content) or ""
-        self._last = (parser, content, list(delta_token_ids), ids)
+        self._last = (parser, content, list(delta_token_ids), list(current_token_ids))
         return message
 
     extract_reasoning_content_streaming = extract_reasoning_streaming
