@@ -79,6 +79,13 @@ void register_format(py::module_& module) {
             return starts_in_reasoning(self, prompt);
           },
           py::arg("prompt"))
+      .def(
+          "ends_reasoning",
+          [](const Format& self, const std::string& text, const std::string& before) {
+            const std::size_t end = self.reasoning_end(before + text);
+            return end != std::string::npos && end > before.size();
+          },
+          py::arg("text"), py::arg("before") = "")
       .def("__repr__", [](const Format& self) { return "Format('" + self.spec().name + "')"; });
   refuse_pickle(format, "a Format");
 

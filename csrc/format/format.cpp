@@ -10,6 +10,18 @@ namespace unspool {
 
 namespace {
 
+constexpr std::size_t npos = std::string_view::npos;
+
+// Behind the last of these texts; npos: there is none.
+std::size_t last_end(std::string_view text, const std::vector<std::string>& markers) {
+  std::size_t end = npos;
+  for (const std::string& marker : markers) {
+    const std::size_t at = text.rfind(marker);
+    if (at != npos && (end == npos || at + marker.size() > end)) end = at + marker.size();
+  }
+  return end;
+}
+
 // Calls `use` for every marker text of the format.
 void for_each_marker(const FormatSpec& spec, const std::function<void(const std::string&)>& use) {
   const auto each = [&](const MarkerSpec& marker) {
@@ -317,35 +329,22 @@ Format::Start Format::start_after(std::string_view prompt) const {
   if (!spec_.reasoning) return {};
   const ReasoningSpec& reasoning = *spec_.reasoning;
   // Only what the template wrote for this answer counts: a user may have written the tags too.
-  std::size_t from = std::string_view::npos;
-  for (const std::string& turn : reasoning.turn) {
-    const std::size_t at = prompt.rfind(turn);
-    if (at != std::string_view::npos &&
-        (from == std::string_view::npos || at + turn.size() > from)) {
-      from = at + turn.size();
-    }
-  }
+  const std::size_t from = last_end(prompt, reasoning.turn);
   std::string_view tail = prompt;
-  const bool has_turn = from != std::string_view::npos;
+  const bool has_turn = from != npos;
   if (has_turn) tail.remove_prefix(from);
-  std::size_t opened = std::string_view::npos;
-  std::size_t closed = std::string_view::npos;
-  const auto latest = [&](const MarkerSpec& spec, std::size_t& where) {
-    for (const std::string& text : spec.texts) {
-      const std::size_t at = tail.rfind(text);
-      if (at == std::string_view::npos) continue;
-      // Without a turn marker to trust, a tag counts only at the very end of the prompt.
-      if (!has_turn && !is_blank(tail.substr(at + text.size()))) continue;
-      if (where == std::string_view::npos || at + text.size() > where) where = at + text.size();
-    }
+  const auto latest = [&](const MarkerSpec& spec) {
+    const std::size_t end = last_end(tail, spec.texts);
+    // Without a turn marker to trust, a tag counts only at the very end of the prompt.
+    const bool counts = has_turn || (end != npos && is_blank(tail.substr(end)));
+    return counts ? end : npos;
   };
-  latest(reasoning.open, opened);
-  latest(reasoning.close, closed);
-  if (opened == std::string_view::npos && closed == std::string_view::npos) {
+  const std::size_t opened = latest(reasoning.open);
+  const std::size_t closed = latest(reasoning.close);
+  if (opened == npos && closed == npos) {
     return start_without_prompt();
   }
-  const bool is_closed =
-      opened == std::string_view::npos || (closed != std::string_view::npos && closed > opened);
+  const bool is_closed = opened == npos || (closed != npos && closed > opened);
   std::string_view written = tail.substr(is_closed ? closed : opened);
   std::string_view skip = is_closed ? reasoning.close.after : reasoning.open.after;
   while (!skip.empty() && !written.empty() && skip[0] == written[0]) {
@@ -353,6 +352,27 @@ Format::Start Format::start_after(std::string_view prompt) const {
     written.remove_prefix(1);
   }
   return {!is_closed, written.empty() ? skip : std::string_view{}, -1};
+}
+
+std::size_t Format::reasoning_end(std::string_view text) const {
+  if (!spec_.reasoning) return npos;
+  const ReasoningSpec& reasoning = *spec_.reasoning;
+  const std::size_t turn = last_end(text, reasoning.turn);
+  const std::size_t from = turn == npos ? 0 : turn;
+  const std::string_view tail = text.substr(from);
+  std::vector<std::string> ends = reasoning.close.texts;
+  // A prompt may show calls as examples: only where a turn can be told from these.
+  if (reasoning.ends_at_tool_call && !reasoning.turn.empty()) {
+    const auto add = [&](const MarkerSpec& spec) {
+      ends.insert(ends.end(), spec.texts.begin(), spec.texts.end());
+    };
+    add(spec_.section_open);
+    for (const CallSpec& call : spec_.calls) add(call.open);
+  }
+  const std::size_t end = last_end(tail, ends);
+  const std::size_t opened = last_end(tail, reasoning.open.texts);
+  const bool is_over = end != npos && (opened == npos || end > opened);
+  return is_over ? from + end : npos;
 }
 
 }  // namespace unspool

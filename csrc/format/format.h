@@ -106,6 +106,10 @@ class Format {
   Start start_after(std::string_view prompt) const;
   Start start_without_prompt() const;
 
+  /// Where the reasoning of the text's last turn ended, as far as its tags tell: behind the closing
+  /// one, or behind a call's opener that ends it. npos: nowhere, or it was opened again.
+  std::size_t reasoning_end(std::string_view text) const;
+
  private:
   Format() = default;
   MarkerTable build(bool by_id, MarkerTrust trust);

@@ -4,6 +4,20 @@
 
 namespace unspool {
 
+namespace {
+
+// A format may list a tag of its reasoning as markup too, for where it closes nothing. Where
+// headers tell what is reasoning, the same tags close other messages.
+bool is_reasonings_tag(const FormatSpec& spec, std::string_view tag) {
+  const auto has = [&](const MarkerSpec& marker) {
+    return std::find(marker.texts.begin(), marker.texts.end(), tag) != marker.texts.end();
+  };
+  return spec.reasoning && !spec.headers_tell_reasoning() &&
+         (has(spec.reasoning->open) || has(spec.reasoning->close));
+}
+
+}  // namespace
+
 Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
     : format_(std::move(format)),
       tools_(std::move(options.tools)),
@@ -214,7 +228,9 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
     divert_ = Divert::none;
     return on_closer(role, found);
   }
-  const bool is_reasonings = role == Role::reasoning_open || role == Role::reasoning_close;
+  const bool is_reasonings = role == Role::reasoning_open || role == Role::reasoning_close ||
+                             (role == Role::markup_open && !has_content_ && call_index_ < 0 &&
+                              is_reasonings_tag(spec, found.text));
   drop_space(Fate::whitespace, is_reasonings);
   if (splits_ && role == Role::markup_open && spec.markup[found.marker->value].has_header()) {
     header_opener_ = found.text;

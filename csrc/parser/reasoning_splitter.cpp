@@ -15,21 +15,34 @@ void ReasoningSplitter::put_token(Symbol symbol, std::uint64_t token_end, Events
 void ReasoningSplitter::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   inner_->finish(reason, token_end, events_);
   pass(token_end, out);
+  put_lead(token_end, out);
   out.add_finish(reason == FinishReason::tool_calls ? FinishReason::stop : reason, token_end);
-}
-
-Region ReasoningSplitter::region() const {
-  return inner_->region() == Region::reasoning ? Region::reasoning : Region::content;
 }
 
 void ReasoningSplitter::pass(std::uint64_t token_end, Events& out) {
   for (const Events::Audited& piece : events_.audit()) {
     if (audits_) out.add_audit(piece.fate, piece.text, piece.of_reasoning);
-    if (piece.of_reasoning) continue;
-    const bool thinks = piece.fate == Fate::reasoning;
-    out.add_text(thinks ? EventKind::reasoning : EventKind::content, -1, piece.text, token_end);
+    if (piece.of_reasoning || piece.fate == Fate::reasoning) {
+      if (!piece.of_reasoning) out.add_text(EventKind::reasoning, -1, piece.text, token_end);
+      lead_.clear();
+      has_begun_ = false;
+      continue;
+    }
+    has_begun_ |= piece.fate != Fate::marker && piece.fate != Fate::whitespace;
+    lead_ += piece.text;
+    if (has_begun_) put_lead(token_end, out);
   }
   events_.clear();
+}
+
+void ReasoningSplitter::put_lead(std::uint64_t token_end, Events& out) {
+  if (!lead_.empty()) out.add_text(EventKind::content, -1, lead_, token_end);
+  lead_.clear();
+}
+
+void ReasoningSplitter::add_held(Held& out) const {
+  out.add(HeldReason::header, lead_);
+  inner_->add_held(out);
 }
 
 }  // namespace unspool

@@ -4,13 +4,15 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "parser/event_parser.h"
 
 namespace unspool {
 
 /// Events are `reasoning`, `content` and `finish`. What belongs to the reasoning's own markup is
-/// dropped; calls, their markup and what is malformed are content, byte for byte. Calls are read
+/// dropped, as is markup that stands before it and follows nothing but reasoning, such as an
+/// author's; calls, their markup and what is malformed are content, byte for byte. Calls are read
 /// all the same: a marker inside one is no marker, and one that ends the reasoning is known.
 class ReasoningSplitter final : public EventParser {
  public:
@@ -22,17 +24,20 @@ class ReasoningSplitter final : public EventParser {
   void put_text(std::string_view text, std::uint64_t token_end, Events& out) override;
   void put_token(Symbol symbol, std::uint64_t token_end, Events& out) override;
   void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
-  Region region() const override;
+  Region region() const override { return inner_->region(); }
   bool is_undecided() const override { return inner_->is_undecided(); }
   std::uint32_t call_count() const override { return 0; }
-  void add_held(Held& out) const override { inner_->add_held(out); }
+  void add_held(Held& out) const override;
 
  private:
   void pass(std::uint64_t token_end, Events& out);
+  void put_lead(std::uint64_t token_end, Events& out);
 
   std::unique_ptr<EventParser> inner_;  // it audits
   Events events_;                       // what it said in this put
   bool audits_;
+  std::string lead_;        // markup that may lead in the answer or another block of reasoning
+  bool has_begun_ = false;  // text or a call has come since the reasoning
 };
 
 }  // namespace unspool

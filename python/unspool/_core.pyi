@@ -221,6 +221,13 @@ class Format:
     def starts_in_reasoning(self, prompt: str) -> bool:
         """Whether output that follows this prompt starts inside reasoning."""
 
+    def ends_reasoning(self, text: str, before: str = "") -> bool:
+        """Whether text, a prompt or output behind `before`, ends the reasoning of its last turn.
+
+        Told by the spelling of tags, the reasoning's and those of calls that end it; for text that no parser
+        has read. False where the reasoning is opened again.
+        """
+
 @final
 class ToolSchemas:
     """The request's tools compiled: names, and parameters with their types as bits."""

@@ -46,8 +46,9 @@ class Parser(ChunkParser):
         parallel_tool_calls: False: only the first call is sent, the rest is in `Message.dropped`.
         repair: Read JSON with single quotes, trailing commas, Python's literals, bare keys, and close
             what the end of the output left open; `ToolCall.repairs` tells what was done.
-        only_reasoning: Take the reasoning out, and pass everything else on as content, byte for byte, calls
-            and their markup included: for a stack that reads reasoning first and calls behind it.
+        only_reasoning: Take the reasoning with its markup out, and pass everything else on as content, byte
+            for byte, calls and their markup included: for a stack that reads reasoning first and calls
+            behind it. `region` tells an open call all the same.
         start_in: "auto": as the prompt and the format say; or "content" or "reasoning".
         reasoning_field: The name of reasoning on the wire.
         trust: How markers that are tokens are known where ids come: "id", "text" or "either".

@@ -78,3 +78,33 @@ def test_the_audit_says_what_it_says_without() -> None:
     text = "<think>\nHm.\n</think>\n\n<tool_call>\n{}\n</tool_call>"
     split = unspool.parse(text, "qwen3", only_reasoning=True, audit=True)
     assert split.audit == unspool.parse(text, "qwen3", audit=True).audit
+
+
+def test_a_reasoning_tag_that_closes_nothing_is_dropped_where_the_format_drops_it() -> None:
+    for text, content in (
+        ("[/THINK]Hi", "Hi"),
+        ("[THINK]a[/THINK][/THINK]Hi", "Hi"),
+        ("Hi[/THINK]", "Hi[/THINK]"),
+    ):
+        assert unspool.parse(text, "mistral", only_reasoning=True).content == content
+    header = "<|channel|>final<|message|>Hi<|end|>"  # here it is a message's end, and no tag of reasoning
+    assert unspool.parse(header, "openai", only_reasoning=True).content == header
+
+
+def test_markup_before_reasoning_goes_with_it() -> None:
+    """An author's mark is no answer: a host that asks for the first content would end the reasoning there."""
+    author = "<|message_model|>"
+    text = f"{author}<|content_thinking|>Hm.<|end_message|>{author}<|content_text|>Hi<|end_message|>"
+    parser = unspool.Parser("inkling", only_reasoning=True)
+    deltas = [delta for piece in text for delta in parser.parse_chunk(piece)]
+    kinds = [delta.kind for delta in deltas]
+    assert kinds == sorted(kinds, reverse=True), "all reasoning comes before content"
+    message = parser.finish()
+    assert (message.reasoning, message.content) == ("Hm.", text[text.rindex(author) :])
+
+
+def test_a_call_is_told_before_its_text_is() -> None:
+    parser = unspool.Parser("qwen3", only_reasoning=True)
+    assert parser.parse_chunk("<think>a</think><tool_call>")[-1].kind == "reasoning"
+    assert parser.region == "tool_call"
+    assert parser.finish().content == "<tool_call>"

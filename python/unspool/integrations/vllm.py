@@ -19,7 +19,7 @@ from unspool._core import Delta, Format, Vocabulary
 from unspool.choose_format import TEMPLATE_NAMES, choose_format
 from unspool.errors import VocabularyError
 from unspool.format_files import FormatFile
-from unspool.formats import formats, get_format
+from unspool.formats import compile_format, formats, get_format
 from unspool.message import Message
 from unspool.parser import Parser, StartIn
 
@@ -207,54 +207,6 @@ def _ends_with_eos(tokenizer: Any, ids: Sequence[int]) -> bool:
     return bool(ids) and ids[-1] == getattr(tokenizer, "eos_token_id", None)
 
 
-class _ReasoningStream:
-    """One answer until its reasoning is over; then `rest` is the text of what follows, as the model wrote it."""
-
-    def __init__(self, parser: Parser, markers: Sequence[str]) -> None:
-        self.parser = parser
-        self.markers = markers
-        self.is_over = False
-        self.rest = ""  # the answer's text in the chunk in which it begins
-
-    def feed(self, text: str, ids: Sequence[int], end: str | None = None) -> tuple[str, str]:
-        """(reasoning, content) that a chunk adds."""
-        if self.is_over:
-            return "", text
-        deltas = _feed(self.parser, text, ids, end)
-        if end is None and (self.parser.region == "tool_call" or any(d.kind in _ANSWER for d in deltas)):
-            deltas += self.parser.parse_chunk(None, None, "stop")
-        reasoning = "".join(delta.text for delta in deltas if delta.kind == "reasoning")
-        if not self.parser.is_finished:
-            return reasoning, ""
-        self.is_over = True
-        self.rest = self._rest()
-        return reasoning, self.rest
-
-    def _rest(self) -> str:
-        fates = list(self.parser._audit())
-        reasoning = [place for place, (fate, _) in enumerate(fates) if fate == "reasoning"]
-        before = "".join(text for fate, text in fates[: min(reasoning, default=0)] if fate == "content")
-        fates = fates[max(reasoning, default=-1) + 1 :]
-        while fates and fates[0][0] in ("marker", "whitespace"):
-            fate, text = fates.pop(0)
-            after = self._without_marker(text) if fate == "marker" else ""
-            if after == text:
-                fates.insert(0, (fate, text))
-                break
-            if after:
-                fates.insert(0, (fate, after))
-        return before + "".join(text for _, text in fates)
-
-    def _without_marker(self, text: str) -> str:
-        for marker in self.markers:
-            if text.lstrip().startswith(marker):
-                return text.lstrip()[len(marker) :]
-        return text
-
-
-_ANSWER = ("content", "tool_call_begin", "malformed", "dropped")
-
-
 class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
     """Splits reasoning from what follows, which goes to whatever parses calls. One format each: see `register`."""
 
@@ -266,8 +218,9 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         self._template_options: dict[str, Any] = dict(kwargs.get("chat_template_kwargs") or {})
         self.start_in: StartIn = "auto"
         self.prompt: list[int] | None = None
-        self._last: tuple[_ReasoningStream, list[int], list[int]] | None = None
-        self._streams: dict[int, tuple[Any, _ReasoningStream]] = {}
+        # The last chunk's: the parser, its content, its ids, and all ids so far.
+        self._last: tuple[Parser, str, list[int], list[int]] | None = None
+        self._parsers: dict[int, tuple[Any, Parser]] = {}
 
     @functools.cached_property
     def _format(self) -> FormatFile | Format:
@@ -276,19 +229,9 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         return get_format(name) if isinstance(name, str) else name
 
     def _literals(self, *keys: str) -> list[str]:
-        """The texts that open or close reasoning, or that begin an assistant's turn."""
+        """The texts that open or close reasoning."""
         table = self._format.description.get("reasoning", {}) if isinstance(self._format, FormatFile) else {}
         return [text for key in keys for text in table.get(key, ())]
-
-    @functools.cached_property
-    def _closers(self) -> list[str]:
-        """What ends reasoning; a call may do so too, where a prompt's examples of calls can be told from it."""
-        closers = self._literals("close")
-        description = self._format.description if isinstance(self._format, FormatFile) else {}
-        if self._literals("turn") and description["reasoning"].get("tool_calls") == "end":
-            tables = [description.get("section", {}), *description.get("call", ())]
-            closers += [text for table in tables for text in table.get("open", ())]
-        return closers
 
     @property
     def reasoning_start_str(self) -> str | None:
@@ -310,36 +253,32 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
     def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
         """Whether reasoning is over at the end of a prompt, or of the output so far."""
         if self._last is not None:
-            stream, delta, current = self._last
+            parser, _, delta, current = self._last
             if len(input_ids) in (len(delta), len(current)) and list(input_ids) in (delta, current):
-                return stream.is_over
-        text = self._decode(input_ids[-8192:])
-        turns = self._literals("turn")
-        text = text[max((text.rfind(turn) + len(turn) for turn in turns if turn in text), default=0) :]
-        closed = max((text.rfind(close) for close in self._closers), default=-1)
-        return closed > max((text.rfind(opener) for opener in self._literals("open")), default=-1)
+                return parser.is_finished
+        return compile_format(self._format).ends_reasoning(self._decode(input_ids[-8192:]))
 
     def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
         """Whether the last tokens close reasoning; takes time for them alone."""
         count = len(list(delta_ids))
         before = len(self._decode(input_ids[-16 - count : len(input_ids) - count]))
         text = self._decode(input_ids[-16 - count :])
-        return any(text.rfind(close) + len(close) > before for close in self._closers if close in text)
+        return compile_format(self._format).ends_reasoning(text[before:], text[:before])
 
     def _decode(self, ids: Sequence[int]) -> str:
         return str(self.model_tokenizer.decode(list(ids), skip_special_tokens=False)) if len(ids) else ""
 
     def extract_content_ids(self, input_ids: list[int]) -> list[int]:
-        """The ids behind the token that closes reasoning; none where no single token does."""
+        """The ids of the answer's text, as far as whole tokens spell it."""
         vocabulary = _vocabulary(self.model_tokenizer)
         if vocabulary is None:
             return []
-        closers = {vocabulary.find_added(text) for text in self._literals("close")}
-        found = [place for place, id in enumerate(input_ids) if id in closers]
-        if self._last is None or list(input_ids) != self._last[1]:
+        if self._last is None or list(input_ids) != self._last[2]:
+            closers = {vocabulary.find_added(text) for text in self._literals("close")}
+            found = [place for place, id in enumerate(input_ids) if id in closers]
             return list(input_ids[found[-1] + 1 :]) if found else []
         # Those of the last chunk go on beside the answer's text, and must spell it.
-        text = self._last[0].rest.encode()
+        text = self._last[1].encode()
         size, start = len(text), len(input_ids)
         while size > 0 and start > 0:
             start -= 1
@@ -352,7 +291,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         vocabulary = _vocabulary(self.model_tokenizer)
         if vocabulary is None:
             return 0
-        parser = self._open(vocabulary, audit=False)
+        parser = self._open(vocabulary, only_reasoning=False)
         return parser.parse(list(token_ids)).token_counts.reasoning
 
     def start(self, vocabulary: Vocabulary | None) -> dict[str, Any]:
@@ -367,19 +306,16 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
             prompt = self._decode(self.prompt[-8192:])
         return {"prompt": prompt, "start_in": self.start_in}
 
-    def _open(self, vocabulary: Vocabulary | None, audit: bool = True) -> Parser:
-        start = self.start(vocabulary)
-        return Parser(self._format, tokenizer=vocabulary, keep_message=False, audit=audit, **start)
-
-    def _stream(self, vocabulary: Vocabulary | None) -> _ReasoningStream:
-        return _ReasoningStream(self._open(vocabulary), self._literals("open", "close"))
+    def _open(self, vocabulary: Vocabulary | None, only_reasoning: bool = True, **options: Any) -> Parser:
+        options.update(self.start(vocabulary))
+        return Parser(self._format, tokenizer=vocabulary, only_reasoning=only_reasoning, **options)
 
     def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
         """(reasoning, what follows) of a whole output."""
         if self.start(None)["prompt"] is None and self._opens_unseen(model_output):
             self.start_in = "reasoning"
-        reasoning, content = self._stream(None).feed(model_output, (), "stop")
-        return reasoning or None, content or None
+        message = self._open(None).parse(model_output)
+        return message.reasoning or None, message.content or None
 
     extract_reasoning_content = extract_reasoning  # 0.11.0's name
 
@@ -399,36 +335,40 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         delta_token_ids: Sequence[int],
     ) -> Any:
         """What a chunk adds. Old hosts send all choices of a request here: their lists of ids tell them apart."""
-        stream = None
+        parser = None
         if _FLUSHES:
-            stream = self._last[0] if self._last else None
+            parser = self._last[0] if self._last else None
         elif previous_text or previous_token_ids:
-            _, stream = self._streams.pop(id(previous_token_ids), (None, self._last and self._last[0]))
-        if stream is None:
-            stream = self._stream(_vocabulary(self.model_tokenizer) if delta_token_ids else None)
+            _, parser = self._parsers.pop(id(previous_token_ids), (None, self._last and self._last[0]))
+        if parser is None:
+            vocabulary = _vocabulary(self.model_tokenizer) if delta_token_ids else None
+            parser = self._open(vocabulary, keep_message=False)
         if not _FLUSHES:
-            self._streams[id(current_token_ids)] = (current_token_ids, stream)
-        self._last = (stream, list(delta_token_ids), list(current_token_ids))
-        ends = not _FLUSHES and _ends_with_eos(self.model_tokenizer, delta_token_ids)
-        return self._message(*stream.feed(delta_text, delta_token_ids, "stop" if ends else None))
+            self._parsers[id(current_token_ids)] = (current_token_ids, parser)
+        if parser.is_finished:
+            message = protocol.DeltaMessage(content=delta_text) if delta_text else None
+        else:
+            ends = not _FLUSHES and _ends_with_eos(self.model_tokenizer, delta_token_ids)
+            deltas = _feed(parser, delta_text, delta_token_ids, "stop" if ends else None)
+            has_begun = parser.region == "tool_call" or any(delta.kind == "content" for delta in deltas)
+            if has_begun and not parser.is_finished:
+                deltas += parser.parse_chunk(None, None, "stop")  # the next parser reads on
+            message = _to_message(deltas)
+        content = (message and message.content) or ""
+        self._last = (parser, content, list(delta_token_ids), list(current_token_ids))
+        return message
 
     extract_reasoning_content_streaming = extract_reasoning_streaming
 
     def has_engine_confirmed_reasoning_end(self) -> bool:
         """Whether the answer has begun."""
-        return self._last is not None and self._last[0].is_over
+        return self._last is not None and self._last[0].is_finished
 
     def finish_streaming(self) -> Any:
         """What was held back, at the stream's end."""
-        if self._last is None or self._last[0].is_over:
+        if self._last is None or self._last[0].is_finished:
             return None
-        return self._message(*self._last[0].feed("", (), "stop"))
-
-    def _message(self, reasoning: str, content: str) -> Any:
-        fields = {_REASONING: reasoning} if reasoning else {}
-        if content:
-            fields["content"] = content
-        return protocol.DeltaMessage(**fields) if fields else None
+        return _to_message(self._last[0].parse_chunk(None, None, "stop"))
 
 
 def _generation_prompt(tokenizer: Any, options: dict[str, Any]) -> str | None:
