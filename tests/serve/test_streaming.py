@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import Any
@@ -58,6 +59,39 @@ async def test_a_failure_before_the_first_byte_has_its_status(
     answer = await client.post(path, json={**body, "stream": stream})
     assert answer.status_code == 500
     assert "the card has melted" in answer.json()["error"]["message"]
+
+
+def exits(script: Script) -> None:
+    script.put("Some ")
+    raise SystemExit("the card has melted")
+
+
+@pytest.mark.parametrize(("path", "body"), STREAMS.items())
+async def test_a_model_that_exits_does_not_end_the_server(make_client: Any, path: str, body: Any) -> None:
+    client = make_client({"m": ScriptedModel(exits)})
+    answer = await client.post(path, json={**body, "stream": False})
+    assert answer.status_code == 500
+    assert "SystemExit: the card has melted" in answer.json()["error"]["message"]
+    assert "SystemExit: the card has melted" in (await client.post(path, json=body)).text
+    assert (await client.get("/liveness")).status_code == 200
+
+
+@pytest.mark.parametrize(("path", "body"), STREAMS.items())
+@pytest.mark.parametrize(("texts", "status"), [([], 500), (["Some"], 200)])
+async def test_a_failures_text_may_be_anything(
+    make_client: Any, caplog: Any, path: str, body: Any, texts: list[str], status: int
+) -> None:
+    """A file's name that is not UTF-8 has halves of surrogate pairs in Python."""
+    caplog.set_level(logging.CRITICAL, "unspool.serve")  # pytest-xdist cannot carry them
+
+    def fails(script: Script) -> None:
+        for text in texts:
+            script.put(text)
+        raise FileNotFoundError("no file a\udcff")
+
+    answer = await make_client({"m": ScriptedModel(fails)}).post(path, json=body)
+    assert answer.status_code == status
+    assert "no file a\\\\udcff" in answer.text
 
 
 async def test_silence_is_filled_with_comments(make_client: Any) -> None:

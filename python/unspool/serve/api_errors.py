@@ -45,6 +45,8 @@ class ApiError(Exception):
         param: str | None = None,
         headers: dict[str, str] | None = None,
     ) -> None:
+        # A model's exception may hold what is no character, such as a file's name; a client can read it escaped.
+        message = message.encode(errors="backslashreplace").decode()
         super().__init__(message)
         self.status = status
         self.message = message
