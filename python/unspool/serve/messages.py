@@ -62,6 +62,13 @@ def _read(fields: Fields, counts_only: bool) -> GenerationRequest:
     refuse_unsupported(fields)
     for name in ("container", "context_management", "mcp_servers", "inference_geo", "fallbacks"):
         fields.only(name, [], {}, why="this server does not have it")
+    if fields.any("thread") is not None:
+        # By these details Anthropic's tool runner knows to send all messages, without a thread.
+        raise ApiError(
+            400, "'thread' is not supported: nothing is kept between two requests; send all messages",
+            code="unsupported_parameter", param="thread",
+            details={"error_code": "thread_unsupported_request", "unsupported": ["thread"]},
+        )  # fmt: skip
     fields.only("output_format", why="nothing forces the model into a grammar")
     fields.harmless("cache_control", "betas")
     fields.end()
@@ -128,8 +135,6 @@ def _read_blocks(role: str, content: Any, path: str) -> list[dict[str, Any]]:
         elif kind == "thinking" and role == "assistant":
             text = fields.require("thinking", fields.text("thinking"))
             message["reasoning_content"] = message.get("reasoning_content", "") + text
-            fields.harmless("signature", "cache_control")
-            fields.end()
         elif kind == "redacted_thinking" and role == "assistant":
             pass  # nobody but its author can read it
         elif kind == "tool_use" and role == "assistant":
@@ -147,7 +152,8 @@ def _read_blocks(role: str, content: Any, path: str) -> list[dict[str, Any]]:
 
 
 def _read_use(fields: Fields) -> dict[str, Any]:
-    read = {
+    # What else it has came with an answer.
+    return {
         "id": fields.require("id", fields.text("id")),
         "type": "function",
         "function": {
@@ -155,9 +161,6 @@ def _read_use(fields: Fields) -> dict[str, Any]:
             "arguments": fields.mapping("input") or {},
         },
     }
-    fields.harmless("cache_control", "caller")
-    fields.end()
-    return read
 
 
 def _read_result(fields: Fields, path: str) -> dict[str, Any]:

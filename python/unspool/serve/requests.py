@@ -327,10 +327,8 @@ def _read_call(call: Any, path: str) -> dict[str, Any]:
     function = fields.inner("function")
     name = function.require("name", function.text("name"))
     arguments = parse_arguments(function.text("arguments") or "{}")
-    function.end()
     id = fields.require("id", fields.text("id"))
-    fields.harmless("index", "extra_content", "provider_specific_fields", "cache_control")
-    fields.end()
+    # What else it has came with an answer: SDKs send `parsed_arguments`, `index` and the like back.
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
