@@ -350,3 +350,28 @@ def _first_plain(format: str) -> Case:
     from unspool.serve.demo_model import _plain_cases
 
     return _plain_cases(format)[0]
+
+
+def test_anthropics_tool_runner_calls_and_goes_on(anthropic_client: Any) -> None:
+    """It begins with a thread, which the server holds none of, and has to fall back to all messages."""
+    anthropic = pytest.importorskip("anthropic")
+    if not hasattr(anthropic, "beta_tool"):
+        pytest.skip("this anthropic has no tool runner")
+    asked = []
+
+    @anthropic.beta_tool
+    def read_clock(zone: str) -> str:
+        """The time.
+
+        Args:
+            zone: Where.
+        """
+        asked.append(zone)
+        return "noon"
+
+    runner = anthropic_client.beta.messages.tool_runner(
+        model="hermes", max_tokens=500, tools=[read_clock], messages=USER
+    )
+    *_, last = runner
+    assert asked == ["Paris"]
+    assert last.stop_reason == "end_turn"

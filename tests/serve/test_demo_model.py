@@ -79,6 +79,26 @@ async def test_tools_are_called_and_their_results_answered(make_client: Any) -> 
     assert last["message"]["content"]
 
 
+@pytest.mark.parametrize("parameters", [None, {}, {"type": "object"}, {"type": "string"}])
+async def test_a_tool_without_parameters_is_called_without_arguments(
+    make_client: Any, parameters: Any
+) -> None:
+    """OpenAI: leaving parameters out defines a function with an empty parameter list."""
+    client = make_client()
+    function = {"name": "what_time_is_it", "description": "The time."}
+    if parameters is not None:
+        function["parameters"] = parameters
+    tools = [{"type": "function", "function": function}]
+    for file in unspool.formats():
+        if file.has_tools:
+            choice = await ask(client, model=file.name, tools=tools, tool_choice="required")
+            (call,) = choice["message"]["tool_calls"]
+            assert (call["function"]["name"], call["function"]["arguments"]) == (
+                "what_time_is_it",
+                "{}",
+            ), file.name
+
+
 async def test_seeds_and_reasoning(make_client: Any) -> None:
     client = make_client()
     plain = _plain_cases("qwen3")

@@ -70,7 +70,9 @@ async def test_a_failure_gives_its_turn_back(make_client: Any) -> None:
 
 
 async def test_keys(make_client: Any) -> None:
-    client = make_client({"m": ScriptedModel(lambda script: script.put("x"))}, api_keys=["one", "two"])
+    client = make_client(
+        {"m": ScriptedModel(lambda script: script.put("x"))}, api_keys=["one", "two", "schlüssel"]
+    )
     for headers, status in (
         ({}, 401),
         ({"Authorization": "Bearer three"}, 401),
@@ -79,6 +81,11 @@ async def test_keys(make_client: Any) -> None:
         ({"Authorization": "Bearer one"}, 200),
         ({"Authorization": "bearer two"}, 200),
         ({"x-api-key": "two"}, 200),
+        ({"x-api-key": "two", "Authorization": "Bearer another-services"}, 200),
+        ({"x-api-key": "another-services", "Authorization": "Bearer two"}, 200),
+        ({"x-api-key": "three", "Authorization": "Bearer four"}, 401),
+        ({"x-api-key": "schlüssel".encode()}, 200),
+        ({"Authorization": "Bearer schlüssel".encode()}, 200),
     ):
         for path in ("/v1/chat/completions", "/v1/messages"):
             answer = await client.post(path, json={**BODY, "max_tokens": 5}, headers=headers)

@@ -393,3 +393,20 @@ def test_the_command_serves_the_playground(monkeypatch: pytest.MonkeyPatch) -> N
     (call,) = served
     assert (call["host"], call["port"]) == ("::1", 1234)
     assert "/playground/run" in {route.path for route in call["app"].routes}
+
+
+@pytest.mark.parametrize(
+    ("request_", "where"),
+    [
+        ({"format": "\ud800", "text": "x"}, "format"),
+        ({"format": "hermes", "text": "x", "\ud800": 1}, "body"),
+        ({"format": "hermes", "text": "x", "options": {"reasoning": "\ud800"}}, "options.reasoning"),
+        ({"format": "hermes", "text": "x", "tools": [{"name": "\ud800"}]}, "tools[0].name"),
+        ({"format": "hermes", "text": "x", "finish_reason": "\ud800"}, "finish_reason"),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_refused_anywhere(request_: dict[str, Any], where: str) -> None:
+    headers = {"content-type": "application/json"}
+    answer = send("POST", "/playground/run", content=json.dumps(request_), headers=headers)
+    assert answer.status_code in (400, 422)
+    assert answer.json()["error"]["where"] == where

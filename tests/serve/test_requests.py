@@ -65,6 +65,45 @@ async def test_what_is_no_object_is_422(client: Any, path: str, body: Any, raw: 
 
 
 @pytest.mark.parametrize(("path", "body"), PATHS.items())
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("\\ud83d", "'model' has half of a surrogate pair, U+D83D"),
+        ("\xed\xa0\xbd", "not JSON"),
+        ('", "metadata": {"a": ["\\uDC00"]}, "user": "', "'metadata.a[0]' has half"),
+        ('", "\\ud800": "', "a field's name has half"),
+        ('", "metadata": {"a": NaN}, "user": "', "NaN is no JSON"),
+        ('", "metadata": {"a": -Infinity}, "user": "', "-Infinity is no JSON"),
+        ('", "metadata": {"a": 1e999}, "user": "', "1e999 is more than a number can be"),
+        ('", "metadata": {"a": ' + "[" * 200 + "]" * 200 + '}, "user": "', "nested too deeply"),
+    ],
+)
+async def test_what_could_not_be_passed_on_is_422(
+    client: Any, path: str, body: Any, value: str, told: str
+) -> None:
+    """Templates, tokenizers and the answer's own bytes would fail at it, as an error of the server's."""
+    raw = json.dumps({**body, "model": "HERE"}).replace("HERE", value).encode("latin-1")
+    answer = await client.post(path, content=raw)
+    assert answer.status_code == 422
+    assert told in error_of(answer)["message"]
+
+
+async def test_pairs_of_surrogates_are_characters(client: Any, model: ScriptedModel) -> None:
+    raw = rb'{"model": "m", "prompt": "\ud83d\ude00 \\ud800"}'
+    assert (await client.post("/v1/completions", content=b"\xef\xbb\xbf" + raw)).status_code == 200
+    assert model.asked[0]["prompt"] == "\U0001f600 \\ud800"
+
+
+@pytest.mark.parametrize("text", ['{"a": ' * 100_000, '{"a": NaN}', '{"a": "\\ud800"}', "[1]", '{"a"'])
+async def test_arguments_that_are_no_object_stay_a_text(client: Any, model: ScriptedModel, text: str) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": text}}
+    messages = [*USER, {"role": "assistant", "tool_calls": [call]}]
+    answer = await client.post("/v1/chat/completions", json={**CHAT, "messages": messages})
+    assert answer.status_code == 200, answer.text
+    assert model.asked[0]["prompt"][1]["tool_calls"][0]["function"]["arguments"] == text
+
+
+@pytest.mark.parametrize(("path", "body"), PATHS.items())
 async def test_missing_and_wrong_fields_are_422_and_named(client: Any, path: str, body: Any) -> None:
     for name in body:
         rest = {key: value for key, value in body.items() if key != name}
@@ -132,6 +171,11 @@ UNSUPPORTED: list[tuple[str, str, Any]] = [
     ("/v1/messages", "tools", [{"type": "bash_20250124", "name": "bash"}]),
     ("/v1/chat/completions", "tool_choice", "required"),
     ("/v1/chat/completions", "chat_template_kwargs", {"no_such_switch": 1}),
+    ("/v1/chat/completions", "chat_template_kwargs", {"messages": []}),
+    ("/v1/chat/completions", "chat_template_kwargs", {"chat_template": "{{ 1 }}"}),
+    ("/v1/chat/completions", "tools", [TOOL, TOOL]),
+    ("/v1/responses", "tools", [{"type": "function", "name": "f"}, {"type": "function", "name": "f"}]),
+    ("/v1/messages", "messages", [*USER, {"role": "assistant", "content": "It is"}]),
 ]
 
 
@@ -157,6 +201,10 @@ OUT_OF_RANGE: list[tuple[str, Any]] = [
     ("max_tokens", 0),
     ("max_tokens", 1.5),
     ("n", 0),
+    ("n", 129),
+    ("temperature", 1e-300),
+    ("stop", "x" * 1025),
+    ("stop", ["x" * 1000 + str(number) for number in range(17)]),
     ("stop", [""]),
     ("stop", 5),
     ("stream", "yes"),
@@ -179,6 +227,85 @@ async def test_bad_values_are_422_and_named(client: Any, name: str, value: Any) 
     assert answer.status_code == 422
     assert name in error_of(answer)["message"]
     assert (error_of(answer)["param"] or "").startswith(name)
+
+
+WRONG_ITEMS: list[tuple[str, str, Any, str]] = [
+    ("/v1/responses", "input", {"role": "user"}, "input[0].content"),
+    ("/v1/responses", "input", {"type": "function_call_output", "call_id": "c"}, "input[0].output"),
+    ("/v1/responses", "input", {"type": "reasoning", "summary": ["x"]}, "input[0].summary[0]"),
+    ("/v1/responses", "input", {"type": "reasoning", "content": [{"text": 1}]}, "input[0].content[0].text"),
+    ("/v1/messages", "messages", {"role": "user", "content": ["x"]}, "messages[0].content[0]"),
+    *(
+        ("/v1/messages", "messages", {"role": role, "content": [block]}, f"messages[0].content[0].{name}")
+        for role, block, name in [
+            ("assistant", {"type": "thinking", "thinking": 5}, "thinking"),
+            ("user", {"type": "tool_result", "tool_use_id": "c", "nonsense": 1}, "nonsense"),
+        ]
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "name", "item", "place"), WRONG_ITEMS)
+async def test_a_wrong_item_is_422_and_named(
+    client: Any, path: str, name: str, item: Any, place: str
+) -> None:
+    answer = await client.post(path, json={**PATHS[path], name: [item]})
+    assert answer.status_code == 422
+    assert f"'{place}'" in error_of(answer)["message"]
+
+
+@pytest.mark.parametrize("choice", [{"type": "auto", "x": 1}, {"type": "tool", "name": "f", "x": 1}])
+async def test_a_choice_with_more_than_it_has_is_422(client: Any, choice: Any) -> None:
+    answer = await client.post(
+        "/v1/messages", json={**MESSAGE, "tools": [{"name": "f"}], "tool_choice": choice}
+    )
+    assert answer.status_code == 422
+    assert "'tool_choice.x'" in error_of(answer)["message"]
+
+
+async def test_a_tool_that_is_named_as_a_choice_cannot_be_chosen(client: Any) -> None:
+    named = {"type": "function", "function": {"name": "none"}}
+    answer = await client.post("/v1/chat/completions", json={**CHAT, "tools": [named], "tool_choice": named})
+    assert answer.status_code == 400
+    assert error_of(answer)["param"] == "tool_choice"
+
+
+async def test_what_sdks_send_back_of_an_answer_is_taken(client: Any) -> None:
+    call = {
+        "id": "c1", "type": "function", "index": 0, "extra_content": None,
+        "function": {"name": "f", "arguments": "{}", "parsed_arguments": {}},
+    }  # fmt: skip
+    answer = {"role": "assistant", "content": None, "parsed": None, "tool_calls": [call]}
+    body = {**CHAT, "messages": [*USER, answer, {"role": "tool", "tool_call_id": "c1", "content": ""}]}
+    assert (await client.post("/v1/chat/completions", json=body)).status_code == 200
+    blocks = [
+        {"type": "thinking", "thinking": "hm", "signature": ""},
+        {"type": "tool_use", "id": "c1", "name": "f", "input": {}, "caller": {"type": "direct"}},
+    ]
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "x", "cache_control": None}
+    messages = [*USER, {"role": "assistant", "content": blocks}, {"role": "user", "content": [result]}]
+    answered = await client.post("/v1/messages", json={**MESSAGE, "messages": messages})
+    assert answered.status_code == 200, answered.text
+
+
+async def test_a_thread_is_refused_as_anthropics_tool_runner_expects(client: Any) -> None:
+    answer = await client.post("/v1/messages", json={**MESSAGE, "thread": {"type": "create"}})
+    assert answer.status_code == 400
+    assert "'thread'" in error_of(answer)["message"]
+    assert error_of(answer)["details"] == {
+        "error_code": "thread_unsupported_request",
+        "unsupported": ["thread"],
+    }
+    assert (await client.post("/v1/messages", json={**MESSAGE, "thread": None})).status_code == 200
+
+
+async def test_reasoning_is_told_once(client: Any, model: ScriptedModel) -> None:
+    """An item with both has the text, and a summary of it."""
+    texts = {"content": [{"type": "reasoning_text", "text": "long"}], "summary": [{"text": "short"}]}
+    items = [{"role": "user", "content": "x"}, {"type": "reasoning", **texts}]
+    answer = await client.post("/v1/responses", json={**RESPONSE, "input": items})
+    assert answer.status_code == 200, answer.text
+    assert model.asked[0]["prompt"][1]["reasoning_content"] == "long"
 
 
 async def test_media_is_refused(client: Any) -> None:
@@ -373,6 +500,9 @@ async def test_reasoning_effort_is_the_templates_own_switch(client: Any, model: 
         assert model.asked[-1]["chat_template_kwargs"] == {"enable_thinking": False}
     await client.post("/v1/chat/completions", json={**CHAT, "reasoning_effort": "high"})
     assert model.asked[-1]["chat_template_kwargs"] == {"enable_thinking": True}
+    answer = await client.post("/v1/chat/completions", json={**CHAT, "reasoning_effort": "very"})
+    assert answer.status_code == 400
+    assert "'very' is not one of none," in error_of(answer)["message"]
     model.template_names = ()
     answer = await client.post("/v1/chat/completions", json={**CHAT, "reasoning_effort": "high"})
     assert answer.status_code == 400
@@ -395,3 +525,40 @@ async def test_counts(client: Any) -> None:
     assert answer.json() == {"input_tokens": 1}
     answer = await client.post("/v1/tokenize", json={"model": "m", "prompt": "abc"})
     assert answer.status_code == 400
+
+
+async def test_what_counts_is_what_is_asked(make_client: Any, generator: Any) -> None:
+    """Reasoning on or off changes what the template writes, here by a few tokens."""
+    client = make_client({"m": generator})
+    for field in (
+        {},
+        {"thinking": {"type": "disabled"}},
+        {"chat_template_kwargs": {"enable_thinking": False}},
+    ):
+        body = {"model": "m", "messages": USER, **field}
+        answer = (await client.post("/v1/messages", json={**body, "max_tokens": 2})).json()
+        counted = (await client.post("/v1/messages/count_tokens", json=body)).json()
+        assert counted["input_tokens"] == answer["usage"]["input_tokens"]
+
+
+async def test_tokenize_runs_the_servers_template_alone(make_client: Any, generator: Any) -> None:
+    client = make_client({"m": generator})
+    for name, value in (("chat_template", "{{ 1 }}"), ("tokenize", False), ("no_such_switch", 1)):
+        body = {"model": "m", "messages": USER, "chat_template_kwargs": {name: value}}
+        answer = await client.post("/v1/tokenize", json=body)
+        assert answer.status_code == 400
+        assert name in error_of(answer)["message"]
+    answer = await client.post("/v1/tokenize", json={"model": "m", "prompt": "x", "tools": [TOOL]})
+    assert answer.status_code == 422
+
+
+@pytest.mark.parametrize("id", [-1, 263, 2**31, 10**30])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_ids_that_are_none_of_the_models_are_400(
+    make_client: Any, generator: Any, id: int, stream: bool
+) -> None:
+    """An embedding that is asked for them raises, and on a GPU ends the process."""
+    body = {"model": "m", "prompt": [1, id], "max_tokens": 2, "stream": stream}
+    answer = await make_client({"m": generator}).post("/v1/completions", json=body)
+    assert answer.status_code == 400
+    assert "token id" in error_of(answer)["message"] or "input_ids" in error_of(answer)["message"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import Any
@@ -60,6 +61,39 @@ async def test_a_failure_before_the_first_byte_has_its_status(
     assert "the card has melted" in answer.json()["error"]["message"]
 
 
+def exits(script: Script) -> None:
+    script.put("Some ")
+    raise SystemExit("the card has melted")
+
+
+@pytest.mark.parametrize(("path", "body"), STREAMS.items())
+async def test_a_model_that_exits_does_not_end_the_server(make_client: Any, path: str, body: Any) -> None:
+    client = make_client({"m": ScriptedModel(exits)})
+    answer = await client.post(path, json={**body, "stream": False})
+    assert answer.status_code == 500
+    assert "SystemExit: the card has melted" in answer.json()["error"]["message"]
+    assert "SystemExit: the card has melted" in (await client.post(path, json=body)).text
+    assert (await client.get("/liveness")).status_code == 200
+
+
+@pytest.mark.parametrize(("path", "body"), STREAMS.items())
+@pytest.mark.parametrize(("texts", "status"), [([], 500), (["Some"], 200)])
+async def test_a_failures_text_may_be_anything(
+    make_client: Any, caplog: Any, path: str, body: Any, texts: list[str], status: int
+) -> None:
+    """A file's name that is not UTF-8 has halves of surrogate pairs in Python."""
+    caplog.set_level(logging.CRITICAL, "unspool.serve")  # pytest-xdist cannot carry them
+
+    def fails(script: Script) -> None:
+        for text in texts:
+            script.put(text)
+        raise FileNotFoundError("no file a\udcff")
+
+    answer = await make_client({"m": ScriptedModel(fails)}).post(path, json=body)
+    assert answer.status_code == status
+    assert "no file a\\\\udcff" in answer.text
+
+
 async def test_silence_is_filled_with_comments(make_client: Any) -> None:
     go_on = threading.Event()
 
@@ -93,6 +127,62 @@ async def test_silence_before_the_first_token_too(make_client: Any) -> None:
     assert events[0] == "message_start"
     assert "ping" in events
     assert events[-1] == "message_stop"
+
+
+@pytest.mark.parametrize(("path", "body"), STREAMS.items())
+async def test_silence_in_the_queue_too(make_client: Any, path: str, body: Any) -> None:
+    go_on = threading.Event()
+
+    def waits(script: Script) -> None:
+        go_on.wait(20)
+        script.put("b")
+
+    model = ScriptedModel(waits)
+    models = {"m": model, "fails": ScriptedModel(fails_at_once)}
+    client = make_client(models, max_workers=1, keep_alive_s=0.02)
+    answers = {}
+
+    async def ask(name: str, **fields: Any) -> None:
+        answers[name] = await client.post(path, json={**body, **fields})
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: ask("first"))
+        while not model.asked:
+            await anyio.sleep(0.005)
+        group.start_soon(lambda: ask("second"))
+        group.start_soon(lambda: ask("failed", model="fails"))
+        group.start_soon(lambda: ask("whole", stream=False))
+        await anyio.sleep(0.2)
+        go_on.set()
+    for name in ("second", "failed"):
+        assert answers[name].status_code == 200
+        assert answers[name].text.startswith(": keep-alive\n\n: keep-alive\n\n")
+    first, second = ([kind for kind, _ in events_of(answers[name].text)] for name in ("first", "second"))
+    assert [kind for kind in second if kind != "ping"] == [kind for kind in first if kind != "ping"]
+    failed = events_of(answers["failed"].text)
+    assert "the card has melted" in str(failed[-1])
+    assert "[DONE]" not in answers["failed"].text
+    assert answers["whole"].status_code == 200
+    assert answers["whole"].json()
+    state = client.app.state.server
+    assert (state.limits.running_count, state.limits.waiting_count) == (0, 0)
+    assert 'model="fails",status="error"' in (await client.get("/metrics")).text
+
+
+async def test_a_client_of_a_stream_leaves_the_queue(make_client: Any) -> None:
+    go_on = threading.Event()
+    model = ScriptedModel(lambda script: (go_on.wait(20), script.put("x"))[1])
+    client = make_client({"m": model}, max_workers=1, keep_alive_s=0.02)
+    body = {"model": "m", "messages": USER, "stream": True}
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: client.post("/v1/chat/completions", json=body))
+        while not model.asked:
+            await anyio.sleep(0.005)
+        limits = client.app.state.server.limits
+        await leave(client.app, "/v1/chat/completions", body, lambda sent: len(sent) > 3)
+        assert limits.waiting_count == 0
+        go_on.set()
+    assert len(model.asked) == 1
 
 
 async def test_a_stuck_model_is_given_up(make_client: Any) -> None:

@@ -25,7 +25,7 @@ from unspool.generation.logprobs import LogprobRecorder
 from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.static_inputs import render_messages
 from unspool.generation.prefill.strategy import choose_strategy, model_kind
-from unspool.generation.prompt import Prompt, read_prompt
+from unspool.generation.prompt import Prompt, check_ids, read_prompt
 from unspool.generation.prompt_encoder import PromptEncoder
 from unspool.generation.recorded_model import check_recordable
 from unspool.generation.rows import Rows
@@ -147,6 +147,7 @@ class DeltaGenerator:
         for name in [name for name, value in generation_kwargs.items() if _is_model_input(name, value)]:
             inputs[name] = generation_kwargs.pop(name)
         read = self._render(read_prompt(prompt, inputs), tool_list, dict(chat_template_kwargs or {}))
+        check_ids(self.model, read)
         return self._start(
             lambda: read,
             tool_list,

@@ -8,7 +8,7 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 
-__all__ = ["TEXT_PARTS", "Prompt", "is_standard", "read_prompt"]
+__all__ = ["TEXT_PARTS", "Prompt", "check_ids", "is_standard", "read_prompt"]
 
 #: What a text is called among the parts of a message's content.
 TEXT_PARTS = ("text", "input_text")
@@ -112,7 +112,10 @@ def _read_inputs(inputs: dict[str, Any]) -> Prompt:
             "there is no prompt; pass text, messages, input_ids= of shape (1, n) or inputs_embeds= of shape (1, n, d)"
         )
     if ids is not None:
-        ids = torch.as_tensor(ids)
+        try:
+            ids = torch.as_tensor(ids)
+        except (ValueError, OverflowError) as error:  # ragged, or an id beyond 64 bits
+            raise ArgumentError(f"input_ids are no tensor: {error}; pass token ids of one row") from None
         ids = ids[None] if ids.dim() == 1 else ids
         if ids.is_floating_point() or ids.dtype == torch.bool:
             raise TypeError(f"input_ids is of type {ids.dtype}; pass integers")
@@ -121,6 +124,21 @@ def _read_inputs(inputs: dict[str, Any]) -> Prompt:
     if embeds is not None:
         _check_shape("inputs_embeds", embeds, 3)
     return Prompt(inputs={name: item for name, item in inputs.items() if item is not None})
+
+
+def check_ids(model: Any, prompt: Prompt) -> None:
+    """Raise ArgumentError for token ids that the model has no embedding for; a GPU would not outlive them.
+
+    With further inputs, such as pictures, an id may stand for those, and nothing is checked.
+    """
+    ids = prompt.inputs.get("input_ids")
+    embeddings = getattr(model, "get_input_embeddings", lambda: None)()
+    count = getattr(embeddings, "num_embeddings", None)
+    if ids is None or not isinstance(count, int) or set(prompt.inputs) - {"input_ids", "attention_mask"}:
+        return
+    for id in (int(ids.min()), int(ids.max())):
+        if not 0 <= id < count:
+            raise ArgumentError(f"token id {id} is none of the model's; its ids are 0 to {count - 1}")
 
 
 def _check_shape(name: str, tensor: Any, dimensions: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator
@@ -35,6 +36,10 @@ _EVENT_STREAM = {
 }
 
 
+# A comment in every protocol: a `ping` would come before Messages' first event.
+_COMMENT = b": keep-alive\n\n"
+
+
 class Answer:
     """An ASGI response that generates while it is sent.
 
@@ -52,7 +57,9 @@ class Answer:
         with_metadata = getattr(model, "with_metadata", None)
         self._model = model if with_metadata is None else with_metadata(request.metadata)
         self._choices_with_calls: set[int] = set()
+        # Whether the status has gone out, and whether events may have.
         self._has_begun = False
+        self._has_events = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:
@@ -60,12 +67,14 @@ class Answer:
             try:
                 await self._run(scope, receive, send)
             except Exception as error:
-                # Before the first byte; behind it `_send_events` has told of the error.
+                # Before the first event; behind it `_send_events` has told of the error.
                 await self._refuse(error, scope, receive, send)
             group.cancel_scope.cancel()
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._state.limits.turn():
+        async with contextlib.AsyncExitStack() as stack:
+            async with self._silence_filled(send):
+                await stack.enter_async_context(self._state.limits.turn())
             self._metrics.got_turn()
             stream = await anyio.to_thread.run_sync(self._start)
             try:
@@ -78,6 +87,32 @@ class Answer:
             finally:  # also where the client has left: its model stops
                 await stream.aclose()
                 self._metrics.got_result(stream.result)
+
+    @contextlib.asynccontextmanager
+    async def _silence_filled(self, send: Send) -> AsyncGenerator[None, None]:
+        """Comments while a stream waits for its turn: a proxy gives up a connection that is silent."""
+        if not self._request.stream:
+            yield
+            return
+        filling = asyncio.ensure_future(self._fill_silence(send))
+        try:
+            yield
+        finally:
+            filling.cancel()
+            # What it raised, as of a client that has left, comes again with the next event.
+            await asyncio.gather(filling, return_exceptions=True)
+
+    async def _fill_silence(self, send: Send) -> None:
+        while True:
+            await asyncio.sleep(self._state.options.keep_alive_s)
+            await self._begin_events(send)
+            await send({"type": "http.response.body", "body": _COMMENT, "more_body": True})
+
+    async def _begin_events(self, send: Send) -> None:
+        if not self._has_begun:
+            headers = [(key.encode(), value.encode()) for key, value in _EVENT_STREAM.items()]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            self._has_begun = True
 
     def _pulses(self, stream: DeltaStream) -> AsyncGenerator[bool, None]:
         options = self._state.options
@@ -93,7 +128,7 @@ class Answer:
         return stream
 
     async def _collect(self, stream: DeltaStream, beats: AsyncGenerator[bool, None]) -> bytes:
-        writer = self._writer(stream)
+        writer = self._writer(stream.result.usage.prompt_tokens)
         async for is_ready in beats:
             if is_ready:
                 self._write(stream, writer)
@@ -103,10 +138,9 @@ class Answer:
     async def _send_events(self, stream: DeltaStream, beats: AsyncGenerator[bool, None], send: Send) -> None:
         # An error that comes before the first delta, or before patience ends, still has its status.
         is_ready = await anext(beats, None)
-        writer = self._writer(stream)
-        headers = [(key.encode(), value.encode()) for key, value in _EVENT_STREAM.items()]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        self._has_begun = True
+        writer = self._writer(stream.result.usage.prompt_tokens)
+        await self._begin_events(send)
+        self._has_events = True
         begun = writer.begin()
         try:
             while is_ready is not None:
@@ -138,7 +172,7 @@ class Answer:
             elif delta.finish_reason == "stop" and delta.choice not in self._choices_with_calls:
                 raise no_tool_call(self._request)
 
-    def _writer(self, stream: DeltaStream) -> WireWriter:
+    def _writer(self, prompt_token_count: int) -> WireWriter:
         request, options = self._request, self._state.options
         return WireWriter(
             request.protocol,
@@ -149,7 +183,7 @@ class Answer:
             reasoning_field=options.reasoning_field,
             reasoning_events=options.reasoning_events,
             extra=request.echo,
-            prompt_token_count=stream.result.usage.prompt_tokens,
+            prompt_token_count=prompt_token_count,
         )
 
     def _fail(self, writer: WireWriter, error: Exception) -> bytes:
@@ -161,10 +195,14 @@ class Answer:
         return writer.fail(told.message, type=error_type(told.status, dialect), code=told.code)
 
     async def _refuse(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._has_events:  # the client could not be written to
+            return
+        if self._has_begun:
+            last = self._fail(self._writer(0), error)
+            await send({"type": "http.response.body", "body": last, "more_body": False})
+            return
         told = as_api_error(error)
         _log_failure(error, told)
-        if self._has_begun:  # the client could not be written to
-            return
         await error_response(told, dialect_of(scope["path"]))(scope, receive, send)
 
 

@@ -34,6 +34,7 @@ class ApiError(Exception):
         code: A word that programs may look at, such as "model_not_found".
         param: The field of the request that is at fault.
         headers: Further headers of the response.
+        details: What else Anthropic's clients look at.
     """
 
     def __init__(
@@ -44,13 +45,17 @@ class ApiError(Exception):
         code: str | None = None,
         param: str | None = None,
         headers: dict[str, str] | None = None,
+        details: dict[str, Any] | None = None,
     ) -> None:
+        # A model's exception may hold what is no character, such as a file's name; a client can read it escaped.
+        message = message.encode(errors="backslashreplace").decode()
         super().__init__(message)
         self.status = status
         self.message = message
         self.code = code
         self.param = param
         self.headers = headers
+        self.details = details
 
 
 def dialect_of(path: str) -> Dialect:
@@ -71,6 +76,8 @@ def error_response(error: ApiError, dialect: Dialect) -> JSONResponse:
     body: dict[str, Any]
     if dialect == "anthropic":
         body = {"type": "error", "error": {"type": kind, "message": error.message}}
+        if error.details is not None:
+            body["error"]["details"] = error.details
     else:
         fields = {"message": error.message, "type": kind, "param": error.param, "code": error.code}
         body = {"error": fields}

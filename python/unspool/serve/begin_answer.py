@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from unspool.generation.result import StreamResult
     from unspool.serve.requests import GenerationRequest
 
-__all__ = ["begin_answer", "no_tool_call", "usage_of"]
+__all__ = ["begin_answer", "no_tool_call", "template_kwargs_of", "usage_of"]
 
 
 def begin_answer(
@@ -40,12 +40,6 @@ def begin_answer(
     """
     if request.format is not None or request.reasoning is not None:
         model = _with_format(model, request.format, request.reasoning)
-    template_kwargs = dict(request.template_kwargs)
-    if request.effort is not None:
-        template_kwargs = {**effort_kwargs(model, request.effort), **template_kwargs}
-    if request.thinking is not None:
-        template_kwargs = {**thinking_kwargs(model, request.thinking), **template_kwargs}
-    check_template_kwargs(model, template_kwargs)
     stream: DeltaStream = model.stream(
         request.prompt,
         sampling=request.sampling,
@@ -53,7 +47,7 @@ def begin_answer(
         tool_choice=request.tools.choice,
         raw=request.raw,
         timeout=timeout_s if request.timeout_s is None else request.timeout_s,
-        chat_template_kwargs=template_kwargs,
+        chat_template_kwargs=template_kwargs_of(model, request),
         parallel_tool_calls=request.tools.is_parallel,
         reasoning_field=reasoning_field,
         **context_options(model),
@@ -67,6 +61,21 @@ def begin_answer(
             param="logprobs",
         )
     return stream
+
+
+def template_kwargs_of(model: Any, request: GenerationRequest) -> dict[str, Any]:
+    """The chat template's variables: those of the request, and what it says of reasoning.
+
+    Raises:
+        ArgumentError: The template reads no such variable.
+    """
+    template_kwargs = dict(request.template_kwargs)
+    if request.effort is not None:
+        template_kwargs = {**effort_kwargs(model, request.effort), **template_kwargs}
+    if request.thinking is not None:
+        template_kwargs = {**thinking_kwargs(model, request.thinking), **template_kwargs}
+    check_template_kwargs(model, template_kwargs)
+    return template_kwargs
 
 
 def _with_format(model: Any, format: str | None, reasoning: str | None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import anyio.to_thread
@@ -10,6 +9,7 @@ from starlette.requests import Request
 
 from unspool.serve.api_errors import ApiError
 from unspool.serve.fields import unfit
+from unspool.serve.load_json import JsonError, load_json
 
 __all__ = ["read_json"]
 
@@ -21,7 +21,7 @@ async def read_json(request: Request, max_bytes: int) -> Any:
     """The body.
 
     Raises:
-        ApiError: 413, it is too long; 422, it is not JSON.
+        ApiError: 413, it is too long; 422, it is not JSON, or holds what is no character.
     """
     raw = bytearray()
     async for chunk in request.stream():
@@ -30,7 +30,11 @@ async def read_json(request: Request, max_bytes: int) -> Any:
             raise ApiError(413, f"the body is longer than {max_bytes} bytes", code="request_too_large")
     try:
         if len(raw) > _LONG_BYTES:
-            return await anyio.to_thread.run_sync(json.loads, raw)
-        return json.loads(raw)
-    except (ValueError, RecursionError) as error:
+            return await anyio.to_thread.run_sync(load_json, raw)
+        return load_json(raw)
+    except JsonError as error:
+        raise unfit(
+            error.place or None, str(error) if error.place else f"the body is not JSON: {error}"
+        ) from None
+    except ValueError as error:
         raise unfit(None, f"the body is not JSON: {error}") from None

@@ -176,7 +176,9 @@ class DemoModel:
     def _made_up_call(self, wants: _Wants) -> Case:
         tools = [dict(tool["function"]) for tool in wants.tools or ()]
         name = tools[0]["name"]
-        return self._made_up("", "", [(name, _example(tools[0].get("parameters") or {}))], tools)
+        arguments = _example(tools[0].get("parameters") or {})
+        # A tool without parameters takes no arguments.
+        return self._made_up("", "", [(name, arguments if isinstance(arguments, dict) else {})], tools)
 
     def _made_up(self, reasoning: str, content: str, calls: list[Any], tools: Any) -> Case:
         text = write_answer(self._file, reasoning, content, calls)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unspool.serve.api_errors import ApiError
 from unspool.serve.fields import Fields
+from unspool.serve.load_json import load_json
 from unspool.serve.requests import GenerationRequest, read_messages, read_sampling, read_stop, read_tools
 
 __all__ = ["INPUTS", "read_inference_request"]
@@ -66,8 +66,8 @@ def _parsed(name: str, value: Any) -> Any:
     if name in _TEXTS_OR_JSON and not value.startswith(("[", "{")):
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return load_json(value)
+    except ValueError:
         return value  # refused for its type, or a text after all
 
 
@@ -89,8 +89,8 @@ def _read_prompt(inputs: Sequence[tuple[str, Any]]) -> Any:
     if name == "prompt":
         return text
     try:
-        messages = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        messages = load_json(text)
+    except ValueError as error:
         raise ApiError(400, f"'messages' is not JSON: {error}; send a list of chat messages") from None
     if not isinstance(messages, list):
         raise ApiError(400, "'messages' is no list; send a list of chat messages")

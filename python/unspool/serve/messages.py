@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from unspool.serve.api_errors import ApiError
@@ -43,6 +42,11 @@ def _read(fields: Fields, counts_only: bool) -> GenerationRequest:
     max_tokens = fields.integer("max_tokens", least=1)
     if not counts_only:
         fields.require("max_tokens", max_tokens)
+        if prompt[-1]["role"] == "assistant":
+            raise ApiError(
+                400, "'messages' ends with the assistant's turn, and no answer can be prefilled; end with the user's",
+                code="unsupported_content", param="messages",
+            )  # fmt: skip
     request = GenerationRequest(
         protocol="messages",
         model=model,
@@ -58,6 +62,13 @@ def _read(fields: Fields, counts_only: bool) -> GenerationRequest:
     refuse_unsupported(fields)
     for name in ("container", "context_management", "mcp_servers", "inference_geo", "fallbacks"):
         fields.only(name, [], {}, why="this server does not have it")
+    if fields.any("thread") is not None:
+        # By these details Anthropic's tool runner knows to send all messages, without a thread.
+        raise ApiError(
+            400, "'thread' is not supported: nothing is kept between two requests; send all messages",
+            code="unsupported_parameter", param="thread",
+            details={"error_code": "thread_unsupported_request", "unsupported": ["thread"]},
+        )  # fmt: skip
     fields.only("output_format", why="nothing forces the model into a grammar")
     fields.harmless("cache_control", "betas")
     fields.end()
@@ -117,19 +128,19 @@ def _read_blocks(role: str, content: Any, path: str) -> list[dict[str, Any]]:
     message: dict[str, Any] = {"role": role}
     for index, block in enumerate(content):
         place = f"{path}[{index}]"
-        kind = block.get("type") if isinstance(block, Mapping) else None
+        fields = Fields(block, place)
+        kind = fields.text("type")
         if kind == "text":
             texts.append(block)
         elif kind == "thinking" and role == "assistant":
-            message["reasoning_content"] = message.get("reasoning_content", "") + str(
-                block.get("thinking", "")
-            )
+            text = fields.require("thinking", fields.text("thinking"))
+            message["reasoning_content"] = message.get("reasoning_content", "") + text
         elif kind == "redacted_thinking" and role == "assistant":
             pass  # nobody but its author can read it
         elif kind == "tool_use" and role == "assistant":
-            message.setdefault("tool_calls", []).append(_read_use(block, place))
+            message.setdefault("tool_calls", []).append(_read_use(fields))
         elif kind == "tool_result" and role == "user":
-            results.append(_read_result(block, place))
+            results.append(_read_result(fields, place))
         else:
             raise ApiError(
                 400, f"'{place}' is of type '{kind}'; this server takes text, calls and their results",
@@ -140,8 +151,8 @@ def _read_blocks(role: str, content: Any, path: str) -> list[dict[str, Any]]:
     return results if results and is_empty else [*results, message]
 
 
-def _read_use(block: Mapping[str, Any], path: str) -> dict[str, Any]:
-    fields = Fields(block, path)
+def _read_use(fields: Fields) -> dict[str, Any]:
+    # What else it has came with an answer.
     return {
         "id": fields.require("id", fields.text("id")),
         "type": "function",
@@ -152,13 +163,15 @@ def _read_use(block: Mapping[str, Any], path: str) -> dict[str, Any]:
     }
 
 
-def _read_result(block: Mapping[str, Any], path: str) -> dict[str, Any]:
-    fields = Fields(block, path)
+def _read_result(fields: Fields, path: str) -> dict[str, Any]:
     text = read_content(fields.any("content"), f"{path}.content") or ""
     failed = fields.flag("is_error")
+    id = fields.require("tool_use_id", fields.text("tool_use_id"))
+    fields.harmless("cache_control")
+    fields.end()
     return {
         "role": "tool",
-        "tool_call_id": fields.require("tool_use_id", fields.text("tool_use_id")),
+        "tool_call_id": id,
         "content": json.dumps({"error": text}, ensure_ascii=False) if failed else text,
     }
 
@@ -195,7 +208,9 @@ def _read_tools(tools: list[Any] | None, choice: dict[str, Any] | None) -> Tools
     is_parallel = not fields.flag("disable_parallel_tool_use")
     if kind == "tool":
         name = fields.require("name", fields.text("name"))
+        fields.end()
         return read_tools(converted, {"type": "function", "function": {"name": name}}, is_parallel)
     if kind not in _CHOICES:
         raise unfit("tool_choice.type", "'tool_choice.type' must be 'auto', 'any', 'none' or 'tool'")
+    fields.end()
     return read_tools(converted, _CHOICES[kind], is_parallel)

@@ -36,9 +36,11 @@ class ApiKeys:
         if scope["type"] == "http" and self._keys and scope["path"] not in _OPEN_PATHS:
             headers = Headers(scope=scope)
             kind, _, token = headers.get("authorization", "").partition(" ")
-            given = token.strip() if kind.lower() == "bearer" else headers.get("x-api-key", "")
-            # Every key is compared, in constant time.
-            if not sum([hmac.compare_digest(key, given.encode()) for key in self._keys]):
+            # A client may send both: Anthropic's SDK does where its environment has a token of another service.
+            given = [token.strip() if kind.lower() == "bearer" else "", headers.get("x-api-key", "")]
+            # Every key is compared, in constant time; a header's bytes are read as Latin-1.
+            pairs = [(key, text.encode("latin-1")) for key in self._keys for text in given]
+            if not sum([hmac.compare_digest(key, text) for key, text in pairs]):
                 raise ApiError(
                     401,
                     "the API key is missing or wrong; send it as 'Authorization: Bearer KEY' or 'x-api-key: KEY'",

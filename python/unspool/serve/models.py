@@ -10,12 +10,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from unspool.serve.api_errors import ApiError, as_api_error
+from unspool.serve.begin_answer import template_kwargs_of
 from unspool.serve.body import read_json
 from unspool.serve.completions import read_prompt_field
 from unspool.serve.fields import Fields, unfit
 from unspool.serve.messages import read_messages_count
 from unspool.serve.requests import read_messages, read_tools
-from unspool.serve.served_model import count_tokens, tokenize
+from unspool.serve.served_model import check_template_kwargs, count_tokens, tokenize
 from unspool.serve.state import ServerState, state_of
 
 __all__ = ["model_routes"]
@@ -43,11 +44,17 @@ async def _tokenize(request: Request) -> Response:
     fields = await _fields(request)
     name, model = await _find(request, fields)
     messages = fields.items("messages")
-    prompt: Any = read_prompt_field(fields) if messages is None else read_messages(messages)
-    tools = read_tools(fields.items("tools"), None, None)
-    template_kwargs = fields.mapping("chat_template_kwargs")
+    prompt: Any
+    shown, template_kwargs = None, None
+    if messages is None:
+        prompt = read_prompt_field(fields)
+    else:
+        prompt = read_messages(messages)
+        shown = read_tools(fields.items("tools"), None, None).shown
+        template_kwargs = fields.mapping("chat_template_kwargs") or {}
+        check_template_kwargs(model, template_kwargs)
     fields.end()
-    ids = await _in_thread(tokenize, model, prompt, tools.shown, template_kwargs)
+    ids = await _in_thread(tokenize, model, prompt, shown, template_kwargs)
     return JSONResponse({"model": name, "count": len(ids), "tokens": ids})
 
 
@@ -72,7 +79,8 @@ async def _count_messages(request: Request) -> Response:
     state = state_of(request)
     read = read_messages_count(await read_json(request, state.options.max_body_bytes))
     model = await state.find_model(read.model)
-    count = await _in_thread(count_tokens, model, read.prompt, read.tools.shown)
+    template_kwargs = template_kwargs_of(model, read)
+    count = await _in_thread(count_tokens, model, read.prompt, read.tools.shown, template_kwargs)
     return JSONResponse({"input_tokens": count})
 
 

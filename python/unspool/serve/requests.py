@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,6 +11,7 @@ from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 from unspool.generation.sampling_params import SamplingParams
 from unspool.serve.api_errors import ApiError
 from unspool.serve.fields import Fields, unfit
+from unspool.serve.load_json import load_json
 
 __all__ = [
     "GenerationRequest",
@@ -92,6 +92,13 @@ class GenerationRequest:
     timeout_s: float | None = None
 
 
+# Below it, scores that are divided by it overflow.
+_LEAST_TEMPERATURE = 1e-6
+
+# As OpenAI has it; all answers of a request are generated at once.
+_MAX_N = 128
+
+
 def read_sampling(
     fields: Fields,
     max_tokens: int | None,
@@ -100,8 +107,16 @@ def read_sampling(
     logprobs: int | None = None,
 ) -> SamplingParams:
     """The fields that say how tokens are chosen, the extensions of vLLM and others among them."""
+    if n is not None and n > _MAX_N:
+        raise unfit("n", f"'n' is {n}; it must be at most {_MAX_N}")
+    temperature = fields.number("temperature")
+    if temperature is not None and 0 < temperature < _LEAST_TEMPERATURE:
+        raise unfit(
+            "temperature",
+            f"'temperature' is {temperature}; send 0 for the likeliest token, or at least {_LEAST_TEMPERATURE}",
+        )
     values = {
-        "temperature": fields.number("temperature"),
+        "temperature": temperature,
         "top_p": fields.number("top_p"),
         "top_k": fields.integer("top_k"),
         "min_p": fields.number("min_p"),
@@ -146,12 +161,22 @@ def read_stream_options(fields: Fields, stream: bool) -> bool:
     return include_usage and stream
 
 
+# A search for them keeps all their beginnings.
+_MAX_STOP_BYTES = 1024
+
+
 def read_stop(fields: Fields, name: str = "stop") -> tuple[str, ...]:
     """A text, or a list of texts."""
     value = fields.any(name)
     texts = [value] if isinstance(value, str) else [] if value is None else value
     if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
         raise unfit(name, f"'{name}' must be a text, or a list of texts, none of them empty")
+    sizes = [len(text.encode()) for text in texts]
+    if max(sizes, default=0) > _MAX_STOP_BYTES or sum(sizes) > 16 * _MAX_STOP_BYTES:
+        raise unfit(
+            name,
+            f"'{name}' is too long; a text may have {_MAX_STOP_BYTES} bytes, all of them {16 * _MAX_STOP_BYTES}",
+        )
     return tuple(texts)
 
 
@@ -159,6 +184,12 @@ def read_tools(tools: list[Any] | None, choice: Any, is_parallel: bool | None) -
     """Tools and the choice among them, in the shape of chat completions."""
     offered = [_read_tool(tool, f"tools[{index}]") for index, tool in enumerate(tools or ())]
     names = [tool["function"]["name"] for tool in offered]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise ApiError(
+                400, f"'tools[{index}]' is named '{name}', as another tool is; give each a name of its own",
+                param=f"tools[{index}]",
+            )  # fmt: skip
     chosen = _read_choice(choice)
     if not offered and chosen not in ("auto", "none"):
         raise ApiError(
@@ -206,6 +237,11 @@ def _read_choice(choice: Any) -> str:
     if isinstance(choice, Mapping) and choice.get("type") == "function":
         inner = choice.get("function")
         name = inner.get("name") if isinstance(inner, Mapping) else choice.get("name")
+        if name in ("auto", "none", "required"):
+            raise ApiError(
+                400, f"tool_choice names the tool '{name}', which is a choice itself; rename the tool",
+                param="tool_choice",
+            )  # fmt: skip
         if isinstance(name, str) and name:
             return name
     raise unfit(
@@ -292,14 +328,14 @@ def _read_call(call: Any, path: str) -> dict[str, Any]:
     name = function.require("name", function.text("name"))
     arguments = parse_arguments(function.text("arguments") or "{}")
     id = fields.require("id", fields.text("id"))
-    fields.harmless("index", "extra_content")
+    # What else it has came with an answer: SDKs send `parsed_arguments`, `index` and the like back.
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def parse_arguments(text: str) -> Any:
     """Arguments as an object, which templates write as JSON; a text that is none stays a text."""
     try:
-        value = json.loads(text)
+        value = load_json(text)
     except ValueError:
         return text
     return value if isinstance(value, dict) else text

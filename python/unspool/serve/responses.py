@@ -119,15 +119,15 @@ def _add_item(chat: list[dict[str, Any]], item: Any, path: str) -> None:
             raise unfit(
                 f"{path}.role", f"'{path}.role' is '{role}'; use user, assistant, system or developer"
             )
-        text = read_content(fields.any("content"), f"{path}.content") or ""
+        text = read_content(fields.require("content", fields.any("content")), f"{path}.content") or ""
         if role == "assistant" and chat and chat[-1]["role"] == "assistant" and not chat[-1]["content"]:
             chat[-1]["content"] = text
         else:
             chat.append({"role": "system" if role == "developer" else role, "content": text})
     elif kind == "reasoning":
-        parts = [*(fields.items("content") or ()), *(fields.items("summary") or ())]
+        content, summary = fields.items("content"), fields.items("summary")
         fields.harmless("encrypted_content")
-        text = "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
+        text = _read_reasoning(content, f"{path}.content") or _read_reasoning(summary, f"{path}.summary")
         chat.append({"role": "assistant", "content": "", "reasoning_content": text})
     elif kind == "function_call":
         call = {
@@ -143,7 +143,7 @@ def _add_item(chat: list[dict[str, Any]], item: Any, path: str) -> None:
         chat[-1].setdefault("tool_calls", []).append(call)
     elif kind == "function_call_output":
         id = fields.require("call_id", fields.text("call_id"))
-        text = read_content(fields.any("output"), f"{path}.output") or ""
+        text = read_content(fields.require("output", fields.any("output")), f"{path}.output") or ""
         chat.append({"role": "tool", "tool_call_id": id, "content": text})
     else:
         raise ApiError(
@@ -151,6 +151,16 @@ def _add_item(chat: list[dict[str, Any]], item: Any, path: str) -> None:
             code="unsupported_content", param=path,
         )  # fmt: skip
     fields.end()
+
+
+def _read_reasoning(parts: list[Any] | None, path: str) -> str:
+    texts = []
+    for index, part in enumerate(parts or ()):
+        fields = Fields(part, f"{path}[{index}]")
+        fields.any("type")
+        texts.append(fields.require("text", fields.text("text")))
+        fields.end()
+    return "".join(texts)
 
 
 def _read_tools(tools: list[Any] | None, choice: Any, is_parallel: bool) -> Tools:

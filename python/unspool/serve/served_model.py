@@ -52,21 +52,34 @@ class ServedModel(Protocol):
         """
 
 
+# What a template is given anyway, and what says how it is run; a template of the client's is not run.
+_SET_FOR_TEMPLATES = frozenset({
+    "messages", "conversation", "tools", "add_generation_prompt", "continue_final_message", "chat_template", "tokenize",
+    "return_tensors", "return_dict", "return_assistant_tokens_mask", "padding", "truncation", "max_length",
+    "tokenizer_kwargs", "processor_kwargs",
+})  # fmt: skip
+
 # Switches of thinking, as chat templates name them.
 _THINKING_SWITCHES = ("enable_thinking", "thinking")
+
+
+# Efforts, as the APIs name them.
+_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def effort_kwargs(model: Any, effort: str) -> dict[str, Any]:
     """A reasoning effort as the chat template's own variables.
 
     Raises:
-        ArgumentError: The template has none that says this.
+        ArgumentError: The template has none that says this, or there is no such effort.
     """
     names = _template_names(model)
     if names is None or "reasoning_effort" in names:
         return {"reasoning_effort": effort}
     switch = next((name for name in _THINKING_SWITCHES if name in names), None)
     if switch is not None:
+        if effort not in _EFFORTS:
+            raise ArgumentError(f"reasoning effort '{effort}' is not one of {', '.join(_EFFORTS)}")
         return {switch: effort != "none"}
     raise ArgumentError(
         f"reasoning effort '{effort}' cannot be honoured: the model's chat template reads neither "
@@ -80,7 +93,12 @@ def thinking_kwargs(model: Any, is_on: bool) -> dict[str, Any]:
 
 
 def check_template_kwargs(model: Any, given: Mapping[str, Any]) -> None:
-    """Raise ArgumentError for variables that the model's chat template never reads."""
+    """Raise ArgumentError for variables that the model's chat template never reads, or that are set for it."""
+    told = sorted(set(given) & _SET_FOR_TEMPLATES)
+    if told:
+        raise ArgumentError(
+            f"chat_template_kwargs: {', '.join(told)} is said by the request itself; leave it out"
+        )
     names = _template_names(model)
     unknown = [] if names is None else sorted(set(given) - names)
     if unknown:

@@ -21,13 +21,13 @@ async def pulses(stream: DeltaStream, patience_s: float, gather_s: float = 0.0) 
     Behind the first, deltas are left to gather for `gather_s` seconds while the model runs.
 
     Raises:
-        BaseException: What the model raised, after what came before it.
+        Exception: What the model raised, after what came before it; RuntimeError for what is no Exception.
     """
     waiting: asyncio.Task[bool] | None = None
     is_first = True
     try:
         while True:
-            waiting = waiting or asyncio.ensure_future(stream.ready())
+            waiting = waiting or asyncio.ensure_future(_ready(stream))
             # Not `wait_for`: the wait for a delta must go on when patience ends.
             await asyncio.wait({waiting}, timeout=patience_s)
             if not waiting.done():
@@ -43,6 +43,16 @@ async def pulses(stream: DeltaStream, patience_s: float, gather_s: float = 0.0) 
     finally:
         if waiting is not None:
             waiting.cancel()
+
+
+async def _ready(stream: DeltaStream) -> bool:
+    """`ready`; a model's SystemExit would end the event loop, and with it the server."""
+    try:
+        return await stream.ready()
+    except (Exception, asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
 async def cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:

@@ -12,6 +12,7 @@ from unspool.errors import ArgumentError, UnknownFormatError
 from unspool.format_files import FormatFile
 from unspool.formats import get_format
 from unspool.schema import compile_tools
+from unspool.serve.load_json import JsonError, load_json
 
 __all__ = ["MAX_TEXT_BYTES", "RunError", "RunRequest", "read_request"]
 
@@ -99,12 +100,14 @@ def read_request(body: bytes) -> RunRequest:
 
 def _json(where: str, text: bytes | str, status: int = 422) -> Any:
     try:
-        return json.loads(text)
+        return load_json(text)
     except json.JSONDecodeError as error:
         message = f"not JSON: {error.msg}"
         raise RunError(where, message, line=error.lineno, column=error.colno, status=status) from None
-    except (UnicodeDecodeError, RecursionError):
-        raise RunError(where, "not JSON in UTF-8, or nested too deeply", status=status) from None
+    except JsonError as error:
+        raise RunError(error.place or where, str(error), status=422 if error.place else status) from None
+    except ValueError:
+        raise RunError(where, "not JSON in UTF-8", status=status) from None
 
 
 def _format(name: Any) -> FormatFile:
