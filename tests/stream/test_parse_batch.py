@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import sys
 import threading
 import time
 from typing import Any
@@ -230,6 +231,31 @@ def test_the_garbage_collector_is_as_it_was() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_runs_in_python_sees_the_garbage_collector_on() -> None:
+    """It may let other threads and signal handlers run, which may turn the collector on or off themselves."""
+    broken = "<tool_call>\n{'name': 'now', 'arguments': {'a': 1}}\n</tool_call>"
+    fields = {
+        "content": {"open": "<c>", "close": "</c>"},
+        "score": {"open": "<s>", "close": "</s>", "content": "int"},
+    }
+    template = unspool.Format.from_response_template({"start_anchor": "<a>", "fields": fields})
+    seen: set[tuple[str, bool]] = set()
+
+    def look(frame: Any, event: str, _: Any) -> None:
+        seen.add((frame.f_code.co_name, gc.isenabled()))
+
+    sys.setprofile(look)
+    try:
+        repaired = parse_batch([broken], "hermes", repair=True)
+        noted = parse_batch(["<s>4</s>"], template)
+    finally:
+        sys.setprofile(None)
+    assert repaired[0].tool_calls[0].repairs
+    assert noted[0].extra == {"score": 4}
+    assert {("_repairs", True), ("loads", True)} <= seen
+    assert all(is_enabled for _, is_enabled in seen)
 
 
 def _measure_turns(outputs: list[str]) -> tuple[int, float, float]:
