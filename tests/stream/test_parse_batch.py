@@ -243,7 +243,7 @@ def test_what_runs_in_python_sees_the_garbage_collector_on() -> None:
     template = unspool.Format.from_response_template({"start_anchor": "<a>", "fields": fields})
     seen: set[tuple[str, bool]] = set()
 
-    def look(frame: Any, event: str, _: Any) -> None:
+    def look(frame: Any, *_: Any) -> None:
         seen.add((frame.f_code.co_name, gc.isenabled()))
 
     sys.setprofile(look)
