@@ -245,10 +245,10 @@ def test_a_streamer_waits_no_longer_than_told(tokenizer: Any) -> None:
 class Manager:
     """A manager whose requests write what the test says, step by step, as transformers' reports it."""
 
-    def __init__(self, tokenizer: Any, texts: dict[int, str], dies_after: int | None = None) -> None:
+    def __init__(self, tokenizer: Any, texts: dict[int, str]) -> None:
         self.generation_config = SimpleNamespace(max_new_tokens=1000, eos_token_id=tokenizer.eos_token_id)
         self.cancelled: list[str] = []
-        self.dies_after = dies_after
+        self.dies_after: int | None = None
         self._texts = {
             number: [*tokenizer(text)["input_ids"], tokenizer.eos_token_id] for number, text in texts.items()
         }
@@ -332,9 +332,12 @@ def test_a_stop_string_and_a_reader_that_leaves(tokenizer: Any) -> None:
 
 
 def test_a_manager_that_dies_raises_in_every_loop(tokenizer: Any) -> None:
-    manager = Manager(tokenizer, {0: "x" * 1000, 1: "y" * 1000}, dies_after=10)
+    manager = Manager(tokenizer, {0: "x" * 100_000, 1: "y" * 100_000})
     batching = ContinuousBatching(manager, tokenizer, format="qwen3")
     streams = [batching.stream([ord("0") + number]) for number in range(2)]
+    for stream in streams:
+        next(stream)
+    manager.dies_after = 0
     for stream in streams:
         with pytest.raises(RuntimeError, match="stopped before"):
             list(stream)
