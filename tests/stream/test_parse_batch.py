@@ -127,6 +127,8 @@ def test_columns_of_pyarrow(deepseek: Any) -> None:
     for type in (arrow.list_(arrow.int64()), arrow.list_(arrow.int32()), arrow.large_list(arrow.uint32())):
         column = arrow.array([[1], *rows, [2]], type).slice(1, len(rows))
         assert parse_batch(column, "hermes", tokenizer=deepseek.tokenizer, id_seed=3) == expected
+    views = arrow.array(rows, arrow.list_view(arrow.int64())) if hasattr(arrow, "list_view") else rows
+    assert parse_batch(views, "hermes", tokenizer=deepseek.tokenizer, id_seed=3) == expected
     chunks = arrow.chunked_array([rows[:2], rows[2:]])
     assert parse_batch(chunks, "hermes", tokenizer=deepseek.tokenizer, id_seed=3) == expected
     with pytest.raises(TypeError, match=r"outputs\[1\]: it is of type NoneType"):
@@ -185,6 +187,7 @@ def test_messages_are_like_those_of_python() -> None:
         ([[1, "a"]], {}, TypeError, r"outputs\[0\]: a token id is of type str"),
         ([[1], [-1]], {}, ArgumentError, r"outputs\[1\]: token id -1 is negative"),
         (["a", "\ud800"], {}, ArgumentError, r"outputs\[1\]: text has a lone surrogate"),
+        (["a", [1]], {}, ArgumentError, r"outputs\[1\]: token ids need a tokenizer"),
         (["a"], {"threads": 0}, ArgumentError, "threads is 0; pass 1 or more"),
         (["a"], {"threads": True}, ArgumentError, "threads is True"),
         (["a"], {"threads": 1.5}, TypeError, "float"),
