@@ -3,6 +3,7 @@
 
 #include <pybind11/eval.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <optional>
@@ -40,8 +41,8 @@ class Turns {
   Clock::time_point last_ = Clock::now();
 };
 
-/// No garbage is collected while it lives, which must be while the GIL is held: no other thread can
-/// tell. Messages that all live on would be gone through again and again.
+/// No garbage is collected while it lives. Messages that all live on would be gone through again
+/// and again. It must live while the GIL is held and no Python code runs: then nobody can tell.
 class CollectorPause {
  public:
   CollectorPause() = default;
@@ -54,6 +55,15 @@ class CollectorPause {
  private:
   bool was_enabled_ = PyGC_Disable() != 0;
 };
+
+/// Whether Python code makes parts of its message: what it repaired, or a template's further
+/// fields.
+bool needs_python(const ParsedOutput& output) {
+  const std::vector<ToolCall>& calls = output.message.tool_calls;
+  return !output.extra.empty() || std::any_of(calls.begin(), calls.end(), [](const ToolCall& call) {
+    return call.repairs != 0;
+  });
+}
 
 /// Outputs read from Python, which keeps the texts alive.
 class Outputs {
@@ -160,13 +170,15 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
   const py::tuple no_deltas;
   py::list messages;
   Turns turns;
-  for (std::size_t i = 0; i < parsed.size(); turns.pass_if_due()) {
-    const CollectorPause pause;
-    for (; i < parsed.size() && !turns.is_due(); ++i) {
-      const ParsedOutput output = std::move(parsed[i]);  // and frees it
+  for (ParsedOutput& item : parsed) {
+    const ParsedOutput output = std::move(item);  // and frees it
+    {
+      std::optional<CollectorPause> pause;
+      if (!needs_python(output)) pause.emplace();
       messages.append(make_message(output.message, output.token_counts, output.extra, output.audit,
                                    no_deltas, reasoning_field));
     }
+    turns.pass_if_due();
   }
   return messages;
 }

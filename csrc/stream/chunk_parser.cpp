@@ -6,8 +6,17 @@
 
 namespace unspool {
 
+namespace {
+
+std::shared_ptr<const Format> checked(std::shared_ptr<const Format> format) {
+  if (!format) throw ArgumentError("format is null; pass what read_format gives");
+  return format;
+}
+
+}  // namespace
+
 ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOptions options)
-    : format_(format),
+    : format_(checked(format)),
       vocabulary_(options.vocabulary),
       detokenizer_options_(std::move(options.detokenizer)),
       parser_(make_event_parser(std::move(format), std::move(options.parser))),

@@ -40,8 +40,12 @@ void put_prompt(const StreamRecipe& recipe, ChunkParser& parser) {
 
 void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs) {
   const auto& vocabulary = recipe.options.vocabulary;
-  if (!vocabulary || vocabulary->unknown() == UnknownId::ignored) return;
+  if (vocabulary && vocabulary->unknown() == UnknownId::ignored) return;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!vocabulary && !outputs[i].ids.empty()) {
+      throw ArgumentError("outputs[" + std::to_string(i) +
+                          "]: token ids need a tokenizer to become text; pass tokenizer=");
+    }
     for (const TokenId id : outputs[i].ids) {
       if (vocabulary->is_known(id)) continue;
       throw ArgumentError("outputs[" + std::to_string(i) +

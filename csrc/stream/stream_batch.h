@@ -42,7 +42,8 @@ struct ParsedOutput {
   std::vector<Events::Audited> audit;  // where the recipe asks for it
 };
 
-/// Throws ArgumentError, which names the output, for an id that the tokenizer would refuse.
+/// Throws ArgumentError, which names the output, for an id that the tokenizer would refuse, and for
+/// ids without a vocabulary: their message would be empty.
 void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs);
 
 /// Reads every output, in `thread_count` threads at most, the caller's among them. The ids have

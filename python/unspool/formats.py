@@ -194,6 +194,8 @@ def _read_reasoning(
     format: str | FormatFile, reasoning: str | bool | None, tool_calls: str | None
 ) -> tuple[FormatFile, bool, FormatFile | None]:
     """The format's file, whether its own reasoning is meant, and the one whose is."""
+    if not isinstance(format, (str, FormatFile)):
+        raise TypeError(f"format is of type {type(format).__name__}; pass a format's name, or 'auto'")
     file = get_format(format) if isinstance(format, str) else format
     other = _reasoning_file(reasoning)
     if reasoning is True and not file.has_reasoning:

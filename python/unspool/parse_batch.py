@@ -30,7 +30,7 @@ def parse_batch(
     Args:
         outputs: A text or the token ids of each: a list of str, bytes, lists of ints or arrays; a NumPy array
             of texts, or of two dimensions, a row each, without padding; a pyarrow Array or ChunkedArray of
-            texts or of lists of ids. Ids need a `tokenizer` to become text.
+            texts or of lists of ids. Ids need a `tokenizer` to become text, and are refused without.
         format, tools: As of `Parser`; the same for all.
         finish_reason: Why generation ended, for all or for each: "stop", "length", "error" or "cancelled".
         threads: How many threads share the work. 1, since who has many outputs has a worker on each core
@@ -100,7 +100,7 @@ def _arrow_rows(column: Any) -> tuple[Any, ...]:
     for chunk in column.chunks if hasattr(column, "chunks") else [column]:
         if hasattr(chunk, "storage"):  # an extension type, such as Ray's tensors
             rows.extend(chunk.to_numpy(zero_copy_only=False))
-        elif hasattr(chunk, "offsets") and not chunk.null_count:
+        elif hasattr(chunk, "offsets") and not hasattr(chunk, "sizes") and not chunk.null_count:
             ids = chunk.values.to_numpy(zero_copy_only=False)
             offsets = chunk.offsets.to_pylist()
             rows += [ids[begin:end] for begin, end in itertools.pairwise(offsets)]

@@ -38,6 +38,10 @@ def _tool(index: int, tool: Any) -> tuple[str, str]:
     name = function.get("name")
     if not isinstance(name, str) or not name:
         raise ArgumentError(f"tools[{index}] has no name; write {{'function': {{'name': ...}}}}")
+    if any("\ud800" <= char <= "\udfff" for char in name):
+        raise ArgumentError(
+            f"the name of tools[{index}] has a lone surrogate, which no output can hold; rename it"
+        )
     schema = function.get("parameters") or function.get("input_schema") or {}
     try:
         if isinstance(schema, str):

@@ -135,6 +135,41 @@ def test_a_pipeline_from_a_folder(model: Any, tokenizer: Any, tmp_path: Path) ->
     assert pipe(CHAT, max_new_tokens=3, do_sample=False).finish_reason == "length"
 
 
+def test_a_pipeline_takes_the_arguments_of_transformers(
+    model: Any, tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    of_tokenizer: dict[str, Any] = {}
+    load = transformers.AutoTokenizer.from_pretrained
+
+    def load_tokenizer(name: Any, **options: Any) -> Any:
+        of_tokenizer.update(options)
+        return load(name, **options)
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", load_tokenizer)
+    source = {"revision": "main", "trust_remote_code": True, "token": None}
+    pipe = pipeline("text-generation", tmp_path, device=-1, torch_dtype=torch.bfloat16, **source)
+    assert pipe.model.dtype == torch.bfloat16
+    assert of_tokenizer == source
+    options = {"max_new_tokens": 3, "do_sample": False}
+    assert key(pipe(CHAT, return_full_text=False, **options)) == key(pipe(CHAT, **options))
+    with pytest.raises(ArgumentError, match="return_full_text"):
+        pipe(CHAT, return_full_text=True, **options)
+
+
+def test_a_pipeline_gives_every_answer_that_was_asked_for(model: Any, tokenizer: Any) -> None:
+    pipe = pipeline("text-generation", model, tokenizer, format="none")
+    options = {"max_new_tokens": 6, "do_sample": True, "seed": 3}
+    streamed = ["", ""]
+    for delta in pipe("a", num_return_sequences=2, stream=True, **options):
+        streamed[delta.choice] += delta.text
+    assert len(set(streamed)) == 2
+    assert [message.content for message in pipe("a", num_return_sequences=2, **options)] == streamed
+    assert [message.content for message in pipe("a", n=2, **options)] == streamed
+    assert [len(messages) for messages in pipe(["a", "b"], n=2, **options)] == [2, 2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
@@ -210,10 +245,10 @@ def test_a_streamer_waits_no_longer_than_told(tokenizer: Any) -> None:
 class Manager:
     """A manager whose requests write what the test says, step by step, as transformers' reports it."""
 
-    def __init__(self, tokenizer: Any, texts: dict[int, str], dies_after: int | None = None) -> None:
+    def __init__(self, tokenizer: Any, texts: dict[int, str]) -> None:
         self.generation_config = SimpleNamespace(max_new_tokens=1000, eos_token_id=tokenizer.eos_token_id)
         self.cancelled: list[str] = []
-        self.dies_after = dies_after
+        self.dies_after: int | None = None
         self._texts = {
             number: [*tokenizer(text)["input_ids"], tokenizer.eos_token_id] for number, text in texts.items()
         }
@@ -297,9 +332,12 @@ def test_a_stop_string_and_a_reader_that_leaves(tokenizer: Any) -> None:
 
 
 def test_a_manager_that_dies_raises_in_every_loop(tokenizer: Any) -> None:
-    manager = Manager(tokenizer, {0: "x" * 1000, 1: "y" * 1000}, dies_after=10)
+    manager = Manager(tokenizer, {0: "x" * 100_000, 1: "y" * 100_000})
     batching = ContinuousBatching(manager, tokenizer, format="qwen3")
     streams = [batching.stream([ord("0") + number]) for number in range(2)]
+    for stream in streams:
+        next(stream)
+    manager.dies_after = 0
     for stream in streams:
         with pytest.raises(RuntimeError, match="stopped before"):
             list(stream)
@@ -313,6 +351,53 @@ def test_bad_batches(tokenizer: Any) -> None:
     batching = ContinuousBatching(Manager(tokenizer, {}), tokenizer, format="qwen3")
     with pytest.raises(ArgumentError, match="empty"):
         batching.stream([])
+    for prompt in (None, 5, b"abc", ["a", "b"], [[1], [2]], torch.tensor([[1], [2]])):
+        with pytest.raises(ArgumentError, match=r"prompt|row"):
+            batching.stream(prompt)
+    for options, what in (
+        ({"max_new_tokens": 0}, "max_new_tokens is 0"),
+        ({"request_id": "mine"}, "request_id cannot be passed"),
+        ({"streaming": False}, "streaming cannot be passed"),
+    ):
+        with pytest.raises(ArgumentError, match=what):
+            batching.stream([65], **options)
+
+
+def test_a_prompt_of_ids_in_every_shape(tokenizer: Any) -> None:
+    batching = ContinuousBatching(Manager(tokenizer, {0: "yes"}), tokenizer, format="none")
+    ids = [ord("0"), 65]
+    row = torch.tensor([ids])
+    for prompt in (ids, tuple(ids), row, row[0], row.numpy(), transformers.BatchEncoding({"input_ids": row})):
+        stream = batching.stream(prompt)
+        assert "".join(delta.text for delta in stream) == "yes"
+
+
+def test_a_request_that_the_manager_refuses_leaves_nothing_behind(tokenizer: Any) -> None:
+    manager = Manager(tokenizer, {0: "yes"})
+    batching = ContinuousBatching(manager, tokenizer, format="none")
+    for refusal in (TimeoutError("the queue is full"), None):
+
+        def refuse(*_: Any, refusal: Exception | None = refusal, **__: Any) -> None:
+            if refusal is not None:
+                raise refusal
+
+        manager.add_request, add = refuse, manager.add_request  # type: ignore[method-assign]
+        with pytest.raises((TimeoutError, StreamError)):
+            batching.stream([ord("0")])
+        manager.add_request = add  # type: ignore[method-assign]
+    assert list(batching.stream([ord("0")]))
+    reader = batching._reader
+    if reader is not None:  # it ends with the last request
+        reader.join(10)
+    assert batching._reader is None
+
+
+def test_a_request_has_end_tokens_of_its_own(tokenizer: Any) -> None:
+    manager = Manager(tokenizer, {0: "abc"})
+    batching = ContinuousBatching(manager, tokenizer, format="none")
+    for options, reason in (({}, "stop"), ({"eos_token_id": [7, 8]}, "length")):
+        stream = batching.stream([ord("0")], max_new_tokens=4, **options)
+        assert list(stream)[-1].finish_reason == reason
 
 
 @pytest.fixture

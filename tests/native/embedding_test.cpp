@@ -109,6 +109,11 @@ void test_returned_deltas_and_errors() {
     CHECK(false);
   } catch (const StreamError&) {
   }
+  try {
+    TokenStreamer without(nullptr, options_for(vocabulary));
+    CHECK(false);
+  } catch (const ArgumentError&) {
+  }
 }
 
 void test_stop_strings_and_tools() {

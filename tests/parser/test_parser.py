@@ -252,9 +252,11 @@ def test_tools_in_every_shape() -> None:
     ("arguments", "error", "message"),
     [
         ({"format": "hermez"}, UnknownFormatError, "did you mean 'hermes'"),
+        ({"format": True}, TypeError, "format is of type bool; pass a format's name"),
         ({"format": "hermes", "tools": {"name": "x"}}, ArgumentError, "pass a list"),
         ({"format": "hermes", "tools": [{}]}, ArgumentError, r"tools\[0\] has no name"),
         ({"format": "hermes", "tools": ["f"]}, ArgumentError, r"tools\[0\] is a str"),
+        ({"format": "hermes", "tools": [{"name": "\ud800"}]}, ArgumentError, "a lone surrogate"),
         (
             {"format": "hermes", "tools": [{"name": "f", "parameters": "oops"}]},
             ArgumentError,

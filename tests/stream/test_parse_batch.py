@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import sys
 import threading
 import time
 from typing import Any
@@ -126,6 +127,8 @@ def test_columns_of_pyarrow(deepseek: Any) -> None:
     for type in (arrow.list_(arrow.int64()), arrow.list_(arrow.int32()), arrow.large_list(arrow.uint32())):
         column = arrow.array([[1], *rows, [2]], type).slice(1, len(rows))
         assert parse_batch(column, "hermes", tokenizer=deepseek.tokenizer, id_seed=3) == expected
+    views = arrow.array(rows, arrow.list_view(arrow.int64())) if hasattr(arrow, "list_view") else rows
+    assert parse_batch(views, "hermes", tokenizer=deepseek.tokenizer, id_seed=3) == expected
     chunks = arrow.chunked_array([rows[:2], rows[2:]])
     assert parse_batch(chunks, "hermes", tokenizer=deepseek.tokenizer, id_seed=3) == expected
     with pytest.raises(TypeError, match=r"outputs\[1\]: it is of type NoneType"):
@@ -184,6 +187,7 @@ def test_messages_are_like_those_of_python() -> None:
         ([[1, "a"]], {}, TypeError, r"outputs\[0\]: a token id is of type str"),
         ([[1], [-1]], {}, ArgumentError, r"outputs\[1\]: token id -1 is negative"),
         (["a", "\ud800"], {}, ArgumentError, r"outputs\[1\]: text has a lone surrogate"),
+        (["a", [1]], {}, ArgumentError, r"outputs\[1\]: token ids need a tokenizer"),
         (["a"], {"threads": 0}, ArgumentError, "threads is 0; pass 1 or more"),
         (["a"], {"threads": True}, ArgumentError, "threads is True"),
         (["a"], {"threads": 1.5}, TypeError, "float"),
@@ -230,6 +234,31 @@ def test_the_garbage_collector_is_as_it_was() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_runs_in_python_sees_the_garbage_collector_on() -> None:
+    """It may let other threads and signal handlers run, which may turn the collector on or off themselves."""
+    broken = "<tool_call>\n{'name': 'now', 'arguments': {'a': 1}}\n</tool_call>"
+    fields = {
+        "content": {"open": "<c>", "close": "</c>"},
+        "score": {"open": "<s>", "close": "</s>", "content": "int"},
+    }
+    template = unspool.Format.from_response_template({"start_anchor": "<a>", "fields": fields})
+    seen: set[tuple[str, bool]] = set()
+
+    def look(frame: Any, *_: Any) -> None:
+        seen.add((frame.f_code.co_name, gc.isenabled()))
+
+    sys.setprofile(look)
+    try:
+        repaired = parse_batch([broken], "hermes", repair=True)
+        noted = parse_batch(["<s>4</s>"], template)
+    finally:
+        sys.setprofile(None)
+    assert repaired[0].tool_calls[0].repairs
+    assert noted[0].extra == {"score": 4}
+    assert {("_repairs", True), ("loads", True)} <= seen
+    assert all(is_enabled for _, is_enabled in seen)
 
 
 def _measure_turns(outputs: list[str]) -> tuple[int, float, float]:

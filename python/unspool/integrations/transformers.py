@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import operator
+import os
 import threading
 import uuid
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +23,7 @@ from unspool.format_files import FormatFile
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.generate import with_limit
 from unspool.generation.prefill.static_inputs import render_messages
+from unspool.generation.prompt import read_prompt
 from unspool.generation.shared_vocabulary import shared_vocabulary
 from unspool.generation.stream_generator import StreamGenerator
 from unspool.message import Message
@@ -101,14 +104,21 @@ class TextGeneration:
                 several prompts, one after the other.
             tools: The request's tools.
             stream: Whether deltas are given as they come.
-            options: As of `unspool.generate`: `max_new_tokens`, `do_sample`, `timeout`, ….
+            options: As of `unspool.generate`: `max_new_tokens`, `do_sample`, `timeout`, …; and
+                `return_full_text=False`, which is how it is.
 
         Returns:
-            A `Message`, for several prompts a list of them; with `stream` a `DeltaStream`.
+            A `Message`, where several answers were asked for (`num_return_sequences`, `n`) a list of them; for
+            several prompts a list of these; with `stream` a `DeltaStream`.
 
         Raises:
-            ArgumentError: As of `unspool.generate`, or several prompts are to be streamed.
+            ArgumentError: As of `unspool.generate`, several prompts are to be streamed, or the prompt is to
+                be in the answer.
         """
+        if options.pop("return_full_text", None):
+            raise ArgumentError(
+                "return_full_text is set; a message is the answer alone: put the prompt before it"
+            )
         is_several = isinstance(prompt, (list, tuple)) and bool(prompt) and _is_prompt(prompt[0])
         if stream:
             if is_several:
@@ -122,11 +132,12 @@ class TextGeneration:
     def _stream(self, prompt: Any, tools: Tools, options: Mapping[str, Any]) -> DeltaStream:
         return self.generator.stream(prompt, tools=tools, **with_limit(self.model, options))
 
-    def _whole(self, prompt: Any, tools: Tools, options: Mapping[str, Any]) -> Message:
+    def _whole(self, prompt: Any, tools: Tools, options: Mapping[str, Any]) -> Message | list[Message]:
         with self._stream(prompt, tools, options) as deltas:
             for _ in deltas:
                 pass
-            return deltas.message
+            messages = [choice.message for choice in deltas.result.choices]
+            return deltas.message if len(messages) == 1 else messages
 
 
 def _is_prompt(item: Any) -> bool:
@@ -149,9 +160,10 @@ def pipeline(
         task: "text-generation".
         model: A name or folder, a model, or a pipeline of transformers, whose model and tokenizer are taken.
         tokenizer: A name, folder or tokenizer; None: the model's.
-        device: Where the model goes, such as "cuda"; None: where it is.
-        model_kwargs: For `AutoModelForCausalLM.from_pretrained`, such as `dtype` or `device_map`.
-        options: As of `StreamGenerator`: `format`, `reasoning`, `backend`, `processor`, ….
+        device: Where the model goes, such as "cuda"; -1: the CPU; None: where it is.
+        model_kwargs: More for `AutoModelForCausalLM.from_pretrained`.
+        options: `dtype`, `torch_dtype`, `device_map`, `revision`, `token` and `trust_remote_code` are for loading.
+            All others as of `StreamGenerator`: `format`, `reasoning`, `backend`, `processor`, ….
 
     Raises:
         ArgumentError: Another task, no model, or no tokenizer is known.
@@ -164,17 +176,24 @@ def pipeline(
     if isinstance(model, transformers.Pipeline):
         tokenizer = model.tokenizer if tokenizer is None else tokenizer
         model = model.model
-    if tokenizer is None and not isinstance(model, str):
+    source = {name: options.pop(name) for name in _SOURCE if name in options}
+    loading = {name: options.pop(name) for name in _PLACING if name in options} | dict(model_kwargs or {})
+    is_named = isinstance(model, (str, os.PathLike))
+    if tokenizer is None and not is_named:
         raise ArgumentError("tokenizer is None; pass the model's")
-    if tokenizer is None or isinstance(tokenizer, str):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(tokenizer or model)
-    if isinstance(model, str):
-        model = transformers.AutoModelForCausalLM.from_pretrained(model, **(model_kwargs or {}))
-    elif model_kwargs:
-        raise ArgumentError("model_kwargs are for a model that is loaded here; this one is loaded already")
+    if tokenizer is None or isinstance(tokenizer, (str, os.PathLike)):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(tokenizer or model, **source)
+    if is_named:
+        model = transformers.AutoModelForCausalLM.from_pretrained(model, **{**source, **loading})
+    elif loading:
+        raise ArgumentError(f"leave out {', '.join(loading)}: this model is loaded already")
     if device is not None:
-        model = model.to(device)
+        model = model.to("cpu" if device == -1 else device)
     return TextGeneration(model, tokenizer, **options)
+
+
+_SOURCE = ("revision", "token", "trust_remote_code")  # where files come from: the tokenizer's too
+_PLACING = ("dtype", "torch_dtype", "device_map")
 
 
 @dataclass
@@ -184,6 +203,7 @@ class _Request:
     streamer: TokenStreamer
     channel: DeltaChannel
     limit: int | None
+    ends: frozenset[int]
     seen_count: int = 0  # of its token ids
 
 
@@ -283,16 +303,23 @@ class ContinuousBatching:
         """Add a request to the batch; iterate its deltas as they come.
 
         Args:
-            prompt: Chat messages, text, or token ids.
+            prompt: As of `unspool.generate`: chat messages, text, or token ids (a list, or a tensor of one row).
             tools, tool_choice, stop: As of `TokenStreamer`.
             max_new_tokens: None: as the manager's generation config says.
             chat_template_kwargs: Passed on to `apply_chat_template`.
             request_options: Passed on to the manager's `add_request`.
 
         Raises:
-            ArgumentError: The prompt is empty, or an option is none of its choices.
+            ArgumentError: The prompt is empty or none, or an option is none of its choices.
             StreamError: The manager is not running, or takes no requests.
         """
+        if max_new_tokens is not None and operator.index(max_new_tokens) < 1:
+            raise ArgumentError(f"max_new_tokens is {max_new_tokens}; pass 1 or more")
+        reserved = {"request_id", "streaming"}.intersection(request_options)
+        if reserved:
+            raise ArgumentError(
+                f"{' and '.join(sorted(reserved))} cannot be passed; every request streams, by an id of ours"
+            )
         known = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
         ids = self._encode(prompt, known, chat_template_kwargs)
         channel = DeltaChannel()
@@ -309,31 +336,41 @@ class ContinuousBatching:
         )
         if not self.manager.is_running():
             raise StreamError("the manager is not running; call its start(), or enter its context")
-        limit = self.manager.generation_config.max_new_tokens if max_new_tokens is None else max_new_tokens
+        config = self.manager.generation_config
+        limit = config.max_new_tokens if max_new_tokens is None else max_new_tokens
+        eos = request_options.get("eos_token_id")
+        eos = config.eos_token_id if eos is None else eos
+        ends = frozenset(eos if isinstance(eos, (list, tuple)) else [eos])
         request_id = f"unspool-{uuid.uuid4().hex}"
-        request = _Request(streamer, channel, limit)
+        request = _Request(streamer, channel, limit, ends)
         with self._lock:  # its first result may come before `add_request` returns
             self._requests[request_id] = request
-        added = self.manager.add_request(
-            ids, request_id=request_id, max_new_tokens=max_new_tokens, streaming=True, **request_options
-        )
+        added = None
+        try:
+            added = self.manager.add_request(
+                ids, request_id=request_id, max_new_tokens=max_new_tokens, streaming=True, **request_options
+            )
+        finally:
+            if added is None:
+                self._end(request_id)
         if added is None:
-            with self._lock:
-                self._requests.pop(request_id, None)
             raise StreamError("the manager takes no requests: it is stopping, or another rank drives it")
         self._read()
         return BatchedStream(self, request_id, request)
 
     def _encode(self, prompt: Any, tools: Any, template_kwargs: Mapping[str, Any] | None) -> list[int]:
-        if not isinstance(prompt, str) and all(isinstance(item, int) for item in prompt):
-            ids = list(prompt)
-        elif isinstance(prompt, str):
-            ids = self.tokenizer(prompt)["input_ids"]
-        else:
+        given = read_prompt(prompt)
+        if given.text is not None:
+            ids: list[int] = self.tokenizer(given.text)["input_ids"]
+        elif given.messages is not None:
             text, is_template = render_messages(
-                self.tokenizer, prompt, tools=tools, chat_template_kwargs=template_kwargs
+                self.tokenizer, given.messages, tools=tools, chat_template_kwargs=template_kwargs
             )
             ids = self.tokenizer(text, add_special_tokens=not is_template)["input_ids"]
+        elif "input_ids" in given.inputs:
+            ids = given.inputs["input_ids"][0].tolist()
+        else:
+            raise ArgumentError("the prompt is embeddings; continuous batching takes token ids")
         if not ids:
             raise ArgumentError("the prompt is empty; pass at least one token")
         return ids
@@ -383,13 +420,8 @@ class ContinuousBatching:
                 self._end(result.request_id)
                 self.manager.cancel_request(result.request_id)
             elif result.is_finished():
-                request.streamer.end("stop" if self._has_stopped(request, ids) else "length")
+                request.streamer.end("stop" if _has_stopped(request, ids) else "length")
                 self._end(result.request_id)
-
-    def _has_stopped(self, request: _Request, ids: Sequence[int]) -> bool:
-        eos = self.manager.generation_config.eos_token_id
-        ends = set(eos) if isinstance(eos, (list, tuple)) else {eos}
-        return request.limit is None or len(ids) < request.limit or ids[-1] in ends
 
     def _end(self, request_id: str) -> None:
         with self._lock:
@@ -401,3 +433,7 @@ class ContinuousBatching:
         cause = getattr(getattr(self.manager, "background_thread_status", None), "fatal_error", None)
         for request in requests.values():
             request.channel.fail(cause or RuntimeError("the manager has stopped before the answer's end"))
+
+
+def _has_stopped(request: _Request, ids: Sequence[int]) -> bool:
+    return request.limit is None or len(ids) < request.limit or ids[-1] in request.ends
