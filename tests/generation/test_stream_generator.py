@@ -210,10 +210,14 @@ def test_metrics(generator: Any) -> None:
 
 
 def test_state_while_it_runs(generator: Any) -> None:
-    pace = Pace(waits_at=4)
+    pace = Pace(waits_at=1)
     stream = paced(generator, pace, count=6)
     before = stream.state
     assert (before.generated_tokens, before.tokens_per_second) == (0, float("-inf"))
+    pace.go_on.set()
+    list(stream)
+    pace = Pace(waits_at=4)
+    stream = paced(generator, pace, count=6)
     assert [next(stream).text for _ in range(3)] == list(letters(3))
     state = stream.state
     assert (state.generated_tokens, state.running_token, state.is_sequence_finished) == (3, 67, False)

@@ -388,12 +388,12 @@ async def test_gathered_deltas_are_the_same_text(make_client: Any) -> None:
     """With flush_ms: fewer chunks, the first of them at once, the same content."""
 
     def say(script: Script) -> None:
-        for _ in range(40):
+        for number in range(40):
             script.put("word ")
-            time.sleep(0.005)
+            time.sleep(0.01 if number else 0.5)  # the first is read before the second comes
 
     path, counts = "/v1/chat/completions", []
-    for flush_ms in (0.0, 60.0):
+    for flush_ms in (0.0, 200.0):
         async with make_client({"m": ScriptedModel(say)}, flush_ms=flush_ms) as client:
             answer = await client.post(path, json=STREAMS[path])
         deltas = [data["choices"][0]["delta"] for _, data in events_of(answer.text) if data != "[DONE]"]
@@ -401,4 +401,5 @@ async def test_gathered_deltas_are_the_same_text(make_client: Any) -> None:
         assert "".join(texts) == "word " * 40
         assert texts[0] == "word "
         counts.append(len(texts))
-    assert counts[1] < counts[0] / 2
+    assert counts[1] < 20  # 5 on a quiet machine
+    assert counts[1] < counts[0]
