@@ -6,6 +6,7 @@ import gc
 import signal
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,6 +28,12 @@ def in_thread(work: Any) -> threading.Thread:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 5
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.005)
 
 
 def test_what_goes_in_comes_out() -> None:
@@ -90,11 +97,13 @@ def test_back_pressure_bounds() -> None:
             done.append(i)
 
     thread = in_thread(produce)
+    wait_for(lambda: len(done) == 2)
     time.sleep(0.05)
     assert len(channel) == 2
     assert len(done) == 2
     assert [delta.text for delta in (channel.get(), channel.get(1)) if delta] == ["0", "1"]
-    thread.join(0.2)
+    wait_for(lambda: len(done) == 4)
+    time.sleep(0.05)
     assert len(channel) == 2
     channel.drain()
     thread.join(5)
@@ -210,8 +219,8 @@ def test_ctrl_c_ends_a_wait() -> None:
     # A shell's background job is started with SIGINT ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        threading.Timer(0.1, _thread.interrupt_main).start()
         with pytest.raises(KeyboardInterrupt):
+            threading.Timer(0.3, _thread.interrupt_main).start()
             channel.get(timeout=10)
     finally:
         signal.signal(signal.SIGINT, before)

@@ -901,9 +901,12 @@ def test_a_second_task_is_refused_and_the_first_goes_on(generator: Any) -> None:
         return "".join([delta.text async for delta in stream])
 
     async def both() -> Any:
-        stream = paced(generator, Pace(pause_s=0.005), count=9)
-        both = asyncio.gather(consume(stream), consume(stream), return_exceptions=True)
-        return await asyncio.wait_for(both, 10)
+        pace = Pace(waits_at=5)
+        stream = paced(generator, pace, count=9)
+        tasks = [asyncio.ensure_future(consume(stream)) for _ in range(2)]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        pace.go_on.set()
+        return await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)
 
     first, second = asyncio.run(both())
     assert first == letters(9)

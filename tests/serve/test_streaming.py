@@ -103,7 +103,7 @@ async def test_silence_is_filled_with_comments(make_client: Any) -> None:
         script.put("b")
 
     client = make_client({"m": ScriptedModel(waits)}, keep_alive_s=0.02)
-    timer = threading.Timer(0.3, go_on.set)
+    timer = threading.Timer(1, go_on.set)
     timer.start()
     answer = await client.post("/v1/chat/completions", json=STREAMS["/v1/chat/completions"])
     comments = [line for line in answer.text.split("\n") if line.startswith(":")]
@@ -120,7 +120,7 @@ async def test_silence_before_the_first_token_too(make_client: Any) -> None:
         script.put("b")
 
     client = make_client({"m": ScriptedModel(waits)}, keep_alive_s=0.02)
-    timer = threading.Timer(0.2, go_on.set)
+    timer = threading.Timer(1, go_on.set)
     timer.start()
     answer = await client.post("/v1/messages", json=STREAMS["/v1/messages"])
     events = [name for name, _ in events_of(answer.text)]
@@ -152,7 +152,7 @@ async def test_silence_in_the_queue_too(make_client: Any, path: str, body: Any) 
         group.start_soon(lambda: ask("second"))
         group.start_soon(lambda: ask("failed", model="fails"))
         group.start_soon(lambda: ask("whole", stream=False))
-        await anyio.sleep(0.2)
+        await anyio.sleep(0.6)
         go_on.set()
     for name in ("second", "failed"):
         assert answers[name].status_code == 200
