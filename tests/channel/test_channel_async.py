@@ -130,7 +130,7 @@ def test_the_loop_stays_free_while_waiting() -> None:
                 await asyncio.sleep(0.001)
 
         ticker = asyncio.ensure_future(tick())
-        threading.Timer(0.1, channel.close).start()
+        threading.Timer(1, channel.close).start()
         assert [delta async for delta in channel] == []
         ticker.cancel()
         return ticks
