@@ -213,10 +213,10 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     adder.add(set, spec_.section_open, Role::section_open);
     add_call_openers(set);
   };
-  const auto add_markup = [&](MarkerSet& set, bool only_telling, std::size_t except) {
+  const auto add_markup = [&](MarkerSet& set, std::size_t except) {
     for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
       const MarkupSpec& markup = spec_.markup[i];
-      if (i == except || (only_telling && !markup.tells() && !markup.is_inline)) continue;
+      if (i == except) continue;
       adder.add(set, markup.open, Role::markup_open, i);
     }
   };
@@ -237,7 +237,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
   for (MarkerSet* set : {&table.content, &table.inside}) {
     if (has_opener) adder.add(*set, spec_.reasoning->open, Role::reasoning_open);
     add_openers(*set);
-    add_markup(*set, false, kNone);
+    add_markup(*set, kNone);
     add_ignored(*set);
   }
   for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
@@ -247,11 +247,13 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     for (const MarkerSpec& text : spec_.call_texts) adder.add(set, text, Role::call_text);
     if (has_opener) adder.add(set, spec_.reasoning->open, Role::reasoning_open);
     add_openers(set);
-    add_markup(set, false, i);
+    add_markup(set, i);
     add_ignored(set);
   }
   add_openers(table.malformed);
   add_call_openers(table.openers);
+  add_closers(table.openers);
+  add_ignored(table.openers);
   add_closers(table.malformed);
   for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
     if (spec_.markup[i].tells())
@@ -263,9 +265,14 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     if (has_opener) {
       adder.add(table.reasoning, spec_.reasoning->open, Role::reasoning_open);
     }
-    if (spec_.reasoning->ends_at_tool_call) add_openers(table.reasoning);
-    add_markup(table.reasoning, true, kNone);
+    if (spec_.reasoning->calls != CallsInReasoning::keep) add_openers(table.reasoning);
+    add_markup(table.reasoning, kNone);
     add_ignored(table.reasoning);
+    adder.add(table.rehearsal, spec_.reasoning->close, Role::reasoning_close);
+    add_closers(table.rehearsal);
+    add_openers(table.rehearsal);
+    add_markup(table.rehearsal, kNone);
+    add_ignored(table.rehearsal);
   }
   for (std::size_t i = 0; i < spec_.calls.size(); ++i) {
     const CallSpec& call = spec_.calls[i];
@@ -301,8 +308,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     table.calls.push_back(std::move(markers));
   }
   for (MarkerSet& set : table.headers) set.compile();
-  for (MarkerSet* set :
-       {&table.content, &table.inside, &table.reasoning, &table.malformed, &table.openers}) {
+  for (MarkerSet* set : {&table.content, &table.inside, &table.reasoning, &table.rehearsal,
+                         &table.malformed, &table.openers}) {
     set->compile();
   }
   return table;
@@ -362,7 +369,7 @@ std::size_t Format::reasoning_end(std::string_view text) const {
   const std::string_view tail = text.substr(from);
   std::vector<std::string> ends = reasoning.close.texts;
   // A prompt may show calls as examples: only where a turn can be told from these.
-  if (reasoning.ends_at_tool_call && !reasoning.turn.empty()) {
+  if (reasoning.calls == CallsInReasoning::end && !reasoning.turn.empty()) {
     const auto add = [&](const MarkerSpec& spec) {
       ends.insert(ends.end(), spec.texts.begin(), spec.texts.end());
     };

@@ -51,6 +51,7 @@ struct MarkerTable {
   MarkerSet content;  // outside of everything
   MarkerSet inside;   // within a section, or behind a call whose closer has yet to come
   MarkerSet reasoning;
+  MarkerSet rehearsal;             // inside, while reasoning may go on and close
   MarkerSet malformed;             // in a call that cannot be read
   MarkerSet openers;               // behind a call's opener: another takes its place
   std::vector<MarkerSet> headers;  // the end of each markup's header

@@ -195,7 +195,10 @@ FormatSpec read_format_spec(const JsonValue& description) {
     part.get("label", reasoning.label);
     part.get("starts_open", reasoning.starts_open);
     part.get("turn", reasoning.turn);
-    part.choose("tool_calls", reasoning.ends_at_tool_call, {{"keep", false}, {"end", true}});
+    part.choose("tool_calls", reasoning.calls,
+                {{"auto", CallsInReasoning::wait_and_see},
+                 {"keep", CallsInReasoning::keep},
+                 {"end", CallsInReasoning::end}});
   }
   if (table.has("markup")) {
     for (const JsonValue& item : table.list("markup"))

@@ -120,13 +120,20 @@ struct CallSpec {
   bool has_name_outside() const { return !name_close.is_empty() || !name_stops.empty(); }
 };
 
+/// What becomes of a call that opens inside reasoning.
+enum class CallsInReasoning : std::uint8_t {
+  keep,          // it is text
+  end,           // it ends the reasoning
+  wait_and_see,  // it is text if the reasoning goes on and closes behind it, else a call
+};
+
 struct ReasoningSpec {
   MarkerSpec open;
   MarkerSpec close;
-  std::string label;               // may follow the opener, and is markup as a whole
-  bool starts_open = false;        // where the prompt does not tell
-  bool ends_at_tool_call = false;  // a call's opener ends it; otherwise it is text there
-  std::vector<std::string> turn;   // what the prompt writes before the model's answer
+  std::string label;         // may follow the opener, and is markup as a whole
+  bool starts_open = false;  // where the prompt does not tell
+  CallsInReasoning calls = CallsInReasoning::wait_and_see;
+  std::vector<std::string> turn;  // what the prompt writes before the model's answer
 };
 
 /// What the template writes around text. Between `open` and `close`, where there is one, is a

@@ -74,6 +74,22 @@ void Events::add_end(std::int32_t index, CallStatus status, std::uint64_t token_
   event.repairs = repairs;
 }
 
+void Events::append(const Events& other) {
+  for (const Event& event : other.list_) {
+    switch (event.kind) {
+      case EventKind::tool_call_begin:
+        add_begin(event.index, other.name(event), other.id(event), event.span.end);
+        break;
+      case EventKind::tool_call_end:
+        add_end(event.index, event.status, event.span.end, event.repairs);
+        break;
+      case EventKind::finish: add_finish(event.finish_reason, event.span.end); break;
+      default: add_text(event.kind, event.index, other.text(event), event.span.end, event.reason);
+    }
+  }
+  for (const Audited& piece : other.audit_) add_audit(piece.fate, piece.text, piece.of_reasoning);
+}
+
 void Events::add_finish(FinishReason reason, std::uint64_t token_end) {
   add(EventKind::finish, -1, token_end).finish_reason = reason;
 }

@@ -45,6 +45,8 @@ class Events {
                  std::uint64_t token_end);
   void add_end(std::int32_t index, CallStatus status, std::uint64_t token_end,
                std::uint8_t repairs = 0);
+  /// Appends what another buffer holds; each event ends at the same token as there.
+  void append(const Events& other);
   void add_finish(FinishReason reason, std::uint64_t token_end);
   void add_audit(Fate fate, std::string_view text, bool of_reasoning = false);
 

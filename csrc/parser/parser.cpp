@@ -47,6 +47,7 @@ void Parser::start_at(const Format::Start& start) {
 }
 
 Region Parser::region() const {
+  if (is_rehearsing()) return Region::reasoning;
   switch (state_) {
     case State::content:
     case State::beginning:
@@ -63,15 +64,23 @@ Region Parser::region() const {
 }
 
 bool Parser::is_undecided() const {
-  return state_ == State::fence || state_ == State::beginning || state_ == State::markup ||
+  return is_rehearsing() || state_ == State::fence || state_ == State::beginning ||
+         state_ == State::markup ||
          (state_ == State::body && !is_announced_ && call().is_tentative());
 }
 
 void Parser::add_held(Held& out) const {
+  if (trial_.is_on()) {
+    out.add(HeldReason::marker, place_.idle);
+    out.add(HeldReason::space, place_.space);
+    out.add(HeldReason::call, trial_.marker());
+    return out.add(HeldReason::call, trial_.input());
+  }
   if (label_read_ != std::string::npos) {
     const std::string_view label = format_->spec().reasoning->label;
     out.add(HeldReason::marker, label.substr(0, label_read_));
   }
+  out.add(HeldReason::marker, idle_);
   out.add(HeldReason::space, space_);
   out.add(HeldReason::header, header_opener_);
   switch (state_) {
@@ -107,6 +116,7 @@ void Parser::enter(State state) {
 void Parser::reset_cursor() {
   switch (state_) {
     case State::content:
+      if (is_rehearsing()) return cursor_.reset(&markers().rehearsal);
       cursor_.reset(in_section_ || closer_pending_ ? &markers().inside : &markers().content);
       break;
     case State::reasoning: cursor_.reset(&markers().reasoning); break;
@@ -120,30 +130,63 @@ void Parser::reset_cursor() {
   }
 }
 
+void Parser::write_to(Events& out) {
+  main_out_ = &out;
+  out_ = trial_.is_on() ? &trial_.events() : main_out_;
+}
+
 void Parser::put_text(std::string_view text, std::uint64_t token_end, Events& out) {
-  out_ = &out;
+  write_to(out);
   token_end_ = token_end;
-  while (!text.empty()) text.remove_prefix(read_some(text));
+  read_all(text);
 }
 
 void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
-  out_ = &out;
+  write_to(out);
   token_end_ = token_end;
   const std::string_view literal = format_->symbol_text(symbol);
-  if (!by_id_) return put_text(literal, token_end, out);
+  if (!by_id_) return read_all(literal);
+  const std::uint64_t trial = trial_.number();
+  read_token(symbol, literal);
+  keep_input(trial, literal, symbol);
+  act_on_outcome();
+}
+
+void Parser::read_all(std::string_view text) {
+  while (!text.empty()) {
+    const std::uint64_t trial = trial_.number();
+    const std::size_t read = read_some(text);
+    keep_input(trial, text.substr(0, read), 0);
+    text.remove_prefix(read);
+    act_on_outcome();
+  }
+}
+
+// Text that was read before and kept: only a trial that begins in it needs what follows again.
+void Parser::read_again(std::string_view text) {
+  const std::uint64_t first = trial_.number();
+  while (!text.empty() && outcome_ == Outcome::open) {
+    const std::uint64_t trial = trial_.number();
+    const std::size_t read = read_some(text);
+    if (trial != first) keep_input(trial, text.substr(0, read), 0);
+    text.remove_prefix(read);
+  }
+}
+
+void Parser::read_token(Symbol symbol, std::string_view literal) {
   if (state_ == State::body || state_ == State::header || state_ == State::opening ||
       state_ == State::fence) {
     // The end of a turn is never text where it is known by id, not even inside a string.
     const auto& ignored = format_->spec().ignore;
     if (std::find(ignored.begin(), ignored.end(), literal) != ignored.end()) {
-      return audit(Fate::marker, literal);
+      return ignore(literal);
     }
   }
   if (state_ == State::body) {
     const bool was_announced = is_announced_;
     const BodyResult result = body_->put_token(symbol, literal, *this);
     on_body(result, literal, was_announced);
-    if (result.consumed > 0) return;
+    if (result.consumed > 0 || outcome_ != Outcome::open) return;
   }
   if (state_ == State::fence || state_ == State::beginning) release_raw_as_content();
   if (state_ == State::opening) {
@@ -151,7 +194,9 @@ void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
     raw_ += literal;
     if (found.marker != nullptr && on_opener_again(found)) return;
     raw_.resize(raw_.size() - literal.size());
+    has_call_markup_ = true;
     on_failure("what follows the opener is not a call", {});
+    if (outcome_ != Outcome::open) return;
   }
   if (state_ == State::content) {
     line_ = Line::inside;
@@ -159,6 +204,7 @@ void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
   }
   const MarkerCursor::Found found =
       cursor_.put_token(symbol, literal, [this](std::string_view text) { release(text); });
+  if (outcome_ != Outcome::open) return;
   if (state_ == State::header) raw_ += literal;
   if (found.marker != nullptr) on_marker(found);
 }
@@ -191,7 +237,7 @@ void Parser::release(std::string_view text) {
     case State::content: release_content(text); break;
     case State::reasoning:
       text = drop_skipped(drop_label(text));
-      if (!text.empty()) emit_reasoning(text);
+      if (!text.empty()) release_reasoning(text);
       break;
     case State::header: name_ += text; break;
     case State::markup: raw_ += text; break;
@@ -208,14 +254,39 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   if (state_ == State::header) return on_header_end(found);
   if (state_ == State::markup) return on_markup_end(found);
+  if (state_ == State::reasoning) end_label();
+  if (state_ == State::malformed && role != Role::ignore) return on_malformed_end(found);
+  if (is_mention(role, found)) return release(found.text);
+  const bool has_header =
+      role == Role::markup_open && spec.markup[found.marker->value].has_header();
+  if (has_rehearsed() && state_ == State::content) {
+    if (role == Role::reasoning_close || role == Role::markup_open) {
+      closes_rehearsal_ = found;
+      outcome_ = Outcome::rehearsal;
+      return;
+    }
+    if (role == Role::call_open && !in_section_) settle_trial();  // another call follows
+    if (role == Role::section_open) settle_trial();
+  }
+  if (trial_.is_on() && !has_rehearsed() &&
+      state_ == State::content) {  // behind a section's opener
+    const bool closes = role == Role::section_close || role == Role::call_close;
+    if (closes || role == Role::ignore || role == Role::reasoning_open || has_header) {
+      outcome_ = closes ? Outcome::empty : Outcome::mention;
+      return;
+    }
+  }
+  const bool changes_nothing =
+      role == Role::ignore ||
+      (role == Role::markup_open && !spec.markup[found.marker->value].has_header() &&
+       !spec.markup[found.marker->value].is_inline);
+  const bool is_amid_text = state_ == State::reasoning
+                                ? !reasoning_is_empty_
+                                : state_ == State::content && boundary_ == Boundary::none;
+  if (changes_nothing && is_amid_text && !found.marker->has_token) return hold_idle(found.text);
   if (role == Role::ignore) {
     drop_space(Fate::whitespace);
     return audit(Fate::marker, found.text);
-  }
-  if (state_ == State::malformed) return on_malformed_end(found);
-  if (state_ == State::reasoning) end_label();
-  if (role == Role::reasoning_open && state_ == State::reasoning && !reasoning_is_empty_) {
-    return release(found.text);  // no nesting: it is text
   }
   if (role == Role::markup_open && spec.markup[found.marker->value].is_inline) {
     return on_inline_markup(found);
@@ -228,11 +299,14 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
     divert_ = Divert::none;
     return on_closer(role, found);
   }
+  const bool may_be_mention = role == Role::call_open || role == Role::section_open ||
+                              (has_header && !found.marker->has_token);
+  if (may_be_mention && !trial_.is_on()) begin_trial(found);
   const bool is_reasonings = role == Role::reasoning_open || role == Role::reasoning_close ||
                              (role == Role::markup_open && !has_content_ && call_index_ < 0 &&
                               is_reasonings_tag(spec, found.text));
   drop_space(Fate::whitespace, is_reasonings);
-  if (splits_ && role == Role::markup_open && spec.markup[found.marker->value].has_header()) {
+  if (splits_ && has_header) {
     header_opener_ = found.text;
   } else if (role != Role::call_open) {  // that of a call waits for its name
     audit(Fate::marker, found.text, is_reasonings);
@@ -291,8 +365,10 @@ void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
 }
 
 void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
-  out_ = &out;
+  write_to(out);
   token_end_ = token_end;
+  while (trial_.is_on()) end_trial(reason);
+  const bool is_cut = reason != FinishReason::stop && reason != FinishReason::tool_calls;
   switch (state_) {
     case State::fence:
     case State::beginning: release_raw_as_content(); break;
@@ -300,8 +376,10 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
       cursor_.flush([this](std::string_view text) { release(text); });
       if (is_begun_) {
         release_raw_as_content();
-      } else {
+      } else if (is_cut) {
         audit_header(raw_);
+      } else {
+        give_up_header(raw_);
       }
       raw_.clear();
       break;
@@ -321,19 +399,19 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
     case State::reasoning: break;
   }
   if (state_ == State::content || state_ == State::reasoning) {
+    if (!idle_.empty()) drop_space(Fate::whitespace);  // a marker's beginning is no text behind it
     cursor_.flush([this](std::string_view text) { release(text); });
     if (state_ == State::reasoning) end_label();
   }
-  if (boundary_ == Boundary::start && !space_.empty()) {
+  if (boundary_ == Boundary::start && !space_.empty() && idle_.empty()) {
     emit_content(space_);  // the message is nothing but white space
   } else {
-    audit(Fate::whitespace, space_);
+    drop_space(Fate::whitespace);
   }
   space_.clear();
   const bool called = complete_count_ > 0 && !has_incomplete_;
-  const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
-  out.add_finish(stopped ? (called ? FinishReason::tool_calls : FinishReason::stop) : reason,
-                 token_end_);
+  const FinishReason ended = called ? FinishReason::tool_calls : FinishReason::stop;
+  out.add_finish(is_cut ? reason : ended, token_end_);
 }
 
 }  // namespace unspool

@@ -12,12 +12,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "body/body.h"
 #include "format/format.h"
 #include "format/schema.h"
 #include "parser/call_ids.h"
 #include "parser/event_parser.h"
+#include "parser/trial.h"
 
 namespace unspool {
 
@@ -54,7 +56,9 @@ class Parser final : public EventParser, private CallSink {
   bool is_undecided() const override;
 
   /// How many calls have been announced.
-  std::uint32_t call_count() const override { return static_cast<std::uint32_t>(call_index_ + 1); }
+  std::uint32_t call_count() const override {
+    return static_cast<std::uint32_t>((trial_.is_on() ? place_.call_index : call_index_) + 1);
+  }
 
   /// Appends what was read and no event has told of yet.
   void add_held(Held& out) const override;
@@ -77,6 +81,24 @@ class Parser final : public EventParser, private CallSink {
   enum class Boundary : std::uint8_t { none, start, after_markup };
   /// Where in a line the text stands; a call without an opener may begin only at some places.
   enum class Line : std::uint8_t { start, begin, inside };
+  /// What a trial comes to, once the input of this step is kept.
+  enum class Outcome : std::uint8_t { open, mention, empty, rehearsal };
+  /// Where the parser stands at a marker, to go back to.
+  struct Place {
+    State state;
+    Boundary boundary;
+    Line line;
+    bool in_section, in_fence, closer_pending, may_chain, reasoning_is_empty, has_content;
+    std::string_view skip;
+    bool skip_is_reasonings;
+    std::string space, idle;
+    std::uint8_t call;
+    Divert divert_closer;
+    std::int32_t call_index;
+    std::uint32_t complete_count;
+    bool has_incomplete;
+    std::uint64_t audited_bytes;
+  };
 
   // CallSink
   bool begin_call(std::string_view name, std::string_view id) override;
@@ -89,7 +111,32 @@ class Parser final : public EventParser, private CallSink {
   void enter(State state);
   void reset_cursor();
 
+  void write_to(Events& out);
+  void read_all(std::string_view text);
+  void read_again(std::string_view text);
+  void read_token(Symbol symbol, std::string_view literal);
   std::size_t read_some(std::string_view text);
+
+  void begin_trial(const MarkerCursor::Found& found);
+  void settle_trial();
+  void keep_input(std::uint64_t trial, std::string_view text, Symbol symbol);
+  void act_on_outcome();
+  void drop_trial();
+  void read_as_mention();
+  void read_as_empty();
+  void read_as_rehearsal(std::string_view behind);
+  void end_trial(FinishReason reason);
+  bool gives_up_section();
+  bool is_rehearsing() const {
+    return trial_.is_on() && place_.state == State::reasoning &&
+           format_->spec().reasoning->calls == CallsInReasoning::wait_and_see;
+  }
+  bool has_rehearsed() const { return is_rehearsing() && call_index_ > place_.call_index; }
+  bool is_read_again(const MarkerCursor::Found& found) const {
+    return replay_left_ > found.consumed;
+  }
+  bool is_mention(Role role, const MarkerCursor::Found& found) const;
+  void hold_idle(std::string_view marker);
   std::size_t read_content(std::string_view text);
   std::size_t read_bare(std::string_view text);
   std::size_t read_candidate(std::string_view text);
@@ -105,6 +152,7 @@ class Parser final : public EventParser, private CallSink {
   bool on_opener_again(const MarkerCursor::Found& found);
   void on_markup(const MarkerCursor::Found& found);
   void on_inline_markup(const MarkerCursor::Found& found);
+  void give_up_header(std::string_view header);
   void on_markup_end(const MarkerCursor::Found& found);
   bool call_recipient(std::string_view header);
   void on_closer(Role role, const MarkerCursor::Found& found);
@@ -117,6 +165,7 @@ class Parser final : public EventParser, private CallSink {
   int bare_call_at(char byte) const;
   void begin_bare(std::uint8_t call, bool has_closer);
   bool name_call();
+  bool was_mention() const;
   void make_call_body(std::string_view name, bool in_parameter);
   void emit_diverted(std::string_view text);
   void flush_diverted();
@@ -126,6 +175,7 @@ class Parser final : public EventParser, private CallSink {
 
   void release(std::string_view text);
   void release_content(std::string_view text);
+  void release_reasoning(std::string_view text);
   void release_raw_as_content();
   void emit_content(std::string_view text);
   void emit_malformed(std::string_view text);
@@ -137,6 +187,7 @@ class Parser final : public EventParser, private CallSink {
   void drop_space(Fate fate, bool of_reasoning = false);
   void after_markup(std::string_view skip);
   void audit(Fate fate, std::string_view text, bool of_reasoning = false);
+  void ignore(std::string_view marker);
   void audit_header(std::string_view header, bool of_reasoning = false);
 
   std::shared_ptr<const Format> format_;
@@ -148,7 +199,8 @@ class Parser final : public EventParser, private CallSink {
   UnknownTools unknown_tools_;
   bool parallel_calls_;
   bool repair_;
-  Events* out_ = nullptr;
+  Events* out_ = nullptr;       // where events go: the caller's, or the trial's
+  Events* main_out_ = nullptr;  // the caller's
   std::uint64_t token_end_ = 0;
 
   State state_ = State::content;
@@ -164,10 +216,22 @@ class Parser final : public EventParser, private CallSink {
   bool reasoning_is_empty_ = true;
   std::size_t label_read_ = std::string::npos;  // of ReasoningSpec::label; npos: not looked for
   bool has_content_ = false;
+  char last_byte_ = '\n';                 // of what was emitted between calls
   State markup_return_ = State::content;  // where inline markup stands
   std::string_view skip_;                 // white space that the last marker takes with it
   bool skip_is_reasonings_ = false;       // that marker was the reasoning's
   std::string space_;                     // white space that may turn out to be markup
+  std::string idle_;  // before `space_`: a marker that changes nothing; text if text follows
+  // A marker that may be a mention:
+  Trial trial_;
+  Place place_;                   // where it stands
+  bool is_amid_line_ = false;     // where its marker stands
+  bool is_word_ = false;          // its marker may be a word of the text
+  bool has_call_markup_ = false;  // markup of a call came behind it
+  Outcome outcome_ = Outcome::open;
+  MarkerCursor::Found closes_rehearsal_;  // the marker that did
+  std::size_t rehearsed_bytes_ = 0;       // of reasoning behind a rehearsed call
+  std::size_t replay_left_ = 0;           // of the input that is read again
   // The call being read:
   std::uint8_t markup_ = 0;    // index of the header being read
   std::string header_opener_;  // where it splits: its opener, until it tells what it opens
@@ -190,6 +254,13 @@ class Parser final : public EventParser, private CallSink {
   std::string audit_pending_;  // read by the body, and not certain to be the call's
   const char* problem_ = "";
   bool malformed_is_empty_ = true;
+  // The audit's order:
+  struct Ignored {
+    std::uint64_t at;  // how many bytes stand before it
+    std::string text;
+  };
+  std::vector<Ignored> ignored_;
+  std::uint64_t audited_bytes_ = 0;
   // The message:
   std::int32_t call_index_ = -1;
   std::uint32_t complete_count_ = 0;

@@ -73,8 +73,7 @@ std::size_t Parser::read_opening(char byte) {
   if (has_first) {  // what was held
     const std::string held = raw_.substr(first_at);
     raw_.resize(first_at);
-    std::string_view rest = held;
-    while (!rest.empty()) rest.remove_prefix(read_some(rest));
+    read_again(held);
   }
   return 0;
 }
@@ -84,6 +83,17 @@ bool Parser::on_opener_again(const MarkerCursor::Found& found) {
   const std::size_t at = raw_.size() - found.text.size();
   if (at < raw_opener_ || !is_blank(std::string_view(raw_).substr(raw_opener_, at - raw_opener_))) {
     return false;
+  }
+  const Role role = static_cast<Role>(found.marker->role);
+  if (role == Role::ignore) {
+    raw_.resize(at);
+    ignore(found.text);
+    return true;
+  }
+  if (role != Role::call_open) {  // an empty block
+    if (!trial_.is_on()) return false;
+    outcome_ = Outcome::empty;
+    return true;
   }
   audit(Fate::marker, std::string_view(raw_).substr(0, at));
   on_opener(found);
@@ -114,7 +124,9 @@ void Parser::begin_bare(std::uint8_t call_number, bool has_closer) {
 
 std::size_t Parser::read_header(char byte) {
   const bool continues = cursor_.would_continue(static_cast<unsigned char>(byte));
-  if (!continues && call().name_stops.find(byte) != std::string::npos) {
+  const bool stops = call().name_stops.find(byte) != std::string::npos ||
+                     (byte == '{' && call().body == BodyKind::json_arguments && !is_blank(name_));
+  if (!continues && stops) {
     cursor_.flush([this](std::string_view text) { release(text); });
     if (!name_call()) return 0;
     enter(State::body);
@@ -133,6 +145,7 @@ std::size_t Parser::read_header(char byte) {
 
 void Parser::on_header_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
+  has_call_markup_ = role == Role::name_close;
   const auto& openers = call().xml_parameters.open.texts;
   in_parameter_ = std::find(openers.begin(), openers.end(), found.text) != openers.end();
   if (role != Role::name_close) {
@@ -140,10 +153,11 @@ void Parser::on_header_end(const MarkerCursor::Found& found) {
   }
   if (role == Role::call_open) {
     on_failure("another call opens before the name ends", {});
+    if (outcome_ != Outcome::open) return;
     return state_ == State::malformed ? on_malformed_end(found) : on_marker(found);
   }
   if (!name_call()) {
-    if (role != Role::name_close) on_malformed_end(found);
+    if (role != Role::name_close && outcome_ == Outcome::open) on_malformed_end(found);
     return;
   }
   if (role == Role::name_close) return enter(State::body);
@@ -167,7 +181,12 @@ bool Parser::name_call() {
     id = trim(name.substr(at + call().id_open.size()));
     name = trim(name.substr(0, at));
   }
-  if (name.starts_with(call().name_prefix)) name.remove_prefix(call().name_prefix.size());
+  // The prefix may have lost its beginning.
+  for (std::string_view prefix = call().name_prefix; !prefix.empty(); prefix.remove_prefix(1)) {
+    if (!name.starts_with(prefix)) continue;
+    name.remove_prefix(prefix.size());
+    break;
+  }
   if (call().name_is_id) {
     const std::size_t colon = name.rfind(':');
     const bool is_numbered =
@@ -183,7 +202,7 @@ bool Parser::name_call() {
     if (copy[half] == '.' && copy.substr(0, half) == copy.substr(half + 1)) copy.resize(half);
   }
   const bool is_offered = tools_ && tools_->find(copy) != nullptr;
-  const bool is_prose = !is_offered && copy.find(' ') != std::string::npos;
+  const bool is_prose = !is_offered && copy.find_first_of(" {}") != std::string::npos;
   if (copy.empty() || has_control(copy) || is_prose ||
       copy.find_first_of("<>") != std::string::npos) {
     on_failure("no tool name follows the opener", {});
@@ -276,12 +295,14 @@ bool Parser::begin_call(std::string_view name, std::string_view id) {
     divert_reason_ = "the request wants one call at most";
   }
   if (divert_ != Divert::none) {
+    if (!is_rehearsing()) settle_trial();
     is_announced_ = true;
     diverts_opener_ = raw_opener_ > 0;
     raw_opener_ = 0;
     return true;
   }
   divert_closer_ = Divert::none;
+  if (!is_rehearsing()) settle_trial();
   audit(Fate::marker, std::string_view(raw_).substr(0, raw_opener_));
   audit(Fate::tool_call, std::string_view(raw_).substr(raw_opener_));
   raw_.clear();
@@ -328,6 +349,11 @@ void Parser::end_call() {
 
 // The call cannot be read. What nothing marked as a call is content; the rest is reported.
 void Parser::on_failure(const char* problem, std::string_view unread) {
+  if (was_mention()) {
+    outcome_ = Outcome::mention;
+    return;
+  }
+  settle_trial();
   if (!is_announced_ && call().is_tentative() && !body_called_ && state_ != State::malformed) {
     body_.reset();
     release_raw_as_content();
@@ -340,8 +366,18 @@ void Parser::on_failure(const char* problem, std::string_view unread) {
   raw_.clear();
   enter(State::malformed);
   if (!raw.empty()) emit_malformed(raw);
-  std::string_view text = rest;
-  while (!text.empty()) text.remove_prefix(read_some(text));
+  read_again(rest);
+}
+
+// Whether the opener on trial was a mention, now that what follows cannot be read: nothing of a
+// call came behind it, and it stands in reasoning or within a line. Elsewhere somebody meant to
+// call, and is told. Reasoning that may go on behind a call keeps whatever is none.
+bool Parser::was_mention() const {
+  if (!trial_.is_on() || state_ == State::malformed) return false;
+  if (is_rehearsing() || call().is_tentative()) return true;
+  if (body_called_ || has_call_markup_) return false;
+  if (place_.state != State::reasoning && !is_amid_line_) return false;
+  return state_ != State::body || is_blank(std::string_view(raw_).substr(raw_opener_));
 }
 
 void Parser::emit_malformed(std::string_view text) {

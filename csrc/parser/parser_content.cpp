@@ -1,5 +1,6 @@
 // The parser between regions: text, and where calls may begin without an opener.
 #include <algorithm>
+#include <utility>
 
 #include "body/pythonic.h"
 #include "parser/parser.h"
@@ -35,7 +36,7 @@ std::size_t Parser::read_content(std::string_view text) {
   if (format_->has_bare_calls()) return read_bare(text);
   const MarkerCursor::Found found =
       cursor_.put(text, [this](std::string_view piece) { release_content(piece); });
-  if (found.marker != nullptr) on_marker(found);
+  if (found.marker != nullptr && outcome_ == Outcome::open) on_marker(found);
   return found.consumed;
 }
 
@@ -84,7 +85,7 @@ std::size_t Parser::read_bare(std::string_view text) {
   if (line_ != Line::start || !is_space(last) || found.consumed > 1) {
     line_ = last == '\n' ? Line::begin : Line::inside;
   }
-  if (found.marker != nullptr) on_marker(found);
+  if (found.marker != nullptr && outcome_ == Outcome::open) on_marker(found);
   return found.consumed;
 }
 
@@ -101,7 +102,7 @@ std::size_t Parser::read_candidate(std::string_view text) {
     raw_.clear();
     begin_bare(static_cast<std::uint8_t>(bare_candidate_), false);
     std::string_view rest = released;
-    while (!rest.empty()) rest.remove_prefix(read_some(rest));
+    read_again(rest);
   }
   return 1;
 }
@@ -166,6 +167,7 @@ std::string_view Parser::drop_skipped(std::string_view text) {
 
 void Parser::emit_reasoning(std::string_view text) {
   reasoning_is_empty_ = false;
+  last_byte_ = text.back();
   out_->add_text(EventKind::reasoning, -1, text, token_end_);
   audit(Fate::reasoning, text);
 }
@@ -206,6 +208,19 @@ void Parser::end_label() {
   }
 }
 
+void Parser::release_reasoning(std::string_view text) {
+  if (text.empty()) return;
+  if (!idle_.empty()) {
+    if (is_blank(text) && space_.size() + text.size() <= kMaxSpaceBytes) {
+      space_ += text;
+      return;
+    }
+    const std::string held = std::exchange(idle_, {}) + std::exchange(space_, {});
+    emit_reasoning(held);
+  }
+  emit_reasoning(text);
+}
+
 void Parser::release_content(std::string_view text) {
   if (!skip_.empty()) text = drop_skipped(text);
   if (text.empty()) return;
@@ -228,18 +243,34 @@ void Parser::release_content(std::string_view text) {
     } else {
       text = text.substr(i);
     }
+    if (gives_up_section()) return;
     boundary_ = Boundary::none;
     may_chain_ = false;
-    const std::string space = std::move(space_);
-    space_.clear();
-    if (!space.empty()) emit_content(space);
+    const std::string held = std::exchange(idle_, {}) + std::exchange(space_, {});
+    if (!held.empty()) emit_content(held);
     if (!text.empty()) emit_content(text);
     return;
   }
 }
 
+// Text behind a section's opener: a mention where text stands before it too.
+bool Parser::gives_up_section() {
+  if (!trial_.is_on() || call_index_ != place_.call_index) return false;
+  if (place_.state == State::content && place_.boundary != Boundary::none) {
+    settle_trial();
+    return false;
+  }
+  outcome_ = Outcome::mention;
+  return true;
+}
+
 void Parser::emit_content(std::string_view text) {
+  if (has_rehearsed()) {
+    rehearsed_bytes_ += text.size();
+    return emit_reasoning(text);
+  }
   has_content_ = true;
+  last_byte_ = text.back();
   out_->add_text(EventKind::content, -1, text, token_end_);
   audit(Fate::content, text);
 }
@@ -253,6 +284,8 @@ void Parser::release_raw_as_content() {
 }
 
 void Parser::drop_space(Fate fate, bool of_reasoning) {
+  audit(Fate::marker, idle_, of_reasoning);
+  idle_.clear();
   audit(fate, space_, of_reasoning);
   space_.clear();
 }
@@ -265,7 +298,31 @@ void Parser::after_markup(std::string_view skip) {
 }
 
 void Parser::audit(Fate fate, std::string_view text, bool of_reasoning) {
-  if (audits_) out_->add_audit(fate, text, of_reasoning);
+  if (!audits_) return;
+  while (!ignored_.empty() && ignored_.front().at <= audited_bytes_ + text.size()) {
+    const Ignored ignored = std::move(ignored_.front());
+    ignored_.erase(ignored_.begin());
+    const std::size_t before = ignored.at - audited_bytes_;
+    out_->add_audit(fate, text.substr(0, before), of_reasoning);
+    out_->add_audit(Fate::marker, ignored.text);
+    text.remove_prefix(before);
+    audited_bytes_ = ignored.at + ignored.text.size();
+  }
+  out_->add_audit(fate, text, of_reasoning);
+  audited_bytes_ += text.size();
+}
+
+// The end of a turn. It keeps its place in the audit where text before it still waits for its fate.
+void Parser::ignore(std::string_view marker) {
+  if (!audits_) return;
+  Held held;
+  add_held(held);
+  std::uint64_t at = (trial_.is_on() ? place_.audited_bytes : audited_bytes_) + held.bytes();
+  if (!trial_.is_on()) {
+    for (const Ignored& ignored : ignored_) at += ignored.text.size();
+  }
+  if (at == audited_bytes_) return audit(Fate::marker, marker);
+  ignored_.push_back({at, std::string(marker)});
 }
 
 void Parser::audit_header(std::string_view header, bool of_reasoning) {

@@ -45,8 +45,7 @@ std::size_t Parser::read_beginning(char byte) {
   const std::string raw = std::move(raw_);
   raw_.clear();
   enter(State::content);
-  std::string_view rest = raw;
-  while (!rest.empty()) rest.remove_prefix(read_some(rest));
+  read_again(raw);
   return 1;
 }
 
@@ -56,6 +55,10 @@ std::size_t Parser::read_markup(std::string_view text) {
   if (found.marker != nullptr) {
     on_marker(found);
   } else if (raw_.size() > kMaxHeaderBytes || (is_begun_ && text[0] == '\n')) {
+    if (trial_.is_on()) {
+      outcome_ = Outcome::mention;
+      return 1;
+    }
     cursor_.flush([this](std::string_view piece) { release(piece); });
     audit_header({});
     boundary_ = Boundary::none;
@@ -98,13 +101,33 @@ void Parser::on_inline_markup(const MarkerCursor::Found& found) {
   enter(State::markup);
 }
 
+// A header that nothing ends: what it says is no markup.
+void Parser::give_up_header(std::string_view header) {
+  audit_header({});
+  if (is_blank(header)) return audit(Fate::marker, header);
+  problem_ = "nothing ends the header";
+  out_->add_text(EventKind::malformed, -1, header, token_end_, problem_);
+  audit(Fate::malformed, header);
+}
+
 void Parser::on_markup_end(const MarkerCursor::Found& found) {
   const MarkupSpec& markup = format_->spec().markup[markup_];
   const std::string header = std::move(raw_);
   raw_.clear();
-  if (static_cast<Role>(found.marker->role) != Role::header_close) {
-    audit_header(header);  // it was never closed; what follows counts
-    if (static_cast<Role>(found.marker->role) == Role::call_text) {
+  const Role role = static_cast<Role>(found.marker->role);
+  if (role != Role::header_close) {
+    const bool ends_message = role == Role::ignore || role == Role::markup_open;
+    if (ends_message && !is_blank(header)) {
+      if (trial_.is_on()) {  // its opener was a mention
+        outcome_ = Outcome::mention;
+        return;
+      }
+      give_up_header(header);
+    } else {
+      settle_trial();
+      audit_header(header);  // what follows ends it
+    }
+    if (role == Role::call_text) {
       enter(State::content);
       return release(found.text);
     }
@@ -113,6 +136,7 @@ void Parser::on_markup_end(const MarkerCursor::Found& found) {
   }
   raw_ = header;
   raw_ += found.text;
+  settle_trial();
   if (markup.is_inline) {
     audit(Fate::marker, raw_, markup_return_ == State::reasoning);
     raw_.clear();

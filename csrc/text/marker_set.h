@@ -32,6 +32,7 @@ struct MarkerPattern {
 struct Marker {
   std::uint8_t role = 0;
   std::uint8_t value = 0;
+  bool has_token = false;  // one of its letters is a token, so nobody merely spells it
 };
 
 class MarkerSet {
@@ -138,7 +139,9 @@ class MarkerCursor {
   /// Reads one token that the format knows by its id; `literal` is its text.
   template <typename Release>
   Found put_token(Symbol symbol, std::string_view literal, Release&& release) {
-    return step(symbol, literal, release);
+    Found found = step(symbol, literal, release);
+    found.consumed = literal.size();
+    return found;
   }
 
   /// Gives up what is held.

@@ -32,7 +32,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "known_tools": ("any", "if_given", "required"),
     "trim": ("none", "newline", "space"),
     "call_ids": ("random", "nine", "functions"),
-    "tool_calls": ("keep", "end"),
+    "tool_calls": ("auto", "keep", "end"),
 }
 
 

@@ -106,7 +106,7 @@ def compile_format(
         format: A name, a format file, or an already compiled format, which is returned as it is.
         reasoning: The name of the format whose reasoning is meant; None: the format's own; False or
             "none": tags are content.
-        tool_calls_in_reasoning: "keep" or "end"; None: as the format says.
+        tool_calls_in_reasoning: "auto", "keep" or "end"; None: as the format says.
         tools: False: calls are content.
         tool_choice: The name of the tool that must be called.
         required: Some tool must be called.
@@ -202,8 +202,8 @@ def _read_reasoning(
         raise ArgumentError(
             f"format '{file.name}' has no reasoning of its own; name one, such as reasoning='qwen3'"
         )
-    if tool_calls not in (None, "keep", "end"):
-        raise ArgumentError(f"tool_calls_in_reasoning is '{tool_calls}'; use 'keep' or 'end'")
+    if tool_calls not in (None, "auto", "keep", "end"):
+        raise ArgumentError(f"tool_calls_in_reasoning is '{tool_calls}'; use 'auto', 'keep' or 'end'")
     return file, reasoning is None or reasoning is True, other
 
 

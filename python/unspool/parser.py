@@ -39,8 +39,9 @@ class Parser(ChunkParser):
         tool_choice: "auto"; "none": calls are content; "required", or a tool's name (also as the API's
             dict): the output may also be what guided decoding writes, the list of calls or the
             arguments alone.
-        tool_calls_in_reasoning: "keep": a call inside reasoning is text there; "end": it ends the
-            reasoning and counts; None: as the format says.
+        tool_calls_in_reasoning: "auto": a call inside reasoning waits. It is text if the reasoning closes
+            behind it, and a call if the output ends or another call follows. "keep": it is text. "end": it
+            ends the reasoning and counts. None: as the format says.
         unknown_tools: What becomes of a call to a tool that the request does not offer: "forward" it,
             make its text "content", or "drop-with-report" (`Message.dropped`).
         parallel_tool_calls: False: only the first call is sent, the rest is in `Message.dropped`.
@@ -73,7 +74,7 @@ class Parser(ChunkParser):
         prompt: str | Sequence[int] | None = None,
         tokenizer: Any = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
-        tool_calls_in_reasoning: Literal["keep", "end"] | None = None,
+        tool_calls_in_reasoning: Literal["auto", "keep", "end"] | None = None,
         unknown_tools: UnknownTools = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,

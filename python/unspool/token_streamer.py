@@ -51,7 +51,7 @@ class TokenStreamer(Parser):
         reasoning: str | bool | None = None,
         prompt: str | Sequence[int] | None = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
-        tool_calls_in_reasoning: Literal["keep", "end"] | None = None,
+        tool_calls_in_reasoning: Literal["auto", "keep", "end"] | None = None,
         unknown_tools: UnknownTools = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,

@@ -18,7 +18,7 @@ inline FormatSpec tagged() {
   spec.name = "tagged";
   spec.ignore = {"<|im_end|>"};
   spec.reasoning = ReasoningSpec{
-      marker({"<think>"}, "", "\n"), marker({"</think>"}, "\n", "\n\n"), "", false, false, {}};
+      marker({"<think>"}, "", "\n"), marker({"</think>"}, "\n", "\n\n"), "", false, CallsInReasoning::keep, {}};
   CallSpec call;
   call.open = marker({"<tool_call>"}, "\n");
   call.close = marker({"</tool_call>"});
@@ -75,7 +75,7 @@ inline FormatSpec headed() {
   FormatSpec spec;
   spec.name = "headed";
   spec.reasoning = ReasoningSpec{
-      marker({"<|channel|>analysis<|message|>"}), marker({"<|end|>"}), "", false, false, {}};
+      marker({"<|channel|>analysis<|message|>"}), marker({"<|end|>"}), "", false, CallsInReasoning::keep, {}};
   MarkupSpec header;
   header.open = marker({"<|start|>", "<|channel|>"});
   header.close = marker({"<|message|>"});

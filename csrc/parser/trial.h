@@ -1,0 +1,64 @@
+// What is read behind a marker that may be a mention. Its events wait until it reads as a call; if
+// it does not, the same input is read again without that marker.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parser/events.h"
+#include "text/marker_set.h"
+
+namespace unspool {
+
+class Trial {
+ public:
+  /// A stretch of text, or one token that the format knows by its id.
+  struct Piece {
+    std::size_t begin, end;
+    Symbol symbol;  // 0: text
+    std::uint64_t token_end;
+  };
+
+  /// Starts a trial at a marker; `is_token`: a token of the vocabulary is part of it.
+  void begin(std::string_view marker, bool is_token) {
+    marker_ = marker;
+    is_token_ = is_token;
+    input_.clear();
+    pieces_.clear();
+    events_.clear();
+    ++number_;
+    is_on_ = true;
+  }
+  void end() { is_on_ = false; }
+  bool is_on() const { return is_on_; }
+  /// Which trial this is, to tell one from the next.
+  std::uint64_t number() const { return number_; }
+
+  void add(std::string_view text, Symbol symbol, std::uint64_t token_end) {
+    const bool goes_on = symbol == 0 && !pieces_.empty() && pieces_.back().symbol == 0 &&
+                         pieces_.back().token_end == token_end;
+    if (!goes_on) pieces_.push_back({input_.size(), input_.size(), symbol, token_end});
+    input_ += text;
+    pieces_.back().end = input_.size();
+  }
+
+  std::string_view marker() const { return marker_; }
+  bool is_token() const { return is_token_; }
+  /// What was read behind the marker.
+  std::string_view input() const { return input_; }
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  Events& events() { return events_; }
+
+ private:
+  std::string marker_;
+  bool is_token_ = false;
+  bool is_on_ = false;
+  std::uint64_t number_ = 0;
+  std::string input_;
+  std::vector<Piece> pieces_;
+  Events events_;
+};
+
+}  // namespace unspool
