@@ -73,8 +73,11 @@ void Parser::add_held(Held& out) const {
   if (trial_.is_on()) {
     out.add(HeldReason::marker, place_.idle);
     out.add(HeldReason::space, place_.space);
-    out.add(HeldReason::call, trial_.marker());
-    return out.add(HeldReason::call, trial_.input());
+    const bool is_call = is_rehearsing() || (state_ == State::body && call().is_tentative());
+    HeldReason reason = is_call ? HeldReason::call : HeldReason::name;
+    if (state_ == State::markup) reason = HeldReason::header;
+    out.add(reason, trial_.marker());
+    return out.add(reason, trial_.input());
   }
   if (label_read_ != std::string::npos) {
     const std::string_view label = format_->spec().reasoning->label;
@@ -170,6 +173,7 @@ void Parser::read_again(std::string_view text) {
     const std::size_t read = read_some(text);
     if (trial != first) keep_input(trial, text.substr(0, read), 0);
     text.remove_prefix(read);
+    if (trial_.number() != first) act_on_outcome();
   }
 }
 

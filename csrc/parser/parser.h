@@ -187,7 +187,7 @@ class Parser final : public EventParser, private CallSink {
   void drop_space(Fate fate, bool of_reasoning = false);
   void after_markup(std::string_view skip);
   void audit(Fate fate, std::string_view text, bool of_reasoning = false);
-  void ignore(std::string_view marker);
+  void ignore(std::string_view marker, std::size_t kept = 0);
   void audit_header(std::string_view header, bool of_reasoning = false);
 
   std::shared_ptr<const Format> format_;

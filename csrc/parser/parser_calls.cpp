@@ -87,7 +87,7 @@ bool Parser::on_opener_again(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   if (role == Role::ignore) {
     raw_.resize(at);
-    ignore(found.text);
+    ignore(found.text, found.text.size() - 1);
     return true;
   }
   if (role != Role::call_open) {  // an empty block

@@ -313,12 +313,16 @@ void Parser::audit(Fate fate, std::string_view text, bool of_reasoning) {
 }
 
 // The end of a turn. It keeps its place in the audit where text before it still waits for its fate.
-void Parser::ignore(std::string_view marker) {
+// `kept`: how many of its bytes the trial has.
+void Parser::ignore(std::string_view marker, std::size_t kept) {
   if (!audits_) return;
-  Held held;
-  add_held(held);
-  std::uint64_t at = (trial_.is_on() ? place_.audited_bytes : audited_bytes_) + held.bytes();
-  if (!trial_.is_on()) {
+  std::uint64_t at = audited_bytes_ + idle_.size() + space_.size();
+  if (trial_.is_on()) {
+    at = place_.audited_bytes + place_.idle.size() + place_.space.size() + trial_.marker().size() +
+         trial_.input().size() - kept;
+  } else {
+    at += state_ == State::body && is_announced_ && divert_ == Divert::none ? audit_pending_.size()
+                                                                            : raw_.size();
     for (const Ignored& ignored : ignored_) at += ignored.text.size();
   }
   if (at == audited_bytes_) return audit(Fate::marker, marker);

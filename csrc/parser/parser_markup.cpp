@@ -1,5 +1,6 @@
 // The parser in what the template writes around text: headers that tell what follows them.
 #include <algorithm>
+#include <utility>
 
 #include "parser/parser.h"
 #include "text/white_space.h"
@@ -85,12 +86,9 @@ void Parser::on_markup(const MarkerCursor::Found& found) {
 
 // Markup within text, such as a citation's: the text around it goes on.
 void Parser::on_inline_markup(const MarkerCursor::Found& found) {
-  if (state_ == State::content) {
-    const std::string space = std::move(space_);
-    space_.clear();
-    boundary_ = Boundary::none;
-    if (!space.empty()) emit_content(space);
-  }
+  const std::string held = std::exchange(idle_, {}) + std::exchange(space_, {});
+  if (state_ == State::content) boundary_ = Boundary::none;
+  if (!held.empty()) state_ == State::content ? emit_content(held) : emit_reasoning(held);
   audit(Fate::marker, found.text, state_ == State::reasoning);
   skip_ = {};
   if (!format_->spec().markup[found.marker->value].has_header()) return reset_cursor();

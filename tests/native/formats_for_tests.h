@@ -17,8 +17,12 @@ inline FormatSpec tagged() {
   FormatSpec spec;
   spec.name = "tagged";
   spec.ignore = {"<|im_end|>"};
-  spec.reasoning = ReasoningSpec{
-      marker({"<think>"}, "", "\n"), marker({"</think>"}, "\n", "\n\n"), "", false, CallsInReasoning::keep, {}};
+  spec.reasoning = ReasoningSpec{marker({"<think>"}, "", "\n"),
+                                 marker({"</think>"}, "\n", "\n\n"),
+                                 "",
+                                 false,
+                                 CallsInReasoning::keep,
+                                 {}};
   CallSpec call;
   call.open = marker({"<tool_call>"}, "\n");
   call.close = marker({"</tool_call>"});
@@ -74,8 +78,12 @@ inline FormatSpec bare() {
 inline FormatSpec headed() {
   FormatSpec spec;
   spec.name = "headed";
-  spec.reasoning = ReasoningSpec{
-      marker({"<|channel|>analysis<|message|>"}), marker({"<|end|>"}), "", false, CallsInReasoning::keep, {}};
+  spec.reasoning = ReasoningSpec{marker({"<|channel|>analysis<|message|>"}),
+                                 marker({"<|end|>"}),
+                                 "",
+                                 false,
+                                 CallsInReasoning::keep,
+                                 {}};
   MarkupSpec header;
   header.open = marker({"<|start|>", "<|channel|>"});
   header.close = marker({"<|message|>"});
