@@ -35,3 +35,8 @@ def _fewer_examples(request: pytest.FixtureRequest) -> Iterator[None]:
         settings.load_profile("few")
     yield
     settings.load_profile("thorough" if is_thorough else "default")
+
+
+@pytest.fixture
+def thorough(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--thorough"))

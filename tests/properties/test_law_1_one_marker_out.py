@@ -1,0 +1,28 @@
+"""Law 1: with one marker taken out, nothing wrong is called, and nothing is gone without a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .laws import MODES, Trial, cases_of, is_drawn, lost, occurrences, read, shown, untold, wrong_calls
+
+
+def trials(format: str, thorough: bool) -> Iterator[Trial]:
+    for case in cases_of(format):
+        for mode in MODES:
+            original = read(case, case.input, mode, case.finish_reason)
+            for begin, end in occurrences(format, case.input):
+                if not thorough and mode != "text" and not is_drawn(2, case.name, mode, begin):
+                    continue
+                output = case.input[:begin] + case.input[end:]
+                message = read(case, output, mode, case.finish_reason)
+                removed = case.input[begin:end]
+                problem = wrong_calls(format, message, original, removed) or untold(message, output)
+                if not problem and not message.malformed:
+                    problem = lost(message, original)
+                yield Trial(case, mode, output, case.finish_reason, {}, problem)
+
+
+def test_law_1(format: str, thorough: bool) -> None:
+    failures = [trial for trial in trials(format, thorough) if trial.problem]
+    assert not failures, shown(failures)

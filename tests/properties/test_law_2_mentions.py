@@ -1,0 +1,203 @@
+"""Law 2: a marker that is only mentioned stays where it is, and what follows is read as if it were not there.
+
+By ids a mention is spelled in ordinary tokens: it counts for nothing. In text mode it stays wherever what
+follows does not read as a call; left out there, since they mean what they say wherever they stand:
+the end of a turn, markup that the format drops, the opener of reasoning, and what closes the region or the
+quoted value that the mention is in.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from unspool import Message, get_format
+from unspool.testing import Case
+
+from .laws import (
+    MODES,
+    SPELLED,
+    Mode,
+    Trial,
+    call_tuples,
+    cases_of,
+    is_drawn,
+    markers,
+    read,
+    shown,
+    steps,
+    untold,
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a mention may stand: its offset in the input, in the content or the reasoning, or in which value."""
+
+    kind: str  # "before", "content", "fence", "reasoning", "value"
+    offset: int
+    inner: int = 0
+    value: str = ""
+
+
+@functools.cache
+def excluded(format: str, kind: str) -> frozenset[str]:
+    """The markers that mean what they say in this kind of place, in text mode."""
+    description = get_format(format).description
+    reasoning = description.get("reasoning", {})
+    found = set(description.get("ignore", ()))
+    found |= {
+        marker
+        for markup in description.get("markup", ())
+        if "close" not in markup
+        for marker in markup["open"]
+    }
+    if kind == "reasoning":
+        found |= set(reasoning.get("close", ()))
+    elif kind == "value":
+        found |= {marker for call in description.get("call", ()) for marker in call.get("quotes", ())}
+    else:
+        found |= set(reasoning.get("open", ()))
+    return frozenset(found)
+
+
+def is_spelled(format: str, marker: str) -> bool:
+    """Whether the marker is made of tokens, so that its spelling is ordinary text."""
+    return all(id > 255 for _, id in steps(format, marker))
+
+
+def dialects(format: str) -> set[str]:
+    calls = get_format(format).description.get("call", ())
+    return {call.get("body", "json_call") for call in calls}
+
+
+def written(format: str, text: str) -> str | None:
+    """A text as a value of this format holds it; None where that is not sure."""
+    found = dialects(format)
+    if found <= {"json_call", "json_arguments"}:
+        return json.dumps(text, ensure_ascii=False)[1:-1]
+    if any(quote in text for quote in "\"'\\&"):
+        return None
+    if any(call.get("xml_parameters", {}).get("entities") for call in get_format(format).description["call"]):
+        return html.escape(text)
+    return text
+
+
+def places(case: Case, original: Message) -> Iterator[Place]:
+    """One place of each kind, in the middle of a word."""
+    begins: dict[str, tuple[int, int]] = {}
+    sums: dict[str, int] = {}
+    at = 0
+    for fate, text in original.audit:
+        told = sums.get(fate, 0)
+        for inner in range(1, len(text)):
+            if (
+                fate in ("content", "reasoning")
+                and fate not in begins
+                and text[inner - 1 : inner + 1].isalnum()
+            ):
+                begins[fate] = (at + inner, told + inner)
+        sums[fate] = told + len(text)
+        at += len(text)
+    if "content" in begins:
+        yield Place("content", *begins["content"])
+        yield Place("fence", *begins["content"])
+    if "reasoning" in begins:
+        yield Place("reasoning", *begins["reasoning"])
+    first = original.audit[0][0] if original.audit else "content"
+    if first in ("marker", "tool_call") and not original.reasoning and original.tool_calls:
+        calls = get_format(case.format).description["call"]
+        if not any("bare" in call for call in calls) and "prompt" not in case.options:
+            yield Place("before", 0)
+    for call in original.tool_calls:
+        values = [value for value in json.loads(call.arguments).values() if isinstance(value, str)]
+        for value in values:
+            if len(value) > 1 and value.isalnum() and case.input.count(value) == 1:
+                yield Place("value", case.input.index(value) + 1, 1, value)
+                return
+
+
+def mention(place: Place, marker: str) -> str:
+    if place.kind == "before":
+        return f"The tag {marker} starts a call."
+    if place.kind == "fence":
+        return f":\n```\n{marker}\n```\n"
+    return f" {marker} tags, so "
+
+
+def expected(original: Message, place: Place, said: str) -> tuple[str, str, list[tuple[str, object, str]]]:
+    content, reasoning = original.content, original.reasoning
+    if place.kind == "before":
+        content = said + content
+    elif place.kind in ("content", "fence"):
+        content = content[: place.inner] + said + content[place.inner :]
+    elif place.kind == "reasoning":
+        reasoning = reasoning[: place.inner] + said + reasoning[place.inner :]
+    calls = []
+    for name, arguments, status in call_tuples(original):
+        values = json.loads(arguments)
+        if place.kind == "value":
+            new = place.value[:1] + said + place.value[1:]
+            values = {key: new if value == place.value else value for key, value in values.items()}
+        calls.append((name, values, status))
+    return content, reasoning, calls
+
+
+def found(message: Message) -> tuple[str, str, list[tuple[str, object, str]]]:
+    calls = []
+    for name, arguments, status in call_tuples(message):
+        try:
+            calls.append((name, json.loads(arguments), status))
+        except ValueError:
+            calls.append((name, arguments, status))
+    return message.content, message.reasoning, calls
+
+
+def trials(format: str, thorough: bool) -> Iterator[Trial]:
+    names = [marker for marker in markers(format) if len(marker.strip()) > 2]
+    for case in cases_of(format):
+        original = read(case, case.input, "text", case.finish_reason)
+        if original.malformed or original.dropped or any(c.status != "complete" for c in original.tool_calls):
+            continue
+        for place in places(case, original):
+            for marker in names:
+                for mode in MODES:
+                    if not thorough and not is_drawn(6, case.name, place, marker, mode):
+                        continue
+                    trial = attempt(case, mode, original, place, marker)
+                    if trial:
+                        yield trial
+
+
+def attempt(case: Case, mode: Mode, original: Message, place: Place, marker: str) -> Trial | None:
+    is_free = mode != "text" and is_spelled(case.format, marker)
+    if not is_free and marker in excluded(case.format, place.kind):
+        return None
+    said = mention(place, marker)
+    text = said
+    if place.kind == "value":
+        escaped = written(case.format, said)
+        if escaped is None:
+            return None
+        text = escaped
+    if mode != "text" and found(read(case, case.input, mode, case.finish_reason)) != found(original):
+        return None  # the input itself spells a marker that is a token
+    output = f"{case.input[: place.offset]}{SPELLED}{text}{SPELLED}{case.input[place.offset :]}"
+    message = read(case, output, mode, case.finish_reason)
+    problem = untold(message, output)
+    wanted, got = expected(original, place, said), found(message)
+    if wanted != got:
+        problem = (
+            f"{place.kind} ({'text' if mode == 'text' else 'ids'}): {marker!r}: wanted {wanted}, got {got}"
+        )
+    elif any(item.index is not None for item in message.malformed):
+        problem = f"{place.kind} malformed: {marker!r}: {message.malformed}"
+    return Trial(case, mode, output, case.finish_reason, {}, problem)
+
+
+def test_law_2(format: str, thorough: bool) -> None:
+    failures = [trial for trial in trials(format, thorough) if trial.problem]
+    assert not failures, shown(failures)

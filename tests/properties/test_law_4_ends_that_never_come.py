@@ -1,0 +1,90 @@
+"""Law 4: reasoning that nothing closes stays reasoning, and a call at its end counts; a rehearsed call does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from unspool import Message, get_format
+from unspool.testing import Case
+
+from .laws import MODES, Mode, Trial, call_tuples, cases_of, read, shown, untold
+
+THOUGHT = "I must look it up, I will call."
+
+
+def calls_alone(format: str) -> list[Case]:
+    """The cases that are nothing but complete calls."""
+    return [case for case in cases_of(format) if is_calls_alone(case)]
+
+
+def is_calls_alone(case: Case) -> bool:
+    message = read(case, case.input)
+    if not set(case.options) <= {"unknown_tools"} or case.input.startswith(opener(case.format).strip()):
+        return False
+    complete = [call for call in message.tool_calls if call.status == "complete"]
+    is_whole = len(complete) == len(message.tool_calls) > 0
+    return is_whole and not (message.content or message.reasoning or message.malformed)
+
+
+def opener(format: str) -> str:
+    table = get_format(format).description["reasoning"]
+    return str(table["open"][0]) + str(table.get("label", "")) + str(table.get("open_after", ""))
+
+
+def openings(format: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """How an output gets into reasoning: what it begins with, and the parser's options."""
+    table = get_format(format).description["reasoning"]
+    yield opener(format), {}
+    yield "", {"start_in": "reasoning"}
+    for turn in table.get("turn", ())[:1]:
+        yield "", {"prompt": turn + opener(format)}
+
+
+def trials(format: str, thorough: bool) -> Iterator[Trial]:
+    description = get_format(format).description
+    if "reasoning" not in description:
+        return
+    alone = calls_alone(format) if description.get("call") else []
+    some = cases_of(format)[0]
+    closer = description["reasoning"]["close"][0]
+    is_kept = description["reasoning"].get("tool_calls", "keep") == "keep"
+    for mode in MODES:
+        for begin, options in openings(format):
+            for finish in ("stop", "length"):
+                case = Case(format, "no call", begin + THOUGHT)
+                yield _trial(case, some, mode, begin + THOUGHT, finish, options, THOUGHT, "", [])
+                for case in alone if thorough else alone[:6]:
+                    calls = call_tuples(read(case, case.input))
+                    output = begin + THOUGHT + case.input
+                    yield _trial(case, case, mode, output, finish, options, THOUGHT, "", calls)
+                    if is_kept and finish == "stop":
+                        rehearsed = THOUGHT + case.input + " But wait."
+                        output = begin + rehearsed + closer + "It is 4."
+                        yield _trial(case, case, mode, output, finish, options, rehearsed, "It is 4.", [])
+
+
+def _trial(
+    named: Case, case: Case, mode: Mode, output: str, finish: str, options: dict[str, Any],
+    reasoning: str, content: str, calls: list[tuple[str, str, str]],
+) -> Trial:  # fmt: skip
+    message = read(case, output, mode, finish, **options)
+    return Trial(named, mode, output, finish, options, _problem(message, output, reasoning, content, calls))
+
+
+def _problem(
+    message: Message, output: str, reasoning: str, content: str, calls: list[tuple[str, str, str]]
+) -> str:
+    kind = "a rehearsal" if content else "a call at the end" if calls else "no call"
+    if call_tuples(message) != calls:
+        return f"{kind}, calls: {call_tuples(message)} and not {calls}"
+    if message.reasoning.strip() != reasoning.strip():
+        return f"{kind}, reasoning: {message.reasoning!r} and not {reasoning!r}"
+    if message.content.strip() != content:
+        return f"{kind}, content: {message.content!r} and not {content!r}"
+    return untold(message, output)
+
+
+def test_law_4(format: str, thorough: bool) -> None:
+    failures = [trial for trial in trials(format, thorough) if trial.problem]
+    assert not failures, shown(failures)
