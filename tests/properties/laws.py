@@ -191,8 +191,19 @@ def texts_of(message: Message) -> list[str]:
     return [text for call in message.tool_calls for text in (call.name, *strings(call.arguments))]
 
 
+@functools.cache
+def value_closers(format: str) -> tuple[str, ...]:
+    """The closing tags that a value may hold: one counts only where the grammar goes on behind it."""
+    calls = get_format(format).description.get("call", ())
+    return tuple(tag for call in calls for tag in call.get("xml_parameters", {}).get("close", ()))
+
+
 def piece_of_marker(format: str, text: str) -> str:
-    """A marker in a name, a key or a value, or a piece of one at its edge; "" where there is none."""
+    """A marker in a name, a key or a value, or a piece of one at its edge; "" where there is none.
+
+    A value's own closing tag is none: that it may stand in a value is law 2's, and nothing tells the two apart.
+    """
+    text = _pattern(value_closers(format)).sub(" ", text)
     for marker in telling(format):
         if marker in text:
             return marker
@@ -207,7 +218,9 @@ def wrong_calls(format: str, message: Message, original: Message, removed: str =
     """Law 1: what a complete call that was not in the original must not be; "" where none is."""
     known = {(call.name, call.arguments) for call in original.tool_calls}
     originals = texts_of(original)
-    originals += [text.replace(removed, "") for text in originals if removed]
+    for text in list(originals) if removed else ():
+        places = [match.start() for match in re.finditer(re.escape(removed), text)]
+        originals += [text[:place] + text[place + len(removed) :] for place in places]
     for call in message.tool_calls:
         if call.status != "complete":
             continue
@@ -235,15 +248,34 @@ def visible(message: Message, calls: bool = True) -> str:
 
 
 _WORD = re.compile(r"[A-Za-z0-9]{2,}")
-_LITERALS = {"true", "false", "null", "none"}  # dialects write them in their own ways
+_SYNTAX = {
+    "true",
+    "false",
+    "null",
+    "none",
+    "name",
+    "arguments",
+    "parameters",
+    "function",
+    "type",
+    "id",
+    "index",
+}
 
 
-def lost(message: Message, original: Message) -> str:
+@functools.cache
+def _syntax(format: str) -> frozenset[str]:
+    """Words that are the format's own: keys, attributes, types, literals."""
+    said = _WORD.findall(repr(get_format(format).description))
+    return frozenset(word.lower() for word in (*said, *_SYNTAX))
+
+
+def lost(case: Case, message: Message, original: Message) -> str:
     """A word or a call that the original message tells and this one does not; "" where nothing is gone."""
-    now = visible(message)
-    before = visible(original)
-    for word, count in Counter(_WORD.findall(before)).items():
-        if word.lower() not in _LITERALS and now.count(word) < count:
+    now, before = visible(message), visible(original)
+    written = _pattern(markers(case.format)).sub(" ", case.input)
+    for word, count in Counter(_WORD.findall(written)).items():
+        if word.lower() not in _syntax(case.format) and now.count(word) < min(count, before.count(word)):
             return f"text is gone: {word!r}"
     rest = visible(message, calls=False)
     names = [call.name for call in message.tool_calls]

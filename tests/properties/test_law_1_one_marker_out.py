@@ -19,7 +19,7 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
                 removed = case.input[begin:end]
                 problem = wrong_calls(format, message, original, removed) or untold(message, output)
                 if not problem and not message.malformed:
-                    problem = lost(message, original)
+                    problem = lost(case, message, original)
                 yield Trial(case, mode, output, case.finish_reason, {}, problem)
 
 

@@ -29,6 +29,7 @@ from .laws import (
     read,
     shown,
     steps,
+    telling,
     untold,
 )
 
@@ -55,6 +56,8 @@ def excluded(format: str, kind: str) -> frozenset[str]:
         if "close" not in markup
         for marker in markup["open"]
     }
+    if any("close" in markup for markup in description.get("markup", ())):
+        found |= set(reasoning.get("open", ()))  # a whole header
     if kind == "reasoning":
         found |= set(reasoning.get("close", ()))
     elif kind == "value":
@@ -62,6 +65,12 @@ def excluded(format: str, kind: str) -> frozenset[str]:
     else:
         found |= set(reasoning.get("open", ()))
     return frozenset(found)
+
+
+@functools.cache
+def call_closers(format: str) -> frozenset[str]:
+    calls = get_format(format).description.get("call", ())
+    return frozenset(marker for call in calls for marker in call.get("close", ()))
 
 
 def is_spelled(format: str, marker: str) -> bool:
@@ -74,15 +83,16 @@ def dialects(format: str) -> set[str]:
     return {call.get("body", "json_call") for call in calls}
 
 
-def written(format: str, text: str) -> str | None:
-    """A text as a value of this format holds it; None where that is not sure."""
-    found = dialects(format)
-    if found <= {"json_call", "json_arguments"}:
+def written(case: Case, text: str) -> str | None:
+    """A text as a value of this case holds it; None where that is not sure."""
+    if dialects(case.format) <= {"json_call", "json_arguments"}:
         return json.dumps(text, ensure_ascii=False)[1:-1]
     if any(quote in text for quote in "\"'\\&"):
         return None
-    if any(call.get("xml_parameters", {}).get("entities") for call in get_format(format).description["call"]):
-        return html.escape(text)
+    for call in get_format(case.format).description["call"]:
+        tags = call.get("xml_parameters", {})
+        if tags.get("entities") and tags.get("value_open", "\0") not in case.input:
+            return html.escape(text)
     return text
 
 
@@ -107,11 +117,10 @@ def places(case: Case, original: Message) -> Iterator[Place]:
         yield Place("fence", *begins["content"])
     if "reasoning" in begins:
         yield Place("reasoning", *begins["reasoning"])
-    first = original.audit[0][0] if original.audit else "content"
-    if first in ("marker", "tool_call") and not original.reasoning and original.tool_calls:
-        calls = get_format(case.format).description["call"]
-        if not any("bare" in call for call in calls) and "prompt" not in case.options:
-            yield Place("before", 0)
+    opens = case.input.lstrip().startswith(telling(case.format))
+    opens = opens and original.audit[0][0] in ("marker", "tool_call")
+    if opens and original.tool_calls and not original.reasoning and "prompt" not in case.options:
+        yield Place("before", 0)
     for call in original.tool_calls:
         values = [value for value in json.loads(call.arguments).values() if isinstance(value, str)]
         for value in values:
@@ -125,7 +134,7 @@ def mention(place: Place, marker: str) -> str:
         return f"The tag {marker} starts a call."
     if place.kind == "fence":
         return f":\n```\n{marker}\n```\n"
-    return f" {marker} tags, so "
+    return f" {marker} tags{'' if place.kind == 'value' else ', so'} "
 
 
 def expected(original: Message, place: Place, said: str) -> tuple[str, str, list[tuple[str, object, str]]]:
@@ -157,7 +166,9 @@ def found(message: Message) -> tuple[str, str, list[tuple[str, object, str]]]:
 
 
 def trials(format: str, thorough: bool) -> Iterator[Trial]:
-    names = [marker for marker in markers(format) if len(marker.strip()) > 2]
+    names = [
+        marker for marker in markers(format) if len(marker) > 2 and marker != "```"
+    ]  # fences come in pairs
     for case in cases_of(format):
         original = read(case, case.input, "text", case.finish_reason)
         if original.malformed or original.dropped or any(c.status != "complete" for c in original.tool_calls):
@@ -165,7 +176,7 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
         for place in places(case, original):
             for marker in names:
                 for mode in MODES:
-                    if not thorough and not is_drawn(6, case.name, place, marker, mode):
+                    if not thorough and not is_drawn(2, case.name, place, marker, mode):
                         continue
                     trial = attempt(case, mode, original, place, marker)
                     if trial:
@@ -176,17 +187,21 @@ def attempt(case: Case, mode: Mode, original: Message, place: Place, marker: str
     is_free = mode != "text" and is_spelled(case.format, marker)
     if not is_free and marker in excluded(case.format, place.kind):
         return None
+    owed = len(original.tool_calls) - sum(case.input.count(closer) for closer in call_closers(case.format))
+    if place.kind in ("content", "fence") and (owed > 0) == (marker in call_closers(case.format)) and owed:
+        return None  # a closer that is still owed, or an opener before one that closes nothing
     said = mention(place, marker)
     text = said
     if place.kind == "value":
-        escaped = written(case.format, said)
+        escaped = written(case, said)
         if escaped is None:
             return None
         text = escaped
-    if mode != "text" and found(read(case, case.input, mode, case.finish_reason)) != found(original):
-        return None  # the input itself spells a marker that is a token
+    options = {"start_in": "content"} if place.kind == "before" else {}
+    if found(read(case, case.input, mode, case.finish_reason, **options)) != found(original):
+        return None  # the input itself spells a marker that is a token, or closes a reasoning from before
     output = f"{case.input[: place.offset]}{SPELLED}{text}{SPELLED}{case.input[place.offset :]}"
-    message = read(case, output, mode, case.finish_reason)
+    message = read(case, output, mode, case.finish_reason, **options)
     problem = untold(message, output)
     wanted, got = expected(original, place, said), found(message)
     if wanted != got:
@@ -195,7 +210,7 @@ def attempt(case: Case, mode: Mode, original: Message, place: Place, marker: str
         )
     elif any(item.index is not None for item in message.malformed):
         problem = f"{place.kind} malformed: {marker!r}: {message.malformed}"
-    return Trial(case, mode, output, case.finish_reason, {}, problem)
+    return Trial(case, mode, output, case.finish_reason, options, problem)
 
 
 def test_law_2(format: str, thorough: bool) -> None:

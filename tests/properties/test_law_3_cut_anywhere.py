@@ -90,7 +90,7 @@ def _silent_repair(plain: Message, mended: Message) -> str:
     before = call_tuples(plain)
     for number, call in enumerate(mended.tool_calls):
         now = (call.name, call.arguments, call.status)
-        if not call.repairs and (number >= len(before) or before[number] != now):
+        if call.is_complete and not call.repairs and (number >= len(before) or before[number] != now):
             told = before[number] if number < len(before) else None
             return f"a silent repair: {told} became {now}"
     return ""
