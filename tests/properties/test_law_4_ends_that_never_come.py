@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from unspool import Message, get_format
 from unspool.testing import Case
 
-from .laws import MODES, Mode, Trial, call_tuples, cases_of, read, shown, untold
+from .laws import MODES, Mode, Trial, call_tuples, cases_of, read, shown, telling, untold
 
 THOUGHT = "I must look it up, I will call."
 
 
-def calls_alone(format: str) -> list[Case]:
-    """The cases that are nothing but complete calls."""
-    return [case for case in cases_of(format) if is_calls_alone(case)]
+def calls_alone(format: str) -> list[tuple[Case, str]]:
+    """The cases that are nothing but complete calls behind a marker, with their text up to the turn's end."""
+    ends = get_format(format).description.get("ignore", ())
+    alone = [case for case in cases_of(format) if is_calls_alone(case)]
+    return [(case, re.split("|".join(map(re.escape, ends)) or r"\Z", case.input)[0]) for case in alone]
 
 
 def is_calls_alone(case: Case) -> bool:
-    message = read(case, case.input)
-    if not set(case.options) <= {"unknown_tools"} or case.input.startswith(opener(case.format).strip()):
+    table = get_format(case.format).description["reasoning"]
+    if not set(case.options) <= {"unknown_tools"} or not case.input.startswith(telling(case.format)):
         return False
+    if any(marker in case.input for marker in (*table["open"], *table["close"])):
+        return False
+    message = read(case, case.input)
     complete = [call for call in message.tool_calls if call.status == "complete"]
     is_whole = len(complete) == len(message.tool_calls) > 0
     return is_whole and not (message.content or message.reasoning or message.malformed)
@@ -49,17 +55,19 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
     some = cases_of(format)[0]
     closer = description["reasoning"]["close"][0]
     is_kept = description["reasoning"].get("tool_calls", "keep") == "keep"
+    # A message of its own is never inside another one.
+    is_kept = is_kept and not any(call.get("by_recipient") for call in description.get("call", ()))
     for mode in MODES:
         for begin, options in openings(format):
             for finish in ("stop", "length"):
                 case = Case(format, "no call", begin + THOUGHT)
                 yield _trial(case, some, mode, begin + THOUGHT, finish, options, THOUGHT, "", [])
-                for case in alone if thorough else alone[:6]:
-                    calls = call_tuples(read(case, case.input))
-                    output = begin + THOUGHT + case.input
+                for case, text in alone if thorough else alone[:6]:
+                    calls = call_tuples(read(case, text, mode, finish))
+                    output = begin + THOUGHT + text
                     yield _trial(case, case, mode, output, finish, options, THOUGHT, "", calls)
                     if is_kept and finish == "stop":
-                        rehearsed = THOUGHT + case.input + " But wait."
+                        rehearsed = THOUGHT + text + " But wait."
                         output = begin + rehearsed + closer + "It is 4."
                         yield _trial(case, case, mode, output, finish, options, rehearsed, "It is 4.", [])
 
