@@ -4,33 +4,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from unspool import Message, get_format
 from unspool.testing import Case
 
-from .laws import MODES, Mode, Trial, call_tuples, cases_of, read, shown, telling, untold
+from .laws import MODES, Mode, Trial, call_tuples, cases_of, occurrences, read, shown, telling, untold
 
 THOUGHT = "I must look it up, I will call."
 
 
 def calls_alone(format: str) -> list[tuple[Case, str]]:
-    """The cases that are nothing but complete calls behind a marker, with their text up to the turn's end."""
-    ends = get_format(format).description.get("ignore", ())
-    alone = [case for case in cases_of(format) if is_calls_alone(case)]
-    return [(case, re.split("|".join(map(re.escape, ends)) or r"\Z", case.input)[0]) for case in alone]
+    """The cases that end in complete calls and nothing else, with the text of these up to the turn's end."""
+    found = []
+    for case in cases_of(format):
+        text = text_of_calls(case) if set(case.options) <= {"unknown_tools", "prompt"} else ""
+        if text:
+            found.append((replace(case, options={}), text))
+    return found
 
 
-def is_calls_alone(case: Case) -> bool:
-    table = get_format(case.format).description["reasoning"]
-    if not set(case.options) <= {"unknown_tools"} or not case.input.startswith(telling(case.format)):
-        return False
-    if any(marker in case.input for marker in (*table["open"], *table["close"])):
-        return False
-    message = read(case, case.input)
-    complete = [call for call in message.tool_calls if call.status == "complete"]
-    is_whole = len(complete) == len(message.tool_calls) > 0
-    return is_whole and not (message.content or message.reasoning or message.malformed)
+def text_of_calls(case: Case) -> str:
+    description = get_format(case.format).description
+    ends = description.get("ignore", ())
+    written = re.split("|".join(map(re.escape, ends)) or r"\Z", case.input)[0]
+    table = description["reasoning"]
+    for begin, end in occurrences(case.format, written):
+        text = written[begin:]
+        if written[begin:end].strip() not in telling(case.format):
+            continue
+        if any(marker in text for marker in (*table["open"], *table["close"])):
+            continue
+        message = read(case, text, start_in="content")
+        if message.content or message.reasoning or message.malformed or not message.tool_calls:
+            continue
+        if all(call.status == "complete" for call in message.tool_calls):
+            return text
+    return ""
 
 
 def opener(format: str) -> str:
@@ -56,14 +67,14 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
     closer = description["reasoning"]["close"][0]
     is_kept = description["reasoning"].get("tool_calls", "keep") == "keep"
     # A message of its own is never inside another one.
-    is_kept = is_kept and not any(call.get("by_recipient") for call in description.get("call", ()))
+    is_kept = is_kept and not any("recipient" in markup for markup in description.get("markup", ()))
     for mode in MODES:
         for begin, options in openings(format):
             for finish in ("stop", "length"):
                 case = Case(format, "no call", begin + THOUGHT)
                 yield _trial(case, some, mode, begin + THOUGHT, finish, options, THOUGHT, "", [])
                 for case, text in alone if thorough else alone[:6]:
-                    calls = call_tuples(read(case, text, mode, finish))
+                    calls = call_tuples(read(case, text, mode, finish, start_in="content"))
                     output = begin + THOUGHT + text
                     yield _trial(case, case, mode, output, finish, options, THOUGHT, "", calls)
                     if is_kept and finish == "stop":
