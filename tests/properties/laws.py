@@ -133,6 +133,8 @@ def parser_of(case: Case, mode: Mode, **options: Any) -> Parser:
     given = {**case.options, "id_seed": 1, "audit": True, **options}
     tokenizer = None if mode == "text" else vocabulary(case.format)
     tools = None if case.tools is None else _tools(case.name, case.format)
+    if mode != "text" and case.options.keys() & {"reasoning", "tool_choice"}:
+        given["skip_special_tokens"] = False  # a tag that is no marker then is text
     if given.get("start_in"):
         given.pop("prompt", None)
     return Parser(case.format, tools, tokenizer=tokenizer, **given)

@@ -11,6 +11,7 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
     for case in cases_of(format):
         for mode in MODES:
             original = read(case, case.input, mode, case.finish_reason)
+            yield Trial(case, mode, case.input, case.finish_reason, {}, untold(original, case.input))
             for begin, end in occurrences(format, case.input):
                 if not thorough and mode != "text" and not is_drawn(2, case.name, mode, begin):
                     continue
