@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -77,14 +78,28 @@ def test_stub_and_module_name_the_same_things() -> None:
         assert {key for key in declared if not key.startswith("__")} == real, name
 
 
+def undocumented(name: str, stub: dict[str, ast.AST]) -> list[str]:
+    """A public name, and its public methods and properties, that have no docstring of their own."""
+    node = stub.get(name)
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef)):  # native: its documentation is the stub's
+        parts = node.body if isinstance(node, ast.ClassDef) else []
+        nodes = [node, *(part for part in parts if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)))]
+        return [part.name for part in nodes if part.name[0] != "_" and not ast.get_docstring(part)]
+    thing = getattr(unspool, name)
+    found = {name: thing.__doc__} if "__doc__" in vars(thing) or inspect.isfunction(thing) else {name: None}
+    for key, value in vars(thing).items() if inspect.isclass(thing) else ():
+        function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+        if key[0] != "_" and inspect.isfunction(function):
+            found[f"{name}.{key}"] = function.__doc__
+    return [key for key, text in found.items() if not text]
+
+
 @in_checkout
 def test_everything_public_is_documented() -> None:
-    for name in unspool.__all__:
-        if name != "__version__":
-            assert (
-                inspect.getdoc(getattr(unspool, name))
-                or name in (ROOT / "python/unspool/_core.pyi").read_text()
-            )
+    tree = ast.parse((ROOT / "python/unspool/_core.pyi").read_text())
+    stub: dict[str, ast.AST] = {getattr(node, "name", ""): node for node in tree.body}
+    names = [name for name in unspool.__all__ if name != "__version__"]
+    assert [missing for name in names for missing in undocumented(name, stub)] == []
 
 
 @in_checkout

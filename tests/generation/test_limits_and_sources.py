@@ -111,3 +111,22 @@ def test_a_seed_is_no_reason_to_warn(byte_tokenizer: Any) -> None:
             generator = StreamGenerator(model, byte_tokenizer, backend=backend)
             ids.append(generator.generate(PROMPT, seed=3, max_new_tokens=8).token_ids)
     assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize("backend", ["transformers", "native"])
+def test_nobodys_generation_config_is_changed(byte_tokenizer: Any, backend: Any) -> None:
+    """What a request asks for is the request's: the model's own config serves the next one as well."""
+    model = make_llama(byte_tokenizer)
+    given = GenerationConfig(do_sample=True, temperature=0.5, max_new_tokens=4)
+    before = (model.generation_config.to_dict(), given.to_dict())
+    config, own = model.generation_config, InferenceConfig(max_new_tokens=3, eos_token_id=[1, 2])
+    generator = StreamGenerator(model, byte_tokenizer, backend=backend, config=own)
+    for options in (
+        {"max_new_tokens": 2, "do_sample": True, "temperature": 0.7, "top_p": 0.9, "seed": 3},
+        {"n": 2, "do_sample": True},
+        {"sampling": {"temperature": 0, "max_tokens": 2}},
+        {"generation_config": given, "top_k": 5},
+    ):
+        generator.generate(PROMPT, **options)
+    assert model.generation_config is config
+    assert (config.to_dict(), given.to_dict()) == before

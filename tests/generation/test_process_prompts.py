@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any
 
@@ -28,6 +29,31 @@ def collect(texts: Any) -> tuple[list[str], Any]:
             pieces.append(next(texts))
         except StopIteration as end:
             return pieces, end.value
+
+
+PREFILL_S = 0.2
+
+
+def slow_prefill(model: Any) -> list[float]:
+    """The first token takes so much longer that a rate with the prefill in it shows; when it was over."""
+    ends: list[float] = []
+
+    def wait(_: Any, __: Any, inputs: dict[str, Any]) -> None:
+        if inputs["input_ids"].shape[1] > 1:
+            time.sleep(PREFILL_S)
+            ends.append(time.perf_counter())
+
+    model.register_forward_pre_hook(wait, with_kwargs=True)
+    return ends
+
+
+def check_rate(state: SampleState, tokens: int, prefill_ends: list[float]) -> None:
+    """The rate is that of decoding: the prefill, which gives the first token, is not in its seconds."""
+    decode_s = time.perf_counter() - prefill_ends[-1]
+    assert state.time_to_first_token_s is not None
+    assert state.time_to_first_token_s >= PREFILL_S
+    assert 0 < state.time_spent_s <= decode_s
+    assert state.tokens_per_second == pytest.approx(tokens / state.time_spent_s)
 
 
 # Outputs
@@ -169,7 +195,9 @@ def test_a_piece_is_what_became_certain_with_its_tokens(
 ) -> None:
     ids = byte_tokenizer(EMOJI)["input_ids"]
     assert len(ids) < 60
-    generator = make(scripted({PROMPT: EMOJI}).model, byte_tokenizer, backend, streaming_chunks=chunk)
+    model = scripted({PROMPT: EMOJI}).model
+    prefill_ends = slow_prefill(model)
+    generator = make(model, byte_tokenizer, backend, streaming_chunks=chunk)
     texts, state = collect(generator.process_prompt(PROMPT, stream=True))
     expected, before = [], ""
     for end in range(chunk, len(ids) + chunk, chunk):
@@ -182,7 +210,7 @@ def test_a_piece_is_what_became_certain_with_its_tokens(
     assert (state.generated_tokens, state.is_sequence_finished) == (len(ids) + 1, True)
     assert list(state.sequences[0]) == [*ids, byte_tokenizer.eos_token_id]
     assert state.padded_length == len(byte_tokenizer(PROMPT)["input_ids"])
-    assert state.tokens_per_second == pytest.approx(len(ids) / state.time_spent_s)
+    check_rate(state, len(ids), prefill_ends)
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 16])
@@ -234,7 +262,9 @@ def test_several_streams_are_independent(scripted: Any, byte_tokenizer: Any) -> 
 
 
 def test_several_answers_of_one_prompt(llama: Any, byte_tokenizer: Any) -> None:
-    generator = make(llama, byte_tokenizer, num_return_sequences=2, max_new_tokens=10)
+    model = copy.deepcopy(llama)
+    prefill_ends = slow_prefill(model)
+    generator = make(model, byte_tokenizer, num_return_sequences=2, max_new_tokens=10)
     parameters = {"temperature": 1.0, "seed": 3}
     result = generator.generate(PROMPT, sampling=parameters)
     assert len(result.choices) == 2
@@ -243,8 +273,7 @@ def test_several_answers_of_one_prompt(llama: Any, byte_tokenizer: Any) -> None:
     texts, state = collect(generator.process_prompt(PROMPT, parameters, stream=True))
     assert "".join(texts) == result.text
     assert state.generated_tokens == result.usage.completion_tokens
-    behind_first = sum(len(ids) - 1 for ids in state.sequences)
-    assert state.tokens_per_second == pytest.approx(behind_first / state.time_spent_s)
+    check_rate(state, sum(len(ids) - 1 for ids in state.sequences), prefill_ends)
     with pytest.raises(ValueError, match="greedy"):
         generator.process_prompt(PROMPT, {"temperature": 0})
     assert generator.process_prompt(PROMPT, {"temperature": 0, "n": 1}).error is None
@@ -260,14 +289,16 @@ def test_the_rate_is_that_of_all_answers_to_their_end(llama: Any, byte_tokenizer
         scores[1, 66] = 0
         return scores
 
-    stream = make(llama, byte_tokenizer).stream(
+    model = copy.deepcopy(llama)
+    prefill_ends = slow_prefill(model)
+    stream = make(model, byte_tokenizer).stream(
         PROMPT, n=2, do_sample=True, logits_processor=[force], max_new_tokens=11
     )
     list(stream)
     state = stream.state
     assert [len(ids) for ids in state.sequences] == [2, 11]
     assert state.time_spent_s >= 0.1
-    assert state.tokens_per_second == pytest.approx((1 + 10) / state.time_spent_s)
+    check_rate(state, 1 + 10, prefill_ends)
 
 
 def test_the_number_of_answers_by_the_length_of_the_prompt(llama: Any, byte_tokenizer: Any) -> None:

@@ -690,11 +690,25 @@ def test_a_generate_without_streamer_is_run_without(byte_tokenizer: Any, llama: 
     assert calls == [True, False]
 
     class Broken(Model):
-        def generate(self, **_: Any) -> Any:
+        def generate(self, **options: Any) -> Any:
+            calls.append("streamer" in options)
             raise TypeError("something else")
 
+    calls.clear()
     with pytest.raises(TypeError, match="something else"):
         StreamGenerator(Broken(), byte_tokenizer).generate(PROMPT)
+    assert calls == [True], "an error of its own is not run into twice"
+
+    class Late(Model):
+        def generate(self, streamer: Any = None, **options: Any) -> Any:
+            calls.append(streamer is not None)
+            llama.generate(**options, streamer=streamer)
+            raise TypeError("a streamer that breaks at its end")
+
+    calls.clear()
+    with pytest.raises(TypeError, match="breaks at its end"):
+        StreamGenerator(Late(), byte_tokenizer).generate(PROMPT, max_new_tokens=2)
+    assert calls == [True], "an answer that was begun is not begun again"
 
 
 def test_inference_mode_is_the_workers_alone(generator: Any) -> None:

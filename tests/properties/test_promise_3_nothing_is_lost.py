@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,18 @@ from unspool import Parser, get_format
 from unspool.format_files import markers_of
 from unspool.testing import pieces_of
 from unspool.testing.outputs import TOOLS, outputs
+
+
+def is_content(content: str, audit: Iterable[tuple[str, str]]) -> bool:
+    """Whether the content is what the audit calls so, in order, and between it some of what is malformed."""
+    places = {0}
+    for fate, text in audit:
+        if fate == "content":
+            places = {place + len(text) for place in places if content.startswith(text, place)}
+        elif fate == "malformed":  # one span may hold a call's rest, and what was announced as no call
+            for letter in text:
+                places |= {place + 1 for place in places if content.startswith(letter, place)}
+    return len(content) in places
 
 
 @given(data=st.data())
@@ -27,6 +40,7 @@ def test_every_byte_has_a_fate(format: str, data: st.DataObject) -> None:
         fates.setdefault(fate, []).append(text)
     assert "".join(fates.get("reasoning", [])) == message.reasoning
     unannounced = [item.text for item in message.malformed if item.index is None]
+    assert is_content(message.content, message.audit)
     assert len(message.content) == len("".join(fates.get("content", []))) + len("".join(unannounced))
     assert len("".join(fates.get("malformed", []))) <= len("".join(i.text for i in message.malformed))
     assert not "".join(fates.get("whitespace", [])).strip(" \t\r\n,;")
