@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import platform
+import random
 import sys
 import warnings
 from collections.abc import Callable
@@ -27,7 +28,19 @@ _COMMON: dict[str, Any] = {
 }
 settings.register_profile("default", max_examples=200, derandomize=True, **_COMMON)
 settings.register_profile("few", max_examples=40, derandomize=True, **_COMMON)
-settings.register_profile("thorough", max_examples=5000, **_COMMON)
+# Where CI is set every run has examples of its own; its first lines tell the seed that gives them again.
+settings.register_profile("ci", max_examples=200, derandomize=False, **_COMMON)
+settings.register_profile("ci-few", max_examples=40, derandomize=False, **_COMMON)
+settings.register_profile("thorough", max_examples=5000, derandomize=False, **_COMMON)
+
+
+def profile(config: pytest.Config, few: bool = False) -> str:
+    """The name of the profile that a test runs with; `few` for formats that differ in their markers only."""
+    if config.getoption("--thorough"):
+        return "thorough"
+    if os.environ.get("CI") or config.getoption("hypothesis_seed", None) is not None:
+        return "ci-few" if few else "ci"
+    return "few" if few else "default"
 
 
 def _fix_examples() -> None:
@@ -47,15 +60,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--thorough"):
-        settings.load_profile("thorough")
-    else:
-        settings.load_profile("default")
+    name = profile(config)
+    settings.load_profile(name)
+    if name == "default":
         _fix_examples()
+    elif config.getoption("hypothesis_seed", None) is None:
+        # Before Hypothesis's own plugin reads it, and before xdist hands the options to its workers.
+        config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
 
 
-def pytest_report_header() -> str:
-    return f"unspool {unspool.__version__} on Python {platform.python_version()}"
+def pytest_report_header(config: pytest.Config) -> str:
+    version = f"unspool {unspool.__version__} on Python {platform.python_version()}"
+    seed = config.getoption("hypothesis_seed", None)
+    return version if seed is None else f"{version}, --hypothesis-seed={seed}"
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +80,12 @@ def _registered_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is gone behind it."""
     registry = sys.modules["unspool.formats"]
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+
+
+@pytest.fixture(scope="session")
+def load_profile(pytestconfig: pytest.Config) -> Callable[[bool], None]:
+    """Loads the profile of this run, or that of formats which get fewer examples."""
+    return lambda few: settings.load_profile(profile(pytestconfig, few))
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import unspool
-from hypothesis import settings
 
 FORMATS = [file.name for file in unspool.formats()]
 
@@ -27,14 +26,12 @@ def format(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _fewer_examples(request: pytest.FixtureRequest) -> Iterator[None]:
+def _fewer_examples(request: pytest.FixtureRequest, load_profile: Callable[[bool], None]) -> Iterator[None]:
     callspec = getattr(request.node, "callspec", None)
     name = callspec.params.get("format") if callspec else None
-    is_thorough = request.config.getoption("--thorough")
-    if not is_thorough and name is not None and name not in DISTINCT:
-        settings.load_profile("few")
+    load_profile(name is not None and name not in DISTINCT)
     yield
-    settings.load_profile("thorough" if is_thorough else "default")
+    load_profile(False)
 
 
 @pytest.fixture
