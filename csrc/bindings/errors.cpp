@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "bindings/python_types.h"
 #include "text/error.h"
 
@@ -5,8 +7,11 @@ namespace unspool::bindings {
 
 namespace {
 
+// A message may quote a lone surrogate, which is not UTF-8.
 void raise(const char* name, const char* what) {
-  py::set_error(py::module_::import("unspool.errors").attr(name), what);
+  const py::object text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(what, static_cast<Py_ssize_t>(std::strlen(what)), "replace"));
+  PyErr_SetObject(py::module_::import("unspool.errors").attr(name).ptr(), text.ptr());
 }
 
 }  // namespace

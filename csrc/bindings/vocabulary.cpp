@@ -12,12 +12,41 @@ namespace unspool::bindings {
 
 namespace {
 
+std::string show(const py::handle& value) {
+  try {
+    const std::string text = py::repr(value).cast<std::string>();
+    if (text.size() <= 60) return text;
+  } catch (const py::error_already_set&) {  // an integer of thousands of digits
+  }
+  return "a value of type " + py::type::of(value).attr("__name__").cast<std::string>();
+}
+
+std::uint32_t read_number(const py::handle& value, const std::string& what) {
+  try {
+    return value.cast<std::uint32_t>();
+  } catch (const py::cast_error&) {
+    throw VocabularyError(what + " is " + show(value) +
+                          "; it must be an integer from 0 to 4,294,967,295");
+  }
+}
+
+TokenId read_id(const py::handle& value) { return read_number(value, "a token's id"); }
+
+std::string read_text(const py::handle& value) {
+  try {
+    return value.cast<std::string>();
+  } catch (const py::cast_error&) {
+    throw VocabularyError("a token's text is " + show(value) +
+                          "; it must be text without lone surrogates, or bytes");
+  }
+}
+
 DecoderStep read_step(const py::dict& dict) {
   const auto text = [&](const char* key) {
-    return dict.contains(key) ? dict[key].cast<std::string>() : std::string();
+    return dict.contains(key) ? read_text(dict[key]) : std::string();
   };
   const auto number = [&](const char* key) {
-    return dict.contains(key) ? dict[key].cast<std::uint32_t>() : 0U;
+    return dict.contains(key) ? read_number(dict[key], key) : 0U;
   };
   constexpr std::pair<const char*, DecoderKind> kKinds[] = {
       {"byte_level", DecoderKind::byte_level},
@@ -53,12 +82,11 @@ std::shared_ptr<Vocabulary> make_vocabulary(const py::dict& tokens, const py::li
                                             bool special_breaks_text, bool is_sentencepiece) {
   VocabularySource source;
   source.tokens.reserve(tokens.size());
-  for (const auto& [text, id] : tokens)
-    source.tokens.emplace_back(id.cast<TokenId>(), text.cast<std::string>());
+  for (const auto& [text, id] : tokens) source.tokens.emplace_back(read_id(id), read_text(text));
   for (const py::handle& item : added) {
     const auto entry = item.cast<py::tuple>();
-    source.added.push_back({entry[0].cast<TokenId>(), entry[1].cast<std::string>(),
-                            entry[2].cast<std::string>(), entry[3].cast<bool>()});
+    source.added.push_back(
+        {read_id(entry[0]), read_text(entry[1]), read_text(entry[2]), entry[3].cast<bool>()});
   }
   for (const py::handle& step : steps) source.steps.push_back(read_step(step.cast<py::dict>()));
   source.is_bytes = is_bytes;

@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterable, Mapping
+import threading
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from unspool._core import Vocabulary
 from unspool.errors import VocabularyError
+from unspool.tokenizer_json import compile_chain, foreign, from_description, normalized
 
 __all__ = ["from_file", "from_tiktoken", "from_tokenizer"]
 
@@ -18,37 +21,61 @@ _SPACE = "\u2581"  # SentencePiece's and Metaspace's visible space
 
 
 def from_file(path: str | os.PathLike[str]) -> Vocabulary:
-    """Read a `tokenizer.json`, a `tekken.json`, a SentencePiece `.model` file, or an exported `.vocabulary`."""
+    """Read a `tokenizer.json`, a `tekken.json`, a SentencePiece `.model` file, or an exported `.vocabulary`.
+
+    Raises:
+        VocabularyError: The file is damaged, of another kind, or exceeds a limit of `Vocabulary`.
+    """
     file = Path(path)
+    try:
+        return _from_file(file)
+    except VocabularyError as error:
+        raise VocabularyError(f"{file}: {error}") from None
+
+
+def _from_file(file: Path) -> Vocabulary:
     if file.suffix == ".vocabulary":
         return Vocabulary.from_bytes(file.read_bytes())
     if file.suffix == ".model" or ".model." in file.name:
-        return _from_model_file(file)
+        with foreign("the SentencePiece model"):
+            import sentencepiece
+
+            return _from_sentencepiece(sentencepiece.SentencePieceProcessor(model_file=str(file)))
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise VocabularyError(f"{file}: not a tokenizer.json: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise VocabularyError(f"not a tokenizer.json: {error}") from None
     if isinstance(data, dict) and "config" in data and "vocab" in data:
-        from mistral_common.tokens.tokenizers.tekken import Tekkenizer
+        _check_tekken(data)
+        with foreign("the tekken.json"):
+            from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
-        return from_tokenizer(Tekkenizer.from_file(file))
+            return _from_tekken(Tekkenizer.from_file(file))
     if not isinstance(data, dict) or "model" not in data:
-        raise VocabularyError(f"{file}: no 'model' in it; pass a tokenizer.json of Hugging Face")
-    return _from_tokenizer_json(data)
+        raise VocabularyError("no 'model' in it; pass a tokenizer.json of Hugging Face")
+    return from_description(data)
 
 
-def _from_model_file(file: Path) -> Vocabulary:
-    try:
-        import sentencepiece
-    except ImportError:
-        raise VocabularyError("SentencePiece files need: pip install sentencepiece") from None
-    return from_tokenizer(sentencepiece.SentencePieceProcessor(model_file=str(file)))
+def _check_tekken(data: dict[str, Any]) -> None:
+    """Refuse counts for which the library would make tokens for ever."""
+    vocab, config = data["vocab"], data["config"]
+    if not isinstance(vocab, list) or not isinstance(config, dict):
+        raise VocabularyError("'vocab' of a tekken.json must be a list, and 'config' an object")
+    bound = max(2**20, 4 * len(vocab))
+    for key in ("num_vocab_tokens", "default_vocab_size", "default_num_special_tokens"):
+        count = config.get(key, 0)
+        if not isinstance(count, int) or not 0 <= count <= bound:
+            raise VocabularyError(f"'{key}' of a tekken.json must be an integer from 0 to {bound}")
 
 
 def from_tiktoken(
     path: str | os.PathLike[str], special_tokens: Mapping[str, int] | None = None
 ) -> Vocabulary:
-    """Read a `.tiktoken` file; its special tokens are not in it."""
+    """Read a `.tiktoken` file; its special tokens are not in it.
+
+    Raises:
+        VocabularyError: A line is damaged, or an id or a token exceeds a limit of `Vocabulary`.
+    """
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):
         if not line:
@@ -58,17 +85,26 @@ def from_tiktoken(
             ranks[base64.b64decode(token)] = int(rank)
         except ValueError:
             raise VocabularyError(f"{path}:{number}: expected 'base64 rank'") from None
-    return _from_bytes(ranks, dict(special_tokens or {}))
+    return _compile_bytes(ranks, dict(special_tokens or {}))
 
 
 def from_tokenizer(tokenizer: Any) -> Vocabulary:
-    """Compile a live tokenizer of any library that we know; a Vocabulary is returned as it is."""
+    """Compile a live tokenizer of any library that we know; a Vocabulary is returned as it is.
+
+    A tokenizer is compiled once, and its vocabulary lives as long as it does. It is compiled anew
+    when it has changed since: another number of tokens, another decoder, or an added token that is
+    new or has other flags. To look for changes costs some 2 µs for each added token; a host that
+    changes nothing passes the `Vocabulary` itself.
+
+    Raises:
+        VocabularyError: Its type is unknown, its decoder cannot be compiled, or it exceeds a limit.
+    """
     if isinstance(tokenizer, Vocabulary):
         return tokenizer
     for inner in _layers(tokenizer):
-        vocabulary = _from_known(inner)
-        if vocabulary is not None:
-            return vocabulary
+        reader = _reader_of(inner)
+        if reader is not None:
+            return _cache.get(tokenizer, inner, reader)
     name = f"{type(tokenizer).__module__}.{type(tokenizer).__qualname__}"
     raise VocabularyError(
         f"no way to read a tokenizer of type {name}; pass a tokenizers.Tokenizer, a fast tokenizer of "
@@ -95,25 +131,103 @@ def _layers(tokenizer: Any) -> Iterable[Any]:
                 seen.append(inner)
 
 
-def _from_known(tokenizer: Any) -> Vocabulary | None:
+class _Reader(NamedTuple):
+    compile: Callable[[Any], Vocabulary]
+    fingerprint: Callable[[Any], Hashable]  # of what the vocabulary is made of; cheap
+
+
+class _Entry(NamedTuple):
+    owner: weakref.ref[Any]
+    fingerprint: Hashable
+    vocabulary: Vocabulary
+
+
+class _Cache:
+    """Vocabularies by the id of the tokenizer, which a weak reference guards: it need not be hashable."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, _Entry] = {}
+        self.renew_lock()
+        if hasattr(os, "register_at_fork"):  # another thread may hold the lock when a process forks
+            os.register_at_fork(after_in_child=self.renew_lock)
+
+    def renew_lock(self) -> None:
+        self._lock = threading.RLock()
+
+    def get(self, tokenizer: Any, inner: Any, reader: _Reader) -> Vocabulary:
+        """The vocabulary of `inner`, which `tokenizer` wraps or is."""
+        with foreign("the tokenizer"):
+            fingerprint = (id(inner), reader.fingerprint(inner))
+        found = self._find(inner, fingerprint) or self._find(tokenizer, fingerprint)
+        if found is not None:
+            return found
+        with self._lock:  # streams that start together wait for the first
+            found = self._find(inner, fingerprint) or self._find(tokenizer, fingerprint)
+            if found is None:
+                with foreign("the tokenizer"):
+                    found = reader.compile(inner)
+                # What cannot be referenced weakly is compiled each time: a strong cache would keep
+                # it alive, and its id may pass to another object.
+                if not self._keep(inner, fingerprint, found):
+                    self._keep(tokenizer, fingerprint, found)
+        return found
+
+    def _find(self, owner: Any, fingerprint: Hashable) -> Vocabulary | None:
+        entry = self._entries.get(id(owner))
+        is_same = entry is not None and entry.owner() is owner and entry.fingerprint == fingerprint
+        return entry.vocabulary if entry is not None and is_same else None
+
+    def _keep(self, owner: Any, fingerprint: Hashable, vocabulary: Vocabulary) -> bool:
+        key = id(owner)
+
+        def forget(reference: weakref.ref[Any]) -> None:
+            entry = self._entries.get(key)
+            if entry is not None and entry.owner is reference:
+                self._entries.pop(key, None)
+
+        try:
+            self._entries[key] = _Entry(weakref.ref(owner, forget), fingerprint, vocabulary)
+        except TypeError:
+            return False
+        return True
+
+
+_cache = _Cache()
+
+
+def _reader_of(tokenizer: Any) -> _Reader | None:
     module = type(tokenizer).__module__.split(".")[0]
     kind = type(tokenizer).__name__
     if module == "tokenizers" and hasattr(tokenizer, "to_str"):
-        return _from_hugging_face(tokenizer)
+        return _Reader(_from_hugging_face, _hugging_face_fingerprint)
     if module == "tiktoken" or (kind == "CoreBPE" and hasattr(tokenizer, "_mergeable_ranks")):
-        return _from_bytes(tokenizer._mergeable_ranks, tokenizer._special_tokens)
+        return _Reader(_from_tiktoken, _tiktoken_fingerprint)
     if kind == "Tekkenizer":
-        return _from_tekken(tokenizer)
+        return _Reader(_from_tekken, lambda it: (it.n_words, it.num_special_tokens))
     if module == "sentencepiece":
-        return _from_sentencepiece(tokenizer)
+        return _Reader(_from_sentencepiece, lambda it: it.get_piece_size())
     if kind == "PurePythonTokenizer" and isinstance(getattr(tokenizer, "tokenizer_data", None), dict):
-        return _from_tokenizer_json(tokenizer.tokenizer_data)
+        return _Reader(lambda it: from_description(it.tokenizer_data), _description_fingerprint)
     return None
 
 
-def _from_bytes(ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Vocabulary:
+def _compile_bytes(ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Vocabulary:
     added = [(id, text, text, True) for text, id in specials.items()]
     return Vocabulary(dict(ranks), added, is_bytes=True, refuses_unknown=True)
+
+
+def _from_tiktoken(tokenizer: Any) -> Vocabulary:
+    return _compile_bytes(tokenizer._mergeable_ranks, tokenizer._special_tokens)
+
+
+def _tiktoken_fingerprint(tokenizer: Any) -> Hashable:
+    return len(tokenizer._mergeable_ranks), tuple(tokenizer._special_tokens.items())
+
+
+def _description_fingerprint(tokenizer: Any) -> Hashable:
+    data = tokenizer.tokenizer_data
+    parts = [data.get(key) for key in ("added_tokens", "decoder", "normalizer")]
+    return id(data), len(data["model"]["vocab"]), json.dumps(parts)
 
 
 def _from_tekken(tokenizer: Any) -> Vocabulary:
@@ -168,99 +282,29 @@ def _from_hugging_face(tokenizer: Any) -> Vocabulary:
     specials = tokenizer.get_added_tokens_decoder()
     normalizer = tokenizer.normalizer
     added = [
-        (id, token.content, _normalized(token.content, token.normalized, normalizer), token.special)
+        (id, token.content, normalized(token.content, token.normalized, normalizer), token.special)
         for id, token in specials.items()
     ]
-    return _compile(tokenizer.get_vocab(with_added_tokens=False), added, description)
+    return compile_chain(tokenizer.get_vocab(with_added_tokens=False), added, description)
 
 
-def _from_tokenizer_json(data: dict[str, Any]) -> Vocabulary:
-    model = data["model"]["vocab"]
-    tokens = model if isinstance(model, dict) else {piece[0]: id for id, piece in enumerate(model)}
-    normalizer = None
-    added_tokens = data.get("added_tokens", [])
-    if data.get("normalizer") is not None and any(token.get("normalized") for token in added_tokens):
-        from tokenizers import Tokenizer
-
-        normalizer = Tokenizer.from_str(json.dumps(data)).normalizer
-    added = [
-        (
-            token["id"],
-            token["content"],
-            _normalized(token["content"], token.get("normalized", False), normalizer),
-            token.get("special", False),
-        )
-        for token in added_tokens
-    ]
-    return _compile(tokens, added, data.get("decoder"))
-
-
-def _normalized(content: str, is_normalized: bool, normalizer: Any) -> str:
-    """What the decoder is given for an added token (tokenizers 0.23 and later)."""
-    if not is_normalized or normalizer is None:
-        return content
-    return str(normalizer.normalize_str(content))
-
-
-def _compile(
-    tokens: Mapping[str, int],
-    added: list[tuple[int, str, str, bool]],
-    decoder: dict[str, Any] | None,
-) -> Vocabulary:
-    steps = [] if decoder is None else [step for part in _flatten(decoder) for step in _step(part)]
-    return Vocabulary(dict(tokens), added, steps, joins_with_space=decoder is None)
-
-
-def _flatten(decoder: dict[str, Any]) -> Iterable[dict[str, Any]]:
-    if decoder.get("type") == "Sequence":
-        for part in decoder["decoders"]:
-            yield from _flatten(part)
-    else:
-        yield decoder
-
-
-def _step(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """One decoder of the crate `tokenizers` as a step of the native table."""
-    kind = part.get("type")
-    if kind == "ByteLevel":
-        return [{"kind": "byte_level"}]
-    if kind == "ByteFallback":
-        return [{"kind": "byte_fallback"}]
-    if kind == "Fuse":
-        return [{"kind": "fuse"}]
-    if kind == "Strip":
-        return [
-            {
-                "kind": "strip",
-                "content": part["content"],
-                "start": part["start"],
-                "stop": part["stop"],
-            }
-        ]
-    if kind == "Replace" and "String" in part["pattern"]:
-        return [
-            {
-                "kind": "replace",
-                "content": part["pattern"]["String"],
-                "replacement": part["content"],
-            }
-        ]
-    if kind == "Metaspace":
-        scheme = part.get("prepend_scheme")
-        prepends = scheme != "never" if scheme else part.get("add_prefix_space", True)
-        return [{"kind": "metaspace", "content": part["replacement"], "prepends": prepends}]
-    if kind == "WordPiece":
-        return [
-            {
-                "kind": "word_piece",
-                "content": part["prefix"],
-                "cleans_up": part.get("cleanup", True),
-            }
-        ]
-    if kind == "BPEDecoder":
-        return [{"kind": "bpe_suffix", "content": part["suffix"]}]
-    what = "Replace with a regular expression" if kind == "Replace" else kind
-    raise VocabularyError(
-        f"the tokenizer's decoder cannot be compiled: {what} looks at more than one token; use "
-        "unspool.SlowDetokenizer, which asks the tokenizer itself"
+def _hugging_face_fingerprint(tokenizer: Any) -> Hashable:
+    added = tuple(
+        (id, token.content, token.special, token.normalized)
+        for id, token in tokenizer.get_added_tokens_decoder().items()
     )
+    is_normalized = any(normalized for _, _, _, normalized in added)
+    return (
+        tokenizer.get_vocab_size(with_added_tokens=False),
+        _state(getattr(tokenizer, "decoder", None)),
+        _state(tokenizer.normalizer) if is_normalized else None,
+        added,
+    )
+
+
+def _state(part: Any) -> Hashable:
+    """A decoder or normalizer as JSON; None: there is none, or it is Python code."""
+    try:
+        return None if part is None else bytes(part.__getstate__())
+    except Exception:
+        return None
