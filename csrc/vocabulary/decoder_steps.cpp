@@ -1,7 +1,10 @@
 #include "vocabulary/decoder_steps.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
+
+#include "text/error.h"
 
 namespace unspool {
 
@@ -40,11 +43,21 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kWordPie
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   if (from.empty()) return;
-  std::size_t at = 0;
-  while ((at = text.find(from, at)) != std::string::npos) {
-    text.replace(at, from.size(), to);
-    at += to.size();
+  std::size_t at = text.find(from);
+  if (at == std::string::npos) return;
+  std::string made;
+  std::size_t begin = 0;
+  for (; at != std::string::npos; at = text.find(from, begin)) {
+    if (made.size() + (at - begin) + to.size() > kMaxTokenBytes) {
+      throw VocabularyError("the tokenizer's decoder makes a token longer than " +
+                            std::to_string(kMaxTokenBytes) +
+                            " bytes, which is the limit; is the file damaged?");
+    }
+    made.append(text, begin, at - begin).append(to);
+    begin = at + from.size();
   }
+  made.append(text, begin);
+  text = std::move(made);
 }
 
 std::string byte_level_bytes(std::string_view token) {
@@ -81,8 +94,10 @@ int byte_fallback_value(std::string_view token) {
 void strip_token(std::string& token, std::string_view content, std::uint32_t start,
                  std::uint32_t stop) {
   if (content.empty()) return;
-  for (; start > 0 && token.starts_with(content); --start) token.erase(0, content.size());
-  for (; stop > 0 && token.ends_with(content); --stop) token.resize(token.size() - content.size());
+  std::string_view rest = token;
+  for (; start > 0 && rest.starts_with(content); --start) rest.remove_prefix(content.size());
+  for (; stop > 0 && rest.ends_with(content); --stop) rest.remove_suffix(content.size());
+  if (rest.size() < token.size()) token = std::string(rest);
 }
 
 void word_piece_token(std::string& token, const DecoderStep& step, bool is_first) {

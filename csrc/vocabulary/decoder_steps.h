@@ -32,6 +32,10 @@ struct DecoderStep {
   bool cleans_up = false;   // word_piece: its cleanup option
 };
 
+/// A token's text is at most this long, after each step.
+inline constexpr std::size_t kMaxTokenBytes = 1 << 20;
+
+/// Throws VocabularyError where the text would become longer than `kMaxTokenBytes`.
 void replace_all(std::string& text, std::string_view from, std::string_view to);
 
 /// Turns letters of the byte alphabet into bytes; text with any other letter stays as it is.

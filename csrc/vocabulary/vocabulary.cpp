@@ -16,8 +16,12 @@ Vocabulary::Vocabulary(VocabularySource source)
   std::size_t size = 0;
   for (const auto& [id, token] : source.tokens) size = std::max<std::size_t>(size, id + 1ULL);
   for (const AddedToken& token : source.added) size = std::max<std::size_t>(size, token.id + 1ULL);
-  if (size > 1U << 26)
-    throw VocabularyError("a token id is above 67,108,863; is this a tokenizer?");
+  const std::size_t count = source.tokens.size() + source.added.size();
+  if (const std::size_t bound = std::max(kMaxId, 4 * count); size > bound) {
+    throw VocabularyError("the token id " + std::to_string(size - 1) + " is too large: with " +
+                          std::to_string(count) + " tokens an id must be below " +
+                          std::to_string(bound));
+  }
   entries_.resize(size);
   // A tokenizer leaves out special tokens by their text, however it came about.
   std::unordered_set<std::string_view> specials;
@@ -69,9 +73,15 @@ void Vocabulary::check(const VocabularySource& source) {
 }
 
 std::string Vocabulary::decode(std::string token, const VocabularySource& source, bool is_first,
-                               bool is_last, bool& is_byte) const {
+                               bool is_last, bool& is_byte) {
   bool is_joined = false;
   for (const DecoderStep& step : source.steps) {
+    decoded_bytes_ += token.size() + 1;
+    if (decoded_bytes_ > kMaxDecodedBytes) {
+      throw VocabularyError("the tokenizer's decoder has " + std::to_string(source.steps.size()) +
+                            " steps that handle more than " + std::to_string(kMaxDecodedBytes) +
+                            " bytes of its tokens, which is the limit; is the file damaged?");
+    }
     switch (step.kind) {
       case DecoderKind::byte_level:
         token = byte_level_bytes(token);
@@ -100,8 +110,14 @@ std::string Vocabulary::decode(std::string token, const VocabularySource& source
 }
 
 Vocabulary::Slice Vocabulary::store(std::string_view text) {
-  if (blob_.size() + text.size() > 0xFFFFFFFFULL)
-    throw VocabularyError("the tokens are longer than 4 GiB");
+  if (text.size() > kMaxTokenBytes) {
+    throw VocabularyError("a token has " + std::to_string(text.size()) + " bytes; at most " +
+                          std::to_string(kMaxTokenBytes) + " are read");
+  }
+  if (blob_.size() + text.size() > kMaxTableBytes) {
+    throw VocabularyError("the tokens' texts take more than " + std::to_string(kMaxTableBytes) +
+                          " bytes, which is the limit; is this a tokenizer?");
+  }
   const Slice slice{static_cast<std::uint32_t>(blob_.size()),
                     static_cast<std::uint32_t>(text.size())};
   blob_ += text;

@@ -39,7 +39,14 @@ struct VocabularySource {
 
 class Vocabulary {
  public:
-  /// Throws VocabularyError where the decoder chain cannot be compiled.
+  /// Limits, so that a damaged or hostile file costs no more than its size: an id is below
+  /// `kMaxId`, or four times the number of tokens; a token's text is at most `kMaxTokenBytes` long;
+  /// the table holds `kMaxTableBytes`; the decoder's steps handle `kMaxDecodedBytes` altogether.
+  static constexpr std::size_t kMaxId = 1 << 20;
+  static constexpr std::size_t kMaxTableBytes = 1 << 28;
+  static constexpr std::size_t kMaxDecodedBytes = 1 << 29;
+
+  /// Throws VocabularyError where the decoder chain cannot be compiled, or a limit is exceeded.
   explicit Vocabulary(VocabularySource source);
 
   /// One past the highest id.
@@ -93,13 +100,14 @@ class Vocabulary {
   void add(TokenId id, const std::string& token, std::uint8_t flags,
            const VocabularySource& source);
   std::string decode(std::string token, const VocabularySource& source, bool is_first, bool is_last,
-                     bool& is_byte) const;
+                     bool& is_byte);
   Slice store(std::string_view text);
   void set_flags(Entry& entry, std::uint8_t flags) const;
   void list(AddedToken token);
 
   std::vector<Entry> entries_;
   std::string blob_;
+  std::size_t decoded_bytes_ = 0;  // by all steps
   std::vector<AddedToken> added_;
   std::unordered_map<std::string, TokenId> id_of_added_;
   std::unordered_map<TokenId, std::size_t> added_index_;

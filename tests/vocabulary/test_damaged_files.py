@@ -1,0 +1,220 @@
+"""A damaged or hostile tokenizer raises VocabularyError, soon, and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unspool import Vocabulary, VocabularyError
+
+SPACE = "\u2581"
+DECODERS: list[dict[str, Any]] = [
+    {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+    {
+        "type": "Sequence",
+        "decoders": [
+            {"type": "Replace", "pattern": {"String": SPACE}, "content": " "},
+            {"type": "ByteFallback"},
+            {"type": "Fuse"},
+            {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+        ],
+    },
+    {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "always", "split": True},
+    {"type": "WordPiece", "prefix": "##", "cleanup": True},
+    {"type": "BPEDecoder", "suffix": "</w>"},
+]
+
+
+def tokenizer_json(decoder: dict[str, Any], is_unigram: bool = False) -> dict[str, Any]:
+    vocab: Any = {"<unk>": 0, f"{SPACE}a": 1, "<0x0A>": 2, "##b": 3, "c</w>": 4}
+    model: dict[str, Any] = {"type": "BPE", "unk_token": "<unk>", "vocab": vocab, "merges": []}
+    if is_unigram:
+        model = {"type": "Unigram", "unk_id": 0, "vocab": [[text, -1.0] for text in vocab]}
+    added = {"single_word": False, "lstrip": False, "rstrip": False}
+    return {
+        "version": "1.0",
+        "added_tokens": [
+            {"id": 5, "content": "<call>", "normalized": False, "special": True, **added},
+            {"id": 6, "content": "Word", "normalized": True, "special": False, **added},
+        ],
+        "normalizer": {"type": "Lowercase"},
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": decoder,
+        "model": model,
+    }
+
+
+WRONG: list[Any] = [
+    None, True, -1, 1.5, 2**26, 2**70, "", "\ud800", "x" * 70_000, [], [[]], [1, None], {}, {"a": 1}
+]  # fmt: skip
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+def damaged(data: Any) -> Iterator[Any]:
+    """Each member in turn: left out, of another type, doubled, deep."""
+    for path in places(data):
+        for wrong in ["leave out", "nest", *WRONG]:
+            made = copy.deepcopy(data)
+            parent = made
+            for key in path[:-1]:
+                parent = parent[key]
+            if wrong == "leave out":
+                del parent[path[-1]]
+            elif wrong == "nest":
+                value = parent[path[-1]]
+                for _ in range(200):
+                    value = {"type": "Sequence", "decoders": [value]}
+                parent[path[-1]] = value
+            else:
+                parent[path[-1]] = wrong
+            yield made
+
+
+def reads(path: Path) -> bool:
+    """Whether the file is read; anything but a VocabularyError comes out of here."""
+    try:
+        Vocabulary.from_file(path)
+    except VocabularyError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("is_unigram", [False, True])
+@pytest.mark.parametrize("decoder", DECODERS, ids=lambda decoder: decoder["type"])
+def test_a_damaged_tokenizer_json(decoder: dict[str, Any], is_unigram: bool, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    whole = tokenizer_json(decoder, is_unigram)
+    path.write_text(json.dumps(whole))
+    assert reads(path)
+    outcomes = []
+    for made in damaged(whole):
+        path.write_text(json.dumps(made))
+        outcomes.append(reads(path))
+    assert any(outcomes)
+    assert not all(outcomes)
+
+
+def test_text_that_is_no_tokenizer(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    texts = [
+        "",
+        "[]",
+        "null",
+        "{",
+        "\ufeff{}",
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        '{"model": ' + "9" * 5000 + "}",
+    ]
+    for text in texts:
+        path.write_text(text)
+        assert not reads(path)
+    path.write_bytes(b"\xff\xfe")
+    assert not reads(path)
+
+
+TEKKEN: dict[str, Any] = {
+    "config": {
+        "pattern": "[^ ]+| ",
+        "num_vocab_tokens": 256,
+        "default_vocab_size": 266,
+        "default_num_special_tokens": 10,
+        "version": "v7",
+    },
+    "vocab": [
+        {"rank": rank, "token_bytes": base64.b64encode(bytes([rank % 256])).decode(), "token_str": None}
+        for rank in range(256)
+    ],
+    "special_tokens": [{"rank": 0, "token_str": "<unk>", "is_control": True}],
+}
+
+
+def test_a_damaged_tekken_json(tmp_path: Path) -> None:
+    pytest.importorskip("mistral_common")
+    path = tmp_path / "tekken.json"
+    path.write_text(json.dumps(TEKKEN))
+    assert reads(path)
+    for made in damaged({**TEKKEN, "vocab": TEKKEN["vocab"][:1]}):
+        if isinstance(made.get("vocab"), list):
+            made["vocab"] += TEKKEN["vocab"][1:]
+        path.write_text(json.dumps(made))
+        reads(path)
+
+
+def test_a_damaged_tiktoken_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.tiktoken"
+    for rank in [b"", b"-1", b"1.5", b"4294967296", b"9" * 5000, b"1 2", b"\xff", str(2**26).encode()]:
+        path.write_bytes(b"YQ== 0\nYg== " + rank + b"\n")
+        with pytest.raises(VocabularyError):
+            Vocabulary.from_tiktoken(path)
+    path.write_bytes(b"YQ== 0\n")
+    for specials in [{"<x>": -1}, {"<x>": "a"}, {"\ud800": 1}, {1: 2}]:
+        with pytest.raises(VocabularyError):
+            Vocabulary.from_tiktoken(path, specials)  # type: ignore[arg-type]
+
+
+def test_a_damaged_sentencepiece_model(tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    path = tmp_path / "tokenizer.model"
+    generator = random.Random(1)
+    for size in [0, 1, 10, 1000]:
+        path.write_bytes(generator.randbytes(size))
+        assert not reads(path) or size == 0
+
+
+def a_vocabulary(count: int, steps: list[dict[str, Any]]) -> Vocabulary:
+    return Vocabulary({f"a{i}": i for i in range(count)}, [], steps)
+
+
+def replace(content: str, replacement: str) -> dict[str, Any]:
+    return {"kind": "replace", "content": content, "replacement": replacement}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Vocabulary({"a": 2**26 - 1}, []), "67108863 is too large.*below 1048576"),
+        (lambda: Vocabulary({"a": 1}, [(2**32 - 1, "<x>", "<x>", True)]), "4294967295 is too large"),
+        (lambda: a_vocabulary(10, [replace("a", "a" * 100)] * 4), "longer than 1048576 bytes"),
+        (lambda: a_vocabulary(100_000, [replace("a", "a" * 100)] * 2), "more than 268435456 bytes"),
+        (
+            lambda: a_vocabulary(100_000, [replace("a", "a" * 1000), replace("a" * 1000, "a")] * 20),
+            "more than 536870912 bytes",
+        ),
+        (lambda: a_vocabulary(100_000, [{"kind": "fuse"}] * 10_000), "10000 steps that handle more"),
+        (lambda: Vocabulary({"a" * (2**20 + 1): 0}, []), "at most 1048576"),
+        (
+            lambda: a_vocabulary(50_000, [{"kind": "strip", "content": "a", "start": 2**32 - 1}]),
+            None,
+        ),
+    ],
+)
+def test_a_hostile_tokenizer_costs_little(make: Any, message: str | None) -> None:
+    begin = time.perf_counter()
+    if message is None:
+        make()
+    else:
+        with pytest.raises(VocabularyError, match=message):
+            make()
+    assert time.perf_counter() - begin < 20  # it took minutes
+
+
+def test_ids_may_be_far_apart_where_there_are_many_tokens() -> None:
+    assert len(Vocabulary({"a": 2**20 - 1}, [])) == 2**20
+    count = 300_000
+    tokens = {f"{i:x}": i for i in range(count)} | {"last": 4 * count - 1}
+    assert len(Vocabulary(tokens, [])) == 4 * count
