@@ -71,7 +71,7 @@ std::shared_ptr<const Regex> read_marker(const JsonValue& table, const std::stri
     texts.push_back(item.text);
   }
   if (texts.empty()) fail(scope, "'" + key + "' is an empty list");
-  return Regex::literals(std::move(texts));
+  return Regex::literals(texts);
 }
 
 ContentSpec read_content(std::string_view name, const JsonValue& args, const std::string& scope,

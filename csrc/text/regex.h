@@ -79,7 +79,7 @@ class Regex {
   static std::shared_ptr<const Regex> compile(std::string_view pattern);
 
   /// One of several literals, the longest first.
-  static std::shared_ptr<const Regex> literals(std::vector<std::string> texts);
+  static std::shared_ptr<const Regex> literals(const std::vector<std::string>& texts);
 
   const RegexProgram& program() const { return program_; }
   /// Named groups; the slots of the i-th are 2 i and 2 i + 1.

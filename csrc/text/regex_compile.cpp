@@ -14,7 +14,12 @@ namespace {
 
 using Op = RegexStep::Op;
 
+constexpr std::size_t kMaxPattern = 65'536;  // bytes
 constexpr std::size_t kMaxSteps = 20'000;
+// Those of all look-aheads: each character costs the square of them at worst.
+constexpr std::size_t kMaxLookSteps = 1'000;
+constexpr std::size_t kMaxWrites = 1'000'000;  // of parts of a pattern, empty ones too
+constexpr std::size_t kMaxGroups = 64;
 constexpr int kMaxDepth = 100;
 constexpr std::uint32_t kMaxRepeat = 1'000;
 constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
@@ -158,7 +163,10 @@ class Reader {
     while (!at_end() && peek() != '>') append_utf8(next(), name);
     if (!take(">") || name.empty()) fail("a group without a name");
     auto it = std::find(groups_.begin(), groups_.end(), name);
-    if (it == groups_.end()) it = groups_.insert(groups_.end(), name);
+    if (it == groups_.end()) {
+      if (groups_.size() == kMaxGroups) fail("more than 64 named groups");
+      it = groups_.insert(groups_.end(), name);
+    }
     Node node;
     node.kind = Node::Kind::group;
     node.slot = static_cast<std::uint32_t>(2 * (it - groups_.begin()));
@@ -340,12 +348,15 @@ class Reader {
   std::size_t at_ = 0;
   int depth_ = 0;
   bool in_look_ = false;
+  std::size_t look_steps_ = 0;
 };
 
 class Writer {
  public:
-  explicit Writer(RegexProgram& program) : program_(program) {}
+  explicit Writer(RegexProgram& program, std::size_t max_steps = kMaxSteps)
+      : program_(program), max_steps_(max_steps) {}
 
+  /// Throws FormatError where the pattern would become too large.
   void finish(const Node& node) {
     write(node);
     put({Op::match});
@@ -355,7 +366,12 @@ class Writer {
  private:
   std::uint32_t here() const { return static_cast<std::uint32_t>(program_.steps.size()); }
   std::uint32_t put(RegexStep step) {
-    if (program_.steps.size() >= kMaxSteps) throw FormatError("a pattern is too large");
+    if (program_.steps.size() >= max_steps_) {
+      throw FormatError(
+          "a pattern is too large: with its repetitions written out, it has more than " +
+          std::to_string(kMaxSteps) + " steps, or " + std::to_string(kMaxLookSteps) +
+          " in its look-aheads");
+    }
     if (step.op == Op::end || step.op == Op::line_end || step.op == Op::boundary)
       program_.peeks = true;
     program_.steps.push_back(step);
@@ -371,6 +387,10 @@ class Writer {
   }
 
   void write(const Node& node) {
+    if (++writes_ > kMaxWrites) {
+      throw FormatError("a pattern is too large: its repetitions have more than " +
+                        std::to_string(kMaxWrites) + " parts");
+    }
     switch (node.kind) {
       case Node::Kind::step: put(node.step); break;
       case Node::Kind::sequence:
@@ -453,6 +473,8 @@ class Writer {
   }
 
   RegexProgram& program_;
+  std::size_t max_steps_;
+  std::size_t writes_ = 0;
 };
 
 Node Reader::read_look(bool is_negative) {
@@ -464,7 +486,8 @@ Node Reader::read_look(bool is_negative) {
   const Node node = reader.read_choice();
   at_ = reader.at_;
   if (!take(")")) fail("a missing )");
-  Writer(ahead).finish(node);
+  Writer(ahead, kMaxLookSteps - look_steps_).finish(node);
+  look_steps_ += ahead.steps.size();
   program_.looks.push_back(std::move(ahead));
   return leaf(Op::look, static_cast<std::uint32_t>(program_.looks.size() - 1), is_negative);
 }
@@ -496,6 +519,10 @@ void CharClass::compile() {
 }
 
 std::shared_ptr<const Regex> Regex::compile(std::string_view pattern) {
+  if (pattern.size() > kMaxPattern) {
+    throw FormatError("a pattern has " + std::to_string(pattern.size()) + " bytes; at most " +
+                      std::to_string(kMaxPattern) + " are read");
+  }
   auto regex = std::make_shared<Regex>();
   const Node node = Reader(pattern, regex->program_, regex->groups_).read();
   regex->program_.slot_count = static_cast<std::uint32_t>(2 * regex->groups_.size());
@@ -503,19 +530,21 @@ std::shared_ptr<const Regex> Regex::compile(std::string_view pattern) {
   return regex;
 }
 
-std::shared_ptr<const Regex> Regex::literals(std::vector<std::string> texts) {
-  std::stable_sort(texts.begin(), texts.end(), [](const std::string& a, const std::string& b) {
-    const auto length = [](const std::string& text) {
-      return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-    };
-    return length(a) > length(b);
-  });
+std::shared_ptr<const Regex> Regex::literals(const std::vector<std::string>& texts) {
+  // By length in characters, and of equal length as they came.
+  std::vector<std::pair<std::ptrdiff_t, std::size_t>> order;
+  for (const std::string& text : texts) {
+    const auto length =
+        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+    order.emplace_back(-length, order.size());
+  }
+  std::sort(order.begin(), order.end());
   auto regex = std::make_shared<Regex>();
   Node choice;
   choice.kind = Node::Kind::choice;
-  for (const std::string& text : texts) {
+  for (const auto& [length, index] : order) {
     Node& sequence = choice.children.emplace_back();
-    for (std::string_view rest = text; !rest.empty();) {
+    for (std::string_view rest = texts[index]; !rest.empty();) {
       const CodePoint point = first_code_point(rest);
       Node& node = sequence.children.emplace_back();
       node.kind = Node::Kind::step;

@@ -95,6 +95,12 @@ def test_the_match_is_that_of_the_whole_text(pattern: str, text: str, cuts: list
         ("(?:a{100}){100}{100}", "multiple repeat"),
         ("(?:(?:a{100}){100}){100}", "too large"),
         ("(" * 500, "nested"),
+        ("(?:(?:(?:(?:){1000}){1000}){1000}){1000}", "more than 1000000 parts"),
+        ("(?:" + "(?:)" * 10_000 + "a){1000}", "more than 1000000 parts"),
+        ("a" * 65_537, "at most 65536"),
+        ("(?=a{1000})", "look-aheads"),
+        ("(?=a{400})" * 3, "look-aheads"),
+        ("".join(f"(?P<g{i}>a)" for i in range(65)), "64 named groups"),
     ],
 )
 def test_what_would_not_be_linear_is_refused(pattern: str, why: str) -> None:
