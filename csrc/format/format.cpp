@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::size_t npos = std::string_view::npos;
 
+// Far above what a family needs, so that a hostile file costs little.
+constexpr std::size_t kMaxCalls = 200;
+constexpr std::size_t kMaxMarkups = 200;
+constexpr std::size_t kMaxOpeners = 1'000;
+constexpr std::size_t kMaxBefore = 64;           // bytes
+constexpr std::size_t kMaxTableBytes = 1 << 26;  // of all automata
+
 // Behind the last of these texts; npos: there is none.
 std::size_t last_end(std::string_view text, const std::vector<std::string>& markers) {
   std::size_t end = npos;
@@ -94,7 +101,9 @@ class Adder {
 
   void add(MarkerSet& set, std::string_view text, std::string_view before, Role role,
            std::size_t value = 0) const {
-    const Marker marker{static_cast<std::uint8_t>(role), static_cast<std::uint8_t>(value)};
+    if (before.size() > kMaxBefore)
+      throw FormatError("the white space before a marker has more than 64 bytes");
+    const Marker marker{static_cast<std::uint8_t>(role), static_cast<std::uint16_t>(value)};
     for (std::size_t i = 0; i <= before.size(); ++i) {
       set.add(by_id_.spell(before.substr(i), text), marker);
       if (both_) set.add(by_text_.spell(before.substr(i), text), marker);
@@ -129,6 +138,9 @@ std::shared_ptr<const Format> Format::compile(FormatSpec spec,
       const auto at =
           static_cast<std::size_t>(std::find(texts.begin(), texts.end(), text) - texts.begin());
       if (at == texts.size()) {
+        if (at == kMaxOpeners)
+          throw FormatError("format '" + format->spec_.name +
+                            "': more than 1,000 openers of calls");
         texts.push_back(text);
         format->openers_.emplace_back();
       }
@@ -144,6 +156,8 @@ std::shared_ptr<const Format> Format::compile(FormatSpec spec,
       });
       if (is_used) format->symbols_.push_back(token);
     }
+    if (format->symbols_.size() > 0xFFFFU - kFirstTokenSymbol)
+      throw FormatError("the format's markers hold more tokens than a format can tell apart");
   }
   for (std::size_t i = 0; i < format->symbols_.size(); ++i) {
     format->symbol_of_.emplace_back(format->symbols_[i].id,
@@ -161,7 +175,8 @@ void Format::check() const {
   const auto fail = [&](const std::string& what) {
     throw FormatError("format '" + spec_.name + "': " + what);
   };
-  if (spec_.calls.size() > 200) fail("more than 200 kinds of call; split the file");
+  if (spec_.calls.size() > kMaxCalls) fail("more than 200 kinds of call; split the file");
+  if (spec_.markup.size() > kMaxMarkups) fail("more than 200 kinds of markup; split the file");
   for (const CallSpec& call : spec_.calls) {
     if (call.open.is_empty() && call.bare == BarePlace::nowhere && !call.by_recipient) {
       fail("a call has neither an opener nor a place for bare calls; write call.open or call.bare");
@@ -198,6 +213,13 @@ void Format::check() const {
 
 MarkerTable Format::build(bool by_id, MarkerTrust trust) {
   MarkerTable table;
+  std::size_t bytes = 0;
+  const auto compile = [&](MarkerSet& set) {
+    set.compile();
+    bytes += set.bytes();
+    if (bytes > kMaxTableBytes)
+      throw FormatError("format '" + spec_.name + "': its markers' tables take more than 64 MiB");
+  };
   const Adder adder(symbols_, by_id, trust);
   const auto add_call_openers = [&](MarkerSet& set) {
     for (std::size_t i = 0; i < opener_texts_.size(); ++i) {
@@ -249,6 +271,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     add_openers(set);
     add_markup(set, i);
     add_ignored(set);
+    compile(set);
   }
   add_openers(table.malformed);
   add_call_openers(table.openers);
@@ -303,14 +326,13 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     adder.add(markers.quote, call.quotes, Role::quote);
     for (MarkerSet* set : {&markers.header, &markers.parameter, &markers.key, &markers.value,
                            &markers.element, &markers.quote}) {
-      set->compile();
+      compile(*set);
     }
     table.calls.push_back(std::move(markers));
   }
-  for (MarkerSet& set : table.headers) set.compile();
   for (MarkerSet* set : {&table.content, &table.inside, &table.reasoning, &table.rehearsal,
                          &table.malformed, &table.openers}) {
-    set->compile();
+    compile(*set);
   }
   return table;
 }

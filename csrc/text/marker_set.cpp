@@ -6,6 +6,13 @@
 
 namespace unspool {
 
+namespace {
+
+constexpr std::size_t kMaxNodes = 0xFFFF;
+constexpr std::size_t kMaxTextBytes = 1 << 22;  // of all nodes
+
+}  // namespace
+
 void MarkerPattern::append_text(std::string_view text) {
   for (const char byte : text) {
     symbols.push_back(static_cast<unsigned char>(byte));
@@ -27,16 +34,27 @@ MarkerSet::State MarkerSet::child(State state, Symbol symbol) const {
 
 void MarkerSet::add(const MarkerPattern& pattern, Marker marker) {
   if (pattern.symbols.empty()) throw FormatError("a marker is empty; write its text");
+  std::size_t size = 0;
+  for (const std::string& text : pattern.texts) size += text.size();
+  if (size > kMaxMarkerBytes) {
+    throw FormatError("a marker has " + std::to_string(size) + " bytes; at most " +
+                      std::to_string(kMaxMarkerBytes) + " are read");
+  }
   State state = 0;
   for (std::size_t i = 0; i < pattern.symbols.size(); ++i) {
     const Symbol symbol = pattern.symbols[i];
     State target = child(state, symbol);
     if (target == 0) {
-      if (nodes_.size() >= 0xFFFF) throw FormatError("the format's markers are too many");
+      if (nodes_.size() >= kMaxNodes || text_bytes_ > kMaxTextBytes) {
+        throw FormatError(
+            "the format's markers are too many or too long: together they have more than 65,535 "
+            "different beginnings, or these take more than 4 MiB");
+      }
       target = static_cast<State>(nodes_.size());
       nodes_[state].children.emplace_back(symbol, target);
       Node node;
       node.text = nodes_[state].text + pattern.texts[i];
+      text_bytes_ += node.text.size();
       nodes_.push_back(std::move(node));
     }
     state = target;
@@ -61,7 +79,8 @@ void MarkerSet::compile() {
     for (const auto& [symbol, target] : node.children) {
       if (class_of_.size() <= symbol) class_of_.resize(symbol + 1U, 0);
       if (class_of_[symbol] == 0) {
-        if (class_count_ > 0xFF) throw FormatError("the format's markers use too many letters");
+        if (class_count_ > 0xFF)
+          throw FormatError("the format's markers use more than 255 different letters");
         class_of_[symbol] = static_cast<std::uint8_t>(class_count_++);
       }
     }

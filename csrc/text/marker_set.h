@@ -31,7 +31,7 @@ struct MarkerPattern {
 /// What a match means to its owner.
 struct Marker {
   std::uint8_t role = 0;
-  std::uint8_t value = 0;
+  std::uint16_t value = 0;
   bool has_token = false;  // one of its letters is a token, so nobody merely spells it
 };
 
@@ -39,11 +39,19 @@ class MarkerSet {
  public:
   using State = std::uint16_t;
 
-  /// Adds a pattern; the first of two equal ones counts. Empty patterns are refused.
+  static constexpr std::size_t kMaxMarkerBytes = 1'024;
+
+  /// Adds a pattern; the first of two equal ones counts. Throws FormatError if it is empty or
+  /// longer than `kMaxMarkerBytes`, or if the set becomes too large.
   void add(const MarkerPattern& pattern, Marker marker);
 
   /// Builds the automaton; nothing may be added afterwards.
   void compile();
+
+  /// About how much memory it takes.
+  std::size_t bytes() const {
+    return table_.size() * sizeof(State) + nodes_.size() * sizeof(Node) + text_bytes_;
+  }
 
   State next(State state, Symbol symbol) const {
     return table_[static_cast<std::size_t>(state) * class_count_ + symbol_class(symbol)];
@@ -88,6 +96,7 @@ class MarkerSet {
   State child(State state, Symbol symbol) const;
 
   std::vector<Node> nodes_{1};
+  std::size_t text_bytes_ = 0;  // of all nodes
   std::vector<State> table_{0};
   std::size_t class_count_ = 1;
   std::vector<std::uint8_t> class_of_;  // by symbol; 0: in no pattern
