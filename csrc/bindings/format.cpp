@@ -45,7 +45,7 @@ std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std:
   auto schemas = std::make_shared<ToolSchemas>();
   SchemaReader reader;
   for (const auto& [name, json] : tools) {
-    const std::optional<JsonValue> schema = parse_json(json);
+    const std::optional<JsonValue> schema = parse_json(json, DeepJson::null);
     if (!schema) throw ArgumentError("the parameters of tool '" + name + "' are no JSON");
     schemas->tools[name] = reader.read(*schema);
   }

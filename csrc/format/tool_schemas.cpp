@@ -86,6 +86,7 @@ std::string unescape_pointer(std::string_view part) {
 ToolSchema SchemaReader::read(const JsonValue& parameters) {
   root_ = &parameters;
   known_types_.clear();
+  indexes_.clear();
   max_visits_ = kMaxVisits;
   for (max_level_ = kMaxLevel; max_level_ > 0; --max_level_) {
     visits_ = 0;
@@ -126,6 +127,7 @@ std::map<std::string, ValueSchema, std::less<>> SchemaReader::properties(const J
     const JsonValue* properties = part.find("properties");
     if (properties == nullptr) return;
     for (const auto& [name, schema_of_it] : properties->members) {
+      if (visits_ > max_visits_) return;  // too much to read at this depth
       ValueSchema read = value(schema_of_it, level);
       const auto [it, is_new] = found.try_emplace(name);
       if (is_new) {
@@ -205,20 +207,32 @@ TypeSet SchemaReader::read_types(const JsonValue& schema, int depth) {
 }
 
 // A reference into the same document; null: it leads nowhere, and says nothing.
-const JsonValue* SchemaReader::resolve(const JsonValue& reference) const {
+const JsonValue* SchemaReader::resolve(const JsonValue& reference) {
   if (!reference.is(JsonValue::Kind::string) || !reference.text.starts_with('#')) return nullptr;
   const JsonValue* node = root_;
   std::string_view rest = reference.text;
   for (auto at = rest.find('/'); node != nullptr && at != std::string_view::npos;) {
     rest.remove_prefix(at + 1);
     at = rest.find('/');
-    node = node->find(unescape_pointer(rest.substr(0, at)));
+    node = member(*node, unescape_pointer(rest.substr(0, at)));
   }
   return node;
 }
 
+// An object with many `$defs` is searched once for each reference into it.
+const JsonValue* SchemaReader::member(const JsonValue& object, const std::string& key) {
+  constexpr std::size_t kLarge = 32;
+  if (object.members.size() < kLarge) return object.find(key);
+  const auto [index, is_new] = indexes_.try_emplace(&object);
+  if (is_new) {
+    for (const auto& [name, value] : object.members) index->second.emplace(name, &value);
+  }
+  const auto found = index->second.find(key);
+  return found == index->second.end() ? nullptr : found->second;
+}
+
 std::shared_ptr<const ToolSchemas> read_tools(std::string_view json) {
-  const std::optional<JsonValue> tools = parse_json(json);
+  const std::optional<JsonValue> tools = parse_json(json, DeepJson::null);
   if (!tools || !tools->is(JsonValue::Kind::array))
     throw ArgumentError("the tools are no JSON list; pass the request's `tools`");
   auto schemas = std::make_shared<ToolSchemas>();
@@ -238,7 +252,7 @@ std::shared_ptr<const ToolSchemas> read_tools(std::string_view json) {
     if (parameters == nullptr) parameters = &nothing;
     std::optional<JsonValue> written;  // as a text that holds JSON
     if (parameters->is(JsonValue::Kind::string) && !parameters->text.empty()) {
-      written = parse_json(parameters->text);
+      written = parse_json(parameters->text, DeepJson::null);
       if (!written) {
         throw ArgumentError("the parameters of tools[" + std::to_string(i) + "] (" + name->text +
                             ") are no JSON");

@@ -27,17 +27,21 @@ class SchemaReader {
   TypeSet read_types(const JsonValue& schema, int depth);
   template <typename Use>
   void for_each_part(const JsonValue& schema, Use&& use);
-  const JsonValue* resolve(const JsonValue& reference) const;
+  const JsonValue* resolve(const JsonValue& reference);
+  const JsonValue* member(const JsonValue& object, const std::string& key);
 
   const JsonValue* root_ = nullptr;
   int max_level_ = 0;       // of values inside values
   std::size_t visits_ = 0;  // of parts, at this level
   std::size_t max_visits_ = 0;
   std::unordered_map<const JsonValue*, TypeSet> known_types_;
+  using Index = std::unordered_map<std::string_view, const JsonValue*>;
+  std::unordered_map<const JsonValue*, Index> indexes_;  // of large objects that references cross
 };
 
-/// Reads a list of tools as a chat or Responses request holds them. Throws ArgumentError: it is no
-/// JSON list, or one of them has no name.
+/// Reads a list of tools as a chat or Responses request holds them; what is nested deeper than
+/// `kMaxJsonDepth` allows every type. Throws ArgumentError: it is no JSON list, or one of them has
+/// no name.
 std::shared_ptr<const ToolSchemas> read_tools(std::string_view json);
 
 }  // namespace unspool

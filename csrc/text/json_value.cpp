@@ -12,11 +12,9 @@ namespace unspool {
 
 namespace {
 
-constexpr int kMaxDepth = 512;
-
 class Reader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  Reader(std::string_view text, DeepJson deep) : text_(text), deep_(deep) {}
 
   bool read_whole(JsonValue& value) {
     if (!read(value)) return false;
@@ -47,7 +45,10 @@ class Reader {
 
   bool read(JsonValue& value) {
     skip();
-    switch (peek()) {
+    const char first = peek();
+    if (depth_ == kMaxJsonDepth && (first == '{' || first == '['))
+      return deep_ == DeepJson::null && skip_nested();
+    switch (first) {
       case '{': return read_object(value);
       case '[': return read_array(value);
       case '"': value.kind = JsonValue::Kind::string; return read_string(value.text);
@@ -56,6 +57,30 @@ class Reader {
       case 'n': return take_word("null");
       default: return read_number(value);
     }
+  }
+
+  // Passes over an object or a list, whose brackets must match; what is in it is not checked.
+  bool skip_nested() {
+    std::string open;
+    std::string text;
+    do {
+      switch (peek()) {
+        case '{': open += '}'; break;
+        case '[': open += ']'; break;
+        case '"':
+          if (!read_string(text)) return false;
+          text.clear();
+          continue;
+        case '}':
+        case ']':
+          if (open.back() != text_[at_]) return false;
+          open.pop_back();
+          break;
+        default: break;
+      }
+      ++at_;
+    } while (!open.empty() && at_ < text_.size());
+    return open.empty();
   }
 
   bool read_number(JsonValue& value) {
@@ -73,7 +98,7 @@ class Reader {
 
   bool read_array(JsonValue& value) {
     value.kind = JsonValue::Kind::array;
-    if (++depth_ > kMaxDepth) return false;
+    ++depth_;
     ++at_;
     skip();
     if (!take(']')) {
@@ -107,7 +132,7 @@ class Reader {
 
   bool read_object(JsonValue& value) {
     value.kind = JsonValue::Kind::object;
-    if (++depth_ > kMaxDepth) return false;
+    ++depth_;
     ++at_;
     skip();
     Places places;
@@ -180,6 +205,7 @@ class Reader {
   }
 
   std::string_view text_;
+  DeepJson deep_;
   std::size_t at_ = 0;
   int depth_ = 0;
 };
@@ -260,9 +286,9 @@ bool JsonValue::is_empty() const {
   }
 }
 
-std::optional<JsonValue> parse_json(std::string_view text) {
-  std::optional<JsonValue> value(std::in_place);
-  if (!Reader(text).read_whole(*value)) return std::nullopt;
+std::optional<JsonValue> parse_json(std::string_view text, DeepJson deep) {
+  JsonValue value;
+  if (!Reader(text, deep).read_whole(value)) return std::nullopt;
   return value;
 }
 

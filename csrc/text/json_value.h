@@ -33,8 +33,12 @@ struct JsonValue {
   bool is_empty() const;
 };
 
+/// What becomes of a value nested deeper than `kMaxJsonDepth`.
+enum class DeepJson : std::uint8_t { refused, null };
+inline constexpr int kMaxJsonDepth = 512;
+
 /// Reads RFC 8259; a control character in a string is taken as it is. Nothing where it is no JSON.
-std::optional<JsonValue> parse_json(std::string_view text);
+std::optional<JsonValue> parse_json(std::string_view text, DeepJson deep = DeepJson::refused);
 
 /// Appends a value as JSON, in one line.
 void append_json(const JsonValue& value, std::string& out);

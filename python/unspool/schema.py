@@ -44,11 +44,31 @@ def _tool(index: int, tool: Any) -> tuple[str, str]:
         )
     schema = function.get("parameters") or function.get("input_schema") or {}
     try:
-        if isinstance(schema, str):
-            schema = json.loads(schema)
-        return name, json.dumps(schema, allow_nan=False, default=_plain)
-    except (ValueError, RecursionError) as error:
+        return name, _to_json(schema)
+    except ValueError as error:
         raise ArgumentError(f"the parameters of tools[{index}] ({name}) are no JSON: {error}") from None
+
+
+_MAX_DEPTH = 200  # where `json` meets the interpreter's limit; below it a value may be of any type
+
+
+def _to_json(schema: Any) -> str:
+    try:
+        value = json.loads(schema) if isinstance(schema, str) else schema
+    except RecursionError:
+        return str(schema)  # the core reads it as deep as it can
+    try:
+        return json.dumps(value, allow_nan=False, default=_plain)
+    except RecursionError:
+        return json.dumps(_cut(value, _MAX_DEPTH), allow_nan=False, default=_plain)
+
+
+def _cut(value: Any, depth: int) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _cut(item, depth - 1) for key, item in value.items()} if depth else None
+    if isinstance(value, (list, tuple)):
+        return [_cut(item, depth - 1) for item in value] if depth else None
+    return value
 
 
 def _plain(value: Any) -> Any:
