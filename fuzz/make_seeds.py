@@ -1,0 +1,146 @@
+"""Seeds of the fuzz targets, from parsers/*.toml and tests/formats/*.toml: make_seeds.py SOURCE TARGET."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import tomllib
+
+
+def read_formats(source: Path) -> list[dict[str, Any]]:
+    """What `unspool export-format` writes for each format, with its markers; without the native module."""
+    package = types.ModuleType("unspool")
+    package.__path__ = [str(source / "python/unspool")]
+    sys.modules["unspool"] = package
+    from unspool.format_files import marker_tokens, markers_of, parse_format
+
+    formats = []
+    for path in sorted((source / "parsers").glob("*.toml")):
+        file = parse_format(path.read_text(encoding="utf-8"), path.name)
+        formats.append(
+            {
+                "unspool_format": 1,
+                "format": file.description,
+                "tokens": sorted(marker_tokens(file.description)),
+                "markers": sorted(markers_of(file.description)),
+            }
+        )
+    return formats
+
+
+def write(folder: Path, seeds: list[bytes]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, seed in enumerate(seeds):
+        (folder / f"{number:05}").write_bytes(seed)
+
+
+def parser_seeds(source: Path, formats: list[dict[str, Any]]) -> list[bytes]:
+    """Each case once, with other options and other cuts than its neighbours."""
+    names = [entry["format"]["name"] for entry in formats]
+    seeds = []
+    for path in sorted((source / "tests/formats").glob("*.toml")):
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        if data.get("format") not in names:
+            continue
+        index = names.index(data["format"])
+        for number, case in enumerate(data["case"]):
+            if not isinstance(case.get("input"), str):
+                continue
+            header = bytes(
+                [index % 256, index // 256, number * 37 % 256, number * 5 % 256, number % 16, number % 3]
+            )
+            seeds.append(header + case["input"].encode())
+    return seeds
+
+
+def file_seeds(formats: list[dict[str, Any]]) -> list[bytes]:
+    tools = [
+        {
+            "name": "f",
+            "parameters": {
+                "properties": {"a": {"$ref": "#/$defs/b"}, "c": {"anyOf": [{"type": "null"}, {"enum": [1]}]}},
+                "$defs": {"b": {"type": ["string", "integer"], "nullable": True, "items": {"const": 1}}},
+            },
+        },
+        {"function": {"name": "g", "input_schema": '{"properties": {}}'}},
+    ]
+    vocabulary = b"unspoolV" + bytes(
+        [
+            *[1, 0, 0, 0, 12, 0, 0, 0],  # version, flags
+            *[1, 0, 0, 0, 32, 1, 0, 0, 0, 0, 0, 0, 0],  # a space is stripped from the beginning
+            *[2, 0, 0, 0, 1, 1, 0, 0, 0, 97, 7, 3, 0, 0, 0, 60, 120, 62],  # "a", "<x>"
+            *[1, 0, 0, 0, 1, 0, 0, 0, 1, 3, 0, 0, 0, 60, 120, 62, 3, 0, 0, 0, 60, 120, 62],
+        ]
+    )
+    chains = [
+        bytes([3, *steps]) + b"ab\0<0x41>\0\xe2\x96\x81a\0##b\0"
+        for steps in ([0], [1, 2, 3], [5, 4], [6], [7])
+    ]
+    described = [
+        json.dumps({k: entry[k] for k in ("unspool_format", "format")}).encode() for entry in formats
+    ]
+    return [
+        *(b"\0" + text for text in described),
+        b"\1" + vocabulary,
+        b"\2" + json.dumps(tools).encode(),
+        *chains,
+    ]
+
+
+TEMPLATES = [
+    r"""{"start_anchor": "<a>", "fields": {
+      "thinking": {"open_pattern": "^(?:<think>\\n?|(?=[\\s\\S]*?</think>))", "close": "</think>"},
+      "tool_calls": {"open_pattern": "\\s*<call>", "close": "</call>", "repeats": true,
+        "content": "json", "transform": {"function": "{content}"}},
+      "content": {"close_pattern": "\\s*<end>|$"}}}""",
+    r"""{"start_anchor": "<a>", "defaults": {"content": "-"}, "fields": {
+      "reasoning": {"open": ["<think>", "<think>\n"], "close": "</think>", "repeats": true, "join": "+"},
+      "note": {"open_pattern": "\\[(?!\\()", "close_pattern": "\\](?=[a\\s]|$)", "content": "kv-lines"},
+      "tool_calls": {"open_pattern": "<call:(?P<name>\\w+)>", "close_pattern": "</call>(?:<end>)?\\s*",
+        "content": "xml-inline", "content_args": {"tag_pattern": "<(?P<key>\\w)>(?P<value>.*?)(?=<|$)",
+          "value_parser": {"name": "json", "args": {"allow_non_json": true}}},
+        "transform": {"name": "{name}", "arguments": "{content}"}}}}""",
+    r"""{"start_anchor_pattern": "<a>\\s*", "fields": {
+      "content": {"content": "text", "content_args": {"strip": false}},
+      "tool_calls": {"open_pattern": "<call:(?P<name>\\w+)>", "close": "</call>", "content": "json",
+        "content_args": {"unquoted_keys": true,
+          "string_delims": [["'", "'"], ["<|", "|>"], ["\"\"\"", "\"\"\""]]},
+        "transform": {"function": {"name": "{name}", "arguments": "{content.a}"}}}}}""",
+]
+OUTPUTS = [
+    "<think>a</think><call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>",
+    "<think>\nb<think>c</think>[k:v\n]a<call:f><a>1<b>null</call><end> ",
+    "x<call:f>{a: {\"b\": <|x|>, 'c': \"\"\"y\"\"\"}}</call>y",
+]  # fmt: skip
+PATTERNS = [
+    r"^(?:<think>\n?|(?=[\s\S]*?</think>))", r"\[(?!\()", r"\](?=[a\s]|$)", r"<call:(?P<name>\w+)>",
+    r"<(?P<key>\w)>(?P<value>.*?)(?=<|$)", r"(?:a|ab)(?:c|bcd)(d*)", r"a{2,3}?\b", r"[^a-c\d]+?\Z", r"\Aa*$",
+]  # fmt: skip
+
+
+def main(source: Path, target: Path) -> None:
+    formats = read_formats(source)
+    write(target / "parser", parser_seeds(source, formats))
+    write(target / "files", file_seeds(formats))
+    pairs = [(template, output) for template in TEMPLATES for output in OUTPUTS]
+    write(target / "template", [f"{one}\0{n}<a>\0{output}".encode() for n, (one, output) in enumerate(pairs)])
+    write(target / "pattern", [f"\3{pattern}\0{text}".encode() for pattern in PATTERNS for text in OUTPUTS])
+    write(
+        target / "wire", [bytes([protocol, n]) + bytes(range(64)) for protocol in range(5) for n in range(4)]
+    )
+    texts = {marker for entry in formats for marker in entry["markers"]}
+    texts |= {
+        f'"{key}"' for key in ("type", "$ref", "anyOf", "properties", "open", "close", "fields", "body")
+    }
+    escaped = ("".join(f"\\x{byte:02x}" for byte in text.encode()) for text in sorted(texts))
+    (target / "dictionary").write_text("".join(f'"{text}"\n' for text in escaped))
+    # Written last: the build takes it for all.
+    (target / "formats.json").write_text(json.dumps(formats))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

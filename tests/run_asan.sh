@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The core's Python tests under AddressSanitizer and UBSan, with the module that fuzz/build.sh made:
+# tests/run_asan.sh [pytest's options]
+set -eu
+cd "$(dirname "$0")/.."
+source=$PWD
+package=$(mktemp -d)
+trap 'rm -r "$package"' EXIT
+cp -r python/unspool "$package"
+rm -rf "$package"/unspool/_core*.so "$package"/unspool/{parsers,testing/formats}
+cp build/fuzz/_core*.so "$package"/unspool
+ln -s "$source"/parsers "$package"/unspool/parsers
+ln -s "$source"/tests/formats "$package"/unspool/testing/formats
+
+compiler=$(command -v clang++-19 || command -v clang++)
+runtime=$("$compiler" -print-file-name=libclang_rt.asan-x86_64.so)
+[ -e "$runtime" ] || runtime=$("$compiler" -print-file-name=libclang_rt.asan.so)
+# Without libstdc++ in place at the start, the runtime does not find the functions that throw.
+# Python itself leaks at its end.
+LD_PRELOAD="$runtime $("$compiler" -print-file-name=libstdc++.so.6)" ASAN_OPTIONS=detect_leaks=0 \
+  PYTHONMALLOC=malloc PYTHONPATH="$package" \
+  python3 -m pytest "$@" tests/parser tests/stream tests/delta tests/wire tests/channel tests/vocabulary \
+  tests/response_template
