@@ -44,6 +44,20 @@ TokenId read_item(PyObject* object) {
   return read_int(index.ptr());
 }
 
+// A list or tuple. From the first item that is not an int it reads a copy: that item's __index__
+// may change the list.
+void read_sequence(PyObject* object, std::vector<TokenId>& ids) {
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
+  PyObject** items = PySequence_Fast_ITEMS(object);
+  Py_ssize_t i = 0;
+  for (; i < count && PyLong_CheckExact(items[i]); ++i) ids.push_back(read_int(items[i]));
+  if (i == count) return;
+  const auto copy = py::reinterpret_steal<py::object>(
+      PyList_Check(object) ? PyList_GetSlice(object, 0, count) : Py_NewRef(object));
+  if (!copy) throw py::error_already_set();
+  for (; i < count; ++i) ids.push_back(read_item(PySequence_Fast_GET_ITEM(copy.ptr(), i)));
+}
+
 void check_one_row(const std::vector<long long>& shape) {
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) {
     if (shape[i] == 1) continue;
@@ -137,10 +151,7 @@ void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
     return;
   }
   if (PyList_Check(object) || PyTuple_Check(object)) {
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
-    for (Py_ssize_t i = 0; i < count; ++i)
-      ids.push_back(read_item(PySequence_Fast_GET_ITEM(object, i)));
-    return;
+    return read_sequence(object, ids);
   }
   if (PyRange_Check(object)) {
     for (const py::handle& item : handle) ids.push_back(read_int(item.ptr()));

@@ -1,10 +1,17 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
+#include <new>
+#include <utility>
+#ifndef _WIN32
+#include <pthread.h>
+#endif
 
 #include "bindings/channel_access.h"
 #include "bindings/delta_type.h"
-#include "bindings/fast_method.h"
+#include "bindings/gil.h"
+#include "bindings/native_class.h"
 #include "text/error.h"
 
 namespace unspool::bindings {
@@ -18,23 +25,19 @@ using Got = DeltaChannel::Got;
 // How often a wait looks for Ctrl-C.
 constexpr auto kSlice = std::chrono::milliseconds(50);
 
-/// A Python exception on its way through the channel; the object itself comes out.
-struct PythonFailure {
-  std::shared_ptr<py::object> error;
-};
+constexpr Clock::time_point kNow = Clock::time_point::min();  // a deadline: do not wait
 
-/// Shares a Python object with threads that may let go of it without the GIL.
-std::shared_ptr<py::object> share(py::object object) {
-  return {new py::object(std::move(object)), [](py::object* held) {
-            if (Py_IsInitialized() == 0) {
-              held->release();  // the interpreter is gone, and with it the object
-            } else {
-              py::gil_scoped_acquire acquire;
-              held->dec_ref();
-              held->release();
-            }
-            delete held;
-          }};
+/// Stands in the native channel for the Python exception, which is in the PyChannel.
+struct PythonFailure {};
+
+// Forks that led to this process, since the module was imported.
+std::atomic<unsigned> fork_count{0};
+
+void count_forks() {
+#ifndef _WIN32
+  static const int is_counted = pthread_atfork(nullptr, nullptr, [] { ++fork_count; });
+  if (is_counted != 0) throw std::bad_alloc();  // its only error
+#endif
 }
 
 Deadline deadline_of(const std::optional<double>& timeout) {
@@ -46,32 +49,22 @@ Deadline deadline_of(const std::optional<double>& timeout) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-// Calls `attempt(deadline)` until it does not time out or the deadline has passed: first without
-// waiting and with the GIL, then in slices without it.
-template <typename Attempt, typename Result>
-Result wait_in_slices(Attempt&& attempt, const Deadline& deadline, Result timed_out) {
-  Result result = attempt(Deadline(Clock::time_point::min()));
-  while (result == timed_out) {
-    Clock::time_point until = Clock::now() + kSlice;
-    const bool is_last = deadline && *deadline <= until;
-    if (is_last) until = *deadline;
+// Calls `attempt`, which never waits, until it does not time out or the deadline has passed. In
+// between it calls `wait` without the GIL, in slices. Signals are handled after a wait and before
+// the next attempt: an interrupted call has put nothing and taken nothing.
+template <typename Attempt, typename Wait, typename Result>
+Result wait_in_slices(Attempt&& attempt, Wait&& wait, const Deadline& deadline, Result timed_out) {
+  for (;;) {
+    const Result result = attempt();
+    if (result != timed_out) return result;
+    const Clock::time_point now = Clock::now();
+    if (deadline && *deadline <= now) return result;
+    const Clock::time_point until = now + kSlice;
     {
-      py::gil_scoped_release release;  // attempt touches no Python
-      result = attempt(Deadline(until));
+      const GilRelease release;
+      wait(Deadline(deadline ? std::min(until, *deadline) : until));
     }
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (is_last) break;
-  }
-  return result;
-}
-
-[[noreturn]] void raise_failure(const DeltaChannel& channel) {
-  try {
-    std::rethrow_exception(channel.error());
-  } catch (const PythonFailure& failure) {
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(failure.error->ptr())),
-                    failure.error->ptr());
-    throw py::error_already_set();
   }
 }
 
@@ -91,12 +84,22 @@ Delta to_native(PyChannel& self, py::handle object) {
   return *delta;
 }
 
+[[noreturn]] void refuse_put(DeltaChannel::Put put) {
+  switch (put) {
+    case DeltaChannel::Put::closed:
+      throw ChannelClosedError("the channel is closed; nothing may be put after close or fail");
+    case DeltaChannel::Put::cancelled:
+      throw ChannelCancelledError("the consumer has cancelled; stop producing");
+    default: throw ChannelTimeoutError("the channel stayed full; is its consumer still reading?");
+  }
+}
+
 // What get gives for how it went; null stands for the end.
 py::object take(PyChannel& self, Got got, Delta& delta) {
   switch (got) {
     case Got::item: return to_python(std::move(delta), self);
     case Got::finished: return py::none();
-    case Got::failed: raise_failure(self.channel);
+    case Got::failed: self.raise_failure();
     case Got::cancelled:
       throw ChannelCancelledError("the channel was cancelled; nothing more comes");
     case Got::timed_out:
@@ -105,20 +108,31 @@ py::object take(PyChannel& self, Got got, Delta& delta) {
   return py::none();
 }
 
+Got wait_for_delta(PyChannel& self, Delta& delta, const Deadline& deadline) {
+  DeltaChannel& channel = self.native();
+  return wait_in_slices([&] { return channel.get(delta, kNow); },
+                        [&](const Deadline& until) { channel.wait(until); }, deadline,
+                        Got::timed_out);
+}
+
 py::object get(PyChannel& self, const std::optional<double>& timeout) {
-  const Deadline deadline = deadline_of(timeout);
   Delta delta;
-  const Got got =
-      wait_in_slices([&](const Deadline& until) { return self.channel.get(delta, until); },
-                     deadline, Got::timed_out);
+  const Got got = wait_for_delta(self, delta, deadline_of(timeout));
+  return take(self, got, delta);
+}
+
+// As `get(0)`, but NotImplemented where nothing is ready: an error may be the one given to `fail`.
+py::object get_ready(PyChannel& self, bool cancelled_is_end) {
+  Delta delta;
+  const Got got = self.native().get(delta, kNow);
+  if (got == Got::cancelled && cancelled_is_end) return py::none();
+  if (got == Got::timed_out) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
   return take(self, got, delta);
 }
 
 py::object next(PyChannel& self) {
   Delta delta;
-  const Got got =
-      wait_in_slices([&](const Deadline& until) { return self.channel.get(delta, until); },
-                     std::nullopt, Got::timed_out);
+  const Got got = wait_for_delta(self, delta, std::nullopt);
   if (got == Got::finished || got == Got::cancelled) throw py::stop_iteration();
   return take(self, got, delta);
 }
@@ -131,23 +145,108 @@ py::list drain(PyChannel& self) {
   return list;
 }
 
-bool arm(PyChannel& self, py::function callback) {
-  const std::shared_ptr<py::object> shared = share(std::move(callback));
-  return self.channel.arm([shared] {
-    py::gil_scoped_acquire acquire;
-    try {
-      (*shared)();
-    } catch (py::error_already_set& error) {
-      error.discard_as_unraisable("an unspool channel's waker");
-    }
-  });
+bool wait(PyChannel& self, const std::optional<double>& timeout) {
+  DeltaChannel& channel = self.native();
+  return wait_in_slices([&] { return channel.wait(kNow); },
+                        [&](const Deadline& until) { channel.wait(until); }, deadline_of(timeout),
+                        false);
+}
+
+void put(PyChannel& self, py::handle delta, const std::optional<double>& timeout, bool is_last) {
+  Delta copy = to_native(self, delta);
+  put_to_channel(self.native(), copy, deadline_of(timeout), is_last);
+}
+
+// Waits for room before it takes a delta from the iterable: after an interrupt or a timeout an
+// iterator still has all that was not put.
+void put_many(PyChannel& self, const py::iterable& deltas, const std::optional<double>& timeout) {
+  const Deadline deadline = deadline_of(timeout);
+  DeltaChannel& channel = self.native();
+  const py::iterator iterator = py::iter(deltas);
+  for (;;) {
+    const bool has_room = wait_in_slices(
+        [&] { return channel.wait_for_room(kNow); },
+        [&](const Deadline& until) { channel.wait_for_room(until); }, deadline, false);
+    if (!has_room) refuse_put(DeltaChannel::Put::timed_out);
+    const auto delta = py::reinterpret_steal<py::object>(PyIter_Next(iterator.ptr()));
+    if (!delta && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    if (!delta) return;
+    Delta copy = to_native(self, delta);
+    put_to_channel(channel, copy, deadline, false);
+  }
 }
 
 }  // namespace
 
+PyChannel::PyChannel(std::size_t maxsize)
+    : channel_(std::make_unique<DeltaChannel>(maxsize)), fork_(fork_count) {}
+
+// A child leaks the native channel of its parent: to destroy a condition variable waits for threads
+// that are not there.
+PyChannel::~PyChannel() {
+  if (native_or_null() == nullptr) static_cast<void>(channel_.release());
+}
+
+DeltaChannel* PyChannel::native_or_null() const {
+  return fork_ == fork_count ? channel_.get() : nullptr;
+}
+
+DeltaChannel& PyChannel::native() {
+  if (DeltaChannel* channel = native_or_null()) return *channel;
+  throw ChannelCancelledError(
+      "this channel was made before the process forked, and its threads are in the parent; create "
+      "channels and streams in the process that uses them");
+}
+
+void PyChannel::fail(py::object error) {
+  DeltaChannel* channel = native_or_null();
+  if (channel == nullptr) return;
+  std::swap(failure_, error);  // before a consumer can ask for it
+  if (!channel->fail(std::make_exception_ptr(PythonFailure{}))) std::swap(failure_, error);
+}
+
+void PyChannel::raise_failure() {
+  // The garbage collector takes the error of a channel that no one can reach any more.
+  if (!failure_) throw ChannelClosedError("the channel has failed, and its error is gone");
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(failure_.ptr())), failure_.ptr());
+  throw py::error_already_set();
+}
+
+std::uint64_t PyChannel::arm(py::object callback, std::uint64_t ticket) {
+  // Whoever calls the waker holds a reference to this.
+  const bool is_armed = native().arm([this] {
+    const GilAcquire acquire;
+    wake();
+  });
+  if (!is_armed) return 0;
+  if (ticket == 0) ticket = ++last_ticket_;
+  std::swap(waiters_[ticket], callback);
+  return ticket;
+}
+
+void PyChannel::disarm(std::uint64_t ticket) {
+  DeltaChannel* channel = native_or_null();
+  const auto waiter = waiters_.extract(ticket);  // destroyed after the map is in order
+  if (channel != nullptr && waiters_.empty()) channel->disarm();
+}
+
+// All of them: one that is woken may never come to take what is there.
+void PyChannel::wake() {
+  std::map<std::uint64_t, py::object> waiters;
+  waiters.swap(waiters_);
+  for (const auto& [ticket, callback] : waiters) {
+    if (!callback) continue;  // the garbage collector has it
+    try {
+      callback();
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("an unspool channel's waker");
+    }
+  }
+}
+
 void drain_channel(PyChannel& self, std::vector<Delta>& deltas) {
-  const Got got = self.channel.drain(deltas);
-  if (got == Got::failed) raise_failure(self.channel);
+  const Got got = self.native().drain(deltas);
+  if (got == Got::failed) self.raise_failure();
   if (got == Got::cancelled)
     throw ChannelCancelledError("the channel was cancelled; nothing more comes");
 }
@@ -155,54 +254,38 @@ void drain_channel(PyChannel& self, std::vector<Delta>& deltas) {
 void put_to_channel(DeltaChannel& channel, Delta& delta, const Deadline& deadline, bool is_last) {
   using Put = DeltaChannel::Put;
   const Put put = wait_in_slices(
-      [&](const Deadline& until) {
-        return is_last ? channel.put_final(delta, until) : channel.put(delta, until);
-      },
-      deadline, Put::timed_out);
-  switch (put) {
-    case Put::accepted: return;
-    case Put::timed_out:
-      throw ChannelTimeoutError("the channel stayed full; is its consumer still reading?");
-    case Put::closed:
-      throw ChannelClosedError("the channel is closed; nothing may be put after close or fail");
-    case Put::cancelled: throw ChannelCancelledError("the consumer has cancelled; stop producing");
-  }
+      [&] { return is_last ? channel.put_final(delta, kNow) : channel.put(delta, kNow); },
+      [&](const Deadline& until) { channel.wait_for_room(until); }, deadline, Put::timed_out);
+  if (put != Put::accepted) refuse_put(put);
 }
 
 void register_channel(py::module_& module) {
-  py::class_<PyChannel, std::shared_ptr<PyChannel>> channel(module, "DeltaChannel", py::is_final());
+  count_forks();
+  py::class_<PyChannel> channel(module, "DeltaChannel", py::is_final(), is_collected<PyChannel>());
   channel
       .def(py::init([](py::ssize_t maxsize) {
              if (maxsize < 0)
                throw ArgumentError("maxsize is negative; pass 0 for an unbounded channel");
-             return std::make_shared<PyChannel>(static_cast<std::size_t>(maxsize));
+             return std::make_unique<PyChannel>(static_cast<std::size_t>(maxsize));
            }),
            py::arg("maxsize") = 0)
       .def(
           "put",
           [](PyChannel& self, const py::object& delta, const std::optional<double>& timeout) {
-            Delta copy = to_native(self, delta);
-            put_to_channel(self.channel, copy, deadline_of(timeout), false);
+            put(self, delta, timeout, false);
           },
           py::arg("delta"), py::arg("timeout") = py::none())
-      .def(
-          "put_many",
-          [](PyChannel& self, const py::iterable& deltas, const std::optional<double>& timeout) {
-            const Deadline deadline = deadline_of(timeout);
-            for (const py::handle& delta : deltas) {
-              Delta copy = to_native(self, delta);
-              put_to_channel(self.channel, copy, deadline, false);
-            }
-          },
-          py::arg("deltas"), py::arg("timeout") = py::none())
+      .def("put_many", &put_many, py::arg("deltas"), py::arg("timeout") = py::none())
       .def(
           "put_final",
           [](PyChannel& self, const py::object& delta, const std::optional<double>& timeout) {
-            Delta copy = to_native(self, delta);
-            put_to_channel(self.channel, copy, deadline_of(timeout), true);
+            put(self, delta, timeout, true);
           },
           py::arg("delta"), py::arg("timeout") = py::none())
-      .def("close", [](PyChannel& self) { self.channel.close(); })
+      .def("close",
+           [](PyChannel& self) {
+             if (DeltaChannel* channel = self.native_or_null()) channel->close();
+           })
       .def(
           "fail",
           [](PyChannel& self, py::object error) {
@@ -210,21 +293,19 @@ void register_channel(py::module_& module) {
               throw py::type_error("fail takes an exception instance, not " +
                                    std::string(Py_TYPE(error.ptr())->tp_name));
             }
-            self.channel.fail(std::make_exception_ptr(PythonFailure{share(std::move(error))}));
+            self.fail(std::move(error));
           },
           py::arg("error"))
-      .def("cancel", [](PyChannel& self) { self.channel.cancel(); })
+      .def("cancel",
+           [](PyChannel& self) {
+             if (DeltaChannel* channel = self.native_or_null()) channel->cancel();
+           })
       .def("get", &get, py::arg("timeout") = py::none())
+      .def("_get_ready", &get_ready, py::arg("cancelled_is_end") = false)
       .def("drain", &drain)
-      .def(
-          "wait",
-          [](PyChannel& self, const std::optional<double>& timeout) {
-            return wait_in_slices([&](const Deadline& until) { return self.channel.wait(until); },
-                                  deadline_of(timeout), false);
-          },
-          py::arg("timeout") = py::none())
-      .def("_arm", &arm, py::arg("callback"))
-      .def("_disarm", [](PyChannel& self) { self.channel.disarm(); })
+      .def("wait", &wait, py::arg("timeout") = py::none())
+      .def("_arm", &PyChannel::arm, py::arg("callback"), py::arg("ticket") = 0)
+      .def("_disarm", &PyChannel::disarm, py::arg("ticket"))
       .def(
           "aget",
           [](const py::object& self, const py::object& timeout) {
@@ -237,16 +318,27 @@ void register_channel(py::module_& module) {
            [](const py::object& self) {
              return py::module_::import("unspool.channel_async").attr("Iterator")(self);
            })
-      .def("__len__", [](const PyChannel& self) { return self.channel.size(); })
+      .def("__len__",
+           [](const PyChannel& self) {
+             const DeltaChannel* channel = self.native_or_null();
+             return channel == nullptr ? 0 : channel->size();
+           })
       .def("__bool__", [](const PyChannel&) { return true; })
-      .def_property_readonly("maxsize",
-                             [](const PyChannel& self) { return self.channel.maxsize(); })
+      .def_property_readonly("maxsize", [](PyChannel& self) { return self.native().maxsize(); })
       .def_property_readonly("is_closed",
-                             [](const PyChannel& self) { return self.channel.is_closed(); })
+                             [](const PyChannel& self) {
+                               const DeltaChannel* channel = self.native_or_null();
+                               return channel == nullptr || channel->is_closed();
+                             })
       .def_property_readonly("is_cancelled",
-                             [](const PyChannel& self) { return self.channel.is_cancelled(); })
-      .def_property_readonly("is_finished",
-                             [](const PyChannel& self) { return self.channel.is_finished(); });
+                             [](const PyChannel& self) {
+                               const DeltaChannel* channel = self.native_or_null();
+                               return channel == nullptr || channel->is_cancelled();
+                             })
+      .def_property_readonly("is_finished", [](const PyChannel& self) {
+        const DeltaChannel* channel = self.native_or_null();
+        return channel == nullptr || channel->is_finished();
+      });
   refuse_pickle(channel, "a DeltaChannel");
 }
 

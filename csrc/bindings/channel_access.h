@@ -1,6 +1,8 @@
 // How other bindings reach a channel, and wait for it without blocking the interpreter.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -10,15 +12,54 @@
 
 namespace unspool::bindings {
 
-/// A channel and what Python's deltas need beside the native ones.
-struct PyChannel {
-  explicit PyChannel(std::size_t maxsize) : channel(maxsize) {}
-  DeltaChannel channel;
+/// A channel and what Python adds to it. The Python objects are here, and not in the native
+/// channel, because the garbage collector must see them; they are touched only with the GIL held.
+class PyChannel {
+ public:
+  explicit PyChannel(std::size_t maxsize);
+  PyChannel(const PyChannel&) = delete;
+  PyChannel& operator=(const PyChannel&) = delete;
+  ~PyChannel();
+
+  /// The native channel. Throws ChannelCancelledError in a child process: the threads at its other
+  /// end, and whoever held its lock at the fork, are not there.
+  DeltaChannel& native();
+
+  /// The native channel; null where `native` throws.
+  DeltaChannel* native_or_null() const;
+
+  /// No more puts; the consumer gets `error` after what is in it.
+  void fail(py::object error);
+
+  /// Raises the error given to `fail`.
+  [[noreturn]] void raise_failure();
+
+  /// Has `callback` called once when get would return at once. Several may wait: they are called in
+  /// the order of their tickets. `ticket` 0: at the end of the line. Returns the ticket; 0, and
+  /// nothing is armed, where get would return now.
+  std::uint64_t arm(py::object callback, std::uint64_t ticket);
+  void disarm(std::uint64_t ticket);
+
+  template <typename Use>
+  void for_each_object(Use&& use) {
+    use(failure_);
+    for (auto& waiter : waiters_) use(waiter.second);
+  }
+
   ReasoningField field = ReasoningField::reasoning_content;
+
+ private:
+  void wake();
+
+  std::unique_ptr<DeltaChannel> channel_;
+  unsigned fork_;  // in which process it was made
+  py::object failure_;
+  std::map<std::uint64_t, py::object> waiters_;  // by ticket
+  std::uint64_t last_ticket_ = 0;
 };
 
 /// Puts, releasing the GIL only while it has to wait. Throws our channel errors, or Python's
-/// KeyboardInterrupt.
+/// KeyboardInterrupt; `delta` is moved from only where it was put.
 void put_to_channel(DeltaChannel& channel, Delta& delta, const DeltaChannel::Deadline& deadline,
                     bool is_last);
 

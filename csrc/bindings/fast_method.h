@@ -5,23 +5,27 @@
 #include <pybind11/pybind11.h>
 
 #include <exception>
+#ifdef __GLIBCXX__
+#include <cxxabi.h>
+#endif
 
+#include "bindings/native_class.h"
 #include "bindings/python_types.h"
 
 namespace unspool::bindings {
 
-/// The native object inside a pybind11 instance; null, with an error set, before __init__ has run.
+/// The native object inside `self`, an instance of T's class. Throws a Python TypeError before
+/// __init__ has run.
 template <typename T>
-T* native(PyObject* self) {
-  auto* instance = reinterpret_cast<py::detail::instance*>(self);
-  T* object = instance->get_value_and_holder().value_ptr<T>();
-  if (object == nullptr) PyErr_SetString(PyExc_TypeError, "__init__ of this object has not run");
-  return object;
+T& native(PyObject* self) {
+  T* object = native_or_null<T>(self);
+  if (object == nullptr) refuse_unmade();
+  return *object;
 }
 
 /// Runs `body`; turns exceptions into Python's.
 template <typename Body>
-PyObject* guarded(Body&& body) noexcept {
+PyObject* guarded(Body&& body) {
   try {
     return body();
   } catch (py::error_already_set& error) {
@@ -30,6 +34,10 @@ PyObject* guarded(Body&& body) noexcept {
     error.set_error();
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
+#ifdef __GLIBCXX__
+  } catch (abi::__forced_unwind&) {
+    throw;  // CPython ends a thread while it finalizes
+#endif
   } catch (...) {
     if (!set_python_error(std::current_exception())) {
       PyErr_SetString(PyExc_SystemError, "unspool: unexpected native exception");

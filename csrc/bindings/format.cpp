@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include "bindings/native_class.h"
 #include "bindings/python_types.h"
 #include "format/format_file.h"
 #include "format/tool_schemas.h"

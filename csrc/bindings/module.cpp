@@ -1,4 +1,8 @@
+#include "bindings/native_class.h"
 #include "bindings/python_types.h"
+
+// pybind11's entry point under another name, so that ours can look at the interpreter before it.
+#define PyInit__core initialize_core
 
 PYBIND11_MODULE(_core, module) {
   using namespace unspool::bindings;
@@ -12,4 +16,19 @@ PYBIND11_MODULE(_core, module) {
   register_wire(module);
   register_stream_batch(module);
   register_parser(module);
+  refuse_unmade_objects(module);
+}
+
+#undef PyInit__core
+
+// Types, interned words and the registry of classes are the process's. In a sub-interpreter before
+// 3.12 the import would wait for a GIL that it has.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "unspool does not run in sub-interpreters; import it in the main interpreter, "
+                    "or use processes");
+    return nullptr;
+  }
+  return initialize_core();
 }

@@ -6,11 +6,14 @@
 #include "bindings/channel_access.h"
 #include "bindings/delta_type.h"
 #include "bindings/fast_method.h"
+#include "bindings/gil.h"
 #include "bindings/message_type.h"
+#include "bindings/native_class.h"
 #include "bindings/text_argument.h"
 #include "stream/stream_batch.h"
 #include "stream/token_streamer.h"
 #include "text/error.h"
+#include "text/scratch.h"
 
 namespace unspool::bindings {
 
@@ -27,15 +30,24 @@ struct PyChunkParser {
   ChunkParser parser;
   ReasoningField field;
   FirstPut first_put;
-  std::shared_ptr<PyChannel> channel;
+  py::object channel;  // a PyChannel, or null
   std::int32_t choice = 0;
   bool closes_channel = true;
   bool audits = false;
-  std::vector<Events::Audited> audit = {};
+  bool keeps_audit = true;                  // false: only the last chunk's
+  std::vector<Events::Audited> audit = {};  // as far as it is kept
+  std::vector<Delta> unsent = {};           // on their way into the channel
+  std::size_t sent_count = 0;               // of those, which have arrived
   Events events = {};
   std::vector<TokenId> ids = {};
   bool is_busy = false;
+  bool is_unattended = false;
   std::shared_ptr<StreamRecipe> recipe = nullptr;  // where a batch is to be read with it
+
+  template <typename Use>
+  void for_each_object(Use&& use) {
+    use(channel);
+  }
 };
 
 /// A call that may let go of the GIL, or run a caller's Python, must not be entered twice.
@@ -55,32 +67,70 @@ class Busy {
   PyChunkParser& self_;
 };
 
+/// While native work runs without the GIL, other threads must not look at the stream.
+class Unattended {
+ public:
+  explicit Unattended(PyChunkParser& self) : self_(self) { self.is_unattended = true; }
+  ~Unattended() { self_.is_unattended = false; }
+  Unattended(const Unattended&) = delete;
+  Unattended& operator=(const Unattended&) = delete;
+
+ private:
+  PyChunkParser& self_;
+};
+
+/// The native stream, for a look at it.
+const ChunkParser& look(const PyChunkParser& self) {
+  if (self.is_unattended)
+    throw StreamError("another thread feeds this stream a chunk; look at it before or after that");
+  return self.parser;
+}
+
 Delta to_delta(const Event& event, PyChunkParser& self) {
   return make_delta(event, self.events, self.parser, self.choice);
+}
+
+// Ctrl-C ends the wait for a full channel: what was not put by then stays, and goes first next
+// time.
+void send(PyChunkParser& self) {
+  PyChannel& channel = *native_or_null<PyChannel>(self.channel.ptr());
+  try {
+    for (; self.sent_count < self.unsent.size(); ++self.sent_count) {
+      Delta& delta = self.unsent[self.sent_count];
+      const bool is_last = self.closes_channel && delta.kind == EventKind::finish;
+      put_to_channel(channel.native(), delta, std::nullopt, is_last);
+    }
+  } catch (const StreamError&) {  // it has ended: no one waits for them
+    self.unsent.clear();
+    self.sent_count = 0;
+    throw;
+  }
+  self.unsent.clear();
+  self.sent_count = 0;
 }
 
 // The events of one put, as a list of deltas; or into the channel, and an empty list.
 PyObject* deliver(PyChunkParser& self) {
   if (self.audits) {
+    if (!self.keeps_audit) self.audit.clear();
     const auto& audit = self.events.audit();
     self.audit.insert(self.audit.end(), audit.begin(), audit.end());
   }
   const auto& events = self.events.list();
+  py::list list(self.channel ? 0 : events.size());
   if (self.channel) {
-    self.channel->field = self.field;
-    for (const Event& event : events) {
-      Delta delta = to_delta(event, self);
-      const bool is_last = self.closes_channel && event.kind == EventKind::finish;
-      put_to_channel(self.channel->channel, delta, std::nullopt, is_last);
-    }
-    return PyList_New(0);
+    native_or_null<PyChannel>(self.channel.ptr())->field = self.field;
+    for (const Event& event : events) self.unsent.push_back(to_delta(event, self));
   }
-  py::list list(events.size());
-  for (std::size_t i = 0; i < events.size(); ++i) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
     PyObject* delta = make_delta(to_delta(events[i], self), self.field);
     if (delta == nullptr) throw py::error_already_set();
     PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), delta);
   }
+  self.events.clear();
+  self.ids.clear();
+  shrink_scratch(self.ids);
+  if (self.channel) send(self);
   return list.release().ptr();
 }
 
@@ -89,6 +139,11 @@ void read_chunk(PyChunkParser& self, PyObject* text, PyObject* tokens, PyObject*
   const bool has_tokens = tokens != nullptr && tokens != Py_None;
   std::optional<TextArgument> argument;
   if (has_text) argument.emplace(text);
+  self.events.clear();
+  if (!self.unsent.empty()) {
+    send(self);
+    if (self.parser.is_finished() && !has_text && !has_tokens) return;  // the end, called again
+  }
   self.ids.clear();
   if (has_tokens) read_token_ids(tokens, self.ids);
   std::optional<FinishReason> reason;
@@ -106,17 +161,16 @@ void read_chunk(PyChunkParser& self, PyObject* text, PyObject* tokens, PyObject*
     }
     if (reason) self.parser.finish(*reason, self.events);
   };
-  self.events.clear();
   if (view.size() < kLongTextBytes && self.ids.size() < kLongIdCount) return work();
-  py::gil_scoped_release release;  // the text is immutable, and its owner is in the caller's hands
+  const Unattended unattended(self);
+  const GilRelease release;  // the text is immutable, and its owner is in the caller's hands
   work();
 }
 
 PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
-    auto* self = native<PyChunkParser>(object);
-    if (self == nullptr) return nullptr;
-    const Busy busy(*self);
+    PyChunkParser& self = native<PyChunkParser>(object);
+    const Busy busy(self);
     PyObject* values[3] = {nullptr, nullptr, nullptr};
     constexpr const char* kNames[3] = {"text", "tokens", "finish_reason"};
     if (count > 3) throw py::type_error("parse_chunk takes text, tokens and finish_reason");
@@ -133,8 +187,8 @@ PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count,
       }
       values[at] = args[count + i];
     }
-    read_chunk(*self, values[0], values[1], values[2]);
-    return deliver(*self);
+    read_chunk(self, values[0], values[1], values[2]);
+    return deliver(self);
   });
 }
 
@@ -147,19 +201,18 @@ bool is_prompt(const PyChunkParser& self, PyObject* value) {
 
 PyObject* put(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
-    auto* self = native<PyChunkParser>(object);
-    if (self == nullptr) return nullptr;
-    const Busy busy(*self);
-    if (self->first_put != FirstPut::output && is_prompt(*self, value)) {
-      self->ids.clear();
-      read_token_ids(value, self->ids);
-      if (!self->ids.empty()) self->parser.put_prompt(self->ids);
-      self->first_put = FirstPut::output;
+    PyChunkParser& self = native<PyChunkParser>(object);
+    const Busy busy(self);
+    if (self.first_put != FirstPut::output && is_prompt(self, value)) {
+      self.ids.clear();
+      read_token_ids(value, self.ids);
+      if (!self.ids.empty()) self.parser.put_prompt(self.ids);
+      self.first_put = FirstPut::output;
       return PyList_New(0);
     }
-    read_chunk(*self, nullptr, value, nullptr);
-    self->first_put = FirstPut::output;  // a refused put was none
-    return deliver(*self);
+    read_chunk(self, nullptr, value, nullptr);
+    self.first_put = FirstPut::output;  // a refused put was none
+    return deliver(self);
   });
 }
 
@@ -182,7 +235,7 @@ const char* region_name(Region region) {
 
 py::object message(const PyChunkParser& self, const py::tuple& deltas,
                    const py::str& reasoning_field) {
-  return make_message(self.parser.message(), self.parser.token_counts(), self.parser.extra(),
+  return make_message(look(self).message(), self.parser.token_counts(), self.parser.extra(),
                       self.audit, deltas, reasoning_field);
 }
 
@@ -191,10 +244,9 @@ std::unique_ptr<PyChunkParser> make_parser(
     const std::shared_ptr<Vocabulary>& vocabulary, const py::object& prompt,
     const std::optional<bool>& starts_in_reasoning, const std::string& reasoning_field,
     bool skip_special_tokens, const std::vector<std::string>& stop, bool include_stop,
-    const std::string& first_put, const std::shared_ptr<PyChannel>& channel,
-    const py::object& choice, bool closes_channel, std::uint64_t id_seed, bool keeps_message,
-    bool audit, const std::string& unknown_tools, bool parallel_tool_calls, bool repair,
-    bool only_reasoning, bool keeps_recipe) {
+    const std::string& first_put, PyChannel* channel, const py::object& choice, bool closes_channel,
+    std::uint64_t id_seed, bool keeps_message, bool audit, const std::string& unknown_tools,
+    bool parallel_tool_calls, bool repair, bool only_reasoning, bool keeps_recipe) {
   StreamRecipe recipe;
   recipe.format = format;
   ChunkParserOptions& options = recipe.options;
@@ -225,7 +277,8 @@ std::unique_ptr<PyChunkParser> make_parser(
   }
   std::unique_ptr<PyChunkParser> self(new PyChunkParser{
       ChunkParser(recipe.format, recipe.options), parse_reasoning_field(reasoning_field), first,
-      channel, number, closes_channel, audit});
+      channel == nullptr ? py::object() : py::cast(channel, py::return_value_policy::reference),
+      number, closes_channel, audit, keeps_message});
   put_prompt(recipe, self->parser);
   if (keeps_recipe) self->recipe = std::make_shared<StreamRecipe>(std::move(recipe));
   return self;
@@ -234,7 +287,7 @@ std::unique_ptr<PyChunkParser> make_parser(
 }  // namespace
 
 void register_parser(py::module_& module) {
-  py::class_<PyChunkParser> parser(module, "ChunkParser");
+  py::class_<PyChunkParser> parser(module, "ChunkParser", is_collected<PyChunkParser>());
   parser
       .def(py::init(&make_parser), py::arg("format"), py::kw_only(), py::arg("tools") = py::none(),
            py::arg("vocabulary") = py::none(), py::arg("prompt") = py::none(),
@@ -248,35 +301,36 @@ void register_parser(py::module_& module) {
            py::arg("repair") = false, py::arg("only_reasoning") = false,
            py::arg("keeps_recipe") = false)
       .def_property_readonly(
-          "region", [](const PyChunkParser& self) { return region_name(self.parser.region()); })
+          "region", [](const PyChunkParser& self) { return region_name(look(self).region()); })
       .def_property_readonly("held_bytes",
-                             [](const PyChunkParser& self) { return self.parser.held().bytes(); })
+                             [](const PyChunkParser& self) { return look(self).held().bytes(); })
       .def_property_readonly("held",
                              [](const PyChunkParser& self) {
-                               const Held held = self.parser.held();
+                               const Held held = look(self).held();
                                return py::make_tuple(py::bytes(held.text()),
                                                      std::string(to_string(held.reason())));
                              })
       .def_property_readonly("held_markers",
                              [](const PyChunkParser& self) {
                                py::list list;
-                               for (const std::string_view marker : self.parser.held().markers()) {
+                               for (const std::string_view marker : look(self).held().markers()) {
                                  list.append(std::string(marker));
                                }
                                return list;
                              })
       .def_property_readonly("is_finished",
-                             [](const PyChunkParser& self) { return self.parser.is_finished(); })
+                             [](const PyChunkParser& self) { return look(self).is_finished(); })
       .def_property_readonly("is_stopped",
-                             [](const PyChunkParser& self) { return self.parser.is_stopped(); })
+                             [](const PyChunkParser& self) { return look(self).is_stopped(); })
       .def_property_readonly(
           "stop_reason",
-          [](const PyChunkParser& self) { return text_or_none(self.parser.stop_reason()); })
+          [](const PyChunkParser& self) { return text_or_none(look(self).stop_reason()); })
       .def_property_readonly("token_count",
-                             [](const PyChunkParser& self) { return self.parser.token_count(); })
+                             [](const PyChunkParser& self) { return look(self).token_count(); })
       .def("_message", &message, py::arg("deltas"), py::arg("reasoning_field"))
       .def_property_readonly("_recipe", [](const PyChunkParser& self) { return self.recipe; })
       .def("_audit", [](const PyChunkParser& self) {
+        look(self);
         py::list list;
         for (const Events::Audited& item : self.audit) {
           list.append(py::make_tuple(std::string(to_string(item.fate)), item.text));

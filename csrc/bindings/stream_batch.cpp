@@ -10,6 +10,7 @@
 
 #include "bindings/delta_type.h"
 #include "bindings/fast_method.h"
+#include "bindings/gil.h"
 #include "bindings/message_type.h"
 #include "bindings/text_argument.h"
 #include "text/error.h"
@@ -163,7 +164,7 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
   std::vector<ParsedOutput> parsed;
   {
     // The tuple keeps each str and bytes alive, and neither can change.
-    std::optional<py::gil_scoped_release> release;
+    std::optional<GilRelease> release;
     if (threads > 1 || read.work() >= kLongWork) release.emplace();
     parsed = parse_batch(recipe, read.list(), threads);
   }

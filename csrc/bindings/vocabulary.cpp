@@ -4,6 +4,8 @@
 #include <pybind11/stl.h>
 
 #include "bindings/fast_method.h"
+#include "bindings/gil.h"
+#include "bindings/native_class.h"
 #include "text/error.h"
 #include "vocabulary/detokenizer.h"
 #include "vocabulary/vocabulary_file.h"
@@ -82,19 +84,23 @@ std::shared_ptr<Vocabulary> make_vocabulary(const py::dict& tokens, const py::li
                                             bool special_breaks_text, bool is_sentencepiece) {
   VocabularySource source;
   source.tokens.reserve(tokens.size());
-  for (const auto& [text, id] : tokens) source.tokens.emplace_back(read_id(id), read_text(text));
-  for (const py::handle& item : added) {
+  // Copies: an id's __index__ may change what it stands in.
+  const auto copy = py::reinterpret_steal<py::dict>(PyDict_Copy(tokens.ptr()));
+  if (!copy) throw py::error_already_set();
+  for (const auto& [text, id] : copy) source.tokens.emplace_back(read_id(id), read_text(text));
+  for (const py::handle& item : py::tuple(added)) {
     const auto entry = item.cast<py::tuple>();
     source.added.push_back(
         {read_id(entry[0]), read_text(entry[1]), read_text(entry[2]), entry[3].cast<bool>()});
   }
-  for (const py::handle& step : steps) source.steps.push_back(read_step(step.cast<py::dict>()));
+  for (const py::handle& step : py::tuple(steps))
+    source.steps.push_back(read_step(step.cast<py::dict>()));
   source.is_bytes = is_bytes;
   source.joins_with_space = joins_with_space;
   source.unknown = refuses_unknown ? UnknownId::refused : UnknownId::ignored;
   source.special_breaks_text = special_breaks_text;
   source.is_sentencepiece = is_sentencepiece;
-  py::gil_scoped_release release;  // 100,000 tokens take milliseconds; nothing here touches Python
+  const GilRelease release;  // 100,000 tokens take milliseconds; nothing here touches Python
   return std::make_shared<Vocabulary>(std::move(source));
 }
 
@@ -107,37 +113,35 @@ struct PyDetokenizer {
   std::vector<TokenId> ids;
 };
 
-PyObject* put(PyObject* self, PyObject* argument) {
+PyObject* put(PyObject* object, PyObject* argument) {
   return guarded([&]() -> PyObject* {
-    auto* stream = native<PyDetokenizer>(self);
-    if (stream == nullptr) return nullptr;
-    if (stream->has_ended)
+    PyDetokenizer& self = native<PyDetokenizer>(object);
+    std::vector<TokenId> ids = std::move(self.ids);  // not its own: a caller's Python may come back
+    ids.clear();
+    read_token_ids(argument, ids);
+    if (self.has_ended)
       throw StreamError("this stream has ended; create a new Detokenizer for the next one");
-    stream->out.clear();
-    stream->ids.clear();
-    read_token_ids(argument, stream->ids);
-    if (stream->ids.size() > 1 && stream->vocabulary->unknown() == UnknownId::refused) {
-      for (const TokenId id : stream->ids) {  // refuse before any of them is read
-        if (!stream->vocabulary->is_known(id)) stream->detokenizer.put(id, stream->out);
+    self.ids = std::move(ids);
+    self.out.clear();
+    if (self.ids.size() > 1 && self.vocabulary->unknown() == UnknownId::refused) {
+      for (const TokenId id : self.ids) {  // refuse before any of them is read
+        if (!self.vocabulary->is_known(id)) self.detokenizer.put(id, self.out);
       }
     }
-    stream->detokenizer.put(stream->ids, stream->out);
-    return PyUnicode_DecodeUTF8(stream->out.data(), static_cast<Py_ssize_t>(stream->out.size()),
-                                nullptr);
+    self.detokenizer.put(self.ids, self.out);
+    return PyUnicode_DecodeUTF8(self.out.data(), static_cast<Py_ssize_t>(self.out.size()), nullptr);
   });
 }
 
-PyObject* end(PyObject* self, PyObject*) {
+PyObject* end(PyObject* object, PyObject*) {
   return guarded([&]() -> PyObject* {
-    auto* stream = native<PyDetokenizer>(self);
-    if (stream == nullptr) return nullptr;
-    if (stream->has_ended)
+    PyDetokenizer& self = native<PyDetokenizer>(object);
+    if (self.has_ended)
       throw StreamError("this stream has ended; create a new Detokenizer for the next one");
-    stream->has_ended = true;
-    stream->out.clear();
-    stream->detokenizer.end(stream->out);
-    return PyUnicode_DecodeUTF8(stream->out.data(), static_cast<Py_ssize_t>(stream->out.size()),
-                                nullptr);
+    self.has_ended = true;
+    self.out.clear();
+    self.detokenizer.end(self.out);
+    return PyUnicode_DecodeUTF8(self.out.data(), static_cast<Py_ssize_t>(self.out.size()), nullptr);
   });
 }
 

@@ -139,24 +139,23 @@ const Delta* read_delta(PyObject* object) {
 
 PyObject* write(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
-    auto* self = native<PyWireWriter>(object);
-    if (self == nullptr) return nullptr;
+    PyWireWriter& self = native<PyWireWriter>(object);
     if (const Delta* delta = as_delta(value)) {
-      self->out.clear();
-      self->writer->write(*delta, self->out);
-      return to_bytes(self->out);
+      self.out.clear();
+      self.writer->write(*delta, self.out);
+      return to_bytes(self.out);
     }
     const auto list = py::reinterpret_steal<py::object>(
         PySequence_Fast(value, "write takes a Delta or an iterable of them"));
     if (!list) throw py::error_already_set();
     PyObject** items = PySequence_Fast_ITEMS(list.ptr());
-    self->deltas.clear();
+    self.deltas.clear();
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
-      self->deltas.push_back(read_delta(items[i]));
+      self.deltas.push_back(read_delta(items[i]));
     }
-    self->out.clear();  // only now: an iterable may have used this writer
-    self->writer->write_many(self->deltas, self->out);
-    return to_bytes(self->out);
+    self.out.clear();  // only now: an iterable may have used this writer
+    self.writer->write_many(self.deltas, self.out);
+    return to_bytes(self.out);
   });
 }
 

@@ -17,10 +17,7 @@ bool DeltaChannel::wait_for(std::condition_variable& condition, Lock& lock,
 
 DeltaChannel::Put DeltaChannel::put(Delta& delta, const Deadline& deadline, bool is_last) {
   Lock lock(mutex_);
-  const auto may_go_on = [this] {
-    return end_ != End::open || maxsize_ == 0 || items_.size() < maxsize_;
-  };
-  if (!wait_for(not_full_, lock, deadline, may_go_on)) return Put::timed_out;
+  if (!wait_for(not_full_, lock, deadline, [this] { return has_room(); })) return Put::timed_out;
   if (end_ == End::cancelled) return Put::cancelled;
   if (end_ != End::open) return Put::closed;
   items_.push_back(std::move(delta));
@@ -40,20 +37,21 @@ void DeltaChannel::notify_consumer(Lock lock) {
   if (waker) waker();
 }
 
-void DeltaChannel::end(End how, std::exception_ptr error) {
+bool DeltaChannel::end(End how, std::exception_ptr error) {
   std::deque<Delta> dropped;  // destroyed outside of the lock
   Lock lock(mutex_);
   const bool cancels = how == End::cancelled && end_ != End::cancelled;
-  if (end_ != End::open && !cancels) return;
+  if (end_ != End::open && !cancels) return false;
   end_ = how;
   error_ = std::move(error);
   if (cancels) dropped.swap(items_);
   not_full_.notify_all();
   notify_consumer(std::move(lock));
+  return true;
 }
 
 void DeltaChannel::close() { end(End::closed, nullptr); }
-void DeltaChannel::fail(std::exception_ptr error) { end(End::failed, std::move(error)); }
+bool DeltaChannel::fail(std::exception_ptr error) { return end(End::failed, std::move(error)); }
 void DeltaChannel::cancel() { end(End::cancelled, nullptr); }
 
 // Under the lock: the next item, or how it ended.
@@ -91,6 +89,11 @@ DeltaChannel::Got DeltaChannel::drain(std::vector<Delta>& deltas) {
 bool DeltaChannel::wait(const Deadline& deadline) {
   Lock lock(mutex_);
   return wait_for(not_empty_, lock, deadline, [this] { return is_ready(); });
+}
+
+bool DeltaChannel::wait_for_room(const Deadline& deadline) {
+  Lock lock(mutex_);
+  return wait_for(not_full_, lock, deadline, [this] { return has_room(); });
 }
 
 bool DeltaChannel::arm(std::function<void()> waker) {

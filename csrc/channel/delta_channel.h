@@ -44,8 +44,9 @@ class DeltaChannel {
   /// No more puts; what is in it can be read.
   void close();
 
-  /// No more puts; the consumer gets what is in it, then the error.
-  void fail(std::exception_ptr error);
+  /// No more puts; the consumer gets what is in it, then the error. False, and nothing is changed,
+  /// where the channel has ended before.
+  bool fail(std::exception_ptr error);
 
   /// What is in it is dropped; waiting producers and the consumer return.
   void cancel();
@@ -58,6 +59,9 @@ class DeltaChannel {
 
   /// Waits until get would return at once.
   bool wait(const Deadline& deadline = std::nullopt);
+
+  /// Waits until put would return at once.
+  bool wait_for_room(const Deadline& deadline = std::nullopt);
 
   /// Has `waker` called once, from whichever thread, when get would return at once. False, and not
   /// armed, where it would now.
@@ -78,9 +82,10 @@ class DeltaChannel {
   using Lock = std::unique_lock<std::mutex>;
 
   Put put(Delta& delta, const Deadline& deadline, bool is_last);
-  void end(End how, std::exception_ptr error);
+  bool end(End how, std::exception_ptr error);
   Got take(Delta* delta);
   bool is_ready() const { return !items_.empty() || end_ != End::open; }
+  bool has_room() const { return end_ != End::open || maxsize_ == 0 || items_.size() < maxsize_; }
   void notify_consumer(Lock lock);
   template <typename Ready>
   static bool wait_for(std::condition_variable& condition, Lock& lock, const Deadline& deadline,

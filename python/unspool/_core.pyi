@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from types import NotImplementedType
 from typing import Any, Literal, SupportsIndex, final
 
 from unspool.message import Message
@@ -330,7 +331,14 @@ class Delta:
 class DeltaChannel:
     """Deltas across threads and event loops: bounded, many producers, one consumer.
 
-    It ends once: closed, failed or cancelled, whichever comes first. Waits release the GIL.
+    It ends once: closed, failed or cancelled, whichever comes first. Waits release the GIL. Several consumers
+    are allowed: each delta goes to one of them, and tasks that wait are served in the order in which they came.
+
+    Ctrl-C ends a wait with KeyboardInterrupt. The interrupted call has put nothing and taken nothing, so it can
+    be repeated. The same holds for a timeout.
+
+    A channel belongs to the process that made it. After a fork it is cancelled in the child, and `get` and
+    `put` raise there.
 
     Args:
         maxsize: How many deltas it holds before `put` waits; 0: any number.
@@ -347,7 +355,11 @@ class DeltaChannel:
         """
 
     def put_many(self, deltas: Iterable[Delta], timeout: float | None = None) -> None:
-        """Put several in, one after the other."""
+        """Put several in, one after the other.
+
+        Each is taken from `deltas` once there is room for it. After an error an iterator still has those that
+        were not put.
+        """
 
     def put_final(self, delta: Delta, timeout: float | None = None) -> None:
         """Put the last one in: the consumer sees it and the end together."""
@@ -371,7 +383,7 @@ class DeltaChannel:
         """
 
     async def aget(self, timeout: float | None = None) -> Delta | None:
-        """`get` for a running event loop."""
+        """`get` for a running event loop; several at once are served in the order in which they came."""
 
     def drain(self) -> list[Delta]:
         """All that is ready, without waiting."""
@@ -379,8 +391,9 @@ class DeltaChannel:
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until `get` would return at once; False where time ran out."""
 
-    def _arm(self, callback: Callable[[], None]) -> bool: ...
-    def _disarm(self) -> None: ...
+    def _get_ready(self, cancelled_is_end: bool = False) -> Delta | None | NotImplementedType: ...
+    def _arm(self, callback: Callable[[], None], ticket: int = 0) -> int: ...
+    def _disarm(self, ticket: int) -> None: ...
     def __iter__(self) -> DeltaChannel: ...
     def __next__(self) -> Delta: ...
     def __aiter__(self) -> AsyncIterator[Delta]: ...

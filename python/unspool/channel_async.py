@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from unspool.errors import ChannelCancelledError, ChannelTimeoutError
+from unspool.errors import ChannelTimeoutError
 
 if TYPE_CHECKING:
     from unspool._core import Delta, DeltaChannel
@@ -14,22 +15,43 @@ if TYPE_CHECKING:
 __all__ = ["Iterator", "get", "wait"]
 
 
-async def _until_ready(channel: DeltaChannel) -> None:
-    """Return when `channel.get` would return at once; leaves nothing behind when cancelled."""
+async def _until(channel: DeltaChannel, attempt: Callable[[], Any], timeout: float | None) -> Any:
+    """What `attempt` returns once it is not NotImplemented; tried again whenever the channel is ready.
+
+    Several may wait. The channel wakes them in the order in which they came, and one that finds nothing keeps
+    its place. A cancelled one leaves nothing behind.
+    """
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
+    is_late = timeout is not None and timeout <= 0
 
     def wake() -> None:
         # The loop may be gone by the time a producer puts; then nobody is waiting.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(ready.set)
 
-    if not channel._arm(wake):
-        return
+    def expire() -> None:
+        nonlocal is_late
+        is_late = True
+        ready.set()
+
+    timer = None if timeout is None else loop.call_later(timeout, expire)
+    ticket = 0
     try:
-        await ready.wait()
+        while (result := attempt()) is NotImplemented:
+            if is_late:
+                raise ChannelTimeoutError("no delta came in time; is the model still running?")
+            armed = channel._arm(wake, ticket)
+            if armed:  # 0: the channel is ready by now
+                ticket = armed
+                await ready.wait()
+                ready.clear()
+        return result
     finally:
-        channel._disarm()
+        if timer is not None:
+            timer.cancel()
+        if ticket:
+            channel._disarm(ticket)
 
 
 async def wait(channel: DeltaChannel, timeout: float | None = None) -> None:
@@ -38,16 +60,13 @@ async def wait(channel: DeltaChannel, timeout: float | None = None) -> None:
     Raises:
         ChannelTimeoutError: Nothing came in `timeout` seconds.
     """
-    try:
-        await asyncio.wait_for(_until_ready(channel), timeout)
-    except asyncio.TimeoutError:
-        raise ChannelTimeoutError("no delta came in time; is the model still running?") from None
+    await _until(channel, lambda: channel.wait(0) or NotImplemented, timeout)
 
 
 async def get(channel: DeltaChannel, timeout: float | None = None) -> Delta | None:
-    """`channel.get` for a running event loop."""
-    await wait(channel, timeout)
-    return channel.get(timeout=0)
+    """`channel.get` for a running event loop; several at once are served in the order in which they came."""
+    delta: Delta | None = await _until(channel, channel._get_ready, timeout)
+    return delta
 
 
 class Iterator:
@@ -60,11 +79,8 @@ class Iterator:
         return self
 
     async def __anext__(self) -> Delta:
-        await _until_ready(self._channel)
-        try:
-            delta = self._channel.get(timeout=0)
-        except ChannelCancelledError:
-            raise StopAsyncIteration from None
+        channel = self._channel
+        delta: Delta | None = await _until(channel, lambda: channel._get_ready(cancelled_is_end=True), None)
         if delta is None:
             raise StopAsyncIteration
         return delta

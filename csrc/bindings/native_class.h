@@ -1,0 +1,100 @@
+// Rules for every native class: no method runs before __init__, and Python objects that an instance
+// holds are visible to the garbage collector.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "bindings/python_types.h"
+#include "format/format.h"
+#include "format/tool_schemas.h"
+#include "vocabulary/vocabulary.h"
+
+namespace unspool::bindings {
+
+[[noreturn]] inline void refuse_unmade() {
+  throw py::type_error("__init__ of this object has not run; create it by calling its class");
+}
+
+/// What pybind11 knows of a class, looked up once.
+template <typename T>
+const py::detail::type_info* type_info_of() {
+  static const py::detail::type_info* const info = py::detail::get_type_info(typeid(T), true);
+  return info;
+}
+
+/// The native object inside `self`, an instance of T's class; null before __init__ has run.
+template <typename T>
+T* native_or_null(PyObject* self) {
+  auto* instance = reinterpret_cast<py::detail::instance*>(self);
+  if (instance->simple_layout) return static_cast<T*>(instance->simple_value_holder[0]);
+  return instance->get_value_and_holder(type_info_of<T>()).template value_ptr<T>();
+}
+
+/// For every class of the module. pybind11 gives a method that is called before __init__
+/// uninitialized memory; it gets it from this hook, which has no other use.
+inline void refuse_unmade_objects(const py::module_& module) {
+  for (const auto& [name, value] : module.attr("__dict__").cast<py::dict>()) {
+    if (!PyType_Check(value.ptr())) continue;
+    auto* info = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(value.ptr()));
+    if (info != nullptr) info->operator_new = [](std::size_t) -> void* { refuse_unmade(); };
+  }
+}
+
+/// Lets the garbage collector see the Python objects that a native T holds:
+/// `T::for_each_object(use)` calls `use(py::object&)` for each.
+template <typename T>
+py::custom_type_setup is_collected() {
+  return py::custom_type_setup([](PyHeapTypeObject* heap_type) {
+    PyTypeObject& type = heap_type->ht_type;
+    type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+    type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) -> int {
+      Py_VISIT(Py_TYPE(self));
+      T* object = native_or_null<T>(self);
+      int result = 0;
+      if (object == nullptr) return result;
+      object->for_each_object([&](const py::object& held) {
+        if (result == 0 && held) result = visit(held.ptr(), arg);
+      });
+      return result;
+    };
+    type.tp_clear = [](PyObject* self) -> int {
+      if (T* object = native_or_null<T>(self)) {
+        object->for_each_object([](py::object& held) { const py::object gone = std::move(held); });
+      }
+      return 0;
+    };
+  });
+}
+
+/// Casts a shared native object, and refuses one whose __init__ has not run as a value's cast does.
+template <typename T>
+struct SharedCaster : py::detail::copyable_holder_caster<T, std::shared_ptr<T>> {
+  bool load(py::handle source, bool convert) {
+    const py::detail::type_info* info = type_info_of<T>();
+    if (PyObject_TypeCheck(source.ptr(), info->type) != 0 &&
+        native_or_null<T>(source.ptr()) == nullptr) {
+      refuse_unmade();
+    }
+    return py::detail::copyable_holder_caster<T, std::shared_ptr<T>>::load(source, convert);
+  }
+};
+
+}  // namespace unspool::bindings
+
+namespace pybind11::detail {
+
+template <>
+class type_caster<std::shared_ptr<unspool::Format>>
+    : public unspool::bindings::SharedCaster<unspool::Format> {};
+template <>
+class type_caster<std::shared_ptr<unspool::ToolSchemas>>
+    : public unspool::bindings::SharedCaster<unspool::ToolSchemas> {};
+template <>
+class type_caster<std::shared_ptr<unspool::Vocabulary>>
+    : public unspool::bindings::SharedCaster<unspool::Vocabulary> {};
+
+}  // namespace pybind11::detail
