@@ -130,14 +130,13 @@ def test_a_failed_put_leaves_no_error_behind() -> None:
     channel, canary = DeltaChannel(), Canary()
     seen = weakref.ref(canary)
 
-    def deltas() -> Iterator[Delta]:
-        local = canary  # noqa: F841
+    def deltas(held: Canary) -> Iterator[Delta]:
         yield Delta("content", text="x")
-        raise KeyError("half way")
+        raise KeyError("half way", held)
 
     with pytest.raises(KeyError):
-        channel.put_many(deltas())
-    del deltas, canary
+        channel.put_many(deltas(canary))
+    del canary
     gc.collect()
     assert seen() is None
     assert len(channel) == 1
