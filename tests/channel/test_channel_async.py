@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from unspool import ChannelTimeoutError, Delta, DeltaChannel
+from unspool import ChannelCancelledError, ChannelTimeoutError, Delta, DeltaChannel
 
 
 def text(value: Any) -> Delta:
@@ -138,3 +138,130 @@ def test_the_loop_stays_free_while_waiting() -> None:
     begin = time.monotonic()
     assert asyncio.run(main()) > 3
     assert time.monotonic() - begin < 10
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_several_at_once_are_served_in_order(count: int) -> None:
+    async def main() -> list[Delta | None]:
+        channel = DeltaChannel()
+        waiting = [asyncio.ensure_future(channel.aget(60)) for _ in range(count)]
+        await asyncio.sleep(0.01)
+        served: list[int] = []
+        for number, task in enumerate(waiting):
+            task.add_done_callback(lambda _, number=number: served.append(number))
+        for i in range(count):
+            threading.Thread(target=channel.put, args=(text(i),)).start()
+            while len(served) <= i:
+                await asyncio.sleep(0.001)
+        assert served == list(range(count))
+        return [task.result() for task in waiting]
+
+    assert asyncio.run(main()) == [text(i) for i in range(count)]
+
+
+@pytest.mark.parametrize("end", ["close", "fail", "cancel"])
+def test_the_end_reaches_all_that_wait(end: str) -> None:
+    async def main() -> list[Any]:
+        channel = DeltaChannel()
+        waiting = [channel.aget(60) for _ in range(4)]
+        tasks = asyncio.gather(*waiting, return_exceptions=True)
+        await asyncio.sleep(0.01)
+        error = ChannelTimeoutError("the model's own")  # not to be taken for a timeout of ours
+        {"close": channel.close, "cancel": channel.cancel, "fail": lambda: channel.fail(error)}[end]()
+        results = await tasks
+        return [result is error if end == "fail" else type(result) for result in results]
+
+    expected = {"close": type(None), "fail": True, "cancel": ChannelCancelledError}[end]
+    assert asyncio.run(main()) == [expected] * 4
+
+
+def test_a_burst_serves_several() -> None:
+    async def main() -> None:
+        channel = DeltaChannel()
+        waiting = [asyncio.ensure_future(channel.aget(60)) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        channel.put_many([text(i) for i in range(4)])
+        assert await asyncio.gather(*waiting) == [text(i) for i in range(3)]
+        assert await channel.aget() == text(3)
+
+    asyncio.run(main())
+
+
+def test_one_that_is_cancelled_as_it_is_woken_loses_nothing() -> None:
+    async def main() -> None:
+        channel = DeltaChannel()
+        first, second = (asyncio.ensure_future(channel.aget(60)) for _ in range(2))
+        await asyncio.sleep(0.01)
+        channel.put(text("x"))
+        first.cancel()
+        assert await second == text("x")
+        with pytest.raises(asyncio.CancelledError):
+            await first
+
+    asyncio.run(main())
+
+
+def test_a_thread_and_two_loops_share_a_channel() -> None:
+    channel, lock = DeltaChannel(maxsize=4), threading.Lock()
+    got: list[int] = []
+
+    def keep(delta: Delta) -> None:
+        with lock:
+            got.append(int(delta.text))
+
+    def in_thread() -> None:
+        for delta in channel:
+            keep(delta)
+
+    async def in_loop() -> None:
+        async def one() -> None:
+            async for delta in channel:
+                keep(delta)
+
+        await asyncio.gather(one(), one())
+
+    works = [in_thread, lambda: asyncio.run(in_loop()), lambda: asyncio.run(in_loop())]
+    threads = [threading.Thread(target=work, daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    channel.put_many([text(i) for i in range(600)])
+    channel.close()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert sorted(got) == list(range(600))
+
+
+def test_a_loop_that_died_does_not_keep_others_waiting() -> None:
+    channel = DeltaChannel()
+    loop = asyncio.new_event_loop()
+    abandoned = loop.create_task(channel.aget())
+    loop.run_until_complete(asyncio.sleep(0.01))
+
+    async def main() -> Delta | None:
+        waiting = asyncio.ensure_future(channel.aget(60))
+        await asyncio.sleep(0.01)
+        channel.put(text("x"))
+        return await waiting
+
+    assert asyncio.run(main()) == text("x")
+    abandoned.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        loop.run_until_complete(abandoned)
+    loop.close()
+
+
+def test_timeouts_leave_nothing_behind() -> None:
+    async def main() -> None:
+        channel = DeltaChannel()
+        for timeout in (0, 0.001, -1):
+            with pytest.raises(ChannelTimeoutError, match="no delta came in time"):
+                await channel.aget(timeout)
+        late = asyncio.ensure_future(channel.aget(0.001))
+        patient = asyncio.ensure_future(channel.aget(60))
+        with pytest.raises(ChannelTimeoutError):
+            await late
+        channel.put(text("x"))
+        assert await patient == text("x")
+
+    asyncio.run(main())
