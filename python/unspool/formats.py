@@ -6,13 +6,13 @@ import difflib
 import functools
 import json
 import os
-import threading
 import weakref
 from importlib.resources import files
 from typing import Any, Literal
 
 from unspool._core import Format, Vocabulary
 from unspool.errors import ArgumentError, FormatError, UnknownFormatError
+from unspool.fork_safety import ForkSafeLock
 from unspool.format_files import FormatFile, parse_format, read_format
 from unspool.response_template import bind_template
 
@@ -21,7 +21,7 @@ __all__ = ["compile_format", "export_format", "formats", "get_format", "register
 Trust = Literal["id", "text", "either"]
 
 _registered: dict[str, FormatFile] = {}
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 
 
 @functools.cache
@@ -130,22 +130,23 @@ def compile_format(
     cache = _cache_of(vocabulary)
     with _lock:
         found = cache.get(key)
-    if found is None:
-        description = _describe(file, keep, other, tool_calls_in_reasoning)
-        tokens = list(vocabulary.added_tokens.items()) if vocabulary is not None else []
-        found = Format(
-            description,
-            tokens,
-            trust,
-            has_tools=tools,
-            is_required=required,
-            tool_choice=tool_choice or "",
-        )
-        with _lock:
-            if len(cache) > 1024:  # a server with endless tool names
-                cache.clear()
-            cache[key] = found
-    return found
+    if found is not None:
+        return found[1]
+    description = _describe(file, keep, other, tool_calls_in_reasoning)
+    tokens = list(vocabulary.added_tokens.items()) if vocabulary is not None else []
+    made = Format(
+        description,
+        tokens,
+        trust,
+        has_tools=tools,
+        is_required=required,
+        tool_choice=tool_choice or "",
+    )
+    with _lock:
+        if len(cache) > 1024:  # a server with endless tool names
+            cache.clear()
+        cache[key] = (file, made)  # the file keeps its id from another's use
+    return made
 
 
 def export_format(
@@ -168,11 +169,12 @@ def export_format(
     return json.dumps({"unspool_format": 1, "format": description}, ensure_ascii=False, indent=1) + "\n"
 
 
-_text_cache: dict[Any, Format] = {}
-_id_caches: weakref.WeakKeyDictionary[Vocabulary, dict[Any, Format]] = weakref.WeakKeyDictionary()
+_Cache = dict[Any, tuple[FormatFile, Format]]
+_text_cache: _Cache = {}
+_id_caches: weakref.WeakKeyDictionary[Vocabulary, _Cache] = weakref.WeakKeyDictionary()
 
 
-def _cache_of(vocabulary: Vocabulary | None) -> dict[Any, Format]:
+def _cache_of(vocabulary: Vocabulary | None) -> _Cache:
     if vocabulary is None:
         return _text_cache
     with _lock:

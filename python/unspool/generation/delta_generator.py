@@ -96,7 +96,7 @@ class DeltaGenerator:
         self._format, self._reasoning = format, reasoning
         self._parser_options = parser_options
         self._encoder = PromptEncoder(model, tokenizer, processor)
-        self._warm_up = WarmUp(self)
+        self._warm_up = WarmUp()
         self.inference_name = read_inference_name(name, model)
         with contextlib.suppress(VocabularyError):  # raised by `stream`
             shared_vocabulary(tokenizer)  # takes too long for the first stream, which may be on an event loop

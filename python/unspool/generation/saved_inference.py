@@ -105,7 +105,7 @@ def load_inference(
         )
     except TypeError as error:  # an option of another version's parser
         raise ArgumentError(f"{file} does not fit: {error}; save it again") from error
-    generator._warm_up = WarmUp(generator, shapes)
+    generator._warm_up = WarmUp(shapes)
     return generator
 
 

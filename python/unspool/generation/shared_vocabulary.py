@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import weakref
 from typing import Any
 
 from unspool._core import Vocabulary
+from unspool.fork_safety import ForkSafeLock
 
 __all__ = ["shared_vocabulary"]
 
 _compiled: weakref.WeakKeyDictionary[Any, tuple[int, Vocabulary]] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 
 
 def shared_vocabulary(tokenizer: Any) -> Vocabulary:

@@ -282,7 +282,7 @@ class StreamGenerator(DeltaGenerator):
                 the model does not tell its length.
             BaseException: What the model raised; all that wait get it, and the next call tries again.
         """
-        return self._warm_up.run(config)
+        return self._warm_up.run(self, config)
 
     @property
     def precompiled_shapes(self) -> tuple[tuple[int, int], ...]:

@@ -22,12 +22,13 @@ TooLong = Literal["error", "truncate-left", "truncate-right"]
 class WarmUp:
     """Which shapes of a generator have been run, or are being run.
 
+    It holds no reference to the generator: the two would keep each other, and the model, alive.
+
     Args:
         shapes: Buckets that are known from elsewhere, such as a file; nothing has been run for them here.
     """
 
-    def __init__(self, generator: DeltaGenerator, shapes: Sequence[tuple[int, int]] = ()) -> None:
-        self._generator = generator
+    def __init__(self, shapes: Sequence[tuple[int, int]] = ()) -> None:
         self._lock = threading.Lock()
         self._work_lock = threading.Lock()
         self._runs: dict[int, Future[bool]] = {}
@@ -39,12 +40,12 @@ class WarmUp:
         """(batch size, prefill length), in the order in which they came."""
         return tuple(self._shapes)
 
-    def run(self, config: PreCompileConfig) -> bool:
+    def run(self, generator: DeltaGenerator, config: PreCompileConfig) -> bool:
         """As of `StreamGenerator.precompile`."""
         if not isinstance(config, PreCompileConfig):
             raise TypeError(f"config is of type {type(config).__name__}; pass a PreCompileConfig")
         pairs: Any = [(one.batch_size, one.prefill_length) for one in config.expand()]  # no lists in these
-        shapes: list[tuple[int, int]] = [(size, self._length(length)) for size, length in pairs]
+        shapes: list[tuple[int, int]] = [(size, self._length(generator, length)) for size, length in pairs]
         key = PreCompileConfig([size for size, _ in shapes], [length for _, length in shapes]).stable_hash()
         with self._lock:
             running = self._runs.get(key)
@@ -55,7 +56,7 @@ class WarmUp:
             return running.result()
         try:
             with self._work_lock:  # of two configs that share a shape, one runs it
-                self._run_shapes(shapes)
+                self._run_shapes(generator, shapes)
         except BaseException as error:
             with self._lock:
                 del self._runs[key]
@@ -73,8 +74,7 @@ class WarmUp:
         """The longest prefill length."""
         return max((length for _, length in self._shapes), default=None)
 
-    def _length(self, length: Any) -> int:
-        generator = self._generator
+    def _length(self, generator: DeltaGenerator, length: Any) -> int:
         if length is None:
             return generator.model_prefill_length
         try:
@@ -88,25 +88,25 @@ class WarmUp:
             )
         return int(length)
 
-    def _run_shapes(self, shapes: Sequence[tuple[int, int]]) -> None:
+    def _run_shapes(self, generator: DeltaGenerator, shapes: Sequence[tuple[int, int]]) -> None:
         for shape in shapes:
             if shape not in self._warm:
-                self._run_shape(*shape)
+                self._run_shape(generator, *shape)
             self._warm.add(shape)
             with self._lock:
                 self._shapes = {**self._shapes, shape: None}
 
-    def _run_shape(self, batch_size: int, length: int) -> None:
+    def _run_shape(self, generator: DeltaGenerator, batch_size: int, length: int) -> None:
         """One token behind a prompt of this length, by the way that every request takes."""
         import torch
 
-        config = self._generator.config
+        config = generator.config
         token_id = config.bos_token_id if config.bos_token_id is not None else config.pad_token_id or 0
         prompt = Prompt(inputs={"input_ids": torch.full((1, length), token_id)})
         options: dict[str, Any] = {"max_new_tokens": 1, "n": batch_size, "seed": 0}
         if batch_size > 1:
             options["do_sample"] = True
-        with self._generator._start(lambda: prompt, None, options=options) as stream:
+        with generator._start(lambda: prompt, None, options=options) as stream:
             for _ in stream:
                 pass
 

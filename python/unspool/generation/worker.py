@@ -13,6 +13,7 @@ from typing import Any
 
 from unspool._core import DeltaChannel
 from unspool.errors import ArgumentError, ChannelCancelledError
+from unspool.fork_safety import ForkSafeLock, in_child
 from unspool.generation.hooks import ConditioningHook
 
 __all__ = ["GenerationWorker", "active_workers", "check_timeout", "conditioned", "inference_mode"]
@@ -116,7 +117,15 @@ def inference_mode() -> contextlib.AbstractContextManager[Any]:
 
 
 _model_locks: weakref.WeakKeyDictionary[Any, threading.Lock] = weakref.WeakKeyDictionary()
-_model_locks_lock = threading.Lock()
+_model_locks_lock = ForkSafeLock()
+
+
+def _reset_in_child() -> None:
+    _model_locks.clear()  # their holders are in the parent, as all workers are
+    _running.clear()
+
+
+in_child(_reset_in_child)
 
 
 @contextlib.contextmanager

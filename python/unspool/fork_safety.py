@@ -1,0 +1,32 @@
+"""Locks that are free in a forked child."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+__all__ = ["ForkSafeLock", "in_child"]
+
+
+def in_child(reset: Callable[[], None]) -> None:
+    """Have `reset` called in each forked child, for as long as the process lives."""
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(after_in_child=reset)
+
+
+class ForkSafeLock:
+    """A lock of a module; a thread that held it at a fork does not exist in the child."""
+
+    def __init__(self) -> None:
+        self._reset()
+        in_child(self._reset)
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
