@@ -107,6 +107,7 @@ void send(PyChunkParser& self) {
   }
   self.unsent.clear();
   self.sent_count = 0;
+  shrink_scratch(self.unsent);
 }
 
 // The events of one put, as a list of deltas; or into the channel, and an empty list.
@@ -130,6 +131,7 @@ PyObject* deliver(PyChunkParser& self) {
   self.events.clear();
   self.ids.clear();
   shrink_scratch(self.ids);
+  self.parser.forget_told();
   if (self.channel) send(self);
   return list.release().ptr();
 }

@@ -7,6 +7,7 @@
 #include "bindings/gil.h"
 #include "bindings/native_class.h"
 #include "text/error.h"
+#include "text/scratch.h"
 #include "vocabulary/detokenizer.h"
 #include "vocabulary/vocabulary_file.h"
 
@@ -129,7 +130,13 @@ PyObject* put(PyObject* object, PyObject* argument) {
       }
     }
     self.detokenizer.put(self.ids, self.out);
-    return PyUnicode_DecodeUTF8(self.out.data(), static_cast<Py_ssize_t>(self.out.size()), nullptr);
+    PyObject* text =
+        PyUnicode_DecodeUTF8(self.out.data(), static_cast<Py_ssize_t>(self.out.size()), nullptr);
+    self.out.clear();
+    self.ids.clear();
+    shrink_scratch(self.out);
+    shrink_scratch(self.ids);
+    return text;
   });
 }
 

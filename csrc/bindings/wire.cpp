@@ -9,6 +9,7 @@
 #include "bindings/fast_method.h"
 #include "delta/wire_writer.h"
 #include "text/error.h"
+#include "text/scratch.h"
 
 namespace unspool::bindings {
 
@@ -116,8 +117,12 @@ TokenLogprob read_token_logprob(py::handle object) {
   return entry;
 }
 
-PyObject* to_bytes(const std::string& out) {
-  return PyBytes_FromStringAndSize(out.data(), static_cast<Py_ssize_t>(out.size()));
+// And empties the buffer.
+PyObject* to_bytes(std::string& out) {
+  PyObject* bytes = PyBytes_FromStringAndSize(out.data(), static_cast<Py_ssize_t>(out.size()));
+  out.clear();
+  shrink_scratch(out);
+  return bytes;
 }
 
 // Runs `body` on an empty buffer, gives what it appended.
@@ -125,7 +130,9 @@ template <typename Body>
 py::bytes written(PyWireWriter& self, Body&& body) {
   self.out.clear();
   body(*self.writer, self.out);
-  return {self.out.data(), self.out.size()};
+  PyObject* bytes = to_bytes(self.out);
+  if (bytes == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::bytes>(bytes);
 }
 
 const Delta* read_delta(PyObject* object) {
@@ -233,9 +240,12 @@ void register_wire(py::module_& module) {
           [](PyWireWriter& self, PyChannel& channel) {
             self.drained.clear();
             drain_channel(channel, self.drained);
-            return written(self, [&](auto& native, auto& out) {
+            py::bytes bytes = written(self, [&](auto& native, auto& out) {
               native.write_many(std::span<const Delta>(self.drained), out);
             });
+            self.drained.clear();
+            shrink_scratch(self.drained);
+            return bytes;
           },
           py::arg("channel"))
       .def("keep_alive",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/scratch.h"
+
 namespace unspool {
 
 std::string_view to_string(Fate fate) {
@@ -107,6 +109,9 @@ void Events::clear() {
   buffer_.clear();
   list_.clear();
   audit_.clear();
+  shrink_scratch(buffer_);
+  shrink_scratch(list_);
+  shrink_scratch(audit_);
   seen_events_ = 0;
   seen_text_ = 0;
 }

@@ -64,7 +64,7 @@ class Events {
     seen_text_ = static_cast<std::uint32_t>(buffer_.size());
   }
 
-  /// Forgets the events, keeps the memory and the place in the stream of tokens.
+  /// Forgets the events, keeps the place in the stream of tokens and memory for a usual put.
   void clear();
 
   /// Forgets the events and the place too, for another stream.

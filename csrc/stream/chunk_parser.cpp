@@ -1,12 +1,29 @@
 #include "stream/chunk_parser.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "text/error.h"
+#include "text/scratch.h"
 
 namespace unspool {
 
 namespace {
+
+// A long text is read in slices, so that what is reused on its way stays small.
+constexpr std::size_t kSliceBytes = std::size_t{1} << 13;
+
+// So many ids that no event has told of are remembered; of more the older are only counted.
+constexpr std::size_t kMaxUntoldIds = std::size_t{1} << 16;
+
+template <typename Use>
+void for_each_slice(std::string_view bytes, Use&& use) {
+  while (bytes.size() > kSliceBytes) {
+    use(bytes.substr(0, kSliceBytes));
+    bytes.remove_prefix(kSliceBytes);
+  }
+  use(bytes);
+}
 
 std::shared_ptr<const Format> checked(std::shared_ptr<const Format> format) {
   if (!format) throw ArgumentError("format is null; pass what read_format gives");
@@ -49,13 +66,21 @@ void ChunkParser::put_prompt(std::string_view text) {
 void ChunkParser::begin(Input input) {
   if (is_finished_)
     throw StreamError("this stream has ended; create a new Parser for the next response");
-  // What earlier events told of is forgotten; the rest waits for its event.
-  ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(told_ - ids_begin_));
-  ids_begin_ = told_;
+  forget_told();
   if (input_ == Input::none && input != Input::none) {
     input_ = input;
     if (input != Input::text && vocabulary_) parser_->expect_ids();
   }
+}
+
+// What events told of is forgotten; the rest waits for its event.
+void ChunkParser::forget_told() {
+  std::size_t count = static_cast<std::size_t>(std::max(told_, ids_begin_) - ids_begin_);
+  const std::size_t untold = ids_.size() - count;
+  if (untold > 2 * kMaxUntoldIds) count += untold - kMaxUntoldIds;
+  ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(count));
+  ids_begin_ += count;
+  shrink_scratch(ids_);
 }
 
 void ChunkParser::end_put(Events& out) {
@@ -77,10 +102,16 @@ void ChunkParser::put_text(std::string_view bytes, Events& out) {
   }
   begin(Input::text);
   if (input_ == Input::both) return put_text_and_ids(bytes, {}, out);
-  text_.clear();
-  utf8_.put(bytes, text_);
-  parser_->put_text(text_, token_count_, out);
+  put_slices(bytes, out);
   end_put(out);
+}
+
+void ChunkParser::put_slices(std::string_view bytes, Events& out) {
+  for_each_slice(bytes, [&](std::string_view slice) {
+    text_.clear();
+    utf8_.put(slice, text_);
+    parser_->put_text(text_, token_count_, out);
+  });
 }
 
 void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
@@ -105,13 +136,11 @@ void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
 void ChunkParser::put_text_and_ids(std::string_view bytes, std::span<const TokenId> ids,
                                    Events& out) {
   begin(bytes.empty() && ids.empty() ? Input::none : Input::both);
-  text_.clear();
   if (!vocabulary_) {
     const Region before = parser_->region();
     for (const TokenId id : ids) ids_.push_back(id);
     token_count_ += ids.size();
-    utf8_.put(bytes, text_);
-    parser_->put_text(text_, token_count_, out);
+    put_slices(bytes, out);
     for (std::size_t i = 0; i < ids.size(); ++i) count(before);
     end_put(out);
     return;
@@ -119,8 +148,11 @@ void ChunkParser::put_text_and_ids(std::string_view bytes, std::span<const Token
   const TextAligner::Sink sink = sink_to(out);
   for (const TokenId id : ids) expect_id(id);
   std::string text;
-  utf8_.put(bytes, text);
-  aligner_.put(text, sink);
+  for_each_slice(bytes, [&](std::string_view slice) {
+    text.clear();
+    utf8_.put(slice, text);
+    aligner_.put(text, sink);
+  });
   end_put(out);
 }
 

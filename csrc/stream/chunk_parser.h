@@ -77,14 +77,20 @@ class ChunkParser {
   /// come alone, those behind a stop string.
   std::uint64_t token_count() const { return token_count_; }
 
-  /// The ids at a span's positions; known for the events of the last put.
+  /// The ids at a span's positions; known for the events of the last put. Empty for a span with
+  /// more than 65,536 ids that came before that put.
   std::span<const TokenId> ids_of(const TokenSpan& span) const;
+
+  /// Forgets the ids of the last put's events. The next put does so too; after a long chunk this
+  /// gives its memory back at once.
+  void forget_told();
 
  private:
   enum class Input : std::uint8_t { none, text, ids, both };
 
   void begin(Input input);
   void end_put(Events& out);
+  void put_slices(std::string_view bytes, Events& out);
   void put_id(TokenId id, Events& out);
   void expect_id(TokenId id);
   std::optional<Symbol> marker_of(TokenId id) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/scratch.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -48,14 +49,17 @@ void TextAligner::expect_token(std::string_view literal, std::optional<Symbol> s
 }
 
 void TextAligner::put(std::string_view text, const Sink& sink) {
+  const bool has_many = items_.size() * sizeof(Item) > kKeptBytes;
   text_ += text;
   while (advance(sink)) {
   }
+  if (has_many && items_.empty()) items_.shrink_to_fit();
   if (!items_.empty() || text_.empty()) return;
   sink.text(text_, token_end_);  // the ids lag behind
   ahead_ += text_;
   if (ahead_.size() > kMaxAheadBytes) ahead_.erase(0, ahead_.size() - kMaxAheadBytes);
   text_.clear();
+  shrink_scratch(text_);
 }
 
 // Matches the next item; false where nothing more can be said.

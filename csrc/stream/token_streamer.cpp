@@ -66,6 +66,8 @@ std::span<const Delta> TokenStreamer::deliver() {
   deltas_.clear();
   for (const Event& event : events_.list())
     deltas_.push_back(make_delta(event, events_, parser_, choice_));
+  events_.clear();
+  parser_.forget_told();
   if (!channel_) return deltas_;
   for (Delta& delta : deltas_) {
     const bool is_last = closes_channel_ && delta.kind == EventKind::finish;

@@ -11,9 +11,8 @@ constexpr std::size_t kKeptBytes = std::size_t{1} << 14;
 /// Gives memory that one long chunk took back, once little of it is in use.
 template <typename Buffer>
 void shrink_scratch(Buffer& buffer) {
-  constexpr std::size_t kItemBytes = sizeof(typename Buffer::value_type);
-  if (buffer.capacity() * kItemBytes > kKeptBytes && buffer.size() * kItemBytes <= kKeptBytes)
-    buffer.shrink_to_fit();
+  const std::size_t bytes = buffer.capacity() * sizeof(typename Buffer::value_type);
+  if (bytes > kKeptBytes && buffer.capacity() > 4 * buffer.size()) buffer.shrink_to_fit();
 }
 
 }  // namespace unspool

@@ -56,7 +56,8 @@ class Parser(ChunkParser):
         skip_special_tokens: Leave out special tokens that are no markers of the format.
         stop, include_stop: Stop strings, where ids come: they end the text, and are part of it or not.
         keep_message: False: `finish` gives no texts, so that memory stays flat.
-        audit: Tell the fate of every byte in `Message.audit`.
+        audit: Tell the fate of every byte in `Message.audit`. With `keep_message=False` it holds the last
+            chunk's only: read `message.audit` after each chunk.
         id_seed: Not 0: the same call ids every time, for tests.
 
     Raises:

@@ -22,6 +22,9 @@ class TokenStreamer(Parser):
     became certain; `end()` returns the last ones. With `channel`, deltas go there instead, the last one
     together with the end. An answer's ids go into its own streamer: rows of a batch are refused.
 
+    If Ctrl-C ends the wait for a full channel, the ids have been read: do not put them again. The deltas that
+    did not fit go first with the next call.
+
     It is a valid `streamer=` for `model.generate` of transformers: the first `put` there is the prompt,
     a tensor of two dimensions, which is read and not emitted.
 
