@@ -241,6 +241,23 @@ py::object message(const PyChunkParser& self, const py::tuple& deltas,
                       self.audit, deltas, reasoning_field);
 }
 
+// A bound on what one answer may hold.
+std::size_t read_limit(const py::object& value, const char* name, std::size_t highest) {
+  if (PyBool_Check(value.ptr()) || PyIndex_Check(value.ptr()) == 0) {
+    throw py::type_error(std::string(name) + " is of type " + Py_TYPE(value.ptr())->tp_name +
+                         "; pass an int");
+  }
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!number) throw py::error_already_set();
+  int overflow = 0;
+  const long long limit = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow != 0 || limit < 1 || static_cast<unsigned long long>(limit) > highest) {
+    throw ArgumentError(std::string(name) + " must be from 1 to " + std::to_string(highest) +
+                        "; got " + std::string(py::str(number)));
+  }
+  return static_cast<std::size_t>(limit);
+}
+
 std::unique_ptr<PyChunkParser> make_parser(
     const std::shared_ptr<Format>& format, const std::shared_ptr<ToolSchemas>& tools,
     const std::shared_ptr<Vocabulary>& vocabulary, const py::object& prompt,
@@ -248,7 +265,9 @@ std::unique_ptr<PyChunkParser> make_parser(
     bool skip_special_tokens, const std::vector<std::string>& stop, bool include_stop,
     const std::string& first_put, PyChannel* channel, const py::object& choice, bool closes_channel,
     std::uint64_t id_seed, bool keeps_message, bool audit, const std::string& unknown_tools,
-    bool parallel_tool_calls, bool repair, bool only_reasoning, bool keeps_recipe) {
+    bool parallel_tool_calls, bool repair, bool only_reasoning, const py::object& max_calls,
+    const py::object& max_argument_bytes, const py::object& max_depth,
+    const py::object& max_held_bytes, bool keeps_recipe) {
   StreamRecipe recipe;
   recipe.format = format;
   ChunkParserOptions& options = recipe.options;
@@ -262,6 +281,12 @@ std::unique_ptr<PyChunkParser> make_parser(
   options.parser.parallel_calls = parallel_tool_calls;
   options.parser.repair = repair;
   options.parser.only_reasoning = only_reasoning;
+  constexpr std::size_t kHighest = std::size_t{1} << 30;
+  ParserLimits& limits = options.parser.limits;
+  limits.max_calls = read_limit(max_calls, "max_calls", kHighest);
+  limits.max_argument_bytes = read_limit(max_argument_bytes, "max_argument_bytes", kHighest);
+  limits.max_depth = read_limit(max_depth, "max_depth", ParserLimits::kMaxDepth);
+  limits.max_held_bytes = read_limit(max_held_bytes, "max_held_bytes", kHighest);
   options.keeps_message = keeps_message;
   options.vocabulary = vocabulary;
   options.detokenizer.skip_special_tokens = skip_special_tokens;
@@ -301,6 +326,10 @@ void register_parser(py::module_& module) {
            py::arg("keeps_message") = true, py::arg("audit") = false,
            py::arg("unknown_tools") = "forward", py::arg("parallel_tool_calls") = true,
            py::arg("repair") = false, py::arg("only_reasoning") = false,
+           py::arg("max_calls") = ParserLimits{}.max_calls,
+           py::arg("max_argument_bytes") = ParserLimits{}.max_argument_bytes,
+           py::arg("max_depth") = ParserLimits{}.max_depth,
+           py::arg("max_held_bytes") = ParserLimits{}.max_held_bytes,
            py::arg("keeps_recipe") = false)
       .def_property_readonly(
           "region", [](const PyChunkParser& self) { return region_name(look(self).region()); })

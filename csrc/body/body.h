@@ -54,7 +54,7 @@ class Body {
   virtual void complete(CallSink&) {}
 
   /// What had to be mended so far, as bits of Repair.
-  virtual std::uint8_t repairs() const { return 0; }
+  virtual std::uint16_t repairs() const { return 0; }
 
   /// After a failure: what was wrong.
   virtual const char* problem() const = 0;

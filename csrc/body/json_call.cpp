@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/utf8.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -76,7 +77,8 @@ std::size_t JsonCall::put_string(std::string_view text, std::string& into, bool&
       return i;
     }
     is_end = piece.is_end;
-    const std::size_t room = kMaxNameBytes - std::min(into.size(), kMaxNameBytes);
+    std::size_t room = kMaxNameBytes - std::min(into.size(), kMaxNameBytes);
+    while (room < piece.decoded.size() && is_utf8_continuation(piece.decoded[room])) ++room;
     if (piece.decoded.size() > room) {
       problem_ = "a name or key is longer than 1,024 bytes";
       return i - std::min(piece.consumed, piece.decoded.size() - room);

@@ -49,6 +49,56 @@ ScanResult JsonScanner::put(std::string_view text, std::string* out) {
   return {i, ScanStatus::more};
 }
 
+ScanResult JsonScanner::put_to_event(std::string_view text, ScanEvent& event) {
+  event = ScanEvent::none;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    if (state_ == State::string) {
+      while (i < text.size() && kPlain[static_cast<unsigned char>(text[i])]) ++i;
+      if (i == text.size()) break;
+    }
+    const char byte = text[i];
+    const State before = state_;
+    if (is_number_complete() && end_number(byte)) {
+      event = ScanEvent::number_ends;
+      return {i, state_ == State::done ? ScanStatus::done : ScanStatus::more};
+    }
+    if (!step(byte)) return {i, ScanStatus::failed};
+    ++i;
+    if (state_ == State::done) return {i, ScanStatus::done};
+    event = event_of(byte, before);
+    if (event != ScanEvent::none) break;
+  }
+  return {i, ScanStatus::more};
+}
+
+// What the step to the state of now has read.
+ScanEvent JsonScanner::event_of(char byte, State before) const {
+  switch (state_) {
+    case State::first_element:
+    case State::first_key: return is_space(byte) ? ScanEvent::none : ScanEvent::opened;
+    default: break;
+  }
+  if (before == state_) {
+    const bool is_raw = state_ == State::string && static_cast<unsigned char>(byte) < 0x20;
+    return is_raw ? ScanEvent::raw_control : ScanEvent::none;
+  }
+  switch (state_) {
+    case State::string:
+      if (before == State::escape || before == State::hex || !string_is_key_) {
+        return ScanEvent::none;
+      }
+      return ScanEvent::key_begins;
+    case State::colon: return ScanEvent::key_ends;
+    case State::minus: return ScanEvent::number_begins;
+    case State::zero:
+    case State::integer: return before == State::minus ? ScanEvent::none : ScanEvent::number_begins;
+    case State::key: return ScanEvent::comma;
+    case State::value: return byte == ',' ? ScanEvent::comma : ScanEvent::none;
+    default: return ScanEvent::none;
+  }
+}
+
 bool JsonScanner::is_complete() const {
   return state_ == State::done || (depth_ == 0 && is_number_complete());
 }

@@ -15,6 +15,18 @@ struct ScanResult {
   ScanStatus status = ScanStatus::more;
 };
 
+/// What the scanner has just read.
+enum class ScanEvent : std::uint8_t {
+  none,
+  opened,         // a container
+  key_begins,     // its quote was read
+  key_ends,       // its quote was read
+  number_begins,  // its first byte was read
+  number_ends,    // the next byte is not part of it
+  comma,          // between two members or elements
+  raw_control,    // a control character inside a string, which JSON forbids
+};
+
 /// One JSON value (RFC 8259), resumable at any byte. White space before it is read too.
 /// A control character inside a string, which JSON forbids and models write, is copied escaped.
 class JsonScanner {
@@ -23,6 +35,12 @@ class JsonScanner {
 
   /// Reads up to the end of the value and appends it to `out` where that is not null.
   ScanResult put(std::string_view text, std::string* out);
+
+  /// Reads up to the end of the value or just past the next event, whichever comes first.
+  ScanResult put_to_event(std::string_view text, ScanEvent& event);
+
+  /// How many containers are open.
+  std::size_t depth() const { return depth_; }
 
   /// Whether the value would be whole if the input ended here (a number has no end of its own).
   bool is_complete() const;
@@ -59,6 +77,7 @@ class JsonScanner {
   };
 
   bool step(char byte);  // false: this byte cannot come here
+  ScanEvent event_of(char byte, State before) const;
   bool begin_value(char byte);
   bool end_container(char byte);
   bool end_number(char byte);

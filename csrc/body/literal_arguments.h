@@ -19,7 +19,7 @@ class LiteralArguments final : public Body {
   void end(CallSink& sink) override;
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
-  std::uint8_t repairs() const override { return scanner_.repairs() & kClosed; }
+  std::uint16_t repairs() const override { return scanner_.repairs() & kClosed; }
   const char* problem() const override { return "the arguments are not a whole object"; }
   void add_held(Held& out) const override { scanner_.add_held(out); }
 

@@ -21,13 +21,14 @@ enum class LiteralStyle : std::uint8_t {
 };
 
 /// What had to be mended, as bits.
-enum Repair : std::uint8_t {
+enum Repair : std::uint16_t {
   kSingleQuotes = 1,
   kTrailingComma = 2,
   kPythonLiteral = 4,
   kUnquotedKey = 8,
   kRawNewline = 16,
   kClosed = 32,
+  kDuplicateKey = 64,
 };
 
 /// One value, resumable at any byte. White space before it is read too.
@@ -61,7 +62,7 @@ class LiteralScanner {
   std::string_view word() const {
     return state_ == State::word ? std::string_view(word_) : std::string_view{};
   }
-  std::uint8_t repairs() const { return repairs_; }
+  std::uint16_t repairs() const { return repairs_; }
   void reset() { *this = LiteralScanner(style_, quotes_, schema_); }
 
  private:
@@ -142,7 +143,7 @@ class LiteralScanner {
   std::string parameter_;              // the last key of the outermost object
   const TypeSet* typed_as_ = nullptr;  // of a quoted text that is no string
   std::string typed_;                  // that text
-  std::uint8_t repairs_ = 0;
+  std::uint16_t repairs_ = 0;
 };
 
 }  // namespace unspool

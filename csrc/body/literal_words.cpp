@@ -3,6 +3,7 @@
 #include "body/literal_scanner.h"
 #include "text/hex.h"
 #include "text/json_escape.h"
+#include "text/utf8.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -67,7 +68,7 @@ LiteralScanner::Step LiteralScanner::read_word(char byte, std::string& out) {
   }
   if (!is_bare && (is_quote || byte == '{' || byte == '[' || byte == '(')) return Step::failed;
   if (is_key_ && byte == '<') return Step::failed;  // a marker that went astray
-  if (word_.size() >= kMaxWordBytes) return Step::failed;
+  if (word_.size() >= kMaxWordBytes && !is_utf8_continuation(byte)) return Step::failed;
   word_ += byte;
   if (is_bare && !is_key_ && !candidate_.put(std::string_view(&byte, 1))) become_bare_string(out);
   return Step::next;

@@ -1,6 +1,7 @@
 #include "body/pythonic.h"
 
 #include "text/json_escape.h"
+#include "text/utf8.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -80,7 +81,8 @@ Pythonic::Step Pythonic::step(char byte, CallSink& sink) {
       return Step::again;
     case State::name:
       if (continues_name(byte)) {
-        if (name_.size() == kMaxNameBytes) return fail("a name is longer than 1,024 bytes");
+        if (name_.size() >= kMaxNameBytes && !is_utf8_continuation(byte))
+          return fail("a name is longer than 1,024 bytes");
         name_ += byte;
         return Step::next;
       }
@@ -101,7 +103,8 @@ Pythonic::Step Pythonic::step(char byte, CallSink& sink) {
       return Step::again;
     case State::key:
       if (continues_name(byte)) {
-        if (key_.size() == kMaxNameBytes) return fail("a name is longer than 1,024 bytes");
+        if (key_.size() >= kMaxNameBytes && !is_utf8_continuation(byte))
+          return fail("a name is longer than 1,024 bytes");
         key_ += byte;
         raw_key_ += byte;
         return Step::next;

@@ -20,7 +20,7 @@ class Pythonic final : public Body {
   void end(CallSink& sink) override;
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
-  std::uint8_t repairs() const override { return scanner_.repairs() & kClosed; }
+  std::uint16_t repairs() const override { return scanner_.repairs() & kClosed; }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override { return unread().size(); }
   void add_held(Held& out) const override {

@@ -20,7 +20,7 @@ class Repaired final : public Body {
   void end(CallSink& sink) override { body_->end(sink); }
   bool may_end_here(CallSink& sink) override { return body_->may_end_here(sink); }
   void complete(CallSink& sink) override;
-  std::uint8_t repairs() const override { return scanner_.repairs(); }
+  std::uint16_t repairs() const override { return scanner_.repairs(); }
   const char* problem() const override {
     return *body_->problem() != '\0' ? body_->problem() : "the call cannot be mended";
   }

@@ -21,7 +21,7 @@ class XmlElements final : public Body {
   void end(CallSink& sink) override;
   bool may_end_here(CallSink&) override { return false; }
   void complete(CallSink& sink) override;
-  std::uint8_t repairs() const override { return repairs_; }
+  std::uint16_t repairs() const override { return repairs_; }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override {
     return raw_.size() + cursor_.held().size() + (state_ == State::tag ? tag().size() : 0);
@@ -67,7 +67,7 @@ class XmlElements final : public Body {
   std::string closer_;  // the last closing tag
   bool closed_section_ = false;
   std::string unread_;
-  std::uint8_t repairs_ = 0;
+  std::uint16_t repairs_ = 0;
   const char* problem_ = "";
 };
 

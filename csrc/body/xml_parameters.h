@@ -26,7 +26,7 @@ class XmlParameters final : public Body {
   void end(CallSink& sink) override;
   bool may_end_here(CallSink&) override { return state_ == State::maybe_end && closed_section_; }
   void complete(CallSink& sink) override;
-  std::uint8_t repairs() const override { return repairs_; }
+  std::uint16_t repairs() const override { return repairs_; }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override;
   void add_held(Held& out) const override;
@@ -74,7 +74,7 @@ class XmlParameters final : public Body {
   MarkerCursor cursor_;
   bool has_parameters_ = false;
   bool has_json_ = false;  // all arguments were one JSON object
-  std::uint8_t repairs_ = 0;
+  std::uint16_t repairs_ = 0;
   bool closed_section_ = false;  // the last marker was the section's closer
   TypeSet types_;
   TaggedValue value_;

@@ -16,7 +16,7 @@ struct ToolCall {
   std::string name;
   std::string arguments;
   CallStatus status = CallStatus::incomplete;
-  std::uint8_t repairs = 0;  // bits of Repair
+  std::uint16_t repairs = 0;  // bits of Repair
 };
 
 /// Raw text that looked like a call and is none.

@@ -10,6 +10,7 @@
 
 #include "format/format.h"
 #include "format/schema.h"
+#include "parser/arguments_guard.h"
 #include "parser/events.h"
 #include "text/held.h"
 
@@ -36,6 +37,7 @@ struct ParserOptions {
   UnknownTools unknown_tools = UnknownTools::forward;
   bool parallel_calls = true;  // false: only the first call is sent, the rest is reported
   bool repair = false;         // almost-JSON is read as JSON, and what was cut off is closed
+  ParserLimits limits;
 };
 
 class EventParser {

@@ -70,7 +70,7 @@ void Events::add_begin(std::int32_t index, std::string_view name, std::string_vi
 }
 
 void Events::add_end(std::int32_t index, CallStatus status, std::uint64_t token_end,
-                     std::uint8_t repairs) {
+                     std::uint16_t repairs) {
   Event& event = add(EventKind::tool_call_end, index, token_end);
   event.status = status;
   event.repairs = repairs;

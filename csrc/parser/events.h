@@ -19,7 +19,7 @@ std::string_view to_string(Fate fate);
 struct Event {
   EventKind kind = EventKind::content;
   CallStatus status = CallStatus::complete;         // of tool_call_end
-  std::uint8_t repairs = 0;                         // of tool_call_end: bits of Repair
+  std::uint16_t repairs = 0;                        // of tool_call_end: bits of Repair
   FinishReason finish_reason = FinishReason::stop;  // of finish
   std::int32_t index = -1;                          // the call, -1 where none is meant
   std::uint32_t text_begin = 0, text_end = 0;       // into Events::text
@@ -44,7 +44,7 @@ class Events {
   void add_begin(std::int32_t index, std::string_view name, std::string_view id,
                  std::uint64_t token_end);
   void add_end(std::int32_t index, CallStatus status, std::uint64_t token_end,
-               std::uint8_t repairs = 0);
+               std::uint16_t repairs = 0);
   /// Appends what another buffer holds; each event ends at the same token as there.
   void append(const Events& other);
   void add_finish(FinishReason reason, std::uint64_t token_end);

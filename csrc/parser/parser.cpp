@@ -27,7 +27,9 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
       splits_(options.only_reasoning),
       unknown_tools_(options.unknown_tools),
       parallel_calls_(options.parallel_calls),
-      repair_(options.repair) {
+      repair_(options.repair),
+      limits_(options.limits),
+      guard_(options.limits, options.repair) {
   start_at(options.start.value_or(format_->start_without_prompt()));
 }
 
@@ -102,6 +104,7 @@ void Parser::add_held(Held& out) const {
       if (divert_ != Divert::none) {
         out.add(HeldReason::closing_tag, raw_);
       } else if (is_announced_) {
+        out.add(HeldReason::key, guard_.held());
         body_->add_held(out);
       } else {
         out.add(call().is_tentative() ? HeldReason::call : HeldReason::name, raw_);

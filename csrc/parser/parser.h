@@ -76,7 +76,7 @@ class Parser final : public EventParser, private CallSink {
     malformed,
   };
   /// What becomes of a call that is read but not sent.
-  enum class Divert : std::uint8_t { none, content, drop };
+  enum class Divert : std::uint8_t { none, content, drop, malformed };
   /// What white space means here: between two pieces of markup it is markup itself.
   enum class Boundary : std::uint8_t { none, start, after_markup };
   /// Where in a line the text stands; a call without an opener may begin only at some places.
@@ -169,6 +169,7 @@ class Parser final : public EventParser, private CallSink {
   void make_call_body(std::string_view name, bool in_parameter);
   void emit_diverted(std::string_view text);
   void flush_diverted();
+  void end_call(CallStatus status);
   void end_body(bool closed);
   void finish_body(FinishReason reason);
   void finish_malformed(FinishReason reason);
@@ -199,6 +200,7 @@ class Parser final : public EventParser, private CallSink {
   UnknownTools unknown_tools_;
   bool parallel_calls_;
   bool repair_;
+  ParserLimits limits_;
   Events* out_ = nullptr;       // where events go: the caller's, or the trial's
   Events* main_out_ = nullptr;  // the caller's
   std::uint64_t token_end_ = 0;
@@ -240,6 +242,7 @@ class Parser final : public EventParser, private CallSink {
   std::size_t opener_ = 0;  // index into Format::openers()
   std::unique_ptr<Body> body_;
   bool is_announced_ = false;
+  ArgumentsGuard guard_;
   bool in_parameter_ = false;  // the marker that ended the name opened a parameter
   Divert divert_ = Divert::none;
   Divert divert_closer_ = Divert::none;  // of the last call, whose closer has yet to come

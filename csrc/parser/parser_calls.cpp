@@ -4,6 +4,7 @@
 #include "body/entities.h"
 #include "body/names.h"
 #include "parser/parser.h"
+#include "text/utf8.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -123,6 +124,10 @@ void Parser::begin_bare(std::uint8_t call_number, bool has_closer) {
 }
 
 std::size_t Parser::read_header(char byte) {
+  if (name_.size() > kMaxNameBytes && !is_utf8_continuation(byte)) {
+    on_failure("no tool name follows the opener", {});
+    return 0;
+  }
   const bool continues = cursor_.would_continue(static_cast<unsigned char>(byte));
   const bool stops = call().name_stops.find(byte) != std::string::npos ||
                      (byte == '{' && call().body == BodyKind::json_arguments && !is_blank(name_));
@@ -135,11 +140,7 @@ std::size_t Parser::read_header(char byte) {
   raw_ += byte;
   const MarkerCursor::Found found =
       cursor_.put(std::string_view(&byte, 1), [this](std::string_view text) { release(text); });
-  if (found.marker != nullptr) {
-    on_header_end(found);
-  } else if (name_.size() > kMaxNameBytes) {
-    on_failure("no tool name follows the opener", {});
-  }
+  if (found.marker != nullptr) on_header_end(found);
   return 1;
 }
 
@@ -220,6 +221,15 @@ bool Parser::name_call() {
 
 std::size_t Parser::read_body(std::string_view text) {
   const bool was_announced = is_announced_;
+  if (!is_announced_) {
+    std::size_t room = limits_.max_held_bytes - std::min(raw_.size(), limits_.max_held_bytes);
+    while (room < text.size() && is_utf8_continuation(text[room])) ++room;
+    text = text.substr(0, room);
+    if (text.empty()) {
+      on_failure("the call is longer than max_held_bytes before its name is certain", {});
+      return 0;
+    }
+  }
   const std::int32_t before = call_index_;
   const BodyResult result = body_->put(text, *this);
   // A call that began and ended within this put has been announced too.
@@ -293,6 +303,9 @@ bool Parser::begin_call(std::string_view name, std::string_view id) {
   } else if (!parallel_calls_ && call_index_ >= 0) {
     divert_ = Divert::drop;
     divert_reason_ = "the request wants one call at most";
+  } else if (call_count() >= limits_.max_calls) {
+    divert_ = Divert::malformed;
+    divert_reason_ = "there are more calls than max_calls";
   }
   if (divert_ != Divert::none) {
     if (!is_rehearsing()) settle_trial();
@@ -309,6 +322,7 @@ bool Parser::begin_call(std::string_view name, std::string_view id) {
   raw_opener_ = 0;
   ++call_index_;
   is_announced_ = true;
+  guard_.reset();
   id_ = id;
   if (id_.empty()) ids_.append(name, static_cast<std::uint32_t>(call_index_), id_);
   out_->add_begin(call_index_, name, id_, token_end_);
@@ -320,7 +334,9 @@ void Parser::emit_diverted(std::string_view text) {
   if (text.empty()) return;
   drop_space(Fate::whitespace);
   if (divert_ == Divert::content) return emit_content(text);
-  out_->add_text(EventKind::dropped, -1, text, token_end_, divert_reason_);
+  const bool is_malformed = divert_ == Divert::malformed;
+  out_->add_text(is_malformed ? EventKind::malformed : EventKind::dropped, -1, text, token_end_,
+                 divert_reason_);
   audit(Fate::malformed, text);
 }
 
@@ -337,14 +353,40 @@ void Parser::flush_diverted() {
 
 void Parser::put_arguments(std::string_view fragment) {
   if (divert_ != Divert::none) return;
-  out_->add_text(EventKind::tool_call_arguments, call_index_, fragment, token_end_);
+  const ArgumentsGuard::Passed passed = guard_.put(fragment);
+  if (!passed.arguments.empty()) {
+    out_->add_text(EventKind::tool_call_arguments, call_index_, passed.arguments, token_end_);
+  }
+  if (!passed.rejected.empty()) {
+    out_->add_text(EventKind::malformed, call_index_, passed.rejected, token_end_,
+                   guard_.problem());
+  }
 }
 
 void Parser::end_call() {
+  if (divert_ != Divert::none) {
+    is_announced_ = false;
+    return;
+  }
+  if (!guard_.is_whole() && !guard_.has_failed()) {
+    out_->add_text(EventKind::malformed, call_index_, {}, token_end_, guard_.problem());
+  }
+  end_call(guard_.is_whole() ? CallStatus::complete : CallStatus::malformed);
+}
+
+// Ends the announced call. It is malformed in any case once its arguments are.
+void Parser::end_call(CallStatus status) {
+  if (guard_.has_failed()) status = CallStatus::malformed;
+  std::uint16_t repairs = 0;
+  if (status == CallStatus::complete) {
+    ++complete_count_;
+    repairs = guard_.repairs();
+    if (body_) repairs |= body_->repairs();
+  } else if (status == CallStatus::incomplete) {
+    has_incomplete_ = true;
+  }
+  out_->add_end(call_index_, status, token_end_, repairs);
   is_announced_ = false;
-  if (divert_ != Divert::none) return;
-  out_->add_end(call_index_, CallStatus::complete, token_end_, body_ ? body_->repairs() : 0);
-  ++complete_count_;
 }
 
 // The call cannot be read. What nothing marked as a call is content; the rest is reported.
@@ -405,8 +447,7 @@ void Parser::on_malformed_end(const MarkerCursor::Found& found) {
       end_call();
     } else {
       if (malformed_is_empty_) emit_malformed({});
-      out_->add_end(call_index_, CallStatus::malformed, token_end_);
-      is_announced_ = false;
+      end_call(CallStatus::malformed);
     }
     if (role != Role::call_open) audit(Fate::marker, found.text);
   } else if (closes) {
@@ -442,9 +483,7 @@ void Parser::finish_body(FinishReason reason) {
     if (ends) {
       end_call();
     } else {
-      has_incomplete_ = true;
-      out_->add_end(call_index_, CallStatus::incomplete, token_end_);
-      is_announced_ = false;
+      end_call(CallStatus::incomplete);
     }
   } else if (call().is_tentative() && !body_called_) {
     body_.reset();
@@ -464,14 +503,12 @@ void Parser::finish_malformed(FinishReason reason) {
   if (!is_announced_ || divert_ != Divert::none) return;
   const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
   if (!malformed_is_empty_) {
-    out_->add_end(call_index_, CallStatus::malformed, token_end_);
+    end_call(CallStatus::malformed);
   } else if (stopped && body_ && body_->may_end_here(*this)) {
     end_call();
   } else {
-    has_incomplete_ = true;
-    out_->add_end(call_index_, CallStatus::incomplete, token_end_);
+    end_call(CallStatus::incomplete);
   }
-  is_announced_ = false;
 }
 
 }  // namespace unspool

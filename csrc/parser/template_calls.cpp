@@ -6,6 +6,12 @@
 
 namespace unspool {
 
+namespace {
+
+constexpr const char* kTooManyCalls = "there are more calls than max_calls";
+
+}  // namespace
+
 void TemplateParser::put_call(std::string_view text) {
   if (is_muted_) {  // a call that the prompt begins is told whole, once the output goes on
     body_ += text;
@@ -14,7 +20,7 @@ void TemplateParser::put_call(std::string_view text) {
   }
   if (!has_tried_) {
     has_tried_ = true;
-    call_ = make_template_call(field(), captures_, tools_.get());
+    if (!is_full()) call_ = make_template_call(field(), captures_, tools_.get());
     const std::string before = std::exchange(body_, {});
     read_call(before);
   }
@@ -56,8 +62,7 @@ void TemplateParser::close_call(std::string_view marker, bool at_end) {
         emit_malformed(call_->held(), "the output ends inside a parameter");
       else
         audit(Fate::tool_call, call_->held());
-      has_incomplete_ = true;
-      out_->add_end(call_index_, CallStatus::incomplete, token_end_);
+      end_call(CallStatus::incomplete);
     } else if (!has_failed_ && call_->end(*this)) {
       audit(Fate::tool_call, body_);
       end_call();
@@ -67,11 +72,11 @@ void TemplateParser::close_call(std::string_view marker, bool at_end) {
         emit_malformed(call_->held(), "the call's arguments cannot be read");
         body_.clear();
       }
-      out_->add_end(call_index_, CallStatus::malformed, token_end_);
+      end_call(CallStatus::malformed);
     }
-    is_announced_ = false;
     return audit(Fate::marker, marker);
   }
+  if (is_full()) return emit_raw(marker, kTooManyCalls);
   const auto value = read_region(field(), body_, captures_);
   std::vector<CallValue> calls;
   if (!value || !find_calls(*value, calls)) {
@@ -90,6 +95,10 @@ void TemplateParser::tell_calls(const std::vector<CallValue>& calls) {
     if (tools_ != nullptr) cast_arguments(arguments, tools_->find(call.name));
     std::string text;
     append_json(arguments, text);
+    if (is_full()) {
+      emit_malformed(call.name + text, kTooManyCalls);
+      continue;
+    }
     begin_call(call.name, call.id);
     put_arguments(text);
     end_call();
@@ -100,6 +109,7 @@ bool TemplateParser::begin_call(std::string_view name, std::string_view id) {
   audit(Fate::marker, opener_);
   ++call_index_;
   is_announced_ = true;
+  guard_.reset();
   std::string made(id);
   if (made.empty()) ids_.append(name, static_cast<std::uint32_t>(call_index_), made);
   out_->add_begin(call_index_, name, made, token_end_);
@@ -107,13 +117,27 @@ bool TemplateParser::begin_call(std::string_view name, std::string_view id) {
 }
 
 void TemplateParser::put_arguments(std::string_view fragment) {
-  out_->add_text(EventKind::tool_call_arguments, call_index_, fragment, token_end_);
+  const ArgumentsGuard::Passed passed = guard_.put(fragment);
+  if (!passed.arguments.empty()) {
+    out_->add_text(EventKind::tool_call_arguments, call_index_, passed.arguments, token_end_);
+  }
+  if (!passed.rejected.empty()) {
+    out_->add_text(EventKind::malformed, call_index_, passed.rejected, token_end_,
+                   guard_.problem());
+  }
 }
 
 void TemplateParser::end_call() {
-  out_->add_end(call_index_, CallStatus::complete, token_end_);
+  if (!guard_.is_whole() && !guard_.has_failed()) emit_malformed({}, guard_.problem());
+  end_call(guard_.is_whole() ? CallStatus::complete : CallStatus::malformed);
+}
+
+void TemplateParser::end_call(CallStatus status) {
+  if (guard_.has_failed()) status = CallStatus::malformed;
+  if (status == CallStatus::complete) ++complete_count_;
+  if (status == CallStatus::incomplete) has_incomplete_ = true;
+  out_->add_end(call_index_, status, token_end_);
   is_announced_ = false;
-  ++complete_count_;
 }
 
 void TemplateParser::emit_malformed(std::string_view text, const char* problem) {

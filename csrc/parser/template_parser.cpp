@@ -14,7 +14,9 @@ TemplateParser::TemplateParser(std::shared_ptr<const Format> format, ParserOptio
       ids_(format_->spec().call_ids, options.id_seed, options.choice),
       by_id_(options.by_id),
       audits_(options.audit),
-      counts_(template_->fields.size()) {
+      counts_(template_->fields.size()),
+      limits_(options.limits),
+      guard_(options.limits, false) {
   for (const auto& [name, value] : template_->defaults) {
     if (channel_of(name) == Channel::extra && name != "role") extra_.set(name, value);
   }

@@ -49,6 +49,7 @@ class TemplateParser final : public EventParser, private CallSink {
   void end_call() override;
   bool knows_tools() const override { return tools_ != nullptr; }
 
+  bool is_full() const { return call_count() >= limits_.max_calls; }
   bool is_prompt() const { return prompt_end_ == kNoPlace; }
   const TemplateField& field() const {
     return template_->fields[static_cast<std::size_t>(current_)];
@@ -77,6 +78,7 @@ class TemplateParser final : public EventParser, private CallSink {
 
   void put_plain(std::string_view text);
   void put_call(std::string_view text);
+  void end_call(CallStatus status);
   void read_call(std::string_view text);
   void close_call(std::string_view marker, bool at_end);
   void close_value(std::string_view marker);
@@ -139,6 +141,8 @@ class TemplateParser final : public EventParser, private CallSink {
   std::uint32_t complete_count_ = 0;
   bool has_incomplete_ = false;
   bool is_announced_ = false;
+  ParserLimits limits_;
+  ArgumentsGuard guard_;
 };
 
 }  // namespace unspool

@@ -13,6 +13,11 @@ inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 /// True where all of `text` is well-formed UTF-8.
 bool is_valid_utf8(std::string_view text);
 
+/// Whether the byte is part of a character and not its first.
+inline bool is_utf8_continuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
 /// Appends the UTF-8 of a code point; a surrogate becomes three bytes.
 void append_utf8(std::uint32_t code_point, std::string& out);
 

@@ -593,6 +593,10 @@ class ChunkParser:
         parallel_tool_calls: bool = True,
         repair: bool = False,
         only_reasoning: bool = False,
+        max_calls: int = 1000,
+        max_argument_bytes: int = 16777216,
+        max_depth: int = 512,
+        max_held_bytes: int = 1048576,
         keeps_recipe: bool = False,
     ) -> None: ...
     def parse_chunk(

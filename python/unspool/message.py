@@ -127,6 +127,7 @@ _REPAIRS = {
     8: "unquoted key",
     16: "unescaped newline",
     32: "closed",
+    64: "duplicate key",
 }
 
 

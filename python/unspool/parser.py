@@ -51,6 +51,11 @@ class Parser(ChunkParser):
             for byte, calls and their markup included: for a stack that reads reasoning first and calls
             behind it. `region` tells an open call all the same.
         start_in: "auto": as the prompt and the format say; or "content" or "reasoning".
+        max_calls: How many calls one answer may have. The text of further ones is malformed.
+        max_argument_bytes: How long one call's arguments may be.
+        max_depth: How deep the arguments' lists and objects may be nested, at most 512.
+        max_held_bytes: How much text may be held back until it shows whether it is a call. Beyond that,
+            it is text.
         reasoning_field: The name of reasoning on the wire.
         trust: How markers that are tokens are known where ids come: "id", "text" or "either".
         skip_special_tokens: Leave out special tokens that are no markers of the format.
@@ -81,6 +86,10 @@ class Parser(ChunkParser):
         repair: bool = False,
         only_reasoning: bool = False,
         start_in: StartIn = "auto",
+        max_calls: int = 1000,
+        max_argument_bytes: int = 16 << 20,
+        max_depth: int = 512,
+        max_held_bytes: int = 1 << 20,
         reasoning_field: ReasoningField = "reasoning_content",
         trust: Trust = "id",
         skip_special_tokens: bool = True,
@@ -136,6 +145,10 @@ class Parser(ChunkParser):
             parallel_tool_calls=parallel_tool_calls,
             repair=repair,
             only_reasoning=only_reasoning,
+            max_calls=max_calls,
+            max_argument_bytes=max_argument_bytes,
+            max_depth=max_depth,
+            max_held_bytes=max_held_bytes,
             keeps_recipe=_keeps_recipe,
         )
         self._reasoning_field = reasoning_field

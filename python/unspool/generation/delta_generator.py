@@ -49,7 +49,8 @@ __all__ = ["DeltaGenerator"]
 # What one stream's TokenStreamer takes beside the format and the tools.
 _PARSER_OPTIONS = {
     "tool_calls_in_reasoning", "unknown_tools", "parallel_tool_calls", "repair", "start_in", "reasoning_field",
-    "trust", "skip_special_tokens", "include_stop", "audit", "id_seed",
+    "trust", "skip_special_tokens", "include_stop", "audit", "id_seed", "max_calls", "max_argument_bytes",
+    "max_depth", "max_held_bytes",
 }  # fmt: skip
 
 

@@ -1,0 +1,106 @@
+// Checks a call's arguments as they are emitted, whatever wrote them: a complete call's are one
+// JSON object.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "body/json_scanner.h"
+#include "body/json_string.h"
+#include "body/literal_scanner.h"
+
+namespace unspool {
+
+/// Bounds of one answer. What exceeds them is reported as malformed, and parsing continues.
+struct ParserLimits {
+  static constexpr std::size_t kMaxDepth = JsonScanner::kMaxDepth;
+
+  std::size_t max_calls = 1000;
+  std::size_t max_argument_bytes = std::size_t{16} << 20;  // of one call
+  std::size_t max_depth = kMaxDepth;                       // of containers in the arguments
+  std::size_t max_held_bytes = std::size_t{1} << 20;       // of what may be a call or text
+};
+
+/// Follows a JSON number and tells whether a double can hold it.
+class NumberRange {
+ public:
+  void put(char byte);
+  bool is_finite() const;
+  void reset() { *this = NumberRange(); }
+
+ private:
+  std::int64_t scale_ = 0;  // the power of ten of the first significant digit, plus one
+  std::int64_t exponent_ = 0;
+  std::uint64_t digits_ = 0;  // the first of them
+  std::uint8_t digit_count_ = 0;
+  bool is_fraction_ = false;
+  bool is_exponent_ = false;
+  bool is_negative_ = false;  // the exponent
+};
+
+/// One call's arguments at a time. Constant cost a byte; its memory is bounded.
+class ArgumentsGuard {
+ public:
+  /// `repairs`: of two members by one name the first is kept, and the other left out.
+  ArgumentsGuard(const ParserLimits& limits, bool repairs)
+      : max_bytes_(limits.max_argument_bytes), max_depth_(limits.max_depth), repairs_(repairs) {}
+
+  struct Passed {
+    std::string_view arguments;  // may be emitted
+    std::string_view rejected;   // the rest, once the arguments have failed
+  };
+
+  /// The views live until the next call.
+  Passed put(std::string_view fragment);
+
+  /// Another call begins.
+  void reset();
+
+  bool has_failed() const { return *problem_ != '\0'; }
+  /// One whole object has been read, and nothing else.
+  bool is_whole() const { return is_done_ && !has_failed(); }
+  /// What is wrong with arguments that are not whole.
+  const char* problem() const {
+    return has_failed() ? problem_ : "the arguments are not a whole JSON object";
+  }
+  /// What was mended, as bits of Repair.
+  std::uint16_t repairs() const { return has_dropped_ ? kDuplicateKey : 0; }
+
+  /// A member whose name is not certain yet.
+  std::string_view held() const { return held_; }
+
+ private:
+  std::size_t room_in(std::string_view text) const;
+  std::size_t scan(std::string_view text);
+  bool on_event(ScanEvent event, char byte);
+  void put_key(std::string_view text);
+  bool end_key();
+  void pass(std::string_view text);
+  bool fail(const char* problem);
+
+  std::size_t max_bytes_;
+  std::size_t max_depth_;
+  bool repairs_;
+  JsonScanner scanner_;
+  const char* problem_ = "";
+  std::size_t bytes_ = 0;
+  bool is_object_ = false;
+  bool is_done_ = false;
+  bool in_number_ = false;
+  NumberRange number_;
+  // The outermost object's keys:
+  bool in_key_ = false;
+  JsonStringDecoder key_;
+  std::uint64_t key_hash_ = 0;
+  std::vector<std::uint64_t> keys_;  // hashes of those read
+  // Where a duplicate is left out:
+  bool is_held_ = false;  // what is read is a member whose name is not certain yet
+  bool is_dropped_ = false;
+  bool has_dropped_ = false;
+  std::string held_;
+  std::string out_;
+};
+
+}  // namespace unspool
