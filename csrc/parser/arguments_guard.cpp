@@ -65,7 +65,7 @@ void ArgumentsGuard::reset() {
   held_.clear();
 }
 
-ArgumentsGuard::Passed ArgumentsGuard::put(std::string_view fragment) {
+ArgumentsGuard::Passed ArgumentsGuard::put_any(std::string_view fragment) {
   if (has_failed()) return {{}, fragment};
   out_.clear();
   const std::string_view text = fragment.substr(0, room_in(fragment));
@@ -92,71 +92,99 @@ std::size_t ArgumentsGuard::room_in(std::string_view text) const {
   return room;
 }
 
+/// What the guard does at the bytes that mean something.
+struct ArgumentsGuard::Watch : ScanWatch {
+  ArgumentsGuard& guard;
+  std::string_view text;
+  std::size_t passed = 0;
+  std::size_t key = 0;     // where the key at hand goes on
+  std::size_t number = 0;  // where the number at hand goes on
+
+  Watch(ArgumentsGuard& to, std::string_view from) : guard(to), text(from) {}
+
+  void pass_to(std::size_t end) {
+    if (guard.repairs_) guard.pass(text.substr(passed, end - passed));
+    passed = end;
+  }
+
+  void read_key(std::size_t end) { guard.put_key(text.substr(key, end - key)); }
+
+  void read_number(std::size_t end) {
+    for (; number < end; ++number) guard.number_.put(text[number]);
+  }
+
+  bool opens(std::size_t depth, std::size_t) {
+    return depth <= guard.max_depth_ ||
+           guard.fail("the arguments are nested deeper than max_depth");
+  }
+
+  bool begins_key(std::size_t depth, std::size_t at) {
+    if (depth > 1) return true;
+    guard.in_key_ = true;
+    guard.key_.reset();
+    guard.key_hash_ = kHashBegin;
+    key = at + 1;
+    return true;
+  }
+
+  bool ends_key(std::size_t depth, std::size_t at) {
+    if (depth > 1) return true;
+    read_key(at + 1);
+    pass_to(at);
+    return guard.end_key();
+  }
+
+  bool begins_number(std::size_t at) {
+    guard.in_number_ = true;
+    guard.number_.reset();
+    number = at;
+    return true;
+  }
+
+  bool ends_number(std::size_t at) {
+    read_number(at);
+    guard.in_number_ = false;
+    return guard.number_.is_finite() || guard.fail("a number is too large for a double");
+  }
+
+  bool comma(std::size_t depth, std::size_t at) {
+    if (depth > 1 || !guard.repairs_) return true;
+    pass_to(at);
+    guard.is_held_ = true;
+    guard.is_dropped_ = false;
+    return true;
+  }
+
+  static bool raw_control(std::size_t) { return false; }
+};
+
 // Returns how much of the text was read: less than all of it where the arguments fail.
 std::size_t ArgumentsGuard::scan(std::string_view text) {
-  std::size_t i = 0;
+  std::size_t begin = 0;
+  if (is_done_ && !text.empty()) fail("text follows the end of the arguments");
   if (!is_object_) {
-    i = std::min(text.find_first_not_of(kSpace), text.size());
-    pass(text.substr(0, i));
-    if (i < text.size() && text[i] != '{') fail("the arguments are not a JSON object");
-    is_object_ = i < text.size();
+    begin = std::min(text.find_first_not_of(kSpace), text.size());
+    if (repairs_) pass(text.substr(0, begin));
+    if (begin == text.size()) return begin;
+    if (text[begin] != '{') fail("the arguments are not a JSON object");
+    is_object_ = true;
   }
-  while (i < text.size() && !has_failed()) {
-    if (is_done_) {
-      fail("text follows the end of the arguments");
-      break;
-    }
-    ScanEvent event = ScanEvent::none;
-    const ScanResult result = scanner_.put_to_event(text.substr(i), event);
-    const std::string_view read = text.substr(i, result.consumed);
-    if (in_number_) {
-      for (const char byte : read) number_.put(byte);
-    } else if (in_key_) {
-      put_key(read);
-    }
-    if (result.status == ScanStatus::failed) fail("the arguments are not valid JSON");
-    is_done_ = result.status == ScanStatus::done;
-    // The last byte makes the event and is refused with it. A number's end is no byte of its own.
-    const bool has_byte = is_done_ || (event != ScanEvent::none && event != ScanEvent::number_ends);
-    const std::size_t before = read.size() - (has_byte ? 1 : 0);
-    pass(read.substr(0, before));
-    i += before;
-    if (is_done_) is_dropped_ = false;
-    if (event != ScanEvent::none && !on_event(event, text[i])) break;
-    pass(read.substr(before));
-    i += read.size() - before;
+  if (has_failed()) return begin;
+  text.remove_prefix(begin);
+  Watch watch(*this, text);
+  const ScanResult result = scanner_.put_watched(text, watch);
+  if (in_number_) watch.read_number(result.consumed);
+  if (in_key_) watch.read_key(result.consumed);
+  is_done_ = result.status == ScanStatus::done;
+  if (is_done_) {
+    watch.pass_to(result.consumed - 1);
+    is_dropped_ = false;
   }
-  return i;
-}
-
-bool ArgumentsGuard::on_event(ScanEvent event, char byte) {
-  const bool is_outermost = scanner_.depth() == 1;
-  switch (event) {
-    case ScanEvent::none: return true;
-    case ScanEvent::raw_control: return fail("the arguments are not valid JSON");
-    case ScanEvent::opened:
-      if (scanner_.depth() <= max_depth_) return true;
-      return fail("the arguments are nested deeper than max_depth");
-    case ScanEvent::number_begins:
-      in_number_ = true;
-      number_.reset();
-      number_.put(byte);
-      return true;
-    case ScanEvent::number_ends:
-      in_number_ = false;
-      return number_.is_finite() || fail("a number is too large for a double");
-    case ScanEvent::comma:
-      is_held_ = repairs_ && is_outermost;
-      if (is_outermost) is_dropped_ = false;
-      return true;
-    case ScanEvent::key_begins:
-      in_key_ = is_outermost;
-      key_.reset();
-      key_hash_ = kHashBegin;
-      return true;
-    case ScanEvent::key_ends: return !is_outermost || end_key();
-  }
-  return true;
+  watch.pass_to(result.consumed);
+  if (result.status == ScanStatus::failed && !has_failed())
+    fail("the arguments are not valid JSON");
+  if (is_done_ && result.consumed < text.size()) fail("text follows the end of the arguments");
+  return begin + result.consumed;
 }
 
 void ArgumentsGuard::put_key(std::string_view text) {
@@ -191,7 +219,7 @@ bool ArgumentsGuard::end_key() {
 void ArgumentsGuard::pass(std::string_view text) {
   if (is_held_) {
     held_ += text;
-  } else if (repairs_ && !is_dropped_) {
+  } else if (!is_dropped_) {
     out_ += text;
   }
 }

@@ -53,7 +53,9 @@ class ArgumentsGuard {
   };
 
   /// The views live until the next call.
-  Passed put(std::string_view fragment);
+  Passed put(std::string_view fragment) {
+    return is_plain(fragment) ? Passed{fragment, {}} : put_any(fragment);
+  }
 
   /// Another call begins.
   void reset();
@@ -72,9 +74,19 @@ class ArgumentsGuard {
   std::string_view held() const { return held_; }
 
  private:
+  struct Watch;
+
+  // Text inside a string that changes nothing: most fragments.
+  bool is_plain(std::string_view fragment) {
+    const bool is_plain = scanner_.in_text() && !in_key_ && !repairs_ && !has_failed() &&
+                          bytes_ + fragment.size() <= max_bytes_ &&
+                          find_json_special(fragment, 0) == fragment.size();
+    if (is_plain) bytes_ += fragment.size();
+    return is_plain;
+  }
+  Passed put_any(std::string_view fragment);
   std::size_t room_in(std::string_view text) const;
   std::size_t scan(std::string_view text);
-  bool on_event(ScanEvent event, char byte);
   void put_key(std::string_view text);
   bool end_key();
   void pass(std::string_view text);
