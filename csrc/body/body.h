@@ -18,8 +18,10 @@ class CallSink {
   virtual bool begin_call(std::string_view name, std::string_view id) = 0;
   virtual void put_arguments(std::string_view fragment) = 0;
   virtual void end_call() = 0;
-  /// Whether the request's tools are known, so that a name alone tells a call.
-  virtual bool knows_tools() const = 0;
+  /// The request's tools; null where they are not known.
+  virtual const ToolSchemas* tools() const = 0;
+  /// Whether a name alone tells a call.
+  bool knows_tools() const { return tools() != nullptr; }
 
  protected:
   ~CallSink() = default;

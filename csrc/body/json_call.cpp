@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/json_escape.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
 
@@ -12,6 +13,9 @@ namespace {
 // Longer names and keys are no names; it bounds what one stream holds.
 constexpr std::size_t kMaxNameBytes = 1024;
 
+// More text between a name and the arguments is not kept.
+constexpr std::size_t kMaxUnreadBytes = 1 << 16;
+
 bool contains(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
@@ -19,6 +23,23 @@ bool contains(const std::vector<std::string>& list, std::string_view text) {
 }  // namespace
 
 BodyResult JsonCall::put(std::string_view text, CallSink& sink) {
+  unread_from_ = 0;
+  BodyResult result = read(text, sink);
+  if (keeps_unread_) unread_.append(text, unread_from_, result.consumed - unread_from_);
+  if (unread_.size() > kMaxUnreadBytes) keeps_unread_ = false;
+  if (!keeps_unread_) unread_.clear();
+  if (result.status == ScanStatus::failed) result.unread = unread_;
+  return result;
+}
+
+// From `from` on the text may be lost: a call's arguments may not stand where they belong.
+void JsonCall::keep_unread(std::size_t from) {
+  keeps_unread_ = true;
+  unread_from_ = from;
+  unread_.clear();
+}
+
+BodyResult JsonCall::read(std::string_view text, CallSink& sink) {
   std::size_t i = 0;
   const auto fail_here = [&] { return BodyResult{i, ScanStatus::failed}; };
   while (i < text.size()) {
@@ -39,8 +60,14 @@ BodyResult JsonCall::put(std::string_view text, CallSink& sink) {
           break;
         }
         has_name_ = true;
+        name_depth_ = depth_;
         state_ = State::after_value;
-        if ((!is_tentative_ || has_arguments_) && !announce(sink)) --i;
+        if (is_tentative_ && !has_arguments_) break;
+        if (!announce(sink)) {
+          --i;
+        } else if (!has_arguments_) {
+          keep_unread(i);
+        }
         break;
       case State::id_string:
         i += put_string(rest, id_, is_end);
@@ -49,9 +76,8 @@ BodyResult JsonCall::put(std::string_view text, CallSink& sink) {
       case State::arguments_string: i += put_arguments_string(rest, sink); break;
       case State::arguments_object:
       case State::arguments_null:
-      case State::skipped_value:
-        i += put_scanned(rest, state_ == State::arguments_object ? &out_ : nullptr, sink);
-        break;
+      case State::flat_value:
+      case State::skipped_value: i += put_scanned(rest, sink); break;
       default:
         switch (step(text[i], sink)) {
           case Step::next: ++i; break;
@@ -101,14 +127,17 @@ std::size_t JsonCall::put_arguments_string(std::string_view text, CallSink& sink
 }
 
 // Reads a value that the scanner understands.
-std::size_t JsonCall::put_scanned(std::string_view text, std::string* into, CallSink& sink) {
+std::size_t JsonCall::put_scanned(std::string_view text, CallSink& sink) {
   out_.clear();
-  const ScanResult result = scanner_.put(text, into);
-  if (into != nullptr) say_arguments(out_, sink);
+  const bool is_said = state_ == State::arguments_object || state_ == State::flat_value;
+  const ScanResult result = scanner_.put(text, is_said ? &out_ : nullptr);
+  say_arguments(out_, sink);
   if (result.status == ScanStatus::failed) problem_ = "the call is not valid JSON";
   if (result.status == ScanStatus::done) {
     if (state_ == State::arguments_null) say_arguments("{}", sink);
-    if (state_ != State::skipped_value) arguments_done_ = true;
+    if (state_ == State::arguments_object || state_ == State::arguments_null) {
+      arguments_done_ = true;
+    }
     state_ = State::after_value;
   }
   return result.consumed;
@@ -120,7 +149,9 @@ JsonCall::Step JsonCall::fail(const char* problem) {
 }
 
 JsonCall::Step JsonCall::begin_object() {
-  has_name_ = has_arguments_ = arguments_done_ = is_announced_ = false;
+  has_name_ = has_arguments_ = arguments_done_ = is_announced_ = is_flat_ = false;
+  keeps_unread_ = false;
+  other_depths_ = name_depth_ = 0;
   name_.clear();
   id_.clear();
   held_arguments_.clear();
@@ -165,6 +196,9 @@ JsonCall::Step JsonCall::step(char byte, CallSink& sink) {
       if (is_tentative_ && key_kind_ == Key::other && !has_name_ && !has_arguments_ &&
           key_ != "type") {
         return fail("the object is not a call");
+      }
+      if (key_kind_ == Key::other && has_name_ && depth_ == name_depth_ && !begin_flat(sink)) {
+        return Step::failed;
       }
       state_ = State::value;
       return Step::next;
@@ -211,6 +245,7 @@ JsonCall::Step JsonCall::begin_value(char byte, CallSink& sink) {
     if (byte != '{' && byte != '"' && byte != 'n')
       return fail("the arguments are not a JSON object");
     has_arguments_ = true;
+    keeps_unread_ = false;
     if (has_name_ && !is_announced_ && !announce(sink)) return Step::failed;
     if (byte == '"') {
       state_ = State::arguments_string;
@@ -223,8 +258,37 @@ JsonCall::Step JsonCall::begin_value(char byte, CallSink& sink) {
     state_ = State::id_string;
     return Step::next;
   }
+  if (key_kind_ == Key::flat) {
+    state_ = State::flat_value;
+    return Step::again;
+  }
+  if (key_kind_ == Key::other && key_ != "type") {
+    other_depths_ |= static_cast<std::uint8_t>(1U << depth_);
+  }
   state_ = State::skipped_value;
   return Step::again;
+}
+
+// Models write arguments beside the name. They count where the tool's schema knows them; once one
+// has counted, all must. False: the call cannot be what was meant.
+bool JsonCall::begin_flat(CallSink& sink) {
+  if (key_ == "type" || (has_arguments_ && !is_flat_)) return true;
+  const ToolSchema* schema = sink.knows_tools() ? sink.tools()->find(name_) : nullptr;
+  const bool is_known = schema != nullptr && schema->find(key_) != nullptr;
+  if (!is_known && !is_flat_) return true;
+  if (!is_known || (other_depths_ & 1U << depth_) != 0) {
+    problem_ = "what stands beside the name is not an argument of the tool";
+    return false;
+  }
+  if (!is_announced_ && !announce(sink)) return false;
+  keeps_unread_ = false;
+  std::string member = is_flat_ ? ", " : "{";
+  append_json_string(key_, member);
+  member += ": ";
+  say_arguments(member, sink);
+  is_flat_ = has_arguments_ = true;
+  key_kind_ = Key::flat;
+  return true;
 }
 
 // Where the key is the name, every key is a call.
@@ -250,9 +314,14 @@ JsonCall::Step JsonCall::end_object(CallSink& sink) {
   if (!has_name_) return fail("the call has no name");
   if (is_tentative_ && !has_arguments_ && !sink.knows_tools())
     return fail("the object is not a call");
+  if (!has_arguments_ && (other_depths_ & 1U << name_depth_) != 0) {
+    return fail("the call's arguments are not where they belong");
+  }
   if (!is_announced_ && !announce(sink)) return Step::failed;
   if (!has_arguments_) say_arguments("{}", sink);
+  if (is_flat_) say_arguments("}", sink);
   sink.end_call();
+  keeps_unread_ = false;
   has_calls_ = true;
   state_ = State::after_element;
   depth_ = 0;
@@ -292,6 +361,7 @@ bool JsonCall::in_string() const {
     case State::id_string:
     case State::arguments_string: return true;
     case State::arguments_object:
+    case State::flat_value:
     case State::skipped_value: return scanner_.in_string();
     default: return false;
   }

@@ -80,6 +80,7 @@ constexpr JsonTable make_json_table() {
   constexpr std::string_view kBlank = " \t\r\n";
   constexpr std::string_view kDigits = "0123456789";
   JsonTable table{};
+  for (auto& row : table) row.fill(JsonAction::fail);
   const auto row = [&](S state) -> auto& { return table[static_cast<std::size_t>(state)]; };
   const auto set = [&](S state, std::string_view bytes, JsonStep step) {
     for (const char byte : bytes) row(state)[static_cast<unsigned char>(byte)] = step;
@@ -145,6 +146,7 @@ constexpr JsonTable make_json_table() {
 }
 
 inline constexpr JsonTable kJsonTable = make_json_table();
+static_assert(!kJsonTable.back().back().is_state());
 
 inline JsonStep next_json_step(JsonState state, char byte) {
   return kJsonTable[static_cast<std::size_t>(state)][static_cast<unsigned char>(byte)];

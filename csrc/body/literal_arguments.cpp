@@ -25,7 +25,9 @@ BodyResult LiteralArguments::finish_put(const ScanResult& result, std::size_t be
                                         CallSink& sink) {
   if (!out_.empty()) sink.put_arguments(out_);
   if (result.status == ScanStatus::done) sink.end_call();
-  return {begin + result.consumed, result.status};
+  BodyResult said{begin + result.consumed, result.status};
+  if (result.status == ScanStatus::failed) said.unread = scanner_.unwritten();
+  return said;
 }
 
 void LiteralArguments::end(CallSink& sink) {
@@ -47,6 +49,7 @@ void LiteralArguments::complete(CallSink& sink) {
   } else {
     out_ = "{}";
   }
+  repairs_ |= kClosed;
   sink.put_arguments(out_);
   sink.end_call();
 }

@@ -19,8 +19,9 @@ class LiteralArguments final : public Body {
   void end(CallSink& sink) override;
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
-  std::uint16_t repairs() const override { return scanner_.repairs() & kClosed; }
+  std::uint16_t repairs() const override { return repairs_; }
   const char* problem() const override { return "the arguments are not a whole object"; }
+  std::size_t undecided_bytes() const override { return scanner_.unwritten().size(); }
   void add_held(Held& out) const override { scanner_.add_held(out); }
 
  private:
@@ -28,6 +29,7 @@ class LiteralArguments final : public Body {
 
   LiteralScanner scanner_;
   std::string out_;
+  std::uint16_t repairs_ = 0;
 };
 
 }  // namespace unspool

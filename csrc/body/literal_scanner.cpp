@@ -46,7 +46,7 @@ ScanResult LiteralScanner::put(std::string_view text, std::string& out) {
     switch (step(text[i], out)) {
       case Step::next: ++i; break;
       case Step::again: break;
-      case Step::failed: return {i, ScanStatus::failed};
+      case Step::failed: decide_cut(out); return {i, ScanStatus::failed};
     }
   }
   return {i, state_ == State::done ? ScanStatus::done : ScanStatus::more};
@@ -272,6 +272,21 @@ void LiteralScanner::decide(Frame frame, std::string& out) {
   held_.clear();
 }
 
+// JSON's keys are strings.
+void LiteralScanner::quote_key() {
+  const std::string word(trim(held_));
+  if (word.empty() || word[0] == '"') return;
+  held_.clear();
+  append_json_string(word, held_);
+}
+
+// Nothing more is read of a brace that may open a set: what is written is a beginning of JSON.
+void LiteralScanner::decide_cut(std::string& out) {
+  if (stack_.empty() || stack_.back() != undecided) return;
+  quote_key();
+  decide(object, out);
+}
+
 LiteralScanner::Step LiteralScanner::end_container(char byte, std::string& out) {
   const char frame = stack_.back();
   const char closer = frame == list ? ']' : frame == tuple ? ')' : '}';
@@ -295,10 +310,7 @@ LiteralScanner::Step LiteralScanner::after_value(char byte, std::string& out) {
     return Step::next;
   }
   if (byte == ':' && stack_.back() == undecided) {
-    if (const std::string word(trim(held_)); word[0] != '"') {  // JSON's keys are strings
-      held_.clear();
-      append_json_string(word, held_);
-    }
+    quote_key();
     decide(object, out);
     out += ':';
     state_ = State::value;
@@ -323,24 +335,20 @@ void LiteralScanner::add_held(Held& out) const {
 }
 
 void LiteralScanner::end(std::string& out) {
-  if (state_ == State::marked) {
-    cursor_.flush([&](std::string_view text) { marked_text(text, out); });
+  if (state_ == State::marked) {  // what may be the closing quote is not told
     if (typed_as_ != nullptr) append_typed_beginning(typed_, *typed_as_, out);
   } else if (state_ == State::word && !is_key_) {
     write_word_beginning(out);
     word_.clear();
   }
-  if (!stack_.empty() && stack_.back() == undecided) decide(object, out);
+  decide_cut(out);
 }
 
 void LiteralScanner::close(std::string& out) {
   repairs_ |= kClosed;
   pending_.clear();
   switch (state_) {
-    case State::marked:
-      cursor_.flush([&](std::string_view text) { marked_text(text, out); });
-      on_quote(out);
-      break;
+    case State::marked: on_quote(out); break;
     case State::quote_open:
     case State::string:
     case State::escape:
@@ -352,6 +360,7 @@ void LiteralScanner::close(std::string& out) {
       end_value();
       break;
     case State::word:
+      word_ = whole_word(word_);
       if (const std::string word = word_; !end_word(out)) {
         append_json_string(trim(word), to(out));
         if (!is_key_) end_value();
@@ -367,9 +376,9 @@ void LiteralScanner::close(std::string& out) {
     }
     if (stack_.empty()) break;
     if (stack_.back() == undecided) {
-      const bool is_set = state_ == State::after_value;
-      decide(object, out);
-      if (is_set) out += ": null";
+      const bool has_key = state_ == State::after_value;
+      decide_cut(out);
+      if (has_key) out += ": null";
     }
     out += stack_.back() == object ? '}' : ']';
     stack_.pop_back();

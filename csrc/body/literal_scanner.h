@@ -62,6 +62,9 @@ class LiteralScanner {
   std::string_view word() const {
     return state_ == State::word ? std::string_view(word_) : std::string_view{};
   }
+  /// The last of what was read that is not written, as it was read: a word, or a comma that counts
+  /// only if something follows. After a failure, what could not be read.
+  std::string_view unwritten() const { return state_ == State::word ? word_ : pending_; }
   std::uint16_t repairs() const { return repairs_; }
   void reset() { *this = LiteralScanner(style_, quotes_, schema_); }
 
@@ -108,6 +111,9 @@ class LiteralScanner {
   void begin_element(std::string& out);
   void end_value();
   void decide(Frame frame, std::string& out);
+  void decide_cut(std::string& out);
+  void quote_key();
+  std::string whole_word(const std::string& word) const;
   bool is_terminator(char byte) const;
   std::size_t put_marked(std::string_view text, std::string& out);
   void on_quote(std::string& out);

@@ -136,6 +136,15 @@ bool LiteralScanner::write_word(const std::string& word, std::string& out) {
   return true;
 }
 
+// A word that the output cut off, as it must have been meant.
+std::string LiteralScanner::whole_word(const std::string& word) const {
+  if (is_key_ || word.empty()) return word;
+  for (const std::string_view whole : {"true", "false", "null", "True", "False", "None"}) {
+    if (whole.starts_with(word)) return std::string(whole);
+  }
+  return word;
+}
+
 // The output ended inside the word: writes what is a beginning of JSON.
 void LiteralScanner::write_word_beginning(std::string& out) {
   const std::string_view word = trim(word_);

@@ -190,6 +190,7 @@ void Pythonic::complete(CallSink& sink) {
   out_.clear();
   if (state_ == State::value) scanner_.close(out_);
   out_ += has_arguments_ ? "}" : "{}";
+  repairs_ |= kClosed;
   say(out_, sink);
   sink.end_call();
 }

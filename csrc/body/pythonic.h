@@ -20,7 +20,7 @@ class Pythonic final : public Body {
   void end(CallSink& sink) override;
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
-  std::uint16_t repairs() const override { return scanner_.repairs() & kClosed; }
+  std::uint16_t repairs() const override { return repairs_; }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override { return unread().size(); }
   void add_held(Held& out) const override {
@@ -47,7 +47,7 @@ class Pythonic final : public Body {
   Step fail(const char* problem);
   /// What was read of an announced call and could not be written.
   std::string_view unread() const {
-    if (state_ == State::value) return scanner_.word();
+    if (state_ == State::value) return scanner_.unwritten();
     return state_ == State::key || state_ == State::equals ? std::string_view(raw_key_)
                                                            : std::string_view{};
   }
@@ -65,6 +65,7 @@ class Pythonic final : public Body {
   std::string raw_key_;  // with the white space behind it
   std::string out_;
   LiteralScanner scanner_;
+  std::uint16_t repairs_ = 0;
   const char* problem_ = "";
 };
 

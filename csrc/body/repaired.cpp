@@ -1,30 +1,33 @@
 #include "body/repaired.h"
 
+#include <algorithm>
+
 namespace unspool {
 
 // Byte by byte, so that a fault or a call's end is known to the byte of the model's own text.
 BodyResult Repaired::put(std::string_view text, CallSink& sink) {
-  std::size_t i = 0;
-  while (i < text.size()) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
     json_.clear();
-    const ScanResult result = scanner_.put(text.substr(i, 1), json_);
-    const BodyResult passed = pass_on(sink);
+    has_ended_ = false;
+    ScanResult result = scanner_.put(text.substr(i, 1), json_);
+    BodyResult passed = pass_on(sink);
+    if (result.consumed == 0 && result.status == ScanStatus::done)
+      result.status = ScanStatus::failed;
     if (result.status == ScanStatus::failed || passed.status == ScanStatus::failed) {
-      return {i, ScanStatus::failed};
+      return {i, ScanStatus::failed, {}, false, unread_};
     }
-    i += result.consumed;
-    if (passed.status == ScanStatus::done) return {i, ScanStatus::done};
-    const bool closes = !json_.empty() && (json_.back() == '}' || json_.back() == ']');
-    if (closes && !scanner_.in_string()) return {i, ScanStatus::more};  // a call may have ended
+    keep_unread(text[i]);
+    if (passed.status == ScanStatus::done) return {i + 1, ScanStatus::done};
+    if (has_ended_) return {i + 1, ScanStatus::more};
   }
-  return {i, ScanStatus::more};
+  return {text.size(), ScanStatus::more};
 }
 
 BodyResult Repaired::pass_on(CallSink& sink) {
   std::string_view rest = json_;
   BodyResult result;
   while (!rest.empty()) {
-    result = body_->put(rest, sink);
+    result = body_->put(rest, relay_to(sink));
     if (result.status != ScanStatus::more) return result;
     rest.remove_prefix(result.consumed);
   }
@@ -32,9 +35,18 @@ BodyResult Repaired::pass_on(CallSink& sink) {
   return result;
 }
 
+// A byte has been read. What neither the scanner nor the body is done with stays, to the letter.
+void Repaired::keep_unread(char byte) {
+  if (!is_announced_) return unread_.clear();
+  unread_ += byte;
+  if (body_->undecided_bytes() > 0) return;
+  const std::size_t open = scanner_.unwritten().size();
+  unread_.erase(0, unread_.size() - std::min(open, unread_.size()));
+}
+
 BodyResult Repaired::put_token(Symbol, std::string_view literal, CallSink& sink) {
   if (scanner_.in_string()) return put(literal, sink);
-  return {0, ScanStatus::failed};
+  return {0, ScanStatus::failed, {}, false, unread_};
 }
 
 void Repaired::complete(CallSink& sink) {

@@ -10,29 +10,51 @@
 
 namespace unspool {
 
-class Repaired final : public Body {
+class Repaired final : public Body, private CallSink {
  public:
   explicit Repaired(std::unique_ptr<Body> body)
       : body_(std::move(body)), scanner_(LiteralStyle::json) {}
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
-  void end(CallSink& sink) override { body_->end(sink); }
-  bool may_end_here(CallSink& sink) override { return body_->may_end_here(sink); }
+  void end(CallSink& sink) override { body_->end(relay_to(sink)); }
+  bool may_end_here(CallSink& sink) override { return body_->may_end_here(relay_to(sink)); }
   void complete(CallSink& sink) override;
   std::uint16_t repairs() const override { return scanner_.repairs(); }
   const char* problem() const override {
     return *body_->problem() != '\0' ? body_->problem() : "the call cannot be mended";
   }
+  std::size_t undecided_bytes() const override { return unread_.size(); }
   void add_held(Held& out) const override {
     body_->add_held(out);
     scanner_.add_held(out);
   }
 
  private:
+  // CallSink, between the body and its owner
+  bool begin_call(std::string_view name, std::string_view id) override {
+    return is_announced_ = sink_->begin_call(name, id);
+  }
+  void put_arguments(std::string_view fragment) override { sink_->put_arguments(fragment); }
+  void end_call() override {
+    is_announced_ = false;
+    has_ended_ = true;
+    sink_->end_call();
+  }
+  const ToolSchemas* tools() const override { return sink_->tools(); }
+
+  CallSink& relay_to(CallSink& sink) {
+    sink_ = &sink;
+    return *this;
+  }
   BodyResult pass_on(CallSink& sink);
+  void keep_unread(char byte);
 
   std::unique_ptr<Body> body_;
+  CallSink* sink_ = nullptr;  // of the call at hand
+  bool is_announced_ = false;
+  bool has_ended_ = false;  // a call, with the byte at hand
+  std::string unread_;      // the end of an announced call's text, until it is certain
   LiteralScanner scanner_;
   std::string json_;
 };

@@ -104,7 +104,7 @@ class Parser final : public EventParser, private CallSink {
   bool begin_call(std::string_view name, std::string_view id) override;
   void put_arguments(std::string_view fragment) override;
   void end_call() override;
-  bool knows_tools() const override { return tools_ != nullptr; }
+  const ToolSchemas* tools() const override { return tools_.get(); }
 
   const CallSpec& call() const { return format_->spec().calls[call_]; }
   const MarkerTable& markers() const { return by_id_ ? format_->by_id() : format_->by_text(); }

@@ -47,7 +47,7 @@ class TemplateParser final : public EventParser, private CallSink {
   bool begin_call(std::string_view name, std::string_view id) override;
   void put_arguments(std::string_view fragment) override;
   void end_call() override;
-  bool knows_tools() const override { return tools_ != nullptr; }
+  const ToolSchemas* tools() const override { return tools_.get(); }
 
   bool is_full() const { return call_count() >= limits_.max_calls; }
   bool is_prompt() const { return prompt_end_ == kNoPlace; }
