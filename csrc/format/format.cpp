@@ -303,7 +303,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     adder.add(markers.header, call.name_close, Role::name_close);
     adder.add(markers.header, call.close, Role::call_close, i);
     adder.add(markers.header, spec_.section_close, Role::section_close);
-    add_call_openers(markers.header);
+    add_openers(markers.header);
+    if (spec_.reasoning) adder.add(markers.header, spec_.reasoning->close, Role::reasoning_close);
     if (call.body == BodyKind::xml_parameters) {
       const XmlParametersSpec& body = call.xml_parameters;
       adder.add(markers.parameter, body.open, Role::parameter_open);

@@ -128,7 +128,7 @@ class Parser final : public EventParser, private CallSink {
   void end_trial(FinishReason reason);
   bool gives_up_section();
   bool is_rehearsing() const {
-    return trial_.is_on() && place_.state == State::reasoning &&
+    return trial_.is_on() && tries_call_ && place_.state == State::reasoning &&
            format_->spec().reasoning->calls == CallsInReasoning::wait_and_see;
   }
   bool has_rehearsed() const { return is_rehearsing() && call_index_ > place_.call_index; }
@@ -164,6 +164,7 @@ class Parser final : public EventParser, private CallSink {
   bool chains_at(char byte) const;
   int bare_call_at(char byte) const;
   void begin_bare(std::uint8_t call, bool has_closer);
+  std::string_view without_prefix(std::string_view name) const;
   bool name_call();
   bool was_mention() const;
   void make_call_body(std::string_view name, bool in_parameter);
@@ -228,6 +229,7 @@ class Parser final : public EventParser, private CallSink {
   Trial trial_;
   Place place_;                   // where it stands
   bool is_amid_line_ = false;     // where its marker stands
+  bool tries_call_ = false;       // its marker opens a call, or a section of calls
   bool is_word_ = false;          // its marker may be a word of the text
   bool has_call_markup_ = false;  // markup of a call came behind it
   Outcome outcome_ = Outcome::open;

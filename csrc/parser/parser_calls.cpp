@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kMaxSpaceBytes = 64;
 constexpr std::size_t kMaxNameBytes = 1024;
 
+bool has_space(std::string_view text) { return text.find(' ') != std::string_view::npos; }
+
 bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
                      [](char c) { return static_cast<unsigned char>(c) < 0x20; });
@@ -146,16 +148,22 @@ std::size_t Parser::read_header(char byte) {
 
 void Parser::on_header_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
-  has_call_markup_ = role == Role::name_close;
+  const bool closes = role == Role::call_close || role == Role::section_close;
+  has_call_markup_ = role == Role::name_close && !has_space(trim(name_));
   const auto& openers = call().xml_parameters.open.texts;
   in_parameter_ = std::find(openers.begin(), openers.end(), found.text) != openers.end();
   if (role != Role::name_close) {
     raw_.resize(raw_.size() - found.text.size());  // the closer is not the call's
   }
-  if (role == Role::call_open) {
-    on_failure("another call opens before the name ends", {});
+  if (role != Role::name_close && !closes) {
+    on_failure("the name does not end", {});
     if (outcome_ != Outcome::open) return;
-    return state_ == State::malformed ? on_malformed_end(found) : on_marker(found);
+    if (state_ != State::malformed) return on_marker(found);
+    return role == Role::reasoning_close ? emit_malformed(found.text) : on_malformed_end(found);
+  }
+  if (closes && trial_.is_on() && without_prefix(trim(name_)).empty()) {
+    outcome_ = Outcome::empty;
+    return;
   }
   if (!name_call()) {
     if (role != Role::name_close && outcome_ == Outcome::open) on_malformed_end(found);
@@ -170,6 +178,14 @@ void Parser::on_header_end(const MarkerCursor::Found& found) {
   on_closer(role, found);
 }
 
+// The name behind the prefix, which may have lost its beginning.
+std::string_view Parser::without_prefix(std::string_view name) const {
+  for (std::string_view prefix = call().name_prefix; !prefix.empty(); prefix.remove_prefix(1)) {
+    if (name.starts_with(prefix)) return name.substr(prefix.size());
+  }
+  return name;
+}
+
 // The name has been read: announces the call, or finds it malformed.
 bool Parser::name_call() {
   std::string_view name = trim(name_);
@@ -182,12 +198,7 @@ bool Parser::name_call() {
     id = trim(name.substr(at + call().id_open.size()));
     name = trim(name.substr(0, at));
   }
-  // The prefix may have lost its beginning.
-  for (std::string_view prefix = call().name_prefix; !prefix.empty(); prefix.remove_prefix(1)) {
-    if (!name.starts_with(prefix)) continue;
-    name.remove_prefix(prefix.size());
-    break;
-  }
+  name = without_prefix(name);
   if (call().name_is_id) {
     const std::size_t colon = name.rfind(':');
     const bool is_numbered =
@@ -205,7 +216,7 @@ bool Parser::name_call() {
   const bool is_offered = tools_ && tools_->find(copy) != nullptr;
   const bool is_prose = !is_offered && copy.find_first_of(" {}") != std::string::npos;
   if (copy.empty() || has_control(copy) || is_prose ||
-      copy.find_first_of("<>") != std::string::npos) {
+      copy.find_first_of("<>`") != std::string::npos) {
     on_failure("no tool name follows the opener", {});
     return false;
   }
@@ -416,13 +427,18 @@ void Parser::on_failure(const char* problem, std::string_view unread) {
 // call, and is told. Reasoning that may go on behind a call keeps whatever is none.
 bool Parser::was_mention() const {
   if (!trial_.is_on() || state_ == State::malformed) return false;
-  if (is_rehearsing() || call().is_tentative()) return true;
+  if (is_rehearsing()) return !is_announced_;
+  if (call().is_tentative()) return true;
   if (body_called_ || has_call_markup_) return false;
   if (place_.state != State::reasoning && !is_amid_line_) return false;
   return state_ != State::body || is_blank(std::string_view(raw_).substr(raw_opener_));
 }
 
 void Parser::emit_malformed(std::string_view text) {
+  if (is_rehearsing()) {
+    outcome_ = Outcome::mention;
+    return;
+  }
   drop_space(Fate::whitespace);
   malformed_is_empty_ = false;
   if (divert_ != Divert::none) return emit_diverted(text);

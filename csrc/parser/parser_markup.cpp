@@ -86,12 +86,17 @@ void Parser::on_markup(const MarkerCursor::Found& found) {
 
 // Markup within text, such as a citation's: the text around it goes on.
 void Parser::on_inline_markup(const MarkerCursor::Found& found) {
+  const bool has_header = format_->spec().markup[found.marker->value].has_header();
+  if (has_header && !found.marker->has_token) {
+    if (is_read_again(found)) return release(found.text);
+    if (!trial_.is_on()) begin_trial(found);
+  }
   const std::string held = std::exchange(idle_, {}) + std::exchange(space_, {});
   if (state_ == State::content) boundary_ = Boundary::none;
   if (!held.empty()) state_ == State::content ? emit_content(held) : emit_reasoning(held);
   audit(Fate::marker, found.text, state_ == State::reasoning);
   skip_ = {};
-  if (!format_->spec().markup[found.marker->value].has_header()) return reset_cursor();
+  if (!has_header) return reset_cursor();
   markup_return_ = state_;
   markup_ = found.marker->value;
   raw_.clear();

@@ -65,7 +65,9 @@ void Parser::begin_trial(const MarkerCursor::Found& found) {
             audited_bytes_};
   rehearsed_bytes_ = 0;
   has_call_markup_ = false;
-  is_word_ = static_cast<Role>(found.marker->role) == Role::call_open &&
+  const Role role = static_cast<Role>(found.marker->role);
+  tries_call_ = role == Role::call_open || role == Role::section_open;
+  is_word_ = role == Role::call_open &&
              format_->spec().calls[format_->openers()[found.marker->value].front()].may_be_text;
   is_amid_line_ = boundary_ == Boundary::none && last_byte_ != '\n' && found.text[0] != '\n';
   trial_.begin(found.text, found.marker->has_token);
@@ -78,7 +80,7 @@ void Parser::settle_trial() {
   trial_.end();
   main_out_->append(trial_.events());
   out_ = main_out_;
-  if (state_ == State::content) reset_cursor();
+  if (state_ == State::content && cursor_.is_idle()) reset_cursor();
 }
 
 // Keeps what was read while the trial `number` was on; its marker is no part of that.
@@ -190,6 +192,10 @@ void Parser::read_as_rehearsal(std::string_view behind) {
 // The input ends while the trial is open.
 void Parser::end_trial(FinishReason reason) {
   const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
+  if (state_ == State::content) {
+    cursor_.flush([this](std::string_view text) { release(text); });
+    if (outcome_ != Outcome::open) return act_on_outcome();
+  }
   if (has_rehearsed()) {
     // A cut says nothing of how the reasoning would have gone on.
     if (rehearsed_bytes_ == 0 || stopped) return settle_trial();
