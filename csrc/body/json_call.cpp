@@ -190,7 +190,6 @@ JsonCall::Step JsonCall::step(char byte, CallSink& sink) {
       return Step::next;
     case State::colon:
       if (byte != ':') return fail("the call is not valid JSON");
-      if (spec_.name_is_key && has_name_) return begin_next_key(sink);
       key_kind_ = classify_key();
       // Nothing marks a bare object as a call but its keys.
       if (is_tentative_ && key_kind_ == Key::other && !has_name_ && !has_arguments_ &&
@@ -207,7 +206,7 @@ JsonCall::Step JsonCall::step(char byte, CallSink& sink) {
       if (byte == '}') return end_object(sink);
       if (byte != ',') return fail("the call is not valid JSON");
       state_ = State::key;
-      return Step::next;
+      return spec_.name_is_key && has_name_ ? end_member(sink) : Step::next;
     default: return Step::failed;
   }
 }
@@ -291,17 +290,14 @@ bool JsonCall::begin_flat(CallSink& sink) {
   return true;
 }
 
-// Where the key is the name, every key is a call.
-JsonCall::Step JsonCall::begin_next_key(CallSink& sink) {
+// Where the key is the name, every member is a call.
+JsonCall::Step JsonCall::end_member(CallSink& sink) {
   if (!is_announced_ && !announce(sink)) return Step::failed;
   if (!has_arguments_) say_arguments("{}", sink);
   sink.end_call();
   has_calls_ = true;
-  const std::string name = key_;
   begin_object();
-  key_ = name;
-  key_kind_ = classify_key();
-  state_ = State::value;
+  state_ = State::key;
   return Step::call_ended;
 }
 

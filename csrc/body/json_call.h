@@ -53,7 +53,7 @@ class JsonCall final : public Body {
   Step step(char byte, CallSink& sink);
   Step begin_object();
   Step end_object(CallSink& sink);
-  Step begin_next_key(CallSink& sink);
+  Step end_member(CallSink& sink);
   Step begin_value(char byte, CallSink& sink);
   bool begin_flat(CallSink& sink);
   void keep_unread(std::size_t from);

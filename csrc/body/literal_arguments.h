@@ -11,15 +11,17 @@ namespace unspool {
 
 class LiteralArguments final : public Body {
  public:
-  LiteralArguments(const MarkerSet& quotes, const ToolSchema* schema)
-      : scanner_(LiteralStyle::bare, &quotes, schema) {}
+  LiteralArguments(const MarkerSet& quotes, const ToolSchema* schema, bool repairs)
+      : scanner_(LiteralStyle::bare, &quotes, schema, repairs) {}
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
-  std::uint16_t repairs() const override { return repairs_; }
+  std::uint16_t repairs() const override {
+    return repairs_ | (scanner_.repairs() & (kSingleQuotes | kMissingQuote));
+  }
   const char* problem() const override { return "the arguments are not a whole object"; }
   std::size_t undecided_bytes() const override { return scanner_.unwritten().size(); }
   void add_held(Held& out) const override { scanner_.add_held(out); }

@@ -17,14 +17,20 @@ bool is_plain(char byte) {
 }  // namespace
 
 LiteralScanner::LiteralScanner(LiteralStyle style, const MarkerSet* quotes,
-                               const ToolSchema* schema)
-    : style_(style), quotes_(quotes), schema_(schema) {
+                               const ToolSchema* schema, bool repairs)
+    : style_(style), quotes_(quotes), schema_(schema), mends_(repairs) {
   if (quotes_ != nullptr) cursor_.reset(quotes_);
 }
 
 ScanResult LiteralScanner::put(std::string_view text, std::string& out) {
   std::size_t i = 0;
   while (i < text.size() && state_ != State::done) {
+    const bool in_bare = may_lack_quote();
+    if (in_bare &&
+        (!cursor_held().empty() || cursor_.would_continue(static_cast<unsigned char>(text[i])))) {
+      i += put_bare(text.substr(i, 1), out);
+      continue;
+    }
     if (state_ == State::marked || !cursor_held().empty()) {
       const std::size_t size = state_ == State::marked ? text.size() - i : 1;
       i += put_marked(text.substr(i, size), out);
@@ -54,9 +60,15 @@ ScanResult LiteralScanner::put(std::string_view text, std::string& out) {
 
 ScanResult LiteralScanner::put_token(Symbol symbol, std::string_view literal, std::string& out) {
   const bool may_quote = quotes_ != nullptr && (state_ == State::marked || state_ == State::value ||
-                                                state_ == State::key);
+                                                state_ == State::key || may_lack_quote());
   if (may_quote) {
     std::string released;
+    if (may_lack_quote()) {
+      const auto found = cursor_.put_token(symbol, literal, [](std::string_view) {});
+      if (found.marker == nullptr) return put(literal, out);
+      end_bare(out);
+      return {literal.size(), state_ == State::done ? ScanStatus::done : ScanStatus::more};
+    }
     const auto found =
         cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
     if (state_ == State::marked) marked_text(released, out);
@@ -95,6 +107,26 @@ std::size_t LiteralScanner::put_marked(std::string_view text, std::string& out) 
   return found.consumed;
 }
 
+// A bare word that a marker quote may end, as if another had opened it.
+std::size_t LiteralScanner::put_bare(std::string_view text, std::string& out) {
+  std::string released;
+  const auto found = cursor_.put(text, [&](std::string_view piece) { released += piece; });
+  const bool is_read = cursor_held().empty() && found.marker == nullptr;
+  if (is_read) released.pop_back();  // the byte at hand is no part of a marker
+  for (const char byte : released) step(byte, out);
+  if (found.marker != nullptr) end_bare(out);
+  return is_read ? 0 : found.consumed;
+}
+
+void LiteralScanner::end_bare(std::string& out) {
+  if (state_ == State::word) become_bare_string(out);
+  append_json_escaped(word_, to(out));
+  word_.clear();
+  to(out) += '"';
+  repairs_ |= kMissingQuote;
+  end_value();
+}
+
 void LiteralScanner::on_quote(std::string& out) {
   if (state_ == State::marked) {
     if (typed_as_ == nullptr) return end_string(out);
@@ -118,17 +150,21 @@ void LiteralScanner::marked_text(std::string_view text, std::string& out) {
   }
 }
 
-// A quoted text that the schema calls something else: a number, or a list as Python writes it.
-void LiteralScanner::write_typed(std::string& out) {
+void append_typed_literal(std::string_view text, TypeSet types, std::string& out) {
   LiteralScanner python(LiteralStyle::python);
   std::string value;
-  const ScanResult result = python.put(typed_, value);
+  const ScanResult result = python.put(text, value);
   const bool is_container = value.starts_with('{') || value.starts_with('[');
-  if (is_container && result.status == ScanStatus::done && result.consumed == typed_.size()) {
+  if (is_container && result.status == ScanStatus::done && result.consumed == text.size()) {
     out += value;
   } else {
-    append_typed(typed_, *typed_as_, out, true);
+    append_typed(text, types, out, true);
   }
+}
+
+// A quoted text that the schema calls something else.
+void LiteralScanner::write_typed(std::string& out) {
+  append_typed_literal(typed_, *typed_as_, out);
   typed_.clear();
   typed_as_ = nullptr;
 }
@@ -214,7 +250,7 @@ LiteralScanner::Step LiteralScanner::begin_value(char byte, std::string& out) {
     const bool is_in_list = !stack_.empty() && stack_.back() != object;
     return is_in_list && (first_ || !pending_.empty()) ? end_container(byte, out) : Step::failed;
   }
-  const bool single = byte == '\'' && style_ != LiteralStyle::bare;
+  const bool single = byte == '\'' && (style_ != LiteralStyle::bare || mends_);
   is_key_ = false;
   if (byte == '"' || single) {
     begin_string(byte, out);

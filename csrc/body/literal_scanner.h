@@ -29,6 +29,8 @@ enum Repair : std::uint16_t {
   kRawNewline = 16,
   kClosed = 32,
   kDuplicateKey = 64,
+  kQuotedValue = 128,
+  kMissingQuote = 256,
 };
 
 /// One value, resumable at any byte. White space before it is read too.
@@ -37,8 +39,10 @@ class LiteralScanner {
   /// `quotes`: markers that open and close a string without escapes; may be null. `schema`: of the
   /// tool whose arguments the value is; a parameter that is no string by it is none in quotes
   /// either.
+  /// `repairs`: in bare style, single quotes are quotes, and a marker quote ends a string that none
+  /// has opened.
   explicit LiteralScanner(LiteralStyle style, const MarkerSet* quotes = nullptr,
-                          const ToolSchema* schema = nullptr);
+                          const ToolSchema* schema = nullptr, bool repairs = false);
 
   /// Reads up to the end of the value; appends JSON to `out`. A bare word has no end of its own: it
   /// ends before a comma, colon, closing bracket or (but in bare style) white space.
@@ -66,7 +70,7 @@ class LiteralScanner {
   /// only if something follows. After a failure, what could not be read.
   std::string_view unwritten() const { return state_ == State::word ? word_ : pending_; }
   std::uint16_t repairs() const { return repairs_; }
-  void reset() { *this = LiteralScanner(style_, quotes_, schema_); }
+  void reset() { *this = LiteralScanner(style_, quotes_, schema_, mends_); }
 
  private:
   enum class State : std::uint8_t {
@@ -115,7 +119,13 @@ class LiteralScanner {
   void quote_key();
   std::string whole_word(const std::string& word) const;
   bool is_terminator(char byte) const;
+  bool may_lack_quote() const {
+    return mends_ && quotes_ != nullptr && !is_key_ &&
+           (state_ == State::word || state_ == State::bare_string);
+  }
   std::size_t put_marked(std::string_view text, std::string& out);
+  std::size_t put_bare(std::string_view text, std::string& out);
+  void end_bare(std::string& out);
   void on_quote(std::string& out);
   void marked_text(std::string_view text, std::string& out);
   void write_typed(std::string& out);
@@ -130,6 +140,7 @@ class LiteralScanner {
   LiteralStyle style_;
   const MarkerSet* quotes_;
   const ToolSchema* schema_;
+  bool mends_;
   MarkerCursor cursor_;
   State state_ = State::value;
   std::string stack_;
@@ -151,5 +162,9 @@ class LiteralScanner {
   std::string typed_;                  // that text
   std::uint16_t repairs_ = 0;
 };
+
+/// Appends the value of a quoted text that the schema calls something else than a string: a list or
+/// an object as JSON or Python writes it, a number, a word.
+void append_typed_literal(std::string_view text, TypeSet types, std::string& out);
 
 }  // namespace unspool

@@ -27,7 +27,7 @@ void append_unicode_escape(std::uint32_t unit, std::string& out) {
 }  // namespace
 
 void LiteralScanner::begin_string(char quote, std::string& out) {
-  if (quote == '\'' && style_ == LiteralStyle::json) repairs_ |= kSingleQuotes;
+  if (quote == '\'' && (style_ == LiteralStyle::json || mends_)) repairs_ |= kSingleQuotes;
   begin_element(out);
   quote_ = quote;
   is_triple_ = false;
@@ -61,7 +61,7 @@ LiteralScanner::Step LiteralScanner::read_string(char byte, std::string& out) {
         if (is_triple_) {
           count_ = 1;
           state_ = State::triple_close;
-        } else if (style_ == LiteralStyle::python) {
+        } else if (style_ == LiteralStyle::python || (quote_ == '\'' && mends_)) {
           word_.assign(1, byte);
           state_ = State::maybe_close;
         } else {
@@ -88,7 +88,15 @@ LiteralScanner::Step LiteralScanner::read_string(char byte, std::string& out) {
         if (state_ != State::done) to(out) += space;
         return Step::again;
       }
-      append_json_escaped(word_, to(out));  // a quote that nobody escaped
+      if ((byte == '"' || byte == '\'') && (word_.size() > 1 || byte != quote_)) {
+        word_.clear();  // Python joins strings that stand side by side
+        quote_ = byte;
+        count_ = 1;
+        is_raw_ = false;
+        state_ = State::quote_open;
+        return Step::next;
+      }
+      append_json_escaped(word_, to(out));  // an unescaped quote
       word_.clear();
       state_ = State::string;
       return Step::again;

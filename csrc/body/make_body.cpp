@@ -17,7 +17,7 @@ std::unique_ptr<Body> make_body(const CallSpec& call, const CallMarkers& markers
       break;
     case BodyKind::json_arguments: body = std::make_unique<JsonArguments>(); break;
     case BodyKind::literal_arguments:
-      return std::make_unique<LiteralArguments>(markers.quote, options.schema);
+      return std::make_unique<LiteralArguments>(markers.quote, options.schema, options.repairs);
     case BodyKind::pythonic: return std::make_unique<Pythonic>(call.is_tentative());
     case BodyKind::xml_parameters:
       return std::make_unique<XmlParameters>(call.xml_parameters, markers, options.schema,

@@ -9,6 +9,10 @@ BodyResult Repaired::put(std::string_view text, CallSink& sink) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     json_.clear();
     has_ended_ = false;
+    // A call is no bare word: it is left to the body, which refuses it.
+    const bool is_word = !scanner_.has_begun() &&
+                         std::string_view(" \t\r\n{[\"'").find(text[i]) == std::string_view::npos;
+    if (is_word) return {i, ScanStatus::failed, {}, false, unread_};
     ScanResult result = scanner_.put(text.substr(i, 1), json_);
     BodyResult passed = pass_on(sink);
     if (result.consumed == 0 && result.status == ScanStatus::done)
@@ -42,6 +46,14 @@ void Repaired::keep_unread(char byte) {
   if (body_->undecided_bytes() > 0) return;
   const std::size_t open = scanner_.unwritten().size();
   unread_.erase(0, unread_.size() - std::min(open, unread_.size()));
+}
+
+bool Repaired::may_end_here(CallSink& sink) {
+  const std::string_view open = scanner_.unwritten();
+  if (!open.empty() && open[0] != ',') return false;
+  if (!body_->may_end_here(relay_to(sink))) return false;
+  if (!open.empty()) repairs_ |= kTrailingComma;
+  return true;
 }
 
 BodyResult Repaired::put_token(Symbol, std::string_view literal, CallSink& sink) {

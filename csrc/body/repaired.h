@@ -18,9 +18,9 @@ class Repaired final : public Body, private CallSink {
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override { body_->end(relay_to(sink)); }
-  bool may_end_here(CallSink& sink) override { return body_->may_end_here(relay_to(sink)); }
+  bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
-  std::uint16_t repairs() const override { return scanner_.repairs(); }
+  std::uint16_t repairs() const override { return scanner_.repairs() | repairs_; }
   const char* problem() const override {
     return *body_->problem() != '\0' ? body_->problem() : "the call cannot be mended";
   }
@@ -54,7 +54,8 @@ class Repaired final : public Body, private CallSink {
   CallSink* sink_ = nullptr;  // of the call at hand
   bool is_announced_ = false;
   bool has_ended_ = false;  // a call, with the byte at hand
-  std::string unread_;      // the end of an announced call's text, until it is certain
+  std::uint16_t repairs_ = 0;
+  std::string unread_;  // the end of an announced call's text, until it is certain
   LiteralScanner scanner_;
   std::string json_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/json_value.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
 
@@ -55,15 +56,51 @@ bool NumberRange::is_finite() const {
   return digits < kTooLarge;
 }
 
-void ArgumentsGuard::reset() {
+void ArgumentsGuard::reset(const ToolSchema* schema) {
   scanner_.reset();
   problem_ = "";
   bytes_ = 0;
   is_object_ = is_done_ = in_number_ = in_key_ = false;
   keys_.clear();
-  is_held_ = is_dropped_ = has_dropped_ = false;
+  is_held_ = is_dropped_ = false;
   held_.clear();
+  schema_ = repairs_ ? schema : nullptr;
+  types_ = nullptr;
+  typed_.clear();
+  repairs_done_ = 0;
 }
+
+namespace {
+
+/// Whether a value's numbers and its depth are what arguments may have.
+struct SoundWatch : ScanWatch {
+  std::string_view text;
+  std::size_t max_depth;
+  std::size_t number = 0;
+  NumberRange range = {};
+
+  SoundWatch(std::string_view from, std::size_t deepest) : text(from), max_depth(deepest) {}
+
+  bool opens(std::size_t depth, std::size_t) const { return depth <= max_depth; }
+  bool begins_number(std::size_t at) {
+    range.reset();
+    number = at;
+    return true;
+  }
+  bool ends_number(std::size_t at) {
+    for (; number < at; ++number) range.put(text[number]);
+    return range.is_finite();
+  }
+};
+
+bool is_sound(std::string_view value, std::size_t max_depth) {
+  const std::string text = std::string(value) + ' ';  // ends a number
+  SoundWatch watch(text, max_depth);
+  JsonScanner scanner;
+  return scanner.put_watched(text, watch).status == ScanStatus::done;
+}
+
+}  // namespace
 
 ArgumentsGuard::Passed ArgumentsGuard::put_any(std::string_view fragment) {
   if (has_failed()) return {{}, fragment};
@@ -78,8 +115,10 @@ ArgumentsGuard::Passed ArgumentsGuard::put_any(std::string_view fragment) {
   const std::size_t passed = out_.size();
   if (has_failed()) {
     out_ += held_;
+    out_ += typed_;
     out_ += fragment.substr(read);
     held_.clear();
+    typed_.clear();
   }
   return {std::string_view(out_).substr(0, passed), std::string_view(out_).substr(passed)};
 }
@@ -123,6 +162,7 @@ struct ArgumentsGuard::Watch : ScanWatch {
     guard.in_key_ = true;
     guard.key_.reset();
     guard.key_hash_ = kHashBegin;
+    guard.key_text_.clear();
     key = at + 1;
     return true;
   }
@@ -131,7 +171,13 @@ struct ArgumentsGuard::Watch : ScanWatch {
     if (depth > 1) return true;
     read_key(at + 1);
     pass_to(at);
-    return guard.end_key();
+    if (!guard.end_key()) return false;
+    if (guard.schema_ != nullptr && !guard.is_dropped_) {
+      pass_to(at + 1);
+      const TypeSet* types = guard.schema_->types_of(guard.key_text_);
+      if (types != nullptr && !types->has(TypeSet::string)) guard.types_ = types;
+    }
+    return true;
   }
 
   bool begins_number(std::size_t at) {
@@ -150,6 +196,7 @@ struct ArgumentsGuard::Watch : ScanWatch {
   bool comma(std::size_t depth, std::size_t at) {
     if (depth > 1 || !guard.repairs_) return true;
     pass_to(at);
+    guard.end_typed();
     guard.is_held_ = true;
     guard.is_dropped_ = false;
     return true;
@@ -178,6 +225,7 @@ std::size_t ArgumentsGuard::scan(std::string_view text) {
   is_done_ = result.status == ScanStatus::done;
   if (is_done_) {
     watch.pass_to(result.consumed - 1);
+    end_typed();
     is_dropped_ = false;
   }
   watch.pass_to(result.consumed);
@@ -193,6 +241,7 @@ void ArgumentsGuard::put_key(std::string_view text) {
     for (const char byte : piece.decoded) {
       key_hash_ = (key_hash_ ^ static_cast<unsigned char>(byte)) * kHashPrime;
     }
+    if (schema_ != nullptr) key_text_ += piece.decoded;
     if (piece.is_invalid) return;
     text.remove_prefix(piece.consumed);
   }
@@ -204,7 +253,8 @@ bool ArgumentsGuard::end_key() {
   if (std::find(keys_.begin(), keys_.end(), key_hash_) != keys_.end()) {
     if (!repairs_) return fail("two of the arguments have one name");
     is_held_ = false;
-    is_dropped_ = has_dropped_ = true;
+    is_dropped_ = true;
+    repairs_done_ |= kDuplicateKey;
     held_.clear();
     return true;
   }
@@ -216,8 +266,34 @@ bool ArgumentsGuard::end_key() {
   return true;
 }
 
+// The value of a member that is no string by the schema has been read.
+void ArgumentsGuard::end_typed() {
+  if (types_ == nullptr) return;
+  const TypeSet types = *types_;
+  types_ = nullptr;
+  std::string value;
+  const std::string_view string = std::string_view(typed_).substr(typed_.find('"'));
+  if (const auto quoted = parse_json(trim(string))) {
+    append_typed_literal(quoted->text, types, value);
+  }
+  if (value.empty() || value[0] == '"' || !is_sound(value, max_depth_ - 1)) {
+    out_ += typed_;
+  } else {
+    out_.append(": ").append(value);
+    repairs_done_ |= kQuotedValue;
+  }
+  typed_.clear();
+}
+
 void ArgumentsGuard::pass(std::string_view text) {
-  if (is_held_) {
+  if (types_ != nullptr) {
+    typed_ += text;
+    const std::size_t begin = typed_.find_first_not_of(": \t\r\n");
+    if (begin == std::string::npos || typed_[begin] == '"') return;
+    types_ = nullptr;
+    out_ += typed_;
+    typed_.clear();
+  } else if (is_held_) {
     held_ += text;
   } else if (!is_dropped_) {
     out_ += text;

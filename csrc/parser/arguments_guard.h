@@ -10,6 +10,8 @@
 #include "body/json_scanner.h"
 #include "body/json_string.h"
 #include "body/literal_scanner.h"
+#include "format/schema.h"
+#include "text/held.h"
 
 namespace unspool {
 
@@ -43,7 +45,8 @@ class NumberRange {
 /// One call's arguments at a time. Constant cost a byte; its memory is bounded.
 class ArgumentsGuard {
  public:
-  /// `repairs`: of two members by one name the first is kept, and the other left out.
+  /// `repairs`: of two members by one name the first is kept, and the other left out; a string
+  /// where the schema has none is read as what it has.
   ArgumentsGuard(const ParserLimits& limits, bool repairs)
       : max_bytes_(limits.max_argument_bytes), max_depth_(limits.max_depth), repairs_(repairs) {}
 
@@ -57,8 +60,8 @@ class ArgumentsGuard {
     return is_plain(fragment) ? Passed{fragment, {}} : put_any(fragment);
   }
 
-  /// Another call begins.
-  void reset();
+  /// Another call begins; `schema` is its tool's, or null.
+  void reset(const ToolSchema* schema);
 
   bool has_failed() const { return *problem_ != '\0'; }
   /// One whole object has been read, and nothing else.
@@ -68,10 +71,13 @@ class ArgumentsGuard {
     return has_failed() ? problem_ : "the arguments are not a whole JSON object";
   }
   /// What was mended, as bits of Repair.
-  std::uint16_t repairs() const { return has_dropped_ ? kDuplicateKey : 0; }
+  std::uint16_t repairs() const { return repairs_done_; }
 
-  /// A member whose name is not certain yet.
-  std::string_view held() const { return held_; }
+  /// What is read and not passed on: a member whose name or type is not certain yet.
+  void add_held(Held& out) const {
+    out.add(HeldReason::key, held_);
+    out.add(HeldReason::value, typed_);
+  }
 
  private:
   struct Watch;
@@ -89,6 +95,7 @@ class ArgumentsGuard {
   std::size_t scan(std::string_view text);
   void put_key(std::string_view text);
   bool end_key();
+  void end_typed();
   void pass(std::string_view text);
   bool fail(const char* problem);
 
@@ -110,8 +117,13 @@ class ArgumentsGuard {
   // Where a duplicate is left out:
   bool is_held_ = false;  // what is read is a member whose name is not certain yet
   bool is_dropped_ = false;
-  bool has_dropped_ = false;
   std::string held_;
+  // Where a string is read as another type:
+  const ToolSchema* schema_ = nullptr;
+  const TypeSet* types_ = nullptr;  // of the value at hand, which is held
+  std::string key_text_;
+  std::string typed_;  // the colon and the value
+  std::uint16_t repairs_done_ = 0;
   std::string out_;
 };
 

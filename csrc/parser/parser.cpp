@@ -104,7 +104,7 @@ void Parser::add_held(Held& out) const {
       if (divert_ != Divert::none) {
         out.add(HeldReason::closing_tag, raw_);
       } else if (is_announced_) {
-        out.add(HeldReason::key, guard_.held());
+        guard_.add_held(out);
         body_->add_held(out);
       } else {
         out.add(call().is_tentative() ? HeldReason::call : HeldReason::name, raw_);

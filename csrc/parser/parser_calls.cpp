@@ -333,7 +333,7 @@ bool Parser::begin_call(std::string_view name, std::string_view id) {
   raw_opener_ = 0;
   ++call_index_;
   is_announced_ = true;
-  guard_.reset();
+  guard_.reset(tools_ ? tools_->find(name) : nullptr);
   id_ = id;
   if (id_.empty()) ids_.append(name, static_cast<std::uint32_t>(call_index_), id_);
   out_->add_begin(call_index_, name, id_, token_end_);

@@ -109,7 +109,7 @@ bool TemplateParser::begin_call(std::string_view name, std::string_view id) {
   audit(Fate::marker, opener_);
   ++call_index_;
   is_announced_ = true;
-  guard_.reset();
+  guard_.reset(nullptr);
   std::string made(id);
   if (made.empty()) ids_.append(name, static_cast<std::uint32_t>(call_index_), made);
   out_->add_begin(call_index_, name, made, token_end_);

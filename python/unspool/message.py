@@ -128,6 +128,8 @@ _REPAIRS = {
     16: "unescaped newline",
     32: "closed",
     64: "duplicate key",
+    128: "quoted value",
+    256: "missing quote",
 }
 
 
