@@ -40,7 +40,10 @@ def parse(text: str, format: str = "hermes", tools: Any = None, **options: Any) 
     whole = unspool.parse(data, format, tools, id_seed=1, **options)
     rng = random.Random(text)
     cuts = sorted(rng.randrange(len(data) + 1) for _ in range(3))
-    for pieces in ([bytes([b]) for b in data], [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)])]):
+    for pieces in (
+        [bytes([b]) for b in data],
+        [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)], strict=True)],
+    ):
         parser = unspool.Parser(format, tools, id_seed=1, **options)
         for piece in pieces:
             parser.parse_chunk(piece)
