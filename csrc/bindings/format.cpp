@@ -18,8 +18,16 @@ using Tokens = std::vector<std::pair<TokenId, std::string>>;
 
 // Descriptions and schemas go to the core as JSON, as embedders hand them over.
 JsonValue read_json(const py::handle& value) {
-  const py::object text = py::module_::import("json").attr("dumps")(value);
-  std::optional<JsonValue> json = parse_json(text.cast<std::string>());
+  std::string text;
+  try {
+    text = py::module_::import("json").attr("dumps")(value).cast<std::string>();
+  } catch (py::error_already_set& error) {
+    const bool is_of_json = error.matches(PyExc_TypeError) || error.matches(PyExc_ValueError) ||
+                            error.matches(PyExc_RecursionError);
+    if (!is_of_json) throw;
+    throw FormatError("the description is not JSON: " + std::string(py::str(error.value())));
+  }
+  std::optional<JsonValue> json = parse_json(text);
   if (!json) throw FormatError("the description holds a number that is none in JSON");
   return std::move(*json);
 }

@@ -229,7 +229,7 @@ def _load(text: str, source: str) -> dict[str, Any]:
     try:
         data: dict[str, Any] = tomllib.loads(text)
         return data
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FormatError(f"{source}: not TOML: {error}") from None
 
 
@@ -308,7 +308,7 @@ class _Checker:
                 self._fail(key, f"{path} is not a table; write [{path}]")
             self.check(value, expected, path)
         elif isinstance(expected, list):
-            if not isinstance(value, list):
+            if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
                 self._fail(key, f"{path} is not a list of tables; write [[{path}]]")
             for item in value:
                 self.check(item, expected[0], path)

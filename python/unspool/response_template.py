@@ -35,7 +35,7 @@ def format_from_response_template(
     try:
         text = json.dumps(template, ensure_ascii=False, allow_nan=False)
         text.encode()
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise FormatError(f"the response template is not JSON: {error}") from None
     return _compile_template(text, "response_template", _tokens(vocabulary))
 

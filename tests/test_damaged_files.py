@@ -1,4 +1,4 @@
-"""A damaged or hostile tokenizer raises VocabularyError, soon, and nothing else."""
+"""A damaged or hostile tokenizer, format or template raises the error of its kind, soon, and nothing else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unspool import Vocabulary, VocabularyError
+import unspool
+from unspool import Format, FormatError, Vocabulary, VocabularyError
+from unspool.format_files import parse_format
 
 SPACE = "\u2581"
 DECODERS: list[dict[str, Any]] = [
@@ -218,3 +220,115 @@ def test_ids_may_be_far_apart_where_there_are_many_tokens() -> None:
     count = 300_000
     tokens = {f"{i:x}": i for i in range(count)} | {"last": 4 * count - 1}
     assert len(Vocabulary(tokens, [])) == 4 * count
+
+
+FORMAT: dict[str, Any] = {
+    "name": "f",
+    "models": ["m"],
+    "ignore": ["<end>"],
+    "call_ids": "nine",
+    "reasoning": {"open": "<think>", "close": "</think>", "turn": "<turn>", "tool_calls": "end"},
+    "section": {"open": ["<calls>"], "close": ["</calls>"]},
+    "markup": [{"open": ["<|a|>"], "close": ["<|b|>"], "recipient": "to=", "reasoning": ["x"]}],
+    "detect": {"template": ["<think>"], "names": ["f"]},
+    "call": [
+        {"open": "<call>", "open_before": "\n", "close": "</call>", "json_call": {"name_keys": ["name"]}},
+        {
+            "open": "<function=",
+            "name_close": ">",
+            "close": "</function>",
+            "body": "xml_parameters",
+            "xml_parameters": {
+                "open": "<p=",
+                "name_close": ">",
+                "close": "</p>",
+                "trim": "newline",
+                "types": {"int": "integer"},
+            },
+        },
+        {"bare": "line", "starts": "[", "body": "pythonic"},
+    ],
+    "example": [{"input": "Hi", "content": "Hi"}],
+}
+
+
+def to_toml(value: dict[str, Any]) -> str:
+    inline = (json.dumps(item, separators=(", ", " = ")) for item in value.values())
+    return "\n".join(f"{key} = {text}" for key, text in zip(value, inline, strict=True))
+
+
+def compiles(text: str) -> bool:
+    try:
+        Format(parse_format(text).description)
+    except FormatError:
+        return False
+    return True
+
+
+def test_a_damaged_format_file() -> None:
+    outcomes = []
+    for made in [FORMAT, *damaged(FORMAT)]:
+        text = to_toml(made)
+        if "null" not in text:  # which TOML does not have
+            outcomes.append(compiles(text))
+    assert outcomes[0]
+    assert not all(outcomes)
+    for text in ["[" * 100_000, "a = " + "[" * 100_000, "a." * 10_000 + "b = 1", "\0", 'name = "\\ud800"']:
+        assert not compiles(text)
+
+
+def test_a_damaged_description() -> None:
+    """As a host hands it to the core, without the checks of a file."""
+    whole = parse_format(to_toml(FORMAT)).description
+    for made in damaged(whole):
+        try:
+            Format(made)
+        except FormatError:
+            continue
+        assert unspool.parse("Hi", Format(made)).finish_reason == "stop"
+
+
+TEMPLATE: dict[str, Any] = {
+    "version": 1,
+    "start_anchor": "<a>",
+    "defaults": {"role": "assistant"},
+    "fields": {
+        "thinking": {
+            "open_pattern": r"^<think>\n?",
+            "close": ["</think>", "</t>"],
+            "repeats": True,
+            "join": "+",
+        },
+        "tool_calls": {
+            "open_pattern": r"<call:(?P<name>\w+)>",
+            "close_pattern": r"</call>\s*",
+            "content": "xml-inline",
+            "content_args": {
+                "tag_pattern": r"<(?P<key>\w)>(?P<value>.*?)(?=<|$)",
+                "value_parser": {"name": "json", "args": {"allow_non_json": True}},
+            },
+            "transform": {"function": {"name": "{name}", "arguments": "{content}"}},
+        },
+        "content": {"content": "text", "content_args": {"strip": False}, "optional": True},
+    },
+}
+
+
+def test_a_damaged_response_template() -> None:
+    outcomes = []
+    for made in [TEMPLATE, *damaged(TEMPLATE)]:
+        try:
+            format = Format.from_response_template(made)
+        except FormatError:
+            outcomes.append(False)
+            continue
+        outcomes.append(True)
+        assert unspool.parse("<call:f><a>1</call>Hi", format).finish_reason in ("stop", "tool_calls")
+    assert outcomes[0]
+    assert not all(outcomes)
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    for field in (deep, {"open": deep}, {"content_args": {"value_parser": deep}}):
+        with pytest.raises(FormatError):
+            Format.from_response_template({"start_anchor": "<a>", "fields": {"content": field}})
