@@ -206,13 +206,13 @@ def replace(content: str, replacement: str) -> dict[str, Any]:
     ],
 )
 def test_a_hostile_tokenizer_costs_little(make: Any, message: str | None) -> None:
-    begin = time.perf_counter()
+    begin = time.thread_time()
     if message is None:
         make()
     else:
         with pytest.raises(VocabularyError, match=message):
             make()
-    assert time.perf_counter() - begin < 20  # it took minutes
+    assert time.thread_time() - begin < 20  # it took minutes
 
 
 def test_ids_may_be_far_apart_where_there_are_many_tokens() -> None:

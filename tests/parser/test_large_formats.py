@@ -53,10 +53,10 @@ def test_more_than_256_openers(split: bool) -> None:
     ],
 )
 def test_what_is_too_large_is_refused(description: dict[str, Any], message: str) -> None:
-    begin = time.perf_counter()
+    begin = time.thread_time()
     with pytest.raises(FormatError, match=message):
         Format({"name": "large", **description})
-    assert time.perf_counter() - begin < 20
+    assert time.thread_time() - begin < 20
 
 
 def nested_schema(depth: int) -> dict[str, Any]:
