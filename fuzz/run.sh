@@ -22,9 +22,9 @@ run() {
 status=0
 run parser 20000 &
 first=$!
-run files 100000 || status=1
-run template 40000 || status=1
-run pattern 100000 || status=1
-run wire 60000 || status=1
+run files 60000 || status=1
+run template 20000 || status=1
+run pattern 60000 || status=1
+run wire 40000 || status=1
 wait $first || status=1
 exit $status
