@@ -19,7 +19,8 @@ def calls_alone(format: str) -> list[tuple[Case, str]]:
     """The cases that end in complete calls and nothing else, with the text of these up to the turn's end."""
     found = []
     for case in cases_of(format):
-        text = text_of_calls(case) if set(case.options) <= {"unknown_tools", "prompt"} else ""
+        has_calls = bool(get_format(format).description.get("call"))
+        text = text_of_calls(case) if has_calls and set(case.options) <= {"unknown_tools", "prompt"} else ""
         if text:
             found.append((replace(case, options={}), text))
     return found
@@ -30,9 +31,12 @@ def text_of_calls(case: Case) -> str:
     ends = description.get("ignore", ())
     written = re.split("|".join(map(re.escape, ends)) or r"\Z", case.input)[0]
     table = description["reasoning"]
+    tables = [*description["call"], description.get("section", {})]
+    tables += [markup for markup in description.get("markup", ()) if "close" in markup]  # headers
+    openers = {opener for table in tables for opener in table.get("open", ())}
     for begin, end in occurrences(case.format, written):
         text = written[begin:]
-        if written[begin:end].strip() not in telling(case.format):
+        if written[begin:end] not in openers or written[begin:end].strip() not in telling(case.format):
             continue
         if any(marker in text for marker in (*table["open"], *table["close"])):
             continue
