@@ -24,7 +24,6 @@ from .laws import (
     Trial,
     call_tuples,
     cases_of,
-    is_drawn,
     markers,
     read,
     shown,
@@ -165,7 +164,7 @@ def found(message: Message) -> tuple[str, str, list[tuple[str, object, str]]]:
     return message.content, message.reasoning, calls
 
 
-def trials(format: str, thorough: bool) -> Iterator[Trial]:
+def trials(format: str, _: bool) -> Iterator[Trial]:
     names = [
         marker for marker in markers(format) if len(marker) > 2 and marker != "```"
     ]  # fences come in pairs
@@ -176,8 +175,6 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
         for place in places(case, original):
             for marker in names:
                 for mode in MODES:
-                    if not thorough and not is_drawn(2, case.name, place, marker, mode):
-                        continue
                     trial = attempt(case, mode, original, place, marker)
                     if trial:
                         yield trial

@@ -40,7 +40,7 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
         }
         for cut in range(len(data) + 1):
             for finish in REASONS:
-                if thorough or is_drawn(5, case.name, cut, finish):
+                if thorough or is_drawn(2, case.name, cut, finish):
                     text = data[:cut].decode(errors="ignore")
                     yield from _both_ways(case, text, finish, original, inside.get(cut, ""), thorough)
         yield from _by_tokens(case, original, thorough)
@@ -65,7 +65,7 @@ def _by_tokens(case: Case, original: list[str], thorough: bool) -> Iterator[Tria
     made = steps(case.format, case.input)
     for cut in range(len(made) + 1):
         mode = "ids" if is_drawn(2, case.name, cut) else "both"
-        if not thorough and not is_drawn(8, case.name, cut, "ids"):
+        if not thorough and not is_drawn(4, case.name, cut, "ids"):
             continue
         output = b"".join(text for text, _ in made[:cut]).decode(errors="ignore")
         finish = REASONS[cut % 3]

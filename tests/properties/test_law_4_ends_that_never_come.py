@@ -69,7 +69,7 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
     alone = calls_alone(format) if description.get("call") else []
     some = cases_of(format)[0]
     closer = description["reasoning"]["close"][0]
-    is_kept = description["reasoning"].get("tool_calls", "keep") == "keep"
+    is_kept = description["reasoning"].get("tool_calls", "auto") != "end"
     # A message of its own is never inside another one.
     is_kept = is_kept and not any("recipient" in markup for markup in description.get("markup", ()))
     for mode in MODES:
@@ -81,8 +81,8 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
                     calls = call_tuples(read(case, text, mode, finish, start_in="content"))
                     output = begin + THOUGHT + text
                     yield _trial(case, case, mode, output, finish, options, THOUGHT, "", calls)
-                    if is_kept and finish == "stop":
-                        rehearsed = THOUGHT + text + " But wait."
+                    for more in (" But wait.", "") if is_kept and finish == "stop" else ():
+                        rehearsed = THOUGHT + text + more
                         output = begin + rehearsed + closer + "It is 4."
                         yield _trial(case, case, mode, output, finish, options, rehearsed, "It is 4.", [])
 
