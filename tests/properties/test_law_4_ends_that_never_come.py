@@ -71,7 +71,8 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
     closer = description["reasoning"]["close"][0]
     is_kept = description["reasoning"].get("tool_calls", "auto") != "end"
     # A message of its own is never inside another one.
-    is_kept = is_kept and not any("recipient" in markup for markup in description.get("markup", ()))
+    has_headers = any({"recipient", "begins"} & markup.keys() for markup in description.get("markup", ()))
+    is_kept = is_kept and not has_headers
     for mode in MODES:
         for begin, options in openings(format):
             for finish in ("stop", "length"):
@@ -81,7 +82,9 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
                     calls = call_tuples(read(case, text, mode, finish, start_in="content"))
                     output = begin + THOUGHT + text
                     yield _trial(case, case, mode, output, finish, options, THOUGHT, "", calls)
-                    for more in (" But wait.", "") if is_kept and finish == "stop" else ():
+                    # Behind a second call the first one counts.
+                    is_rehearsed = is_kept and finish == "stop" and len(calls) == 1
+                    for more in (" But wait.", "") if is_rehearsed else ():
                         rehearsed = THOUGHT + text + more
                         output = begin + rehearsed + closer + "It is 4."
                         yield _trial(case, case, mode, output, finish, options, rehearsed, "It is 4.", [])
