@@ -39,6 +39,8 @@ struct PyChunkParser {
   std::vector<Delta> unsent = {};           // on their way into the channel
   std::size_t sent_count = 0;               // of those, which have arrived
   Events events = {};
+  std::optional<WholeCalls> whole_calls = std::nullopt;
+  std::vector<Delta> deltas = {};  // of one put
   std::vector<TokenId> ids = {};
   bool is_busy = false;
   bool is_unattended = false;
@@ -117,14 +119,21 @@ PyObject* deliver(PyChunkParser& self) {
     const auto& audit = self.events.audit();
     self.audit.insert(self.audit.end(), audit.begin(), audit.end());
   }
-  const auto& events = self.events.list();
-  py::list list(self.channel ? 0 : events.size());
+  self.deltas.clear();
+  for (const Event& event : self.events.list()) {
+    if (self.whole_calls) {
+      self.whole_calls->put(to_delta(event, self), self.deltas);
+    } else {
+      self.deltas.push_back(to_delta(event, self));
+    }
+  }
+  py::list list(self.channel ? 0 : self.deltas.size());
   if (self.channel) {
     native_or_null<PyChannel>(self.channel.ptr())->field = self.field;
-    for (const Event& event : events) self.unsent.push_back(to_delta(event, self));
+    for (Delta& delta : self.deltas) self.unsent.push_back(std::move(delta));
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
-    PyObject* delta = make_delta(to_delta(events[i], self), self.field);
+    PyObject* delta = make_delta(std::move(self.deltas[i]), self.field);
     if (delta == nullptr) throw py::error_already_set();
     PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), delta);
   }
@@ -258,6 +267,12 @@ std::size_t read_limit(const py::object& value, const char* name, std::size_t hi
   return static_cast<std::size_t>(limit);
 }
 
+StopIn parse_stop_in(const std::string& name) {
+  if (name == "content") return StopIn::content;
+  if (name == "everywhere") return StopIn::everywhere;
+  throw ArgumentError("stop_in is '" + name + "'; use 'content' or 'everywhere'");
+}
+
 std::unique_ptr<PyChunkParser> make_parser(
     const std::shared_ptr<Format>& format, const std::shared_ptr<ToolSchemas>& tools,
     const std::shared_ptr<Vocabulary>& vocabulary, const py::object& prompt,
@@ -267,7 +282,8 @@ std::unique_ptr<PyChunkParser> make_parser(
     std::uint64_t id_seed, bool keeps_message, bool audit, const std::string& unknown_tools,
     bool parallel_tool_calls, bool repair, bool only_reasoning, const py::object& max_calls,
     const py::object& max_argument_bytes, const py::object& max_depth,
-    const py::object& max_held_bytes, bool keeps_recipe) {
+    const py::object& max_held_bytes, bool keeps_recipe, const std::string& incomplete_calls,
+    const std::string& stop_in) {
   StreamRecipe recipe;
   recipe.format = format;
   ChunkParserOptions& options = recipe.options;
@@ -287,6 +303,8 @@ std::unique_ptr<PyChunkParser> make_parser(
   limits.max_argument_bytes = read_limit(max_argument_bytes, "max_argument_bytes", kHighest);
   limits.max_depth = read_limit(max_depth, "max_depth", ParserLimits::kMaxDepth);
   limits.max_held_bytes = read_limit(max_held_bytes, "max_held_bytes", kHighest);
+  const IncompleteCalls incomplete = parse_incomplete_calls(incomplete_calls);
+  options.stop_in = parse_stop_in(stop_in);
   options.keeps_message = keeps_message;
   options.vocabulary = vocabulary;
   options.detokenizer.skip_special_tokens = skip_special_tokens;
@@ -306,6 +324,7 @@ std::unique_ptr<PyChunkParser> make_parser(
       ChunkParser(recipe.format, recipe.options), parse_reasoning_field(reasoning_field), first,
       channel == nullptr ? py::object() : py::cast(channel, py::return_value_policy::reference),
       number, closes_channel, audit, keeps_message});
+  if (incomplete == IncompleteCalls::withhold) self->whole_calls.emplace();
   put_prompt(recipe, self->parser);
   if (keeps_recipe) self->recipe = std::make_shared<StreamRecipe>(std::move(recipe));
   return self;
@@ -330,7 +349,8 @@ void register_parser(py::module_& module) {
            py::arg("max_argument_bytes") = ParserLimits{}.max_argument_bytes,
            py::arg("max_depth") = ParserLimits{}.max_depth,
            py::arg("max_held_bytes") = ParserLimits{}.max_held_bytes,
-           py::arg("keeps_recipe") = false)
+           py::arg("keeps_recipe") = false, py::arg("incomplete_calls") = "forward",
+           py::arg("stop_in") = "content")
       .def_property_readonly(
           "region", [](const PyChunkParser& self) { return region_name(look(self).region()); })
       .def_property_readonly("held_bytes",

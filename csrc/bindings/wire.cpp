@@ -175,7 +175,8 @@ std::unique_ptr<PyWireWriter> make_writer(const py::str& protocol, const py::str
                                           bool include_usage, const std::string& reasoning_field,
                                           const py::str& reasoning_events,
                                           const py::object& prompt_token_count,
-                                          const py::object& extra) {
+                                          const py::object& extra,
+                                          const py::str& incomplete_calls) {
   const WireProtocol parsed = parse_protocol(read_text(protocol));
   WireOptions options;
   options.model = read_text(model);
@@ -190,6 +191,7 @@ std::unique_ptr<PyWireWriter> make_writer(const py::str& protocol, const py::str
   options.reasoning_field = parse_reasoning_field(reasoning_field);
   options.reasoning_events = parse_reasoning_events(read_text(reasoning_events));
   options.prompt_token_count = read_count(prompt_token_count, "prompt_token_count");
+  options.incomplete_calls = parse_incomplete_calls(read_text(incomplete_calls));
   if (!extra.is_none()) options.extra = to_json(extra);
   return std::unique_ptr<PyWireWriter>(
       new PyWireWriter{make_wire_writer(parsed, std::move(options)), parsed});
@@ -205,7 +207,7 @@ void register_wire(py::module_& module) {
            py::arg("stream") = true, py::arg("sse") = true, py::arg("include_usage") = false,
            py::arg("reasoning_field") = "reasoning_content",
            py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
-           py::arg("extra") = py::none())
+           py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward")
       .def("begin",
            [](PyWireWriter& self) {
              return written(self, [](auto& native, auto& out) { native.begin(out); });

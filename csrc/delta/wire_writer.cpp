@@ -162,6 +162,14 @@ void WireWriter::take(const Delta& delta, std::string& out) {
   take_checked(delta, answer, out);
 }
 
+void WireWriter::take_whole(const Delta& delta, std::string& out) {
+  WholeCalls& whole_calls = answers_[static_cast<std::size_t>(delta.choice)].whole_calls;
+  if (whole_calls.passes(delta)) return take(delta, out);
+  whole_.clear();
+  whole_calls.put(delta, whole_);
+  for (const Delta& ready : whole_) take(ready, out);
+}
+
 void WireWriter::take_checked(const Delta& delta, Answer& answer, std::string& out) {
   answer.token_count = std::max(answer.token_count, delta.span.end);
   if (delta.kind == EventKind::finish) answer.finish_reason = delta.finish_reason;
@@ -188,7 +196,9 @@ void WireWriter::write_all(const Deltas& deltas, std::string& out) {
   for (const auto& item : deltas) check(delta_of(item), next_orders_);
   if (state_ == State::fresh) begin(out);
   std::swap(orders_, next_orders_);
-  for (const auto& item : deltas) take(delta_of(item), out);
+  const bool withholds = options_.incomplete_calls == IncompleteCalls::withhold;
+  for (const auto& item : deltas)
+    withholds ? take_whole(delta_of(item), out) : take(delta_of(item), out);
   if (options_.stream) flush(out);
 }
 

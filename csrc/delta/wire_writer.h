@@ -8,7 +8,8 @@
 //   JSON, and where all calls are such, or the output was cut, the finish reason is not
 //   `tool_calls`; responses has a status for it too. Where not a byte of them came, `{` is sent:
 //   some clients take empty arguments for `{}` and would run the call. A complete call without any
-//   gets `{}`.
+//   gets `{}`. With `IncompleteCalls::withhold` nothing of such a call is written: its deltas wait
+//   until it is complete.
 // - finish reasons `error` and `cancelled`, for which no protocol has a word, are told as a cut off
 //   answer (`length`, `max_tokens`, incomplete), so that nobody takes it for a whole one. A host
 //   that can say what failed calls `fail` instead of `end`.
@@ -26,6 +27,7 @@
 #include "delta/logprobs.h"
 #include "delta/parts.h"
 #include "delta/sse.h"
+#include "delta/whole_calls.h"
 #include "delta/wire_json.h"
 
 namespace unspool {
@@ -54,6 +56,7 @@ struct WireOptions {
   bool include_usage = false;
   ReasoningField reasoning_field = ReasoningField::reasoning_content;
   ReasoningEvents reasoning_events = ReasoningEvents::summary;
+  IncompleteCalls incomplete_calls = IncompleteCalls::forward;
   std::uint64_t prompt_token_count = 0;
   std::string extra = {};  // a JSON object: more members of each chunk or response
 };
@@ -164,6 +167,7 @@ class WireWriter {
     LogprobQueue logprobs;
     FinishReason finish_reason = FinishReason::stop;
     std::uint64_t token_count = 0;
+    WholeCalls whole_calls;
     std::int32_t bare_call = -1;  // the open call, where no byte of its arguments has come
   };
 
@@ -171,6 +175,7 @@ class WireWriter {
   void check_open() const;
   static void check(const Delta& delta, std::vector<Order>& orders);
   void take(const Delta& delta, std::string& out);
+  void take_whole(const Delta& delta, std::string& out);
   void take_checked(const Delta& delta, Answer& answer, std::string& out);
   Ending finish(const Usage& usage, std::string_view stop_sequence);
   template <typename Deltas>
@@ -184,7 +189,8 @@ class WireWriter {
   std::vector<Order> orders_;
   std::vector<Order> next_orders_;  // of the batch that is being checked
   std::vector<Answer> answers_;
-  Delta first_fragment_;  // the arguments of a call that ends without any
+  std::vector<Delta> whole_;  // what a delta lets through
+  Delta first_fragment_;      // the arguments of a call that ends without any
 };
 
 /// Throws ArgumentError: n below 1, or above it where the protocol has one answer; `extra` is no

@@ -147,18 +147,22 @@ std::shared_ptr<const Format> Format::compile(FormatSpec spec,
       format->openers_[at].push_back(static_cast<std::uint8_t>(i));
     }
   }
-  if (trust != MarkerTrust::by_text) {
-    for (const MarkerToken& token : tokens) {
-      if (token.text.size() < 2 || is_blank(token.text)) continue;
-      bool is_used = false;
-      for_each_marker(format->spec_, [&](const std::string& text) {
-        is_used |= text.find(token.text) != std::string::npos;
-      });
-      if (is_used) format->symbols_.push_back(token);
+  for (const MarkerToken& token : tokens) {
+    if (token.text.size() < 2 || is_blank(token.text)) continue;
+    bool is_used = false;
+    for_each_marker(format->spec_, [&](const std::string& text) {
+      is_used |= text.find(token.text) != std::string::npos;
+    });
+    if (!is_used) continue;
+    if (trust == MarkerTrust::by_text) {
+      format->spelled_.push_back(token.id);
+    } else {
+      format->symbols_.push_back(token);
     }
     if (format->symbols_.size() > 0xFFFFU - kFirstTokenSymbol)
       throw FormatError("the format's markers hold more tokens than a format can tell apart");
   }
+  std::sort(format->spelled_.begin(), format->spelled_.end());
   for (std::size_t i = 0; i < format->symbols_.size(); ++i) {
     format->symbol_of_.emplace_back(format->symbols_[i].id,
                                     static_cast<Symbol>(kFirstTokenSymbol + i));
@@ -343,6 +347,10 @@ std::optional<Symbol> Format::symbol(TokenId id) const {
       std::lower_bound(symbol_of_.begin(), symbol_of_.end(), std::pair<TokenId, Symbol>{id, 0});
   if (it == symbol_of_.end() || it->first != id) return std::nullopt;
   return it->second;
+}
+
+bool Format::is_spelled(TokenId id) const {
+  return std::binary_search(spelled_.begin(), spelled_.end(), id);
 }
 
 Format::Start Format::start_without_prompt() const {

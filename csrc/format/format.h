@@ -90,6 +90,8 @@ class Format {
   std::string_view symbol_text(Symbol symbol) const {
     return symbols_[symbol - kFirstTokenSymbol].text;
   }
+  /// Whether the token's text is (part of) a marker that is known by its text alone.
+  bool is_spelled(TokenId id) const;
   /// All tokens that serving stacks must not strip before this format sees them.
   const std::vector<MarkerToken>& symbols() const { return symbols_; }
 
@@ -122,6 +124,7 @@ class Format {
   std::unique_ptr<MarkerTable> by_id_;
   std::vector<MarkerToken> symbols_;
   std::vector<std::pair<TokenId, Symbol>> symbol_of_;  // sorted by id
+  std::vector<TokenId> spelled_;                       // sorted
   std::vector<std::vector<std::uint8_t>> openers_;
   std::vector<std::string> opener_texts_;
   bool has_bare_calls_ = false;

@@ -56,6 +56,13 @@ class EventParser {
   /// Reads a token that the format knows by its id.
   virtual void put_token(Symbol symbol, std::uint64_t token_end, Events& out) = 0;
 
+  /// Reads a special token that is no marker of the format. Headers, names and calls read its text;
+  /// content and reasoning leave it out.
+  virtual void put_special(std::string_view text, std::uint64_t token_end, Events& out) = 0;
+
+  /// Whether the text of a special token would be read now, not left out.
+  virtual bool reads_special() const = 0;
+
   /// Ends the stream. No put may follow.
   virtual void finish(FinishReason reason, std::uint64_t token_end, Events& out) = 0;
 

@@ -96,6 +96,18 @@ void Events::add_finish(FinishReason reason, std::uint64_t token_end) {
   add(EventKind::finish, -1, token_end).finish_reason = reason;
 }
 
+void Events::add(const Event& event, const Events& from) {
+  const std::uint64_t token_end = event.span.end;
+  switch (event.kind) {
+    case EventKind::tool_call_begin:
+      return add_begin(event.index, from.name(event), from.id(event), token_end);
+    case EventKind::tool_call_end:
+      return add_end(event.index, event.status, token_end, event.repairs);
+    case EventKind::finish: return add_finish(event.finish_reason, token_end);
+    default: return add_text(event.kind, event.index, from.text(event), token_end, event.reason);
+  }
+}
+
 void Events::add_audit(Fate fate, std::string_view text, bool of_reasoning) {
   if (text.empty()) return;
   if (!audit_.empty() && audit_.back().fate == fate && audit_.back().of_reasoning == of_reasoning) {

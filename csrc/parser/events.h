@@ -48,6 +48,8 @@ class Events {
   /// Appends what another buffer holds; each event ends at the same token as there.
   void append(const Events& other);
   void add_finish(FinishReason reason, std::uint64_t token_end);
+  /// A copy of an event of `from`; text goes on where `add_text` lets it.
+  void add(const Event& event, const Events& from);
   void add_audit(Fate fate, std::string_view text, bool of_reasoning = false);
 
   /// Calls `use(event, text)` for what came since the last call: new events, and text that an event

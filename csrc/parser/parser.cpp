@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/white_space.h"
+
 namespace unspool {
 
 namespace {
@@ -214,6 +216,23 @@ void Parser::read_token(Symbol symbol, std::string_view literal) {
   if (outcome_ != Outcome::open) return;
   if (state_ == State::header) raw_ += literal;
   if (found.marker != nullptr) on_marker(found);
+}
+
+void Parser::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
+  out_ = &out;
+  token_end_ = token_end;
+  if (!reads_special()) {
+    // It stands between what was read and what follows, and shows in neither.
+    if (state_ == State::fence || (state_ == State::beginning && !raw_.empty())) {
+      release_raw_as_content();
+    }
+    if (state_ == State::beginning || is_blank(cursor_.held())) return;
+    bare_candidate_ = -1;
+    return cursor_.flush([this](std::string_view held) { release(held); });
+  }
+  const bool may_be_content = state_ == State::body && !is_announced_ && call().is_tentative();
+  if (may_be_content) specials_.emplace_back(raw_.size(), text.size());
+  while (!text.empty() && reads_special()) text.remove_prefix(read_some(text));
 }
 
 std::size_t Parser::read_some(std::string_view text) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "body/body.h"
@@ -45,6 +46,13 @@ class Parser final : public EventParser, private CallSink {
 
   /// Reads a token that the format knows by its id.
   void put_token(Symbol symbol, std::uint64_t token_end, Events& out) override;
+
+  /// Reads a special token that is no marker of the format.
+  void put_special(std::string_view text, std::uint64_t token_end, Events& out) override;
+  bool reads_special() const override {
+    return state_ != State::content && state_ != State::reasoning && state_ != State::beginning &&
+           state_ != State::fence;
+  }
 
   /// Ends the stream. No put may follow.
   void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
@@ -252,8 +260,9 @@ class Parser final : public EventParser, private CallSink {
   const char* divert_reason_ = "";
   bool body_called_ = false;  // the body has begun a call
   bool has_closer_ = false;
-  std::string raw_;             // what was read of it before it was announced
-  std::size_t raw_opener_ = 0;  // length of the opener in it
+  std::string raw_;  // what was read of it before it was announced
+  std::vector<std::pair<std::size_t, std::size_t>> specials_;  // in it: begin and size
+  std::size_t raw_opener_ = 0;                                 // length of the opener in it
   std::string name_;
   std::string id_;
   std::string audit_pending_;  // read by the body, and not certain to be the call's

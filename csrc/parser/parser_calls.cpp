@@ -117,6 +117,7 @@ void Parser::begin_bare(std::uint8_t call_number, bool has_closer) {
   call_ = call_number;
   has_closer_ = has_closer;
   raw_opener_ = raw_.size();
+  specials_.clear();
   is_announced_ = false;
   may_chain_ = false;
   name_.clear();

@@ -276,8 +276,12 @@ void Parser::emit_content(std::string_view text) {
 }
 
 void Parser::release_raw_as_content() {
-  const std::string raw = std::move(raw_);
+  std::string raw = std::move(raw_);
   raw_.clear();
+  for (; !specials_.empty(); specials_.pop_back()) {  // content leaves them out
+    const auto [begin, size] = specials_.back();
+    if (begin < raw.size()) raw.erase(begin, size);
+  }
   line_ = Line::inside;
   enter(State::content);
   release_content(raw);

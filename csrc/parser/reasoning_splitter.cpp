@@ -12,6 +12,11 @@ void ReasoningSplitter::put_token(Symbol symbol, std::uint64_t token_end, Events
   pass(token_end, out);
 }
 
+void ReasoningSplitter::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
+  inner_->put_special(text, token_end, events_);
+  pass(token_end, out);
+}
+
 void ReasoningSplitter::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   inner_->finish(reason, token_end, events_);
   pass(token_end, out);

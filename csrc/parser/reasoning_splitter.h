@@ -23,6 +23,8 @@ class ReasoningSplitter final : public EventParser {
   void put_prompt(std::string_view prompt) override { inner_->put_prompt(prompt); }
   void put_text(std::string_view text, std::uint64_t token_end, Events& out) override;
   void put_token(Symbol symbol, std::uint64_t token_end, Events& out) override;
+  void put_special(std::string_view text, std::uint64_t token_end, Events& out) override;
+  bool reads_special() const override { return inner_->reads_special(); }
   void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
   Region region() const override { return inner_->region(); }
   bool is_undecided() const override { return inner_->is_undecided(); }

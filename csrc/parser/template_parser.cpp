@@ -87,6 +87,10 @@ void TemplateParser::put_token(Symbol symbol, std::uint64_t token_end, Events& o
   put_text(literal, token_end, out);
 }
 
+void TemplateParser::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
+  if (reads_special()) put_text(text, token_end, out);
+}
+
 void TemplateParser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   out_ = &out;
   token_end_ = token_end;

@@ -28,6 +28,8 @@ class TemplateParser final : public EventParser, private CallSink {
   void put_prompt(std::string_view prompt) override;
   void put_text(std::string_view text, std::uint64_t token_end, Events& out) override;
   void put_token(Symbol symbol, std::uint64_t token_end, Events& out) override;
+  void put_special(std::string_view text, std::uint64_t token_end, Events& out) override;
+  bool reads_special() const override { return region() == Region::tool_call; }
   void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
   Region region() const override;
   bool is_undecided() const override { return false; }

@@ -36,8 +36,13 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
     : format_(checked(format)),
       vocabulary_(options.vocabulary),
       detokenizer_options_(std::move(options.detokenizer)),
+      stop_in_(options.stop_in),
       parser_(make_event_parser(std::move(format), std::move(options.parser))),
       builder_(options.keeps_message) {
+  if (stop_in_ == StopIn::content && !detokenizer_options_.stop.empty()) {
+    content_stop_.emplace(detokenizer_options_.stop, detokenizer_options_.include_stop);
+    detokenizer_options_.stop.clear();
+  }
   if (vocabulary_) detokenizer_.emplace(vocabulary_, detokenizer_options_);
 }
 
@@ -84,6 +89,7 @@ void ChunkParser::forget_told() {
 }
 
 void ChunkParser::end_put(Events& out) {
+  if (content_stop_) content_stop_->pass(parsed_, out, is_finished_);
   if (!out.is_empty()) told_ = out.list().back().span.end;
   builder_.add(out);
 }
@@ -110,14 +116,14 @@ void ChunkParser::put_slices(std::string_view bytes, Events& out) {
   for_each_slice(bytes, [&](std::string_view slice) {
     text_.clear();
     utf8_.put(slice, text_);
-    parser_->put_text(text_, token_count_, out);
+    if (!is_stopped()) parser_->put_text(text_, token_count_, parsed_or(out));
   });
 }
 
 void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
   begin(ids.empty() ? Input::none : Input::ids);
   if (input_ == Input::both) {
-    const TextAligner::Sink sink = sink_to(out);
+    const TextAligner::Sink sink = sink_to(parsed_or(out));
     for (const TokenId id : ids) expect_id(id);
     aligner_.put({}, sink);
   } else if (!vocabulary_) {
@@ -145,7 +151,7 @@ void ChunkParser::put_text_and_ids(std::string_view bytes, std::span<const Token
     end_put(out);
     return;
   }
-  const TextAligner::Sink sink = sink_to(out);
+  const TextAligner::Sink sink = sink_to(parsed_or(out));
   for (const TokenId id : ids) expect_id(id);
   std::string text;
   for_each_slice(bytes, [&](std::string_view slice) {
@@ -161,30 +167,65 @@ std::optional<Symbol> ChunkParser::marker_of(TokenId id) const {
 }
 
 void ChunkParser::put_id(TokenId id, Events& out) {
-  if (detokenizer_->is_stopped()) return;
+  if (is_stopped()) return;
+  if (!content_stop_) return read_id(id, out);
+  read_id(id, parsed_);
+  content_stop_->pass(parsed_, out, false);
+}
+
+void ChunkParser::read_id(TokenId id, Events& out) {
   const Region before = parser_->region();
   const std::optional<Symbol> symbol = marker_of(id);
+  const bool is_skipped =
+      !symbol && detokenizer_options_.skip_special_tokens && vocabulary_->is_skipped(id);
+  const bool is_spelled = is_skipped && format_->is_spelled(id);
+  const bool is_special = is_skipped && !is_spelled;
   text_.clear();
-  if (symbol) {
+  if (symbol || (is_special && parser_->reads_special())) {
     detokenizer_->break_text(text_);
-    if (!text_.empty()) parser_->put_text(text_, token_count_, out);
+    if (!text_.empty()) {
+      end_special(out);
+      parser_->put_text(text_, token_count_, out);
+    }
+  } else if (is_spelled) {
+    detokenizer_->put_read(id, text_);
   } else {
     detokenizer_->put(id, text_);
   }
   ids_.push_back(id);
   ++token_count_;
-  if (symbol) {
-    parser_->put_token(*symbol, token_count_, out);
-  } else if (!text_.empty()) {
-    parser_->put_text(text_, token_count_, out);
+  if (is_special) {
+    put_special(vocabulary_->content(id), token_count_, out);
+  } else if (symbol || !text_.empty()) {
+    end_special(out);
+    if (symbol) {
+      parser_->put_token(*symbol, token_count_, out);
+    } else {
+      parser_->put_text(text_, token_count_, out);
+    }
   }
   count(before);
+}
+
+// Special tokens at the end of the output end the turn: no call reads them.
+void ChunkParser::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
+  if (!parser_->reads_special()) return parser_->put_special(text, token_end, out);
+  special_ += text;
+  special_end_ = token_end;
+}
+
+// The output goes on after special tokens.
+void ChunkParser::end_special(Events& out) {
+  if (special_.empty()) return;
+  parser_->put_special(special_, special_end_, out);
+  special_.clear();
 }
 
 // A token whose text the host sends, or has yet to send.
 void ChunkParser::expect_id(TokenId id) {
   text_.clear();
-  const bool is_token = vocabulary_->is_special(id) || marker_of(id);
+  const std::optional<Symbol> symbol = marker_of(id);
+  const bool is_token = symbol || vocabulary_->is_special(id);
   if (is_token) {
     detokenizer_->break_text(text_);
     if (!text_.empty()) aligner_.expect_text(text_, token_count_);
@@ -193,8 +234,11 @@ void ChunkParser::expect_id(TokenId id) {
   }
   ids_.push_back(id);
   ++token_count_;
-  if (is_token) {
-    aligner_.expect_token(vocabulary_->content(id), marker_of(id), token_count_);
+  if (symbol) {
+    aligner_.expect_token(vocabulary_->content(id), *symbol, token_count_);
+  } else if (is_token) {
+    const bool is_text = !detokenizer_options_.skip_special_tokens || format_->is_spelled(id);
+    aligner_.expect_special(vocabulary_->content(id), is_text, token_count_);
   } else if (!text_.empty()) {
     aligner_.expect_text(text_, token_count_);
   }
@@ -206,12 +250,19 @@ TextAligner::Sink ChunkParser::sink_to(Events& out) {
   };
   return {[this, &out, count_to](std::string_view text, std::uint64_t token_end) {
             const Region before = parser_->region();
+            end_special(out);
             parser_->put_text(text, token_end, out);
             count_to(token_end, before);
           },
           [this, &out, count_to](Symbol symbol, std::uint64_t token_end) {
             const Region before = parser_->region();
+            end_special(out);
             parser_->put_token(symbol, token_end, out);
+            count_to(token_end, before);
+          },
+          [this, &out, count_to](std::string_view text, std::uint64_t token_end) {
+            const Region before = parser_->region();
+            put_special(text, token_end, out);
             count_to(token_end, before);
           }};
 }
@@ -238,23 +289,45 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
   text_.clear();
   if (input_ == Input::both && vocabulary_) {
     utf8_.end(text_);
-    const TextAligner::Sink sink = sink_to(out);
+    const TextAligner::Sink sink = sink_to(parsed_or(out));
     if (!text_.empty()) aligner_.put(text_, sink);
     aligner_.end(sink);
   } else {
     utf8_.end(text_);
     if (detokenizer_ && input_ == Input::ids) detokenizer_->end(text_);
-    if (!text_.empty()) parser_->put_text(text_, token_count_, out);
+    Events& target = parsed_or(out);
+    if (!text_.empty() && !(content_stop_ && content_stop_->is_stopped())) {
+      end_special(target);
+      parser_->put_text(text_, token_count_, target);
+    }
   }
-  parser_->finish(reason, token_count_, out);
+  end_parser(reason, out);
   counts_.content += std::exchange(undecided_, 0);
   is_finished_ = true;
   end_put(out);
 }
 
+void ChunkParser::end_parser(FinishReason reason, Events& out) {
+  if (content_stop_) return parser_->finish(reason, token_count_, parsed_);
+  const bool is_cut = is_stopped() && parser_->region() == Region::tool_call;
+  if (!is_cut || (reason != FinishReason::stop && reason != FinishReason::tool_calls)) {
+    return parser_->finish(reason, token_count_, out);
+  }
+  // The stop string cut the call: nothing that it lacks is taken as meant.
+  parser_->finish(FinishReason::length, token_count_, parsed_);
+  for (Event event : parsed_.list()) {
+    if (event.kind == EventKind::finish) event.finish_reason = FinishReason::stop;
+    out.add(event, parsed_);
+  }
+  for (const Events::Audited& piece : parsed_.audit()) {
+    out.add_audit(piece.fate, piece.text, piece.of_reasoning);
+  }
+}
+
 Held ChunkParser::held() const {
   Held held;
   if (!is_finished_) parser_->add_held(held);
+  held.add(HeldReason::ids, special_);
   held.add(HeldReason::ids, aligner_.held());
   held.add(HeldReason::character, utf8_.held());
   return held;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "delta/message.h"
+#include "parser/content_stop.h"
 #include "parser/event_parser.h"
 #include "stream/text_aligner.h"
 #include "text/utf8.h"
@@ -24,8 +25,15 @@ struct TokenCounts {
   std::uint64_t tool_calls = 0;
 };
 
+/// Where the stop strings of `DetokenizerOptions` are looked for.
+enum class StopIn : std::uint8_t {
+  content,     // there alone
+  everywhere,  // in reasoning and in calls too: one inside a call leaves it incomplete
+};
+
 struct ChunkParserOptions {
   ParserOptions parser;
+  StopIn stop_in = StopIn::content;
   bool keeps_message = true;
   std::shared_ptr<const Vocabulary> vocabulary;  // null: text only
   DetokenizerOptions detokenizer;
@@ -58,9 +66,13 @@ class ChunkParser {
 
   bool has_begun() const { return input_ != Input::none; }
   bool is_finished() const { return is_finished_; }
-  bool is_stopped() const { return detokenizer_ && detokenizer_->is_stopped(); }
+  bool is_stopped() const {
+    return (content_stop_ && content_stop_->is_stopped()) ||
+           (detokenizer_ && detokenizer_->is_stopped());
+  }
   /// The stop string that ended the text; empty where none has. Lives as long as this.
   std::string_view stop_reason() const {
+    if (content_stop_) return content_stop_->stop_reason();
     return detokenizer_ ? detokenizer_->stop_reason() : std::string_view{};
   }
   bool has_vocabulary() const { return vocabulary_ != nullptr; }
@@ -92,6 +104,11 @@ class ChunkParser {
   void end_put(Events& out);
   void put_slices(std::string_view bytes, Events& out);
   void put_id(TokenId id, Events& out);
+  void read_id(TokenId id, Events& out);
+  void put_special(std::string_view text, std::uint64_t token_end, Events& out);
+  void end_special(Events& out);
+  Events& parsed_or(Events& out) { return content_stop_ ? parsed_ : out; }
+  void end_parser(FinishReason reason, Events& out);
   void expect_id(TokenId id);
   std::optional<Symbol> marker_of(TokenId id) const;
   void count(Region before);
@@ -100,8 +117,13 @@ class ChunkParser {
   std::shared_ptr<const Format> format_;
   std::shared_ptr<const Vocabulary> vocabulary_;
   DetokenizerOptions detokenizer_options_;
+  StopIn stop_in_;
   std::optional<Detokenizer> detokenizer_;
   std::unique_ptr<EventParser> parser_;
+  std::optional<ContentStop> content_stop_;
+  Events parsed_;        // before `content_stop_` has read it
+  std::string special_;  // special tokens that count if the output goes on
+  std::uint64_t special_end_ = 0;
   MessageBuilder builder_;
   TextAligner aligner_;
   Utf8Stream utf8_;

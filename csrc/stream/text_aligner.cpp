@@ -39,13 +39,28 @@ void TextAligner::expect_text(std::string_view text, std::uint64_t token_end) {
   ahead_.erase(0, known);
   if (known < text.size()) ahead_.clear();
   text.remove_prefix(known);
-  if (!text.empty()) items_.push_back({std::string(text), std::nullopt, token_end, false, false});
+  if (text.empty()) return;
+  Item& item = items_.emplace_back();
+  item.text = text;
+  item.token_end = token_end;
 }
 
-void TextAligner::expect_token(std::string_view literal, std::optional<Symbol> symbol,
-                               std::uint64_t token_end) {
+void TextAligner::expect_token(std::string_view literal, Symbol symbol, std::uint64_t token_end) {
   token_end_ = token_end;
-  items_.push_back({std::string(literal), symbol, token_end, true, false});
+  Item& item = items_.emplace_back();
+  item.text = literal;
+  item.symbol = symbol;
+  item.token_end = token_end;
+  item.is_optional = true;
+}
+
+void TextAligner::expect_special(std::string_view literal, bool is_text, std::uint64_t token_end) {
+  token_end_ = token_end;
+  Item& item = items_.emplace_back();
+  item.text = literal;
+  item.token_end = token_end;
+  item.is_optional = true;
+  item.is_text = is_text;
 }
 
 void TextAligner::put(std::string_view text, const Sink& sink) {
@@ -66,9 +81,13 @@ void TextAligner::put(std::string_view text, const Sink& sink) {
 bool TextAligner::advance(const Sink& sink) {
   if (items_.empty()) return false;
   Item& item = items_.front();
-  if (item.symbol && !item.is_told) {  // all text before it has come
+  if (item.is_optional && !item.is_text && !item.is_told) {  // all text before it has come
     item.is_told = true;
-    sink.token(*item.symbol, item.token_end);
+    if (item.symbol) {
+      sink.token(*item.symbol, item.token_end);
+    } else {
+      sink.special(item.text, item.token_end);
+    }
   }
   if (item.text.empty()) {
     items_.pop_front();
@@ -78,6 +97,7 @@ bool TextAligner::advance(const Sink& sink) {
   const std::size_t same = common_prefix(text_, item.text);
   if (item.is_optional) {
     if (same == item.text.size()) {
+      if (item.is_text) sink.text(item.text, item.token_end);
       text_.erase(0, same);
     } else if (same == text_.size()) {
       return false;  // may become the token's text

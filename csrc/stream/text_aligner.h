@@ -21,14 +21,19 @@ class TextAligner {
   struct Sink {
     std::function<void(std::string_view text, std::uint64_t token_end)> text;
     std::function<void(Symbol symbol, std::uint64_t token_end)> token;
+    /// A special token that is no marker.
+    std::function<void(std::string_view text, std::uint64_t token_end)> special;
   };
 
   /// A token that stands for `text`.
   void expect_text(std::string_view text, std::uint64_t token_end);
 
-  /// A token whose own text may or may not be in the host's; `symbol` where the format knows it.
-  void expect_token(std::string_view literal, std::optional<Symbol> symbol,
-                    std::uint64_t token_end);
+  /// A marker token whose own text may or may not be in the host's.
+  void expect_token(std::string_view literal, Symbol symbol, std::uint64_t token_end);
+
+  /// A special token that is no marker. `is_text`: the host's text of it is text like any other;
+  /// else it goes to the sink as special, whether the host wrote it or not.
+  void expect_special(std::string_view literal, bool is_text, std::uint64_t token_end);
 
   /// The host's text; call after the ids of the same chunk.
   void put(std::string_view text, const Sink& sink);
@@ -45,7 +50,8 @@ class TextAligner {
     std::optional<Symbol> symbol;
     std::uint64_t token_end = 0;
     bool is_optional = false;  // the text of a token
-    bool is_told = false;      // its symbol has gone to the sink
+    bool is_text = false;      // which is the host's
+    bool is_told = false;      // it has gone to the sink
   };
   bool advance(const Sink& sink);
 

@@ -26,7 +26,9 @@ TokenStreamer::TokenStreamer(std::shared_ptr<const Format> format, TokenStreamer
     : parser_(std::move(format), options.stream),
       channel_(std::move(options.channel)),
       choice_(options.stream.parser.choice),
-      closes_channel_(options.closes_channel) {}
+      closes_channel_(options.closes_channel) {
+  if (options.incomplete_calls == IncompleteCalls::withhold) whole_calls_.emplace();
+}
 
 std::span<const Delta> TokenStreamer::put(std::span<const TokenId> ids) {
   return parse_chunk(std::nullopt, ids);
@@ -64,8 +66,14 @@ bool TokenStreamer::wants_more() const {
 
 std::span<const Delta> TokenStreamer::deliver() {
   deltas_.clear();
-  for (const Event& event : events_.list())
-    deltas_.push_back(make_delta(event, events_, parser_, choice_));
+  for (const Event& event : events_.list()) {
+    Delta delta = make_delta(event, events_, parser_, choice_);
+    if (whole_calls_) {
+      whole_calls_->put(std::move(delta), deltas_);
+    } else {
+      deltas_.push_back(std::move(delta));
+    }
+  }
   events_.clear();
   parser_.forget_told();
   if (!channel_) return deltas_;

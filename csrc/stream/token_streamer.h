@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "channel/delta_channel.h"
+#include "delta/whole_calls.h"
 #include "stream/chunk_parser.h"
 
 namespace unspool {
@@ -17,6 +18,7 @@ namespace unspool {
 struct TokenStreamerOptions {
   ChunkParserOptions stream;              // its vocabulary null: text only
   std::shared_ptr<DeltaChannel> channel;  // null: deltas are returned
+  IncompleteCalls incomplete_calls = IncompleteCalls::forward;
   bool closes_channel = true;  // false: several answers share it, and their maker closes it
 };
 
@@ -65,6 +67,7 @@ class TokenStreamer {
   std::shared_ptr<DeltaChannel> channel_;
   std::int32_t choice_;
   bool closes_channel_;
+  std::optional<WholeCalls> whole_calls_;
   Events events_;
   std::vector<Delta> deltas_;
 };

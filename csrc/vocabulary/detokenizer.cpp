@@ -60,6 +60,12 @@ void Detokenizer::put_slow(TokenId id, std::string& out) {
   if (tracks_pieces_) track(id, std::string_view(out).substr(before));
 }
 
+void Detokenizer::put_read(TokenId id, std::string& out) {
+  const bool skips = std::exchange(skip_special_tokens_, false);
+  put_slow(id, out);
+  skip_special_tokens_ = skips;
+}
+
 // The decoder chain, up to where text has been joined.
 void Detokenizer::put_raw(TokenId id, std::string& out) {
   if (!vocabulary_->is_known(id)) {

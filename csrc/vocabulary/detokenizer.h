@@ -48,6 +48,9 @@ class Detokenizer {
   }
   void put(std::span<const TokenId> ids, std::string& out);
 
+  /// As `put`, for a special token that is read whatever `skip_special_tokens` says.
+  void put_read(TokenId id, std::string& out);
+
   /// A marker token stands here, which the caller handles: appends what is held.
   void break_text(std::string& out);
 

@@ -55,6 +55,8 @@ class Vocabulary {
     return id < entries_.size() && (entries_[id].flags & kKnown) != 0;
   }
   bool is_special(TokenId id) const { return has(id, kSpecial); }
+  /// Whether `skip_special_tokens` leaves it out.
+  bool is_skipped(TokenId id) const { return has(id, kSkipped); }
   bool is_added(TokenId id) const { return has(id, kAdded); }
   /// The literal text of an added token; empty for others.
   std::string_view content(TokenId id) const;

@@ -438,6 +438,8 @@ class WireWriter:
         prompt_token_count: The prompt's length, where it is known; messages tells it at the begin.
         extra: More members of each chunk or response: `system_fingerprint`, `service_tier`,
             `model_version`; for responses what tells of the request (`instructions`, `tools`, …).
+        incomplete_calls: "forward" writes what came of a call that is cut off or malformed; "withhold" writes
+            nothing of it, and each call in one piece once it is complete.
 
     Raises:
         ArgumentError: An option is none of its choices, or `extra` sets what the writer itself writes.
@@ -458,6 +460,7 @@ class WireWriter:
         reasoning_events: str = "summary",
         prompt_token_count: int = 0,
         extra: Mapping[str, Any] | None = None,
+        incomplete_calls: str = "forward",
     ) -> None: ...
     def begin(self) -> bytes:
         """What comes before the first delta, possibly nothing; `write` does it where it was not done.
@@ -598,6 +601,8 @@ class ChunkParser:
         max_depth: int = 512,
         max_held_bytes: int = 1048576,
         keeps_recipe: bool = False,
+        incomplete_calls: str = "forward",
+        stop_in: str = "content",
     ) -> None: ...
     def parse_chunk(
         self,

@@ -176,6 +176,20 @@ def check(paths: tuple[str, ...]) -> None:
 )
 @click.option("--stream-timeout", type=float, help="Seconds without a token until a model is given up.")
 @click.option("--flush-ms", default=0.0, help="Gather deltas for so long and send them together.")
+@click.option(
+    "--incomplete-calls",
+    type=click.Choice(["forward", "withhold"]),
+    default="forward",
+    show_default=True,
+    help="What clients get of a call that is cut off or malformed.",
+)
+@click.option(
+    "--stop-in",
+    type=click.Choice(["content", "everywhere"]),
+    default="content",
+    show_default=True,
+    help="Where stop strings count.",
+)
 @click.option("--delay", default=0.0, help="With --demo: seconds a token.")
 @click.option("--log-level", default="info", show_default=True)
 @click.option("--ssl-keyfile")

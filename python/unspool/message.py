@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from unspool._core import ChunkParser, Delta
+from unspool.errors import ArgumentError
 
 __all__ = ["MalformedText", "Message", "TokenCounts", "ToolCall"]
 
@@ -109,13 +110,24 @@ class Message:
         """Whether a call was cut off before its end."""
         return any(call.status == "incomplete" for call in self.tool_calls)
 
-    def to_openai(self) -> dict[str, Any]:
-        """The message of a chat completion's choice."""
+    def to_openai(self, *, incomplete_calls: Literal["forward", "withhold"] = "withhold") -> dict[str, Any]:
+        """The message of a chat completion's choice.
+
+        Args:
+            incomplete_calls: "withhold": only complete calls, since a client takes each call for a whole one;
+                "forward": all of them.
+
+        Raises:
+            ArgumentError: `incomplete_calls` is neither.
+        """
+        if incomplete_calls not in ("forward", "withhold"):
+            raise ArgumentError(f"incomplete_calls is '{incomplete_calls}'; use 'forward' or 'withhold'")
         message: dict[str, Any] = {"role": "assistant", "content": self.content or None}
         if self.reasoning:
             message[self.reasoning_field] = self.reasoning
-        if self.tool_calls:
-            message["tool_calls"] = [call.to_openai() for call in self.tool_calls]
+        calls = [call for call in self.tool_calls if call.is_complete or incomplete_calls == "forward"]
+        if calls:
+            message["tool_calls"] = [call.to_openai() for call in calls]
         return message
 
 

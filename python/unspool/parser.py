@@ -18,6 +18,8 @@ __all__ = ["Parser", "parse"]
 
 ReasoningField = Literal["reasoning_content", "reasoning"]
 StartIn = Literal["auto", "content", "reasoning"]
+IncompleteCalls = Literal["forward", "withhold"]
+StopIn = Literal["content", "everywhere"]
 UnknownTools = Literal["forward", "content", "drop-with-report"]
 
 
@@ -58,8 +60,14 @@ class Parser(ChunkParser):
             it is text.
         reasoning_field: The name of reasoning on the wire.
         trust: How markers that are tokens are known where ids come: "id", "text" or "either".
-        skip_special_tokens: Leave out special tokens that are no markers of the format.
-        stop, include_stop: Stop strings, where ids come: they end the text, and are part of it or not.
+        skip_special_tokens: Leave special tokens that are no markers of the format out of content and
+            reasoning. Headers, names and arguments read them all the same.
+        stop, include_stop: Stop strings: they end the output, and are part of it or not.
+        stop_in: "content": a stop string counts in content alone, and markup does not match; "everywhere":
+            in reasoning and in calls too, where ids come alone. One inside a call leaves it incomplete.
+        incomplete_calls: What the deltas show of a call that is cut off or turns out malformed. "forward":
+            what came of it; "withhold": nothing, so the deltas of a call wait until it is complete. The
+            message has the call in any case, with its status.
         keep_message: False: `finish` gives no texts, so that memory stays flat.
         audit: Tell the fate of every byte in `Message.audit`. With `keep_message=False` it holds the last
             chunk's only: read `message.audit` after each chunk.
@@ -95,6 +103,8 @@ class Parser(ChunkParser):
         skip_special_tokens: bool = True,
         stop: str | Sequence[str] = (),
         include_stop: bool = False,
+        stop_in: StopIn = "content",
+        incomplete_calls: IncompleteCalls = "forward",
         keep_message: bool = True,
         audit: bool = False,
         id_seed: int = 0,
@@ -134,6 +144,8 @@ class Parser(ChunkParser):
             skip_special_tokens=skip_special_tokens,
             stop=[stop] if isinstance(stop, str) else list(stop),
             include_stop=include_stop,
+            stop_in=stop_in,
+            incomplete_calls=incomplete_calls,
             first_put=_first_put,
             channel=_channel,
             choice=_choice,

@@ -10,7 +10,7 @@ from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
 from unspool.formats import Trust
 from unspool.message import Message, build_message
-from unspool.parser import Parser, ReasoningField, StartIn, UnknownTools
+from unspool.parser import IncompleteCalls, Parser, ReasoningField, StartIn, StopIn, UnknownTools
 
 __all__ = ["TokenStreamer"]
 
@@ -68,6 +68,8 @@ class TokenStreamer(Parser):
         skip_special_tokens: bool = True,
         stop: str | Sequence[str] = (),
         include_stop: bool = False,
+        stop_in: StopIn = "content",
+        incomplete_calls: IncompleteCalls = "forward",
         keep_message: bool = True,
         audit: bool = False,
         id_seed: int = 0,
@@ -100,6 +102,8 @@ class TokenStreamer(Parser):
             skip_special_tokens=skip_special_tokens,
             stop=stop,
             include_stop=include_stop,
+            stop_in=stop_in,
+            incomplete_calls=incomplete_calls,
             keep_message=keep_message,
             audit=audit,
             id_seed=id_seed,

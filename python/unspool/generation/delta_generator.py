@@ -50,7 +50,7 @@ __all__ = ["DeltaGenerator"]
 _PARSER_OPTIONS = {
     "tool_calls_in_reasoning", "unknown_tools", "parallel_tool_calls", "repair", "start_in", "reasoning_field",
     "trust", "skip_special_tokens", "include_stop", "audit", "id_seed", "max_calls", "max_argument_bytes",
-    "max_depth", "max_held_bytes",
+    "max_depth", "max_held_bytes", "stop_in", "incomplete_calls",
 }  # fmt: skip
 
 

@@ -72,6 +72,7 @@ class RuntimeSettings(Record):
         stream_errors: What breaks a stream off is told in its last response ("inband") or raised ("raise"), which
             only gRPC's clients can see; "auto": in band where the request came over HTTP.
         reasoning_field: The name of reasoning in deltas and messages.
+        incomplete_calls, stop_in: As of `ServeOptions`.
     """
 
     factory: str | None = None
@@ -87,6 +88,8 @@ class RuntimeSettings(Record):
     stream_timeout_s: float | None = None
     stream_errors: str = "auto"
     reasoning_field: str = "reasoning_content"
+    incomplete_calls: str = "forward"
+    stop_in: str = "content"
 
     def _check(self) -> None:
         for name, choices in _CHOICES.items():
@@ -97,11 +100,13 @@ class RuntimeSettings(Record):
     def to_options(self) -> ServeOptions:
         """The settings that the OpenAI routes share."""
         field: Any = self.reasoning_field
+        choices: dict[str, Any] = {"incomplete_calls": self.incomplete_calls, "stop_in": self.stop_in}
         return ServeOptions(
             max_workers=self.max_workers,
             max_queue=self.max_queue,
             stream_timeout_s=self.stream_timeout_s,
             reasoning_field=field,
+            **choices,
         )
 
 
@@ -286,6 +291,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
             request,
             timeout_s=self.options.stream_timeout_s,
             reasoning_field=self.options.reasoning_field,
+            stop_in=self.options.to_options().stop_in,
         )
 
     def _writer(
@@ -304,6 +310,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
             sse=False,
             include_usage=True,
             reasoning_field=self.options.reasoning_field,
+            incomplete_calls=(request and request.incomplete_calls) or self.options.incomplete_calls,
             prompt_token_count=begun.result.usage.prompt_tokens if begun else 0,
             extra={"model_version": self.version} if self.version else None,
         )

@@ -22,6 +22,7 @@ from unspool.serve.streaming import cancel_on_disconnect, pulses
 
 if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
+    from unspool.parser import IncompleteCalls
     from unspool.serve.requests import GenerationRequest
     from unspool.serve.state import ServerState
 
@@ -122,7 +123,11 @@ class Answer:
         """Render the template and start the model; in a thread."""
         request, options = self._request, self._state.options
         stream = begin_answer(
-            self._model, request, timeout_s=options.stream_timeout_s, reasoning_field=options.reasoning_field
+            self._model,
+            request,
+            timeout_s=options.stream_timeout_s,
+            reasoning_field=options.reasoning_field,
+            stop_in=options.stop_in,
         )
         self._metrics.format = format_name(self._model, request.tools.shown, request.raw)
         return stream
@@ -166,11 +171,16 @@ class Answer:
 
     def _check_calls(self, deltas: list[Delta]) -> None:
         """An answer without the call that it must have is an error, before its finish."""
+        counts = "tool_call_end" if self._incomplete_calls == "withhold" else "tool_call_begin"
         for delta in deltas:
-            if delta.kind == "tool_call_begin":
+            if delta.kind == counts and delta.status in (None, "complete"):
                 self._choices_with_calls.add(delta.choice)
             elif delta.finish_reason == "stop" and delta.choice not in self._choices_with_calls:
                 raise no_tool_call(self._request)
+
+    @property
+    def _incomplete_calls(self) -> IncompleteCalls:
+        return self._request.incomplete_calls or self._state.options.incomplete_calls
 
     def _writer(self, prompt_token_count: int) -> WireWriter:
         request, options = self._request, self._state.options
@@ -183,6 +193,7 @@ class Answer:
             reasoning_field=options.reasoning_field,
             reasoning_events=options.reasoning_events,
             extra=request.echo,
+            incomplete_calls=self._incomplete_calls,
             prompt_token_count=prompt_token_count,
         )
 

@@ -18,13 +18,19 @@ from unspool.serve.served_model import (
 if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
     from unspool.generation.result import StreamResult
+    from unspool.parser import StopIn
     from unspool.serve.requests import GenerationRequest
 
 __all__ = ["begin_answer", "no_tool_call", "template_kwargs_of", "usage_of"]
 
 
 def begin_answer(
-    model: Any, request: GenerationRequest, *, timeout_s: float | None, reasoning_field: str
+    model: Any,
+    request: GenerationRequest,
+    *,
+    timeout_s: float | None,
+    reasoning_field: str,
+    stop_in: StopIn = "content",
 ) -> DeltaStream:
     """Render the chat template and start the model. Takes its time: not for an event loop.
 
@@ -33,6 +39,7 @@ def begin_answer(
         timeout_s: Seconds without a token after which the model is given up, where the request has no time of
             its own; None: never.
         reasoning_field: What deltas call reasoning.
+        stop_in: Where stop strings count, where the request does not say.
 
     Raises:
         ArgumentError: The request cannot be honoured.
@@ -40,6 +47,7 @@ def begin_answer(
     """
     if request.format is not None or request.reasoning is not None:
         model = _with_format(model, request.format, request.reasoning)
+    stop_in = request.stop_in or stop_in
     stream: DeltaStream = model.stream(
         request.prompt,
         sampling=request.sampling,
@@ -50,6 +58,8 @@ def begin_answer(
         chat_template_kwargs=template_kwargs_of(model, request),
         parallel_tool_calls=request.tools.is_parallel,
         reasoning_field=reasoning_field,
+        # A model that knows no such option is not asked for what is the case anyway.
+        **({} if stop_in == "content" else {"stop_in": stop_in}),
         **context_options(model),
     )
     if request.sampling.logprobs is not None and not stream.has_logprobs:

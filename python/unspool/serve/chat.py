@@ -8,6 +8,7 @@ from unspool.serve.fields import Fields
 from unspool.serve.requests import (
     GenerationRequest,
     read_messages,
+    read_parser_options,
     read_sampling,
     read_stop,
     read_stream_options,
@@ -46,6 +47,7 @@ def read_chat_request(data: Any) -> GenerationRequest:
         stream=stream,
         include_usage=read_stream_options(fields, stream),
         metadata=fields.mapping("metadata") or {},
+        **read_parser_options(fields),
     )
     refuse_unsupported(fields)
     fields.only("response_format", {"type": "text"}, why="nothing forces the model into a grammar")

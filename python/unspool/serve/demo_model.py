@@ -15,7 +15,7 @@ from unspool.format_files import FormatFile
 from unspool.formats import formats, get_format
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.worker import GenerationWorker
-from unspool.parser import Parser
+from unspool.parser import Parser, StopIn
 from unspool.serve.demo_run import DemoAnswer, DemoRun
 from unspool.testing.cases import Case, shipped_cases
 from unspool.testing.writer import write_answer
@@ -131,6 +131,7 @@ class DemoModel:
         chat_template_kwargs: Mapping[str, Any] | None = None,
         parallel_tool_calls: bool = True,
         reasoning_field: str = "reasoning_content",
+        stop_in: StopIn = "content",
     ) -> DeltaStream:
         """An answer, as of `StreamGenerator.stream`."""
         wants = _Wants(prompt, tools, tool_choice, _is_thinking(chat_template_kwargs or {}))
@@ -146,12 +147,13 @@ class DemoModel:
                 None if case.tools is None else list(case.tools),
                 parallel_tool_calls=parallel_tool_calls,
                 reasoning_field=reasoning_field,  # type: ignore[arg-type]
+                stop=sampling.stop if stop_in == "content" else (),
                 _channel=channel,
                 _choice=choice,
                 _closes_channel=False,
                 **({} if raw else options),
             )
-            output, finish_reason, stop = _stopped(case, sampling.stop)
+            output, finish_reason, stop = _stopped(case, sampling.stop if stop_in == "everywhere" else ())
             pieces = _PIECE.findall(output)
             if sampling.max_tokens is not None and len(pieces) > sampling.max_tokens:
                 pieces, finish_reason, stop = pieces[: sampling.max_tokens], "length", None

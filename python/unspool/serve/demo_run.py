@@ -70,7 +70,8 @@ class DemoRun:
             for step in range(max(len(answer.pieces) for answer in self._answers)):
                 self._put(step)
             for answer in self._answers:
-                answer.parser.parse_chunk(None, None, answer.finish_reason)
+                reason = "stop" if answer.parser.is_stopped else answer.finish_reason
+                answer.parser.parse_chunk(None, None, reason)
         except ChannelCancelledError:
             self._is_cancelled = True
             raise
@@ -82,7 +83,7 @@ class DemoRun:
             raise ChannelCancelledError("the consumer has left")
         self.rows.last_put_s = time.perf_counter()
         for answer in self._answers:
-            if step < len(answer.pieces):
+            if step < len(answer.pieces) and not answer.parser.is_stopped:
                 answer.put_count += 1
                 answer.parser.parse_chunk(answer.pieces[step], [step])
         if step < len(self._answers[0].pieces):
@@ -96,7 +97,8 @@ class DemoRun:
             message = answer.parser.message
             finish_reason = broken_off or message.finish_reason
             ids = tuple(range(answer.put_count))
-            choices.append(Choice(index, message, finish_reason, answer.stop_reason, ids))
+            stop_reason = answer.parser.stop_reason or answer.stop_reason
+            choices.append(Choice(index, message, finish_reason, stop_reason, ids))
         return StreamResult(
             choices=tuple(choices),
             usage=Usage(self._prompt_token_count, sum(answer.put_count for answer in self._answers)),

@@ -8,7 +8,14 @@ from typing import Any
 from unspool.serve.api_errors import ApiError
 from unspool.serve.fields import Fields
 from unspool.serve.load_json import load_json
-from unspool.serve.requests import GenerationRequest, read_messages, read_sampling, read_stop, read_tools
+from unspool.serve.requests import (
+    GenerationRequest,
+    read_messages,
+    read_parser_options,
+    read_sampling,
+    read_stop,
+    read_tools,
+)
 
 __all__ = ["INPUTS", "read_inference_request"]
 
@@ -55,6 +62,7 @@ def read_inference_request(
         format=fields.text("tool_parser"),
         reasoning=fields.text("reasoning_parser"),
         timeout_s=timeout_s,
+        **read_parser_options(fields),
     )
     fields.end()
     return request

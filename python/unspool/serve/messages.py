@@ -12,6 +12,7 @@ from unspool.serve.requests import (
     GenerationRequest,
     Tools,
     read_content,
+    read_parser_options,
     read_sampling,
     read_stop,
     read_tools,
@@ -58,6 +59,7 @@ def _read(fields: Fields, counts_only: bool) -> GenerationRequest:
         template_kwargs=fields.mapping("chat_template_kwargs") or {},
         stream=fields.flag("stream"),
         metadata=fields.mapping("metadata") or {},
+        **read_parser_options(fields),
     )
     refuse_unsupported(fields)
     for name in ("container", "context_management", "mcp_servers", "inference_geo", "fallbacks"):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from unspool.errors import ArgumentError
+from unspool.parser import IncompleteCalls, StopIn
 
 __all__ = ["ServeOptions"]
 
@@ -28,6 +29,9 @@ class ServeOptions:
         reasoning_field: The name of reasoning in chat completions.
         reasoning_events: How the Responses API tells reasoning: as a summary, which all clients show, or as
             text, which LangChain and Vercel's AI SDK lose.
+        incomplete_calls: What a client gets of a call that is cut off or malformed: "forward" what came of it,
+            "withhold" nothing. A request may say otherwise.
+        stop_in: Where stop strings count: in "content" alone, or "everywhere". A request may say otherwise.
 
     Raises:
         ArgumentError: A value is out of its range.
@@ -44,6 +48,8 @@ class ServeOptions:
     allowed_origins: Sequence[str] = ()
     reasoning_field: Literal["reasoning_content", "reasoning"] = "reasoning_content"
     reasoning_events: Literal["summary", "text"] = "summary"
+    incomplete_calls: IncompleteCalls = "forward"
+    stop_in: StopIn = "content"
 
     def __post_init__(self) -> None:
         for name in ("api_keys", "allowed_origins"):
@@ -57,6 +63,9 @@ class ServeOptions:
             raise ArgumentError(f"max_queue is {self.max_queue}; it must be at least 0")
         if not self.keep_alive_s > 0:
             raise ArgumentError(f"keep_alive_s is {self.keep_alive_s}; pass seconds above 0")
+        for name, choices in (("incomplete_calls", IncompleteCalls), ("stop_in", StopIn)):
+            if (value := getattr(self, name)) not in get_args(choices):
+                raise ArgumentError(f"{name} is '{value}'; use {' or '.join(map(repr, get_args(choices)))}")
         if not 0 <= self.flush_ms <= 10_000:
             raise ArgumentError(f"flush_ms is {self.flush_ms}; pass milliseconds, at most 10000")
         if self.stream_timeout_s is not None and not self.stream_timeout_s > 0:

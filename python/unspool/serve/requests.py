@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from unspool.errors import ArgumentError
 from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 from unspool.generation.sampling_params import SamplingParams
+from unspool.parser import IncompleteCalls, StopIn
 from unspool.serve.api_errors import ApiError
 from unspool.serve.fields import Fields, unfit
 from unspool.serve.load_json import load_json
@@ -17,6 +18,7 @@ __all__ = [
     "GenerationRequest",
     "Tools",
     "read_messages",
+    "read_parser_options",
     "read_sampling",
     "read_stop",
     "read_tools",
@@ -72,6 +74,7 @@ class GenerationRequest:
         echo: What the response repeats of the request.
         format, reasoning: The formats that the answer is to be read in; None: the model's own.
         timeout_s: Seconds without a token after which the model is given up; None: as the server says.
+        incomplete_calls, stop_in: As of `Parser`; None: as the server says.
     """
 
     protocol: Protocol
@@ -90,6 +93,8 @@ class GenerationRequest:
     format: str | None = None
     reasoning: str | None = None
     timeout_s: float | None = None
+    incomplete_calls: IncompleteCalls | None = None
+    stop_in: StopIn | None = None
 
 
 # Below it, scores that are divided by it overflow.
@@ -150,6 +155,17 @@ def read_top_logprobs(fields: Fields, is_wanted: bool, wanted_by: str) -> int | 
     if count is not None and count > MAX_TOP_LOGPROBS:
         raise unfit("top_logprobs", f"'top_logprobs' is {count}; it must be at most {MAX_TOP_LOGPROBS}")
     return (count or 0) if is_wanted else None
+
+
+def read_parser_options(fields: Fields) -> dict[str, Any]:
+    """`incomplete_calls` and `stop_in`, which no other server has."""
+    options: dict[str, Any] = {}
+    for name, choices in (("incomplete_calls", IncompleteCalls), ("stop_in", StopIn)):
+        value = options[name] = fields.text(name)
+        if value is not None and value not in get_args(choices):
+            allowed = " or ".join(f"'{choice}'" for choice in get_args(choices))
+            raise unfit(name, f"'{name}' is '{value}'; send {allowed}")
+    return options
 
 
 def read_stream_options(fields: Fields, stream: bool) -> bool:

@@ -12,6 +12,7 @@ from unspool.serve.requests import (
     Tools,
     parse_arguments,
     read_content,
+    read_parser_options,
     read_sampling,
     read_stop,
     read_tools,
@@ -59,6 +60,7 @@ def read_response_request(data: Any) -> GenerationRequest:
         stream=stream,
         echo={name: data[name] for name in _ECHOED if data.get(name) is not None},
         metadata=fields.mapping("metadata") or {},
+        **read_parser_options(fields),
     )
     refuse_unsupported(fields)
     nothing_kept = "nothing is kept between two requests; send all items in 'input'"

@@ -30,6 +30,8 @@ def serve_command(
     allowed_origin: Sequence[str],
     stream_timeout: float | None,
     flush_ms: float,
+    incomplete_calls: Any,
+    stop_in: Any,
     delay: float,
     log_level: str,
     ssl_keyfile: str | None,
@@ -52,6 +54,8 @@ def serve_command(
         allowed_origins=tuple(allowed_origin),
         stream_timeout_s=stream_timeout,
         flush_ms=flush_ms,
+        incomplete_calls=incomplete_calls,
+        stop_in=stop_in,
     )
     models: Any
     if model is None:

@@ -1,0 +1,69 @@
+#include "parser/content_stop.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace unspool {
+
+void ContentStop::pass(Events& in, Events& out, bool ends) {
+  for (const Event& event : in.list()) {
+    const bool is_content = event.kind == EventKind::content;
+    if (!stops_.is_stopped()) {
+      if (is_content) {
+        stops_.put(in.text(event), sure_);
+      } else {
+        stops_.flush(sure_);  // a stop string does not go on behind another event
+      }
+      emit(event.span.end, out);
+    }
+    if (event.kind == EventKind::tool_call_end && !stops_.is_stopped()) {
+      has_complete_ |= event.status == CallStatus::complete;
+      has_incomplete_ |= event.status == CallStatus::incomplete;
+    }
+    if (event.kind == EventKind::finish) {
+      out.add_finish(reason_of(event.finish_reason), event.span.end);
+    } else if (!is_content && !stops_.is_stopped()) {
+      out.add(event, in);
+    }
+  }
+  pass_audit(in, out, ends);
+  in.clear();
+}
+
+// What the text behind the stop string held does not count.
+FinishReason ContentStop::reason_of(FinishReason reason) const {
+  if (reason != FinishReason::tool_calls || !stops_.is_stopped()) return reason;
+  return has_complete_ && !has_incomplete_ ? FinishReason::tool_calls : FinishReason::stop;
+}
+
+void ContentStop::emit(std::uint64_t token_end, Events& out) {
+  if (sure_.empty()) return;
+  out.add_text(EventKind::content, -1, sure_, token_end);
+  content_bytes_ += sure_.size();
+  sure_.clear();
+}
+
+// The audit tells of content once it is emitted, and of what follows it after that.
+void ContentStop::pass_audit(const Events& in, Events& out, bool ends) {
+  audit_.insert(audit_.end(), in.audit().begin(), in.audit().end());
+  while (!audit_.empty()) {
+    Events::Audited& next = audit_.front();
+    if (next.fate != Fate::content) {
+      // Behind a stop string's beginning only until it is known to be one.
+      if (stops_.is_stopped() && content_bytes_ == 0) break;
+      out.add_audit(next.fate, next.text, next.of_reasoning);
+      audit_.pop_front();
+      continue;
+    }
+    const std::size_t size = std::min(content_bytes_, next.text.size());
+    out.add_audit(next.fate, std::string_view(next.text).substr(0, size), next.of_reasoning);
+    content_bytes_ -= size;
+    next.text.erase(0, size);
+    if (!next.text.empty()) break;
+    audit_.pop_front();
+  }
+  if (ends || stops_.is_stopped()) audit_.clear();
+  if (audit_.empty()) content_bytes_ = 0;
+}
+
+}  // namespace unspool
