@@ -19,6 +19,16 @@ constexpr std::size_t kMaxOpeners = 1'000;
 constexpr std::size_t kMaxBefore = 64;           // bytes
 constexpr std::size_t kMaxTableBytes = 1 << 26;  // of all automata
 
+std::string_view trim_end(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(kSpace) + 1);
+}
+
+// A word may end any prompt.
+bool is_word(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+}
+
 // Behind the last of these texts; npos: there is none.
 std::size_t last_end(std::string_view text, const std::vector<std::string>& markers) {
   std::size_t end = npos;
@@ -357,6 +367,23 @@ Format::Start Format::start_without_prompt() const {
   return {spec_.reasoning && spec_.reasoning->starts_open, {}, -1};
 }
 
+// Whether the prompt ends with what opens a call or a section of calls.
+bool Format::opens_call(std::string_view prompt, Start& start) const {
+  const std::string_view written = trim_end(prompt);
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < opener_texts_.size(); ++i) {
+    const std::string_view opener = trim_end(opener_texts_[i]);
+    if (opener.size() <= longest || is_word(opener) || !written.ends_with(opener)) continue;
+    longest = opener.size();
+    start.opener = static_cast<int>(i);
+  }
+  const std::size_t section = last_end(written, spec_.section_open.texts);
+  const std::size_t closed = last_end(written, spec_.section_close.texts);
+  start.in_section = section != npos && (closed == npos || closed < section) &&
+                     (start.opener >= 0 || section == written.size());
+  return start.opener >= 0 || start.in_section;
+}
+
 Format::Start Format::start_after(std::string_view prompt) const {
   for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
     if (!spec_.markup[i].has_header() || !spec_.markup[i].begins.empty()) continue;
@@ -364,6 +391,7 @@ Format::Start Format::start_after(std::string_view prompt) const {
       if (prompt.ends_with(text)) return {false, {}, static_cast<int>(i)};
     }
   }
+  if (Start start; opens_call(prompt, start)) return start;
   if (!spec_.reasoning) return {};
   const ReasoningSpec& reasoning = *spec_.reasoning;
   // Only what the template wrote for this answer counts: a user may have written the tags too.

@@ -105,6 +105,8 @@ class Format {
     bool in_reasoning = false;
     std::string_view skip;  // a suffix of the opener's `after`
     int markup = -1;        // the header that the prompt has opened
+    int opener = -1;        // the call that it has opened: index into `openers`
+    bool in_section = false;
   };
   Start start_after(std::string_view prompt) const;
   Start start_without_prompt() const;
@@ -114,6 +116,7 @@ class Format {
   std::size_t reasoning_end(std::string_view text) const;
 
  private:
+  bool opens_call(std::string_view prompt, Start& start) const;
   Format() = default;
   MarkerTable build(bool by_id, MarkerTrust trust);
   void check() const;

@@ -44,6 +44,16 @@ void Parser::start_at(const Format::Start& start) {
     is_begun_ = true;
     return enter(State::markup);
   }
+  in_section_ = start.in_section;
+  if (start.opener >= 0) {  // none of the prompt is emitted
+    opener_ = static_cast<std::size_t>(start.opener);
+    call_ = format_->openers()[opener_].front();
+    return enter(State::opening);
+  }
+  if (start.in_section) {
+    boundary_ = Boundary::after_markup;
+    return enter(State::content);
+  }
   for (const MarkupSpec& markup : format_->spec().markup) {
     if (!markup.begins.empty()) state = start.in_reasoning ? state : State::beginning;
   }
