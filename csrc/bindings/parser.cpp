@@ -283,7 +283,7 @@ std::unique_ptr<PyChunkParser> make_parser(
     bool parallel_tool_calls, bool repair, bool only_reasoning, const py::object& max_calls,
     const py::object& max_argument_bytes, const py::object& max_depth,
     const py::object& max_held_bytes, bool keeps_recipe, const std::string& incomplete_calls,
-    const std::string& stop_in) {
+    const std::string& stop_in, const std::shared_ptr<Format>& kept_reasoning) {
   StreamRecipe recipe;
   recipe.format = format;
   ChunkParserOptions& options = recipe.options;
@@ -304,6 +304,7 @@ std::unique_ptr<PyChunkParser> make_parser(
   limits.max_depth = read_limit(max_depth, "max_depth", ParserLimits::kMaxDepth);
   limits.max_held_bytes = read_limit(max_held_bytes, "max_held_bytes", kHighest);
   const IncompleteCalls incomplete = parse_incomplete_calls(incomplete_calls);
+  options.kept_reasoning = kept_reasoning;
   options.stop_in = parse_stop_in(stop_in);
   options.keeps_message = keeps_message;
   options.vocabulary = vocabulary;
@@ -350,7 +351,7 @@ void register_parser(py::module_& module) {
            py::arg("max_depth") = ParserLimits{}.max_depth,
            py::arg("max_held_bytes") = ParserLimits{}.max_held_bytes,
            py::arg("keeps_recipe") = false, py::arg("incomplete_calls") = "forward",
-           py::arg("stop_in") = "content")
+           py::arg("stop_in") = "content", py::arg("kept_reasoning") = py::none())
       .def_property_readonly(
           "region", [](const PyChunkParser& self) { return region_name(look(self).region()); })
       .def_property_readonly("held_bytes",

@@ -37,8 +37,10 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
       vocabulary_(options.vocabulary),
       detokenizer_options_(std::move(options.detokenizer)),
       stop_in_(options.stop_in),
+      kept_reasoning_(options.parser.start ? nullptr : std::move(options.kept_reasoning)),
       parser_(make_event_parser(std::move(format), std::move(options.parser))),
       builder_(options.keeps_message) {
+  repeats_tag_ = kept_reasoning_ && kept_reasoning_->start_without_prompt().in_reasoning;
   if (stop_in_ == StopIn::content && !detokenizer_options_.stop.empty()) {
     content_stop_.emplace(detokenizer_options_.stop, detokenizer_options_.include_stop);
     detokenizer_options_.stop.clear();
@@ -56,7 +58,7 @@ void ChunkParser::put_prompt(std::span<const TokenId> ids) {
   std::string prompt;
   whole.put(ids, prompt);
   whole.end(prompt);
-  parser_->put_prompt(prompt);
+  put_prompt(std::string_view(prompt));
   DetokenizerOptions options = detokenizer_options_;
   options.context.assign(ids.begin(), ids.end());
   detokenizer_.emplace(vocabulary_, std::move(options));
@@ -65,6 +67,17 @@ void ChunkParser::put_prompt(std::span<const TokenId> ids) {
 void ChunkParser::put_prompt(std::string_view text) {
   if (has_begun()) throw StreamError("the prompt comes before the output; this stream has begun");
   parser_->put_prompt(text);
+  if (kept_reasoning_) repeats_tag_ = kept_reasoning_->start_after(text).in_reasoning;
+}
+
+// Where the parser's events go.
+Events& ChunkParser::parsed_or(Events& out) {
+  Events& events = content_stop_ ? parsed_ : out;
+  if (std::exchange(repeats_tag_, false)) {
+    const std::string& tag = kept_reasoning_->spec().reasoning->open.texts.front();
+    events.add_text(EventKind::content, -1, tag, 0);
+  }
+  return events;
 }
 
 // The first chunk decides how markers are known: by id once there are ids and a vocabulary.
@@ -168,9 +181,8 @@ std::optional<Symbol> ChunkParser::marker_of(TokenId id) const {
 
 void ChunkParser::put_id(TokenId id, Events& out) {
   if (is_stopped()) return;
-  if (!content_stop_) return read_id(id, out);
-  read_id(id, parsed_);
-  content_stop_->pass(parsed_, out, false);
+  read_id(id, parsed_or(out));
+  if (content_stop_) content_stop_->pass(parsed_, out, false);
 }
 
 void ChunkParser::read_id(TokenId id, Events& out) {
@@ -308,7 +320,8 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
 }
 
 void ChunkParser::end_parser(FinishReason reason, Events& out) {
-  if (content_stop_) return parser_->finish(reason, token_count_, parsed_);
+  Events& events = parsed_or(out);
+  if (content_stop_) return parser_->finish(reason, token_count_, events);
   const bool is_cut = is_stopped() && parser_->region() == Region::tool_call;
   if (!is_cut || (reason != FinishReason::stop && reason != FinishReason::tool_calls)) {
     return parser_->finish(reason, token_count_, out);

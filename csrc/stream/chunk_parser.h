@@ -34,6 +34,9 @@ enum class StopIn : std::uint8_t {
 struct ChunkParserOptions {
   ParserOptions parser;
   StopIn stop_in = StopIn::content;
+  /// A format whose reasoning stays in the content, tags included: the opening one is the prompt's,
+  /// and content begins with it where the prompt has written it. Null: there is none.
+  std::shared_ptr<const Format> kept_reasoning;
   bool keeps_message = true;
   std::shared_ptr<const Vocabulary> vocabulary;  // null: text only
   DetokenizerOptions detokenizer;
@@ -107,7 +110,7 @@ class ChunkParser {
   void read_id(TokenId id, Events& out);
   void put_special(std::string_view text, std::uint64_t token_end, Events& out);
   void end_special(Events& out);
-  Events& parsed_or(Events& out) { return content_stop_ ? parsed_ : out; }
+  Events& parsed_or(Events& out);
   void end_parser(FinishReason reason, Events& out);
   void expect_id(TokenId id);
   std::optional<Symbol> marker_of(TokenId id) const;
@@ -118,8 +121,10 @@ class ChunkParser {
   std::shared_ptr<const Vocabulary> vocabulary_;
   DetokenizerOptions detokenizer_options_;
   StopIn stop_in_;
+  std::shared_ptr<const Format> kept_reasoning_;
   std::optional<Detokenizer> detokenizer_;
   std::unique_ptr<EventParser> parser_;
+  bool repeats_tag_ = false;  // the content begins with the prompt's tag
   std::optional<ContentStop> content_stop_;
   Events parsed_;        // before `content_stop_` has read it
   std::string special_;  // special tokens that count if the output goes on

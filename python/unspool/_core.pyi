@@ -603,6 +603,7 @@ class ChunkParser:
         keeps_recipe: bool = False,
         incomplete_calls: str = "forward",
         stop_in: str = "content",
+        kept_reasoning: Format | None = None,
     ) -> None: ...
     def parse_chunk(
         self,

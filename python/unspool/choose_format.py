@@ -9,13 +9,16 @@ from unspool._core import Format
 from unspool.detection import detect
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
-from unspool.formats import get_format
+from unspool.formats import compile_format, get_format
 from unspool.response_template import format_from_response_template
 
 __all__ = ["TEMPLATE_NAMES", "choose_format"]
 
 #: What vLLM and SGLang call the checkpoint's own response template.
 TEMPLATE_NAMES = ("hf", "response_template")
+
+#: Names of stacks for reasoning that stays in the content with its tags, and the format that has the tags.
+_KEPT_REASONING = {"minimax_m2_append_think": "minimax_m2", "minimax-append-think": "minimax_m2"}
 
 _compiled: weakref.WeakKeyDictionary[Any, Format] = weakref.WeakKeyDictionary()
 
@@ -54,6 +57,16 @@ def choose_format(
     if reasoning is None and not files[0].has_reasoning:
         reasoning = next((file.name for file in files if not file.has_tools), None)
     return files[0].name, reasoning
+
+
+def kept_reasoning(*names: Any) -> Format | None:
+    """The format whose reasoning stays in the content, opening tag included, where one of the names asks for it."""
+    kept = [
+        _KEPT_REASONING[name.lower()]
+        for name in names
+        if isinstance(name, str) and name.lower() in _KEPT_REASONING
+    ]
+    return compile_format(kept[0]) if kept else None
 
 
 def _template_of(tokenizer: Any) -> Format:

@@ -16,9 +16,16 @@ from unspool.formats import formats, get_format
 
 __all__ = ["Detection", "Evidence", "detect"]
 
-Kind = Literal["response_template", "template", "tokens", "model_type", "name"]
+Kind = Literal["response_template", "template", "tokens", "model_type", "name", "shared_type"]
 
-_SCORES: dict[Kind, int] = {"response_template": 5, "template": 4, "tokens": 3, "model_type": 2, "name": 1}
+_SCORES: dict[Kind, int] = {
+    "response_template": 5,
+    "template": 4,
+    "tokens": 3,
+    "model_type": 2,
+    "name": 1,
+    "shared_type": 0,
+}
 _SOURCES = (
     "chat_template",
     "response_template",
@@ -52,7 +59,7 @@ class Detection:
         format: Its name; "response_template" where the checkpoint itself says how it writes.
         evidence: What speaks for it, the strongest first.
         score: How strong the strongest is: 5 response_template, 4 template, 3 tokens, 2 model_type,
-            1 name.
+            1 name, 0 shared_type (a model_type that several families have).
     """
 
     format: str
@@ -207,6 +214,10 @@ def _compare(rule: Mapping[str, Any], model: _Model) -> tuple[tuple[Evidence, ..
         "model_type": [item for item in rule.get("model_types", ()) if item == _key(model.model_type, "_")],
         "name": [word for word in rule.get("names", ()) if _has_word(_last_part(model.name), word)],
     }
+    if not model.template and not any(found.values()):  # the last resort
+        shared = _key(model.model_type, "_")
+        if shared in rule.get("shared_types", ()):
+            return (Evidence("shared_type", repr(shared)),), ()
     if any(text in model.template for text in rule.get("template_not", ())):
         found["template"] = []
     if rule.get("named") and not (found["model_type"] or found["name"]):

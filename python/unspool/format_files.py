@@ -107,7 +107,7 @@ _CALL: dict[str, Any] = {
 }
 _TEXTS = (list,)
 _DETECT: dict[str, Any] = {
-    **dict.fromkeys(("template", "template_not", "tokens", "model_types", "names"), _TEXTS),
+    **dict.fromkeys(("template", "template_not", "tokens", "model_types", "shared_types", "names"), _TEXTS),
     "named": bool,
 }
 _FILE: dict[str, Any] = {

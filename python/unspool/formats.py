@@ -67,8 +67,8 @@ def get_format(name: str) -> FormatFile:
             f"'{name}' asks a tokenizer; pass it to Parser or TokenStreamer as the format"
         )
     known = [*_shipped_names(), *_registered]
-    near = difflib.get_close_matches(key, known, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
+    near = difflib.get_close_matches(key, known, n=3)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     raise UnknownFormatError(f"unknown format '{name}'; {hint}unspool.formats() lists all")
 
 

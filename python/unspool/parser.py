@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from unspool._core import ChunkParser, Delta, DeltaChannel, Format, ToolSchemas, Vocabulary
-from unspool.choose_format import choose_format
+from unspool.choose_format import choose_format, kept_reasoning
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
 from unspool.formats import Trust, compile_format
@@ -114,6 +114,7 @@ class Parser(ChunkParser):
         _closes_channel: bool = True,
         _keeps_recipe: bool = False,
     ) -> None:
+        kept = kept_reasoning(format, reasoning)
         format, reasoning = choose_format(format, tokenizer, reasoning)
         vocabulary: Vocabulary | None = None if tokenizer is None else from_tokenizer(tokenizer)
         schemas = compile_tools(tools)
@@ -162,6 +163,7 @@ class Parser(ChunkParser):
             max_depth=max_depth,
             max_held_bytes=max_held_bytes,
             keeps_recipe=_keeps_recipe,
+            kept_reasoning=kept,
         )
         self._reasoning_field = reasoning_field
 

@@ -113,6 +113,25 @@ def test_names_match_whole_words(name: str, expected: str | None) -> None:
     assert first(name) == (expected and canonical(expected))
 
 
+@pytest.mark.parametrize(
+    ("model_type", "expected"),
+    [("llama", "llama3_json"), ("phi4", "phi4_mini_json"), ("qwen3_next", "qwen3")],
+)
+def test_g9_a_model_type_alone(model_type: str, expected: str) -> None:
+    assert first(model_type=model_type) == first(model_type) == canonical(expected)
+    # Several families are of type "llama": a name counts more, and a template says it itself.
+    shared = first(model_type=model_type, name="xlam-2-8b")
+    assert shared == (canonical("qwen3") if model_type == "qwen3_next" else canonical("xlam"))
+    assert first(PLAIN, model_type="llama") is None
+
+
+def test_g9_an_unknown_format_lists_near_names() -> None:
+    with pytest.raises(UnknownFormatError, match="did you mean 'qwen3'"):
+        unspool.get_format("qwenn3")
+    with pytest.raises(UnknownFormatError, match=r"'llama3_json' or '[a-z0-9_]+'"):
+        unspool.get_format("llama_json")
+
+
 def test_nothing_tells_nothing() -> None:
     assert detect(PLAIN) == ()
     assert detect("gpt2") == ()

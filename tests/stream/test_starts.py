@@ -1,0 +1,95 @@
+"""Where an output starts when the prompt has opened a call, or a tag that stays in the content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from unspool import Parser, TokenStreamer, Vocabulary
+
+CALL = '{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+
+
+@pytest.mark.parametrize(
+    "prompt", ["<|im_start|>assistant\n<tool_call>\n", "<|im_start|>assistant\n<tool_call>"]
+)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_g8_a_prompt_that_opens_a_call(prompt: str, size: int) -> None:
+    parser = Parser("hermes", prompt=prompt, audit=True)
+    assert parser.region == "tool_call"
+    for at in range(0, len(CALL), size):
+        parser.parse_chunk(CALL[at : at + size])
+    message = parser.finish()
+    assert [(c.name, c.arguments, c.status) for c in message.tool_calls] == [("f", '{"a": 1}', "complete")]
+    assert (message.content, message.finish_reason) == ("", "tool_calls")
+    assert "".join(text for _, text in message.audit) == CALL
+
+
+@pytest.mark.parametrize(
+    ("format", "prompt", "output"),
+    [
+        ("qwen3_coder", "assistant\n<tool_call>\n", "<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>"),
+        ("glm45", "<|assistant|>\n<tool_call>", "f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>"),
+        ("mistral", "[/INST][TOOL_CALLS]", 'f[ARGS]{"a": 1}'),
+        ("kimi_k2", "<|im_assistant|>assistant<|im_middle|><|tool_calls_section_begin|><|tool_call_begin|>",
+         'functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|><|tool_calls_section_end|>'),
+        ("kimi_k2", "<|im_assistant|>assistant<|im_middle|><|tool_calls_section_begin|>",
+         '<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>'
+         "<|tool_calls_section_end|>"),
+    ],
+)  # fmt: skip
+def test_g8_in_other_families(format: str, prompt: str, output: str) -> None:
+    tools = [{"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}]
+    message = Parser(format, tools, prompt=prompt).parse(output)
+    (call,) = message.tool_calls
+    assert (call.name, call.arguments.replace(" ", ""), call.status) == ("f", '{"a":1}', "complete")
+    assert message.content == ""
+
+
+def test_g8_what_opens_no_call() -> None:
+    said = "Hello"
+    for format, prompt in (
+        ("hermes", "<tool_call>\n{}\n</tool_call>\n<|im_start|>assistant\n"),
+        ("phi4_mini_json", "from functools"),
+        ("qwen3_coder", "the tag <tool_call> is one.<|im_start|>assistant\n"),
+    ):
+        assert Parser(format, prompt=prompt).parse(said).content == said
+    # The tools are off, so that nothing opens a call.
+    assert Parser("hermes", [], prompt="<tool_call>\n").parse(said).content == said
+    message = Parser("hermes", prompt="<tool_call>\n").parse(said)
+    assert (message.content, [item.text for item in message.malformed]) == (said, [said])
+
+
+THOUGHT = "hm\n</think>\n\nHi"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "begin"),
+    [
+        (None, "<think>"),  # as the template of MiniMax M2 writes it
+        ("]~b]ai\n<think>\n", "<think>"),
+        ("]~b]ai\n<think>\n\n</think>\n\n", ""),
+    ],
+)
+@pytest.mark.parametrize("options", [{"stop": "never"}, {}])
+def test_g5_content_begins_with_the_prompts_tag(prompt: str | None, begin: str, options: Any) -> None:
+    for format, reasoning in (("minimax_m2_append_think", None), ("minimax_m2", "minimax-append-think")):
+        for size in (1, 1000):
+            parser = Parser(format, reasoning=reasoning, prompt=prompt, **options)
+            deltas = [
+                d for at in range(0, len(THOUGHT), size) for d in parser.parse_chunk(THOUGHT[at : at + size])
+            ]
+            message = parser.finish()
+            assert (message.content, message.reasoning) == (begin + THOUGHT, "")
+            assert "".join(d.text for d in [*deltas, *message.deltas]) == begin + THOUGHT
+
+
+def test_g5_by_ids() -> None:
+    vocabulary = Vocabulary({bytes([byte]): byte for byte in range(256)}, [], is_bytes=True)
+    prompt = list(b"]~b]ai\n<think>\n")
+    streamer = TokenStreamer(vocabulary, "minimax_m2", reasoning="minimax_m2_append_think", skip_prompt=True)
+    streamer.put(prompt)
+    for byte in THOUGHT.encode():
+        streamer.put(byte)
+    message = streamer.finish()
+    assert (message.content, message.token_counts.total) == ("<think>" + THOUGHT, len(THOUGHT))
