@@ -93,3 +93,22 @@ def test_g5_by_ids() -> None:
         streamer.put(byte)
     message = streamer.finish()
     assert (message.content, message.token_counts.total) == ("<think>" + THOUGHT, len(THOUGHT))
+
+
+def test_g9_mistrals_list_without_its_opener() -> None:
+    tools = [{"name": "a"}, {"name": "b"}]
+    written = '[{"name": "a", "arguments": {"x": 1}}, {"name": "b", "arguments": {}}]'
+    for size in (1, 1000):
+        parser = Parser("mistral", tools)
+        for at in range(0, len(written), size):
+            parser.parse_chunk(written[at : at + size])
+        message = parser.finish()
+        assert [(c.name, c.arguments) for c in message.tool_calls] == [("a", '{"x": 1}'), ("b", "{}")]
+        assert (message.content, message.finish_reason) == ("", "tool_calls")
+    # Of another tool, or not at the start, or without tools, it is content.
+    other = '[{"name": "c", "arguments": {}}]'
+    message = Parser("mistral", tools).parse(other + "[TOOL_CALLS]a[ARGS]{}")
+    assert (message.content, [c.name for c in message.tool_calls]) == (other, ["a"])
+    for known, output in ((tools, "So: " + written), (None, written), ([], written)):
+        message = Parser("mistral", known).parse(output)
+        assert (message.content, message.tool_calls) == (output, ())
