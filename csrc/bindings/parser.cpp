@@ -372,6 +372,8 @@ void register_parser(py::module_& module) {
                              })
       .def_property_readonly("is_finished",
                              [](const PyChunkParser& self) { return look(self).is_finished(); })
+      .def_property_readonly("_has_prompt",
+                             [](const PyChunkParser& self) { return look(self).has_prompt(); })
       .def_property_readonly("is_stopped",
                              [](const PyChunkParser& self) { return look(self).is_stopped(); })
       .def_property_readonly(

@@ -66,6 +66,7 @@ void ChunkParser::put_prompt(std::span<const TokenId> ids) {
 
 void ChunkParser::put_prompt(std::string_view text) {
   if (has_begun()) throw StreamError("the prompt comes before the output; this stream has begun");
+  has_prompt_ = true;
   parser_->put_prompt(text);
   if (kept_reasoning_) repeats_tag_ = kept_reasoning_->start_after(text).in_reasoning;
 }

@@ -67,6 +67,7 @@ class ChunkParser {
   /// Ends the stream; no put may follow. Throws StreamError where it has ended before.
   void finish(FinishReason reason, Events& out);
 
+  bool has_prompt() const { return has_prompt_; }
   bool has_begun() const { return input_ != Input::none; }
   bool is_finished() const { return is_finished_; }
   bool is_stopped() const {
@@ -134,6 +135,7 @@ class ChunkParser {
   Utf8Stream utf8_;
   Input input_ = Input::none;
   bool is_finished_ = false;
+  bool has_prompt_ = false;
   std::string text_;             // of one token, reused
   std::vector<TokenId> ids_;     // those that no event has been told of before this put
   std::uint64_t ids_begin_ = 0;  // position of the first of them

@@ -12,6 +12,7 @@ from unspool.format_files import FormatFile
 from unspool.formats import Trust, compile_format
 from unspool.message import Message, build_message
 from unspool.schema import compile_tools
+from unspool.stray_tag import warn_of_stray_tag
 from unspool.vocabulary_sources import from_tokenizer
 
 __all__ = ["Parser", "parse"]
@@ -166,6 +167,8 @@ class Parser(ChunkParser):
             kept_reasoning=kept,
         )
         self._reasoning_field = reasoning_field
+        # What may be warned of: reasoning that the prompt may have opened.
+        self._untold = (format, reasoning) if start_in == "auto" and not only_reasoning else None
 
     def finish(self, reason: str = "stop") -> Message:
         """End the stream; get the last deltas (`Message.deltas`) and the whole message.
@@ -178,7 +181,13 @@ class Parser(ChunkParser):
         deltas: list[Delta] = []
         if not self.is_finished:
             deltas = self.parse_chunk(None, None, reason)
-        return build_message(self, deltas, self._reasoning_field)
+        return self._whole(deltas)
+
+    def _whole(self, deltas: list[Delta]) -> Message:
+        message = build_message(self, deltas, self._reasoning_field)
+        if self._untold and not message.reasoning and message.content and not self._has_prompt:
+            warn_of_stray_tag(message.content, *self._untold)
+        return message
 
     @property
     def message(self) -> Message:
@@ -191,7 +200,7 @@ class Parser(ChunkParser):
             deltas = self.parse_chunk(output, None, finish_reason)
         else:
             deltas = self.parse_chunk(None, output, finish_reason)
-        return build_message(self, deltas, self._reasoning_field)
+        return self._whole(deltas)
 
 
 def parse(

@@ -9,7 +9,7 @@ from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
 from unspool.formats import Trust
-from unspool.message import Message, build_message
+from unspool.message import Message
 from unspool.parser import IncompleteCalls, Parser, ReasoningField, StartIn, StopIn, UnknownTools
 
 __all__ = ["TokenStreamer"]
@@ -120,4 +120,4 @@ class TokenStreamer(Parser):
     def finish(self, reason: str = "stop") -> Message:
         """`end`, and the whole message with the last deltas."""
         deltas = [] if self.is_finished else self.end(reason)
-        return build_message(self, deltas, self._reasoning_field)
+        return self._whole(deltas)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
-from unspool import Parser, TokenStreamer, Vocabulary
+from unspool import Parser, TokenStreamer, Vocabulary, parse
 
 CALL = '{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 
@@ -112,3 +113,29 @@ def test_g9_mistrals_list_without_its_opener() -> None:
     for known, output in ((tools, "So: " + written), (None, written), ([], written)):
         message = Parser("mistral", known).parse(output)
         assert (message.content, message.tool_calls) == (output, ())
+
+
+def test_t24_a_closing_tag_that_nothing_opened_warns_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unspool.stray_tag._warned", set())
+    with pytest.warns(
+        UserWarning, match="'</think>' and nothing opened it.*pass prompt=, or start_in='reason"
+    ):
+        parse("hm\n</think>\n\nHi", "qwen3")
+    vocabulary = Vocabulary({bytes([byte]): byte for byte in range(256)}, [], is_bytes=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parse("hm\n</think>\n\nHi", "qwen3")
+        monkeypatch.setattr("unspool.stray_tag._warned", set())
+        parse("hm\n</think>\n\nHi", "qwen3", start_in="reasoning")
+        parse("hm\n</think>\n\nHi", "qwen3", start_in="content")
+        parse("hm\n</think>\n\nHi", "qwen3", prompt="<|im_start|>assistant\n")
+        parse("hm\n</think>\n\nHi", "qwen3", reasoning=False)
+        parse("hm\n</think>\n\nHi", "hermes")
+        parse("The tag </think> ends it.", "qwen3")
+        parse("<think>\na\n</think>\n\nHi </think>\n", "qwen3")
+        streamer = TokenStreamer(vocabulary, "qwen3", skip_prompt=True)
+        streamer.put(list(b"<|im_start|>assistant\n"))
+        streamer.put(list(b"hm\n</think>\n\nHi"))
+        streamer.finish()
+    with pytest.warns(UserWarning, match="nothing opened it"):
+        TokenStreamer(vocabulary, "hermes", reasoning="qwen3").parse(list(b"hm\n</think>\n\nHi"))

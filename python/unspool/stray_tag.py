@@ -1,0 +1,56 @@
+"""A warning for reasoning that became content, since nobody told the parser what the prompt had opened."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from unspool.errors import FormatError
+from unspool.format_files import FormatFile
+from unspool.formats import get_format
+
+__all__ = ["warn_of_stray_tag"]
+
+_warned: set[str] = set()
+
+
+def warn_of_stray_tag(content: str, format: Any, reasoning: Any) -> None:
+    """Warn once per format if `content` has a closing tag of its reasoning that nothing opened.
+
+    The tag counts if it ends or begins a line, as templates write it, so that a mention in prose is none.
+
+    Args:
+        format, reasoning: As of `Parser`; a compiled format tells nothing here.
+    """
+    file = _reasoning_file(format, reasoning)
+    if file is None or file.name in _warned:
+        return
+    tags = file.description["reasoning"]
+    markup = [text for item in file.description.get("markup", ()) for text in _texts(item["open"])]
+    for tag in _texts(tags["close"]):
+        before, found, after = content.partition(tag)
+        is_line = not before or before.endswith("\n") or not after or after.startswith("\n")
+        if not found or tag in markup or not is_line or any(text in before for text in _texts(tags["open"])):
+            continue
+        _warned.add(file.name)
+        warnings.warn(
+            f"the content has {tag!r} and nothing opened it, so the prompt may have opened the reasoning; "
+            "pass prompt=, or start_in='reasoning'",
+            UserWarning,
+            stacklevel=4,
+        )
+        return
+
+
+def _reasoning_file(format: Any, reasoning: Any) -> FormatFile | None:
+    named = reasoning if isinstance(reasoning, str) else format
+    try:
+        file = get_format(named) if isinstance(named, str) else named
+    except FormatError:
+        return None
+    is_off = reasoning is False or not isinstance(file, FormatFile) or not file.has_reasoning
+    return None if is_off else file
+
+
+def _texts(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
