@@ -41,7 +41,9 @@ async def test_half_a_call_is_withheld_where_that_is_asked(
         answer = await client.post(path, json={**body, **sent})
         assert answer.status_code == 200
         assert "whole" in answer.text
-        assert ("half" not in answer.text) == is_withheld
+        # Messages has no status, so that a whole body leaves half a call out anyway.
+        leaves_out = path == "/v1/messages" and not stream
+        assert ("half" not in answer.text) == (is_withheld or leaves_out)
 
 
 async def test_a_demanded_call_that_is_withheld_is_none(make_client: Any) -> None:
