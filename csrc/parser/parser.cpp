@@ -229,7 +229,7 @@ void Parser::read_token(Symbol symbol, std::string_view literal) {
 }
 
 void Parser::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
-  out_ = &out;
+  write_to(out);
   token_end_ = token_end;
   if (!reads_special()) {
     // It stands between what was read and what follows, and shows in neither.
@@ -242,7 +242,13 @@ void Parser::put_special(std::string_view text, std::uint64_t token_end, Events&
   }
   const bool may_be_content = state_ == State::body && !is_announced_ && call().is_tentative();
   if (may_be_content) specials_.emplace_back(raw_.size(), text.size());
-  while (!text.empty() && reads_special()) text.remove_prefix(read_some(text));
+  while (!text.empty() && reads_special()) {
+    const std::uint64_t trial = trial_.number();
+    const std::size_t read = read_some(text);
+    keep_input(trial, text.substr(0, read), 0);
+    text.remove_prefix(read);
+    act_on_outcome();
+  }
 }
 
 std::size_t Parser::read_some(std::string_view text) {
