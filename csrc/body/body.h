@@ -8,6 +8,7 @@
 #include "format/format.h"
 #include "format/schema.h"
 #include "text/held.h"
+#include "text/letters.h"
 
 namespace unspool {
 
@@ -30,9 +31,10 @@ class CallSink {
 struct BodyResult {
   std::size_t consumed = 0;  // on failure: the bytes before the one that cannot be
   ScanStatus status = ScanStatus::more;
-  std::string_view closer = {};  // the text of the marker that ended the body, if one did
-  bool closed_section = false;   // it was the section's
-  std::string_view unread = {};  // on failure: text that was consumed before but is not read
+  std::string_view closer = {};      // the text of the marker that ended the body, if one did
+  bool closed_section = false;       // it was the section's
+  std::string_view unread = {};      // text that was consumed before but is not read
+  const Letters* letters = nullptr;  // the same where it may hold tokens
 };
 
 /// Reads one call, or several, resumable at any byte. Returns behind each call's end, so that its

@@ -28,9 +28,10 @@ enum Repair : std::uint16_t {
   kUnquotedKey = 8,
   kRawNewline = 16,
   kClosed = 32,
-  kDuplicateKey = 64,
+  kDuplicateKey = 64,  // of two by one name the first was kept
   kQuotedValue = 128,
   kMissingQuote = 256,
+  kMarkup = 512,  // a marker was missing, or not spelled as the format spells it
 };
 
 /// One value, resumable at any byte. White space before it is read too.

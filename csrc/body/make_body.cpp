@@ -20,8 +20,7 @@ std::unique_ptr<Body> make_body(const CallSpec& call, const CallMarkers& markers
       return std::make_unique<LiteralArguments>(markers.quote, options.schema, options.repairs);
     case BodyKind::pythonic: return std::make_unique<Pythonic>(call.is_tentative());
     case BodyKind::xml_parameters:
-      return std::make_unique<XmlParameters>(call.xml_parameters, markers, options.schema,
-                                             options.in_parameter);
+      return std::make_unique<XmlParameters>(call.xml_parameters, markers, options);
     case BodyKind::xml_elements: return std::make_unique<XmlElements>(call, markers, options);
   }
   if (options.repairs) body = std::make_unique<Repaired>(std::move(body));

@@ -1,6 +1,7 @@
 #include "body/tagged_value.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "text/json_escape.h"
 #include "text/white_space.h"
@@ -11,12 +12,16 @@ namespace {
 
 constexpr std::size_t kNotLookedFor = std::string::npos;
 
+// A longer run of blanks is not a closing tag's indentation; it bounds what is held.
+constexpr std::size_t kMaxIndentation = 64;
+
 }  // namespace
 
 void TaggedValue::begin(TypeSet types, std::string& out) {
   types_ = types;
   mode_ = Mode::undecided;
   is_at_start_ = spec_.trim != ValueTrim::none;
+  is_empty_line_ = false;
   opener_read_ = spec_.value_open.empty() ? kNotLookedFor : 0;
   entities_ = EntityDecoder();
   candidate_ = TypedCandidate(types_, spec_.python_values);
@@ -53,7 +58,7 @@ void TaggedValue::add_held(Held& out) const {
     out.add(HeldReason::marker, std::string_view(spec_.value_open).substr(0, opener_read_));
   }
   if (mode_ == Mode::undecided) out.add(HeldReason::value, held_);
-  if (mode_ == Mode::container && spec_.python_values) literal_.add_held(out);
+  if (mode_ == Mode::container && is_literal_) literal_.add_held(out);
   out.add(HeldReason::character, entities_.held());
   out.add(HeldReason::space, space_);
 }
@@ -72,11 +77,8 @@ void TaggedValue::put_inside(std::string_view text, std::string& out) {
     return;
   }
   if (text.empty()) return;
-  if (is_at_start_ && spec_.trim == ValueTrim::newline) {
-    is_at_start_ = false;
-    if (text[0] == '\n') text.remove_prefix(1);
-  }
-  if (spec_.trim != ValueTrim::space) return put_trimmed(text, out);
+  if (spec_.trim == ValueTrim::newline) return put_lines(text, out);
+  if (spec_.trim == ValueTrim::none) return put_trimmed(text, out);
   if (is_at_start_) {
     text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
     if (text.empty()) return;
@@ -90,6 +92,52 @@ void TaggedValue::put_inside(std::string_view text, std::string& out) {
     text.remove_prefix(last + 1);
   }
   (has_failed() ? unread_ : space_) += text;
+}
+
+// A line break at each side is markup, and so is the closing tag's indentation. What may be that is
+// in space_: a line break and the blanks behind it.
+void TaggedValue::put_lines(std::string_view text, std::string& out) {
+  while (is_at_start_ && !text.empty()) {
+    space_ += text[0];
+    text.remove_prefix(1);
+    if (space_ == "\r") continue;
+    is_at_start_ = false;
+    is_empty_line_ = space_.back() == '\n';
+    if (is_empty_line_) {
+      space_.clear();
+    } else {
+      const std::string first = std::exchange(space_, {});
+      put_lines(first, out);
+    }
+  }
+  if (text.empty()) return;
+  is_empty_line_ = false;
+  const std::size_t end = text.find_last_not_of(kSpace) + 1;  // 0 where all of it is white space
+  if (end > 0) {
+    put_trimmed(space_, out);
+    space_.clear();
+    put_trimmed(text.substr(0, end), out);
+    text.remove_prefix(end);
+  }
+  if (has_failed()) {
+    unread_ += text;
+    return;
+  }
+  space_ += text;
+  std::size_t begin = space_.rfind('\n');
+  if (begin == std::string::npos) {
+    begin = space_.ends_with('\r') ? space_.size() - 1 : space_.size();
+  } else if (begin > 0 && space_[begin - 1] == '\r') {
+    --begin;
+  }
+  if (space_.size() - begin > kMaxIndentation) begin = space_.size();
+  if (begin == 0) return;
+  put_trimmed(std::string_view(space_).substr(0, begin), out);
+  space_.erase(0, begin);
+}
+
+bool TaggedValue::is_at_line_start() const {
+  return is_empty_line_ || space_.find('\n') != std::string::npos;
 }
 
 void TaggedValue::put_trimmed(std::string_view text, std::string& out) {
@@ -133,7 +181,7 @@ void TaggedValue::put_undecided(std::string_view text, std::string& out) {
       if (is_space(byte)) continue;
       const bool is_object = held_[first_] == '{';
       std::string_view may_follow = is_object ? "\"}" : "]\"{[-0123456789tfn";
-      if (spec_.python_values) {
+      if (is_literal_) {
         may_follow = is_object ? "\"'}0123456789" : "]\"'{[(-0123456789tfnTFN";
       }
       if (may_follow.find(byte) == std::string_view::npos) {
@@ -158,7 +206,7 @@ void TaggedValue::put_container(std::string_view text, std::string& out) {
   if (text.empty()) return;
   ScanResult result;
   if (!is_whole()) {
-    result = spec_.python_values ? literal_.put(text, out) : scanner_.put(text, &out);
+    result = is_literal_ ? literal_.put(text, out) : scanner_.put(text, &out);
   }
   std::string_view rest = text.substr(result.consumed);
   if (result.status != ScanStatus::failed) {  // white space may follow, and nothing else
@@ -178,6 +226,9 @@ void TaggedValue::become_string(std::string& out) {
 
 void TaggedValue::end(std::string& out) {
   give_up_opener(out);
+  if (spec_.trim == ValueTrim::newline && space_ == "\r") {  // no line break
+    put_trimmed(space_, out);
+  }
   const std::string reference(entities_.held());
   entities_.turn_off();
   if (!reference.empty()) put_decoded(reference, out);
@@ -195,12 +246,10 @@ void TaggedValue::end(std::string& out) {
 }
 
 void TaggedValue::end_word(std::string& out) {
-  if (mode_ == Mode::container && spec_.python_values && !has_failed()) literal_.end(out);
+  if (mode_ == Mode::container && is_literal_ && !has_failed()) literal_.end(out);
 }
 
 void TaggedValue::cut_off(std::string& out) {
-  give_up_opener(out);
-  put_trimmed(space_, out);
   space_.clear();
   put_decoded(std::string(entities_.held()), out);
   if (mode_ != Mode::undecided || held_.empty()) return;
@@ -227,7 +276,7 @@ bool TaggedValue::close(std::string& out) {
   switch (mode_) {
     case Mode::string: out += '"'; return true;
     case Mode::container:
-      if (!spec_.python_values) return scanner_.close(out);
+      if (!is_literal_) return scanner_.close(out);
       literal_.close(out);
       return true;
     case Mode::undecided: break;

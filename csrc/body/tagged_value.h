@@ -18,7 +18,11 @@ namespace unspool {
 
 class TaggedValue {
  public:
-  explicit TaggedValue(const XmlParametersSpec& spec) : spec_(spec) {}
+  /// `repairs`: an object or list may be almost JSON.
+  TaggedValue(const XmlParametersSpec& spec, bool repairs)
+      : spec_(spec),
+        is_literal_(spec.python_values || repairs),
+        literal_(spec.python_values ? LiteralStyle::python : LiteralStyle::json) {}
 
   /// A new value, of one of these types.
   void begin(TypeSet types, std::string& out);
@@ -29,7 +33,8 @@ class TaggedValue {
   /// Its end: writes what is still open.
   void end(std::string& out);
 
-  /// The output ended inside it: writes what is certain, a beginning of JSON.
+  /// The output ended inside it: writes what is certain, a beginning of JSON. White space that may
+  /// be markup is left out.
   void cut_off(std::string& out);
   /// Behind `cut_off`, where nobody closes the value: what is sure of a bare word.
   void end_word(std::string& out);
@@ -37,8 +42,12 @@ class TaggedValue {
   /// Behind `cut_off`: writes what completes it; false where that cannot be done by adding.
   bool close(std::string& out);
 
-  /// Whether everything that comes is text of a string.
-  bool is_string() const { return mode_ == Mode::string; }
+  /// Whether what comes begins a line.
+  bool is_at_line_start() const;
+
+  /// What had to be mended in this value, as bits of Repair.
+  std::uint16_t repairs() const { return spec_.python_values ? 0 : literal_.repairs(); }
+
   void add_held(Held& out) const;
   /// Of what may be a character reference, and of a bare word: raw text again where the value
   /// fails.
@@ -51,13 +60,14 @@ class TaggedValue {
  private:
   /// The bare word of a container that is being read, or that could not be read.
   std::string_view word() const {
-    return mode_ == Mode::container && spec_.python_values ? literal_.word() : std::string_view{};
+    return mode_ == Mode::container && is_literal_ ? literal_.word() : std::string_view{};
   }
   enum class Mode : std::uint8_t { undecided, string, container };
 
   bool has_failed() const { return *problem_ != '\0'; }
   void fail(const char* problem, std::string_view unread);
   void put_inside(std::string_view text, std::string& out);
+  void put_lines(std::string_view text, std::string& out);
   void put_trimmed(std::string_view text, std::string& out);
   void put_decoded(std::string_view text, std::string& out);
   void put_undecided(std::string_view text, std::string& out);
@@ -65,22 +75,22 @@ class TaggedValue {
   void give_up_opener(std::string& out);
   void become_string(std::string& out);
   bool opens_container(char byte) const;
-  bool is_whole() const {
-    return spec_.python_values ? literal_.is_complete() : scanner_.is_complete();
-  }
+  bool is_whole() const { return is_literal_ ? literal_.is_complete() : scanner_.is_complete(); }
 
   const XmlParametersSpec& spec_;
+  bool is_literal_;  // objects and lists are read by literal_
   TypeSet types_;
   Mode mode_ = Mode::undecided;
   bool is_at_start_ = false;     // white space may be markup
+  bool is_empty_line_ = false;   // nothing but the line break that is markup has been read
   std::size_t opener_read_ = 0;  // how much of value_open; npos: it is no longer looked for
   EntityDecoder entities_;
   TypedCandidate candidate_;
-  JsonScanner scanner_;                           // of a container
-  LiteralScanner literal_{LiteralStyle::python};  // of one as Python writes it
-  std::string held_;                              // an undecided value
-  std::size_t first_ = 0;  // where its first byte that is not white space stands
-  std::string space_;      // white space that may be the value's end
+  JsonScanner scanner_;     // of a container
+  LiteralScanner literal_;  // of one that is not JSON to the letter
+  std::string held_;        // an undecided value
+  std::size_t first_ = 0;   // where its first byte that is not white space stands
+  std::string space_;       // white space that may be the value's end
   const char* problem_ = "";
   std::string unread_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "body/literal_scanner.h"
 #include "body/scalar.h"
@@ -12,7 +13,9 @@ namespace unspool {
 
 namespace {
 
+// A longer name is none, and so much behind a closing tag is not markup; it bounds what is held.
 constexpr std::size_t kMaxNameBytes = 1024;
+constexpr std::size_t kMaxBehind = 256;
 
 TypeSet types_of(const ValueSchema* schema) {
   return schema == nullptr || schema->types.is_empty() ? TypeSet::any() : schema->types;
@@ -103,7 +106,8 @@ XmlElements::XmlElements(const CallSpec& call, const CallMarkers& markers,
     : call_(call),
       markers_(markers),
       schema_(options.schema),
-      section_close_(options.section_close) {
+      section_close_(options.section_close),
+      mends_(options.repairs) {
   cursor_.reset(&markers_.element);
 }
 
@@ -116,150 +120,220 @@ BodyResult XmlElements::put(std::string_view text, CallSink& sink) {
 
 BodyResult XmlElements::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
   out_.clear();
+  const Letter letter{literal, symbol};
   if (state_ == State::text) {
     const auto found =
         cursor_.put_token(symbol, literal, [&](std::string_view text) { read_text(text); });
-    if (has_failed()) {
-      unread_ += found.marker != nullptr ? found.text : cursor_.held();
-    } else if (found.marker != nullptr) {
-      act_on(found);
-    }
+    after_text(letter, found);
   } else {
-    name_ += literal;
-    fail("a tag holds markup", tag());
+    tag_.put(letter);
+    fail("a tag holds markup", tag_);
   }
   return finish_put(literal.size(), sink);
 }
 
 BodyResult XmlElements::finish_put(std::size_t consumed, CallSink& sink) {
   if (!out_.empty()) sink.put_arguments(out_);
-  if (has_failed()) return {consumed, ScanStatus::failed, {}, false, unread_};
+  if (has_failed()) {
+    return {consumed, ScanStatus::failed, {}, false, unread_.text(), &unread_};
+  }
   if (state_ != State::done) return {consumed, ScanStatus::more};
   sink.end_call();
-  return {consumed, ScanStatus::done, closer_, closed_section_};
+  return {consumed, ScanStatus::done, closer_, closed_section_, unread_.text(), &unread_};
 }
 
-void XmlElements::fail(const char* problem, std::string_view unread) {
+void XmlElements::fail(const char* problem, const Letters& unread) {
   if (!has_failed()) problem_ = problem;
-  unread_ += raw_;
-  unread_ += unread;
+  unread_.put(raw_);
+  unread_.put(behind_);
+  unread_.put(unread);
   raw_.clear();
+  behind_.clear();
 }
 
 std::size_t XmlElements::read_some(std::string_view text) {
   if (state_ == State::text) {
     const auto found = cursor_.put(text, [&](std::string_view piece) { read_text(piece); });
-    if (has_failed()) {
-      unread_ += found.marker != nullptr ? found.text : cursor_.held();
-    } else if (found.marker != nullptr) {
-      act_on(found);
-    }
+    after_text({text.substr(0, found.consumed)}, found);
     return found.consumed;
   }
-  if (text[0] != '>') {
-    name_ += text[0];
-    if (text[0] == '<') fail("a tag holds markup", tag());
-    if (name_.size() > kMaxNameBytes) fail("a tag is longer than 1,024 bytes", tag());
-    return 1;
-  }
+  tag_.put(text.substr(0, 1));
+  if (text[0] == '<') fail("a tag holds markup", tag_);
+  if (tag_.size() > opener_ + kMaxNameBytes) fail("a tag is longer than 1,024 bytes", tag_);
+  if (text[0] != '>' || has_failed()) return 1;
   state_ = State::text;
-  const std::string_view name = trim(name_);
-  if (name.starts_with('/')) {
-    closer_ = tag() + '>';
-    close_element(trim(name.substr(1)));
-  } else {
-    open_element(std::string(name));
-  }
+  behind_.is_empty() ? on_tag() : on_tag_behind();
   return 1;
 }
 
-void XmlElements::act_on(const MarkerCursor::Found& found) {
-  const Role role = static_cast<Role>(found.marker->role);
-  if (role == Role::tag_open) {
-    name_.clear();
-    opener_ = found.text;
-    state_ = State::tag;
+void XmlElements::after_text(const Letter& letter, const MarkerCursor::Found& found) {
+  held_.follow(letter, found.marker != nullptr ? found.text : cursor_.held());
+  if (has_failed()) {
+    unread_.put(held_);
+    unread_.end_with(letter);
+  } else if (found.marker != nullptr) {
+    tag_ = std::exchange(held_, {});
+    opener_ = tag_.size();
+    if (static_cast<Role>(found.marker->role) == Role::tag_open) {
+      state_ = State::tag;
+    } else {  // a closing tag that is one token
+      behind_.is_empty() ? on_tag() : on_tag_behind();
+    }
+  }
+}
+
+void XmlElements::on_tag() {
+  if (tag_.size() == opener_) return close_element({});
+  const std::string name(trim(tag_.text().substr(opener_, tag_.size() - opener_ - 1)));
+  name.starts_with('/') ? close_element(trim(std::string_view(name).substr(1)))
+                        : open_element(name);
+}
+
+bool XmlElements::is_closer_of(const MarkerSpec& spec) const {
+  return std::find(spec.texts.begin(), spec.texts.end(), tag_.text()) != spec.texts.end();
+}
+
+bool XmlElements::opens_call() const {
+  const auto& openers = call_.open.texts;
+  return std::any_of(openers.begin(), openers.end(),
+                     [this](const std::string& text) { return tag_.text().starts_with(text); });
+}
+
+// A tag after the call's closer inside a value: another call's opener or the section's end tells
+// that the value ended there.
+void XmlElements::on_tag_behind() {
+  const bool ends_section = section_close_ != nullptr && is_closer_of(*section_close_);
+  if (!ends_section && !opens_call()) {
+    take_closer_as_text();
+    if (has_failed()) {
+      unread_.put(tag_);
+    } else {
+      on_tag();
+    }
     return;
   }
-  closer_ = found.text;  // a closing tag that is one token
-  if (open_.empty()) return close_element({});
-  if (is_string_) return append_json_escaped(found.text, out_);
-  fail("a closing tag closes nothing", found.text);
+  if (holds_tag_ || !open_[0].children.empty()) return fail("a parameter is not closed", tag_);
+  unread_ = behind_.from(behind_end_);
+  unread_.put(tag_);
+  closer_ = behind_.text().substr(0, behind_end_);
+  end_value();
+  end_call();
+}
+
+// The call's closer in a value is text, or closes nothing.
+void XmlElements::take_closer_as_text() {
+  if (!is_string_) return fail("a closing tag closes nothing", {});
+  append_json_escaped(behind_.text(), value_out());
+  behind_.clear();
+  holds_tag_ = true;
 }
 
 void XmlElements::read_text(std::string_view text) {
+  if (!behind_.is_empty() && !has_failed()) {
+    if (is_blank(text) && behind_.size() + text.size() <= behind_end_ + kMaxBehind) {
+      return behind_.put(text);
+    }
+    take_closer_as_text();
+  }
   if (has_failed()) {
-    unread_ += text;
+    unread_.put(text);
   } else if (open_.empty()) {
     const std::size_t begin = text.find_first_not_of(kSpace);
-    if (begin != std::string_view::npos) {
-      fail("text stands between the parameters", text.substr(begin));
-    }
+    if (begin == std::string_view::npos) return;
+    fail("text stands between the parameters", {});
+    unread_.put(text.substr(begin));
   } else if (is_string_) {
-    append_json_escaped(text, out_);
+    append_json_escaped(text, value_out());
   } else {
     open_.back().text += text;
     raw_ += text;
   }
 }
 
-void XmlElements::open_element(std::string name) {
-  if (name.empty() || open_.size() == kMaxDepth) return fail("a tag has no name", tag() + ">");
-  if (open_.empty()) return begin_parameter(name);
-  if (is_string_) {  // markup inside text is text
-    append_json_escaped(tag() + ">", out_);
-    return;
+// Markup inside text is text.
+void XmlElements::tag_text() {
+  append_json_escaped(tag_.text(), value_out());
+  holds_tag_ = true;
+}
+
+void XmlElements::open_element(const std::string& name) {
+  if (name.empty() || open_.size() == kMaxDepth) return fail("a tag has no name", tag_);
+  if (open_.empty() && opens_call()) {  // this call's closer is missing
+    if (seen_.empty()) return fail("the call is not closed", tag_);
+    unread_ = tag_;
+    closer_.clear();
+    return end_call();
   }
-  raw_ += tag() + ">";
-  open_.push_back({std::move(name), {}, {}});
+  if (open_.empty()) return begin_parameter(name);
+  if (is_string_) return tag_text();
+  raw_ += tag_.text();
+  open_.push_back({name, {}, {}});
 }
 
 void XmlElements::begin_parameter(const std::string& name) {
   const bool is_first = seen_.empty();
-  if (!seen_.insert(name).second) return fail("a parameter is written twice", tag() + ">");
-  out_ += is_first ? "{" : ", ";
-  append_json_string(name, out_);
-  out_ += ": ";
+  is_doubled_ = !seen_.insert(name).second;
+  if (is_doubled_ && !mends_) return fail("a parameter is written twice", tag_);
+  if (is_doubled_) {
+    repairs_ |= kDuplicateKey;
+  } else {
+    out_ += is_first ? "{" : ", ";
+    append_json_string(name, out_);
+    out_ += ": ";
+  }
   const ValueSchema* schema = schema_ == nullptr ? nullptr : schema_->find(name);
   is_string_ = types_of(schema).is_only(TypeSet::string);
-  if (is_string_) out_ += '"';
+  holds_tag_ = false;
+  if (is_string_) value_out() += '"';
   open_.push_back({name, {}, {}});
 }
 
 void XmlElements::close_element(std::string_view name) {
   if (open_.empty()) {
-    const auto is_one_of = [this](const MarkerSpec& spec) {
-      return std::find(spec.texts.begin(), spec.texts.end(), closer_) != spec.texts.end();
-    };
-    closed_section_ = section_close_ != nullptr && is_one_of(*section_close_);
-    if (!closed_section_ && !is_one_of(call_.close)) {
-      return fail("a closing tag closes nothing", closer_);
+    closed_section_ = section_close_ != nullptr && is_closer_of(*section_close_);
+    if (!closed_section_ && !is_closer_of(call_.close)) {
+      return fail("a closing tag closes nothing", tag_);
     }
-    out_ += seen_.empty() ? "{}" : "}";
-    state_ = State::done;
-    return;
+    closer_ = tag_.text();
+    return end_call();
   }
   if (name != open_.back().name) {
-    if (is_string_) {
-      append_json_escaped(closer_, out_);
+    if (open_.size() == 1 && is_closer_of(call_.close)) {
+      behind_ = tag_;
+      behind_end_ = tag_.size();
       return;
     }
-    return fail("a closing tag closes nothing", closer_);
+    return is_string_ ? tag_text() : fail("a closing tag closes nothing", tag_);
   }
+  if (open_.size() == 1) return end_value();
   Node node = std::move(open_.back());
   open_.pop_back();
-  if (!open_.empty()) {
-    raw_ += closer_;
+  raw_ += tag_.text();
+  open_.back().children.push_back(std::move(node));
+}
+
+// The end of a parameter, with all that is open in it.
+void XmlElements::end_value() {
+  while (open_.size() > 1) {
+    Node node = std::move(open_.back());
+    open_.pop_back();
     open_.back().children.push_back(std::move(node));
-    return;
   }
   if (is_string_) {
-    out_ += '"';
+    value_out() += '"';
   } else {
-    write_node(node, schema_ == nullptr ? nullptr : schema_->find(node.name), out_);
+    write_node(open_[0], schema_ == nullptr ? nullptr : schema_->find(open_[0].name), value_out());
   }
-  is_string_ = false;
+  open_.clear();
+  aside_.clear();
   raw_.clear();
+  is_string_ = is_doubled_ = false;
+}
+
+void XmlElements::end_call() {
+  out_ += seen_.empty() ? "{}" : "}";
+  behind_.clear();
+  state_ = State::done;
 }
 
 // What is certain of a value that was cut off: a beginning of its JSON.
@@ -294,35 +368,41 @@ void XmlElements::write_open(std::size_t depth, const ValueSchema* schema) {
   write_open(depth + 1, is_list ? items : property(schema, name));
 }
 
+// What is held as a possible tag is not the value's.
 void XmlElements::end(CallSink& sink) {
   out_.clear();
-  if (is_string_) {
-    cursor_.flush([&](std::string_view text) { read_text(text); });
-    if (state_ == State::tag) append_json_escaped(tag(), out_);
-  } else if (!open_.empty()) {
+  if (!behind_.is_empty() && !holds_tag_) {
+    end_value();
+    out_ += '}';
+  } else if (!open_.empty() && !is_string_ && !is_doubled_) {
     write_open(0, schema_ == nullptr ? nullptr : schema_->find(open_[0].name));
   }
   if (!out_.empty()) sink.put_arguments(out_);
 }
 
 void XmlElements::complete(CallSink& sink) {
-  if (is_string_) end(sink);
   out_.clear();
-  state_ = State::text;
-  while (!open_.empty()) close_element(std::string(open_.back().name));
-  out_ += seen_.empty() ? "{}" : "}";
+  if (holds_tag_ && !open_.empty()) return;
+  if (!open_.empty()) end_value();
+  end_call();
   repairs_ |= kClosed;
   sink.put_arguments(out_);
   sink.end_call();
 }
 
+std::size_t XmlElements::undecided_bytes() const {
+  return raw_.size() + behind_.size() +
+         (state_ == State::tag ? tag_.size() : cursor_.held().size());
+}
+
 void XmlElements::add_held(Held& out) const {
   out.add(HeldReason::value, raw_);
+  out.add(HeldReason::closing_tag, behind_.text());
   if (state_ == State::tag) {
-    out.add(HeldReason::key, opener_);
-    out.add(HeldReason::key, name_);
+    out.add(HeldReason::key, tag_.text());
+  } else {
+    out.add(cursor_);
   }
-  out.add(cursor_);
 }
 
 }  // namespace unspool

@@ -11,27 +11,45 @@ namespace unspool {
 
 namespace {
 
-// A longer name is none, and white space behind a tag beyond this is not markup; it bounds what is
-// held.
+// If the tag and the schema disagree, the schema counts as far as the text reads as it says.
+TypeSet agreed_types(TypeSet tag, TypeSet schema) {
+  if ((tag | schema) == schema) return tag;
+  if (tag == TypeSet::any() || schema.has(TypeSet::string)) return schema;
+  const bool may_stream = schema.has(TypeSet::object) || schema.has(TypeSet::array);
+  return tag.is_only(TypeSet::string) && !may_stream ? schema : schema | tag;
+}
+
+// A longer name is none; it bounds what is held.
 constexpr std::size_t kMaxKeyBytes = 1024;
-constexpr std::size_t kMaxTailSpace = 256;
+constexpr std::string_view kWrapper = "arguments";
 
 }  // namespace
 
 XmlParameters::XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
-                             const ToolSchema* schema, bool in_parameter)
-    : spec_(spec), markers_(markers), schema_(schema), value_(spec) {
-  enter(in_parameter ? State::key : State::parameter);
+                             const BodyOptions& options)
+    : spec_(spec),
+      markers_(markers),
+      schema_(options.schema),
+      mends_(options.repairs),
+      value_(spec, options.repairs) {
+  if (options.in_parameter) {
+    open_parameter();
+  } else {
+    enter(State::parameter);
+  }
 }
 
 void XmlParameters::enter(State state) {
   state_ = state;
   switch (state) {
     case State::parameter:
-    case State::maybe_end: cursor_.reset(&markers_.parameter); break;
+    case State::behind: cursor_.reset(&markers_.parameter); break;
     case State::key:
     case State::next_key: cursor_.reset(&markers_.key); break;
     case State::value: cursor_.reset(&markers_.value); break;
+    case State::next_call: cursor_.reset(&markers_.header); break;
+    case State::key_end: cursor_.reset(&markers_.key); break;
+    case State::call_name: cursor_.reset(&markers_.parameter); break;
     case State::json:
     case State::done: break;
   }
@@ -46,224 +64,196 @@ BodyResult XmlParameters::put(std::string_view text, CallSink& sink) {
 
 BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
   out_.clear();
-  std::string released;
-  MarkerCursor::Found found;
-  switch (state_) {
-    case State::parameter: {
-      const std::string before(cursor_.held());
-      found = cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
-      if (!released.empty()) {
-        fail("text stands between the parameters", before);
-        return {0, ScanStatus::failed, {}, false, unread_};
-      }
-      break;
-    }
-    case State::key:
-      found = cursor_.put_token(symbol, literal, [&](std::string_view text) { key_text(text); });
-      break;
-    case State::value:
-      found = cursor_.put_token(symbol, literal, [&](std::string_view text) { value_text(text); });
-      break;
-    case State::maybe_end:
-      found = cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
-      end_maybe(found, released);
-      return finish_put(literal.size(), sink);
-    case State::next_key:
-      found = cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
-      read_next_key(found, released);
-      return finish_put(literal.size(), sink);
-    case State::json:
-      if (scanner_.in_string()) return put(literal, sink);
-      fail("a marker stands inside the call's JSON", {});
-      return finish_put(0, sink);
-    case State::done: break;
+  if (state_ == State::json) {
+    if (scanner_.in_string()) return put(literal, sink);
+    fail("a marker stands inside the call's JSON");
+    return finish_put(0, sink);
   }
-  if (found.marker != nullptr) act_on(found);
+  read_letter({literal, symbol});
   return finish_put(literal.size(), sink);
 }
 
 BodyResult XmlParameters::finish_put(std::size_t consumed, CallSink& sink) {
   if (!out_.empty()) sink.put_arguments(out_);
-  if (has_failed()) return {consumed, ScanStatus::failed, {}, false, unread_};
+  if (has_failed()) {
+    return {consumed, ScanStatus::failed, {}, false, unread_.text(), &unread_};
+  }
   if (state_ != State::done) return {consumed, ScanStatus::more};
   sink.end_call();
-  return {consumed, ScanStatus::done, closer_, closed_section_};
+  return {consumed, ScanStatus::done, closer_, closed_section_, unread_.text(), &unread_};
 }
 
-void XmlParameters::fail(const char* problem, std::string_view unread) {
+// What was read since the last tag that counted is left for others to read.
+void XmlParameters::fail(const char* problem) {
   if (!has_failed()) problem_ = problem;
-  unread_ += unread;
+  unread_.put(tail_);
+  tail_.clear();
 }
 
 std::size_t XmlParameters::read_some(std::string_view text) {
-  std::string released;
   switch (state_) {
-    case State::parameter: {
-      if (cursor_.is_idle() && is_space(text[0])) return 1;
+    case State::value: return read_value(text);
+    case State::json: return read_json(text);
+    case State::parameter:
       if (spec_.json_body && !has_parameters_ && cursor_.is_idle() && text[0] == '{') {
         has_parameters_ = has_json_ = true;
         scanner_.reset();
         enter(State::json);
         return 0;
       }
-      const auto found =
-          cursor_.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
-      if (!released.empty()) {
-        fail("text stands between the parameters", released);
-        unread_ += cursor_.held();
-      } else if (found.marker != nullptr) {
-        act_on(found);
-      }
-      return 1;
-    }
-    case State::key:
-    case State::value: {
-      const bool in_key = state_ == State::key;
-      const auto found = cursor_.put(
-          text, [&](std::string_view piece) { in_key ? key_text(piece) : value_text(piece); });
-      if (has_failed()) {
-        unread_ += found.marker != nullptr ? found.text : cursor_.held();
-      } else if (found.marker != nullptr) {
-        act_on(found);
-      }
-      return found.consumed;
-    }
-    case State::maybe_end: {
-      if (cursor_.is_idle() && is_space(text[0]) && tail_.size() < tail_tag_ + kMaxTailSpace) {
-        tail_ += text[0];
-        return 1;
-      }
-      const auto found =
-          cursor_.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
-      end_maybe(found, released);
-      return 1;
-    }
-    case State::next_key: {
-      const auto found =
-          cursor_.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
-      read_next_key(found, released);
-      return 1;
-    }
-    case State::json: {
-      const ScanResult result = scanner_.put(text, &out_);
-      if (result.status == ScanStatus::failed) {
-        fail("the arguments are not valid JSON", text.substr(result.consumed, 1));
-        return result.consumed + 1;
-      }
-      if (result.status == ScanStatus::done) enter(State::parameter);
-      return result.consumed;
-    }
+      [[fallthrough]];
+    default: read_letter({text.substr(0, 1)}); return 1;
+  }
+}
+
+void XmlParameters::read_letter(const Letter& letter) {
+  switch (state_) {
+    case State::parameter: return read_between(letter);
+    case State::key: return read_key(letter);
+    case State::value: return read_value_token(letter);
+    case State::behind: return read_behind(letter);
+    case State::next_key: return read_next_key(letter);
+    case State::key_end: return read_key_end(letter);
+    case State::next_call: return read_next_call(letter);
+    case State::call_name: return read_call_name(letter);
+    case State::json:
     case State::done: break;
   }
-  return text.size();
 }
 
-// In maybe_end: the tag was the value's end, or it was not, or that is still open.
-void XmlParameters::end_maybe(const MarkerCursor::Found& found, const std::string& released) {
-  const bool is_whole = found.marker != nullptr && released.empty();
-  if (closed_section_) {
-    closed_section_ = false;  // something follows: all of it was text
-  } else if (is_whole && static_cast<Role>(found.marker->role) == Role::section_close) {
-    // The call's own closer is missing. A value may hold this too: it counts only if nothing
-    // follows.
-    tail_ += found.text;
-    closed_section_ = true;
-    return;
-  } else if (is_whole) {
-    end_value_before(found.text);
-    if (!has_failed()) act_on(found);
-    return;
-  } else if (released.empty()) {
-    return;
+void XmlParameters::read_again(const Letters& letters) {
+  std::size_t i = 0;
+  while (i < letters.size() && state_ != State::done && !has_failed()) {
+    const Letter letter = letters.at(i);
+    if (letter.symbol != 0) {
+      read_letter(letter);
+      i += letter.text.size();
+    } else {
+      i += read_some(letter.text);
+    }
   }
-  take_tag_as_text(released + std::string(found.marker != nullptr ? found.text : cursor_.held()));
+  unread_.put(letters.from(i));
 }
 
-// The tag in tail_ is text after all; what follows it may begin or hold the tag that counts.
-void XmlParameters::take_tag_as_text(std::string_view behind) {
-  const std::string tag = tail_.substr(0, tail_tag_);
-  const std::string again = tail_.substr(tail_tag_).append(behind);
-  tail_.clear();
-  enter(State::value);
-  value_text(tag);
-  std::string_view rest = again;
-  while (!rest.empty() && !has_failed()) rest.remove_prefix(read_some(rest));
-  unread_ += rest;
+// Looks for a marker, and keeps the letter until it is clear what it was.
+MarkerCursor::Found XmlParameters::look(const Letter& letter) {
+  released_.clear();
+  tail_.put(letter);
+  const auto release = [this](std::string_view piece) { released_ += piece; };
+  return letter.symbol != 0 ? cursor_.put_token(letter.symbol, letter.text, release)
+                            : cursor_.put(letter.text, release);
 }
 
-void XmlParameters::act_on(const MarkerCursor::Found& found) {
+void XmlParameters::read_between(const Letter& letter) {
+  if (cursor_.is_idle() && letter.symbol == 0 && is_space(letter.text[0])) return;
+  const auto found = look(letter);
+  if (!released_.empty()) return fail("text stands between the parameters");
+  if (found.marker == nullptr) return;
   switch (static_cast<Role>(found.marker->role)) {
     case Role::parameter_open:
-      if (has_json_) return fail("a parameter follows the call's JSON", found.text);
-      if (state_ == State::value) return on_opener_in_value(found);
-      key_.clear();
-      enter(State::key);
-      break;
-    case Role::value_begin: begin_value(found.text); break;
-    case Role::value_close:
-      tail_ = found.text;
-      tail_tag_ = tail_.size();
-      enter(State::maybe_end);
+      if (has_json_) return fail("a parameter follows the call's JSON");
+      open_parameter();
       break;
     case Role::section_close: closed_section_ = true; [[fallthrough]];
     case Role::body_close:
-      if (!has_json_) out_ += has_parameters_ ? "}" : "{}";
-      closer_ = found.text;
-      enter(State::done);
+      tail_.clear();
+      end_call(found.text);
       break;
-    default: break;
+    case Role::ignore: tail_.clear(); break;
+    case Role::value_close: return fail("a closing tag closes nothing");
+    default: end_without_closer();
   }
 }
 
-// A value holds what opens a parameter: the end of the value, if a closing tag was forgotten.
-void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
-  if (spec_.next_closes) {
-    end_value();
-    key_.clear();
-    return enter(State::key);
+// Another call, or what opens one, stands where this call's closer should.
+void XmlParameters::end_without_closer() {
+  if (!has_parameters_) return fail("the call is not closed");
+  unread_ = std::exchange(tail_, {});
+  end_call({});
+}
+
+void XmlParameters::end_call(std::string_view closer) {
+  if (is_wrapper_ && aside_.starts_with('{')) {
+    out_ += aside_;
+  } else {
+    write_wrapper();
+    if (!has_json_) out_ += has_parameters_ ? "}" : "{}";
   }
-  const bool begins_line = found.text.starts_with('\n') || spec_.trim != ValueTrim::newline;
-  if (schema_ == nullptr || !begins_line) return value_text(found.text);
-  tail_ = found.text;
-  tail_tag_ = tail_.size();
-  enter(State::next_key);
+  is_whole_ = true;
+  closer_ = closer;
+  state_ = State::done;
 }
 
-// In next_key: a parameter that the schema has and that was not given yet ends the value before it.
-void XmlParameters::read_next_key(const MarkerCursor::Found& found, std::string_view released) {
-  tail_ += released;
-  const bool is_broken =
-      spec_.name_end.empty() && released.find_first_of("<\n") != std::string_view::npos;
-  if (is_broken || tail_.size() > tail_tag_ + kMaxKeyBytes) return take_tag_as_text(cursor_.held());
-  if (found.marker == nullptr) return;
-  const std::string key = tail_.substr(tail_tag_);
-  const std::string name(split_key(key).name);
-  if (schema_->find(name) == nullptr || given_.count(name) > 0) return take_tag_as_text(found.text);
-  end_value_before(found.text);
-  key_ = key;
-  if (!has_failed()) begin_value(found.text);
-}
-
-// The tail was markup behind the value, and so is `marker`; a value that fails leaves them unread.
-void XmlParameters::end_value_before(std::string_view marker) {
-  const std::string tail = std::exchange(tail_, {});
-  end_value();
-  if (has_failed()) unread_.append(tail).append(marker);
-}
-
-void XmlParameters::key_text(std::string_view text) {
-  const std::size_t room = kMaxKeyBytes - key_.size();
-  key_ += text.substr(0, room);
-  if (text.size() > room) fail("a parameter's name is longer than 1,024 bytes", text.substr(room));
-}
-
-TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
-  for (const auto& [text, types] : spec_.types) {
-    if (attributes.find(text) != std::string_view::npos) return types;
+std::size_t XmlParameters::read_json(std::string_view text) {
+  const ScanResult result = scanner_.put(text, &out_);
+  if (result.status == ScanStatus::failed) {
+    tail_.put(text.substr(result.consumed, 1));
+    fail("the arguments are not valid JSON");
+    return result.consumed + 1;
   }
-  const ValueSchema* value = schema_ == nullptr ? nullptr : schema_->find(key_);
-  if (value != nullptr && !value->types.is_empty()) return value->types;
-  return spec_.guess_types ? TypeSet::any() : TypeSet(TypeSet::string);
+  if (result.status == ScanStatus::done) enter(State::parameter);
+  return result.consumed;
+}
+
+void XmlParameters::open_parameter() {
+  key_.clear();
+  key_end_ = std::string::npos;
+  tail_.clear();
+  enter(State::key);
+}
+
+void XmlParameters::read_key(const Letter& letter) {
+  const auto found = look(letter);
+  switch (add_to_key(released_)) {
+    case KeyFit::fits: break;
+    case KeyFit::text_behind:
+      if (mends_) {
+        begin_value_without_opener();
+        return;
+      }
+      return fail("text stands between a parameter's name and its value");
+    case KeyFit::broken: return fail("a parameter's name holds markup");
+  }
+  const bool is_broken = spec_.name_end.empty() && is_broken_key();
+  const bool is_marker = found.marker != nullptr;
+  if (is_broken || (is_marker && static_cast<Role>(found.marker->role) != Role::value_begin)) {
+    return fail("a parameter's name holds markup");
+  }
+  if (is_marker && take_key()) begin_value();
+}
+
+// Whether what was read last cannot be of a name, nor of attributes behind it.
+bool XmlParameters::is_broken_key() const {
+  if (released_.empty()) return false;
+  const char quote = key_[0];
+  if (quote != '"' && quote != '\'') return released_.find_first_of("<\n") != std::string::npos;
+  const std::size_t end = key_.find(quote, 1);
+  return spec_.types.empty() && end != std::string::npos && !is_space(key_.back()) &&
+         end + 1 < key_.size();
+}
+
+// Where a format ends names with a tag of their own, only white space and attributes follow it.
+XmlParameters::KeyFit XmlParameters::add_to_key(std::string_view text) {
+  for (const char byte : text) {
+    if (key_.size() == kMaxKeyBytes) return KeyFit::broken;
+    key_ += byte;
+    if (spec_.name_end.empty()) continue;
+    if (key_end_ == std::string::npos) {
+      if (byte == spec_.name_end[0][0]) key_end_ = key_.size() - 1;
+      continue;
+    }
+    const std::string_view end = std::string_view(key_).substr(key_end_);
+    KeyFit fit = KeyFit::broken;
+    for (const std::string& tag : spec_.name_end) {
+      if (tag.starts_with(end)) {
+        fit = KeyFit::fits;
+      } else if (end.starts_with(tag)) {
+        fit = is_space(byte) || !spec_.types.empty() ? KeyFit::fits : KeyFit::text_behind;
+      }
+    }
+    if (fit != KeyFit::fits) return fit;
+  }
+  return KeyFit::fits;
 }
 
 XmlParameters::Key XmlParameters::split_key(std::string_view text) const {
@@ -280,21 +270,15 @@ XmlParameters::Key XmlParameters::split_key(std::string_view text) const {
 }
 
 // Takes the name out of what stands before the value; false where there is none.
-bool XmlParameters::read_key(std::string_view closer) {
-  auto [name, attributes, behind] = split_key(key_);
+bool XmlParameters::take_key() {
+  const auto [name, attributes, behind] = split_key(key_);
   if (name.empty()) {
-    fail("a parameter has no name", {});
+    fail("a parameter has no name");
     return false;
   }
   if (name.find_first_of("<>\n") != std::string_view::npos ||
       behind.find('<') != std::string_view::npos) {
-    fail("a parameter's name holds markup", {});
-    return false;
-  }
-  if (!spec_.name_end.empty() && spec_.types.empty() && !is_blank(attributes)) {
-    attributes.remove_prefix(attributes.find_first_not_of(kSpace));
-    fail("text stands between a parameter's name and its value", attributes);
-    unread_ += closer;
+    fail("a parameter's name holds markup");
     return false;
   }
   const std::string copy = spec_.name_entities ? without_entities(name) : std::string(name);
@@ -304,53 +288,69 @@ bool XmlParameters::read_key(std::string_view closer) {
   return true;
 }
 
-void XmlParameters::begin_value(std::string_view closer) {
-  if (!read_key(closer)) return;
-  out_ += has_parameters_ ? ", " : "{";
-  has_parameters_ = true;
-  append_json_string(key_, out_);
-  out_ += ": ";
-  if (schema_ != nullptr) given_.insert(key_);
-  value_.begin(types_, out_);
+TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
+  const ValueSchema* value = schema_ == nullptr ? nullptr : schema_->find(key_);
+  const bool is_known = value != nullptr && !value->types.is_empty();
+  for (const auto& [text, types] : spec_.types) {
+    if (attributes.find(text) == std::string_view::npos) continue;
+    return is_known ? agreed_types(types, value->types) : types;
+  }
+  if (is_known) return value->types;
+  return spec_.guess_types ? TypeSet::any() : TypeSet(TypeSet::string);
+}
+
+void XmlParameters::begin_value() {
+  is_doubled_ = !given_.insert(key_).second;
+  if (is_doubled_ && !mends_) return fail("a parameter is written twice");
+  holds_tag_ = is_unopened_ = false;
+  tail_.clear();
+  write_wrapper();
+  if (is_doubled_) {
+    repairs_ |= kDuplicateKey;
+  } else {
+    is_wrapper_ = !has_parameters_ && key_ == kWrapper && schema_ != nullptr &&
+                  !schema_->parameters.empty() && schema_->find(kWrapper) == nullptr;
+    if (is_wrapper_) {
+      types_ = types_ | TypeSet(TypeSet::object | TypeSet::string);
+    } else {
+      out_ += has_parameters_ ? ", " : "{";
+      append_json_string(key_, out_);
+      out_ += ": ";
+    }
+    has_parameters_ = true;
+  }
+  value_.begin(types_, value_out());
   enter(State::value);
 }
 
-void XmlParameters::value_text(std::string_view text) {
-  if (has_failed()) {
-    unread_ += text;
-  } else {
-    value_.put(text, out_);
-    check_value();
-  }
-}
-
-void XmlParameters::end_value() {
-  value_.end(out_);
-  check_value();
-}
-
-void XmlParameters::check_value() {
-  if (*value_.problem() != '\0') fail(value_.problem(), value_.unread());
+// The value's opener is missing: what stands behind the name is the value.
+void XmlParameters::begin_value_without_opener() {
+  const Letters value = tail_.from(key_.size() - 1);
+  key_.pop_back();
+  repairs_ |= kMarkup;
+  if (!take_key()) return;
+  begin_value();
+  is_unopened_ = true;
+  if (!has_failed()) read_again(value);
 }
 
 void XmlParameters::end(CallSink& sink) {
   cut_off();
-  if (state_ == State::value) value_.end_word(out_);
+  if (is_in_value()) value_.end_word(value_out());
   if (!out_.empty()) sink.put_arguments(out_);
 }
 
-// What was held is the value's.
+// The output ends here. What is held as a possible tag is not the value's.
 void XmlParameters::cut_off() {
   out_.clear();
-  if (state_ == State::next_key) take_tag_as_text(cursor_.held());
-  if (state_ == State::maybe_end) {
+  if (state_ == State::behind && (closed_value_ || !holds_tag_)) {
     end_value();
-    if (closed_section_) out_ += '}';
-  } else if (state_ == State::value) {
-    if (value_.is_string()) {  // elsewhere it can only be the beginning of a tag
-      cursor_.flush([&](std::string_view text) { value_text(text); });
+    if (ends_call()) {
+      end_call({});
+      state_ = State::behind;
     }
-    value_.cut_off(out_);
+  } else if (is_in_value()) {
+    value_.cut_off(value_out());
   }
 }
 
@@ -358,24 +358,32 @@ void XmlParameters::complete(CallSink& sink) {
   cut_off();
   if (!out_.empty()) sink.put_arguments(out_);
   out_.clear();
+  if (has_failed()) return;
   if (state_ == State::json && !scanner_.close(out_)) return;
-  if (state_ == State::value && !value_.close(out_)) return;
+  if (is_in_value()) {
+    if (holds_tag_ || is_wrapper_ || !value_.close(value_out())) return;
+    repairs_ |= value_.repairs();
+  }
   repairs_ |= kClosed;
-  if (!has_json_) out_ += has_parameters_ ? "}" : "{}";
-  sink.put_arguments(out_);
+  if (!is_whole_) end_call({});
+  if (!out_.empty()) sink.put_arguments(out_);
   sink.end_call();
 }
 
 std::size_t XmlParameters::undecided_bytes() const {
-  return tail_.size() + (state_ == State::done ? 0 : cursor_.held().size()) +
-         (state_ == State::key ? key_.size() : 0) + value_.undecided_bytes();
+  return tail_.size() + (state_ == State::value ? cursor_.held().size() : 0) +
+         (state_ == State::behind || is_in_value() ? value_.undecided_bytes() : 0);
 }
 
 void XmlParameters::add_held(Held& out) const {
-  value_.add_held(out);
-  if (state_ == State::key) out.add(HeldReason::key, key_);
-  out.add(HeldReason::closing_tag, tail_);
-  if (state_ != State::done && state_ != State::json) out.add(cursor_);
+  if (state_ != State::key && state_ != State::parameter) value_.add_held(out);
+  if (state_ == State::key) {
+    out.add(HeldReason::key, tail_.text());
+  } else if (state_ == State::value || state_ == State::parameter) {
+    out.add(cursor_);
+  } else {
+    out.add(HeldReason::closing_tag, tail_.text());
+  }
 }
 
 }  // namespace unspool

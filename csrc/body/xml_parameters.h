@@ -1,9 +1,9 @@
 // Arguments as tagged text: <parameter=city>Paris</parameter>; the schema tells text from numbers.
 //
-// A value may itself hold the closing tag. A close counts only where the grammar goes on behind it:
-// another parameter, or the end of the call. Until that is known the tag is held back. A closing
-// tag that was forgotten: the opener of a parameter that the schema has, and that was not given
-// yet, ends the value before it.
+// A value may itself hold the tags. One counts only where the grammar continues after it: another
+// parameter, the end of the call, or what follows a call. Until that shows, the tag is held back.
+// A closing tag may be missing: the value then ends before another parameter's opener and name, or
+// before the call's closer where another call or the end follows.
 #pragma once
 
 #include <set>
@@ -12,19 +12,19 @@
 #include "body/body.h"
 #include "body/json_scanner.h"
 #include "body/tagged_value.h"
+#include "text/letters.h"
 
 namespace unspool {
 
 class XmlParameters final : public Body {
  public:
-  /// `in_parameter`: the first parameter's opening marker has been read.
-  XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers, const ToolSchema* schema,
-                bool in_parameter);
+  XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
+                const BodyOptions& options);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
-  bool may_end_here(CallSink&) override { return state_ == State::maybe_end && closed_section_; }
+  bool may_end_here(CallSink&) override { return state_ == State::behind && ends_call(); }
   void complete(CallSink& sink) override;
   std::uint16_t repairs() const override { return repairs_; }
   const char* problem() const override { return problem_; }
@@ -36,56 +36,112 @@ class XmlParameters final : public Body {
     parameter,  // between parameters
     key,        // inside a parameter's name
     value,      // inside a value
-    maybe_end,  // behind a closing tag that may be part of the value
+    behind,     // behind a closing tag that may be part of the value
     next_key,   // behind the opener of a parameter that may be part of the value
+    key_end,    // in a value, behind a tag that ends a name
+    next_call,  // in a value, behind the opener of a call
+    call_name,  // behind that and the call's name
     json,       // inside a JSON object in place of the parameters
     done,
   };
-
-  std::size_t read_some(std::string_view text);
-  void act_on(const MarkerCursor::Found& found);
-  bool read_key(std::string_view closer);
-  void begin_value(std::string_view closer);
-  void value_text(std::string_view text);
-  void cut_off();
-  void end_value();
-  void end_value_before(std::string_view marker);
-  void check_value();
-  void on_opener_in_value(const MarkerCursor::Found& found);
-  void read_next_key(const MarkerCursor::Found& found, std::string_view released);
-  void take_tag_as_text(std::string_view behind);
-  void end_maybe(const MarkerCursor::Found& found, const std::string& released);
-  void key_text(std::string_view text);
-  void enter(State state);
-  void fail(const char* problem, std::string_view unread);
-  bool has_failed() const { return *problem_ != '\0'; }
-  BodyResult finish_put(std::size_t consumed, CallSink& sink);
-  TypeSet types_of_key(std::string_view attributes) const;
+  /// Whether the text read as a key so far is one.
+  enum class KeyFit : std::uint8_t { fits, text_behind, broken };
   /// What stands before a value: the name, the attributes behind it, what follows its quote.
   struct Key {
     std::string_view name, attributes, behind;
   };
+
+  std::size_t read_some(std::string_view text);
+  void read_letter(const Letter& letter);
+  void read_between(const Letter& letter);
+  void read_key(const Letter& letter);
+  void read_value_token(const Letter& letter);
+  void read_behind(const Letter& letter);
+  void read_next_key(const Letter& letter);
+  void read_key_end(const Letter& letter);
+  void read_next_call(const Letter& letter);
+  void read_call_name(const Letter& letter);
+  std::size_t read_value(std::string_view text);
+  std::size_t read_json(std::string_view text);
+  void read_again(const Letters& letters);
+  MarkerCursor::Found look(const Letter& letter);
+
+  void on_tag(const MarkerCursor::Found& found);
+  void hold_tag(const MarkerCursor::Found& found, State state);
+  void on_opener_in_value(const MarkerCursor::Found& found);
+  void on_marker_behind(const MarkerCursor::Found& found);
+  void open_parameter();
+  bool ends_call() const {
+    return !has_failed() && (closed_call_ || closed_section_) && (closed_value_ || !holds_tag_);
+  }
+  /// Inside a value that nothing has ended.
+  bool is_in_value() const {
+    return state_ == State::value || state_ == State::next_key || state_ == State::key_end ||
+           state_ == State::next_call || state_ == State::call_name ||
+           (state_ == State::behind && !closed_value_ && holds_tag_);
+  }
+  void end_call_behind();
+  void end_call(std::string_view closer);
+  void end_without_closer();
+  void take_tag_as_text();
+
+  KeyFit add_to_key(std::string_view text);
+  bool is_broken_key() const;
   Key split_key(std::string_view text) const;
+  bool is_next_name() const;
+  bool take_key();
+  void begin_value();
+  void begin_value_without_opener();
+  TypeSet types_of_key(std::string_view attributes) const;
+  void value_text(std::string_view text);
+  std::string& value_out();
+  void end_value();
+  void check_value();
+  void write_wrapper();
+  void cut_off();
+
+  void enter(State state);
+  void fail(const char* problem);
+  bool has_failed() const { return *problem_ != '\0'; }
+  BodyResult finish_put(std::size_t consumed, CallSink& sink);
 
   const XmlParametersSpec& spec_;
   const CallMarkers& markers_;
   const ToolSchema* schema_;
+  bool mends_;
   State state_ = State::parameter;
   MarkerCursor cursor_;
   bool has_parameters_ = false;
   bool has_json_ = false;  // all arguments were one JSON object
+  bool is_whole_ = false;  // their last brace has been written
   std::uint16_t repairs_ = 0;
-  bool closed_section_ = false;  // the last marker was the section's closer
-  TypeSet types_;
-  TaggedValue value_;
   JsonScanner scanner_;  // of all arguments
+
   std::string key_;
-  std::set<std::string, std::less<>> given_;  // parameters, where the schema knows them
-  std::string tail_;          // a tag and what follows, while in maybe_end and next_key
-  std::size_t tail_tag_ = 0;  // length of the tag in it
-  std::string out_;           // what this call of put has written
+  std::size_t key_end_ = 0;  // where what ends the name begins in it; npos: not yet
+  TypeSet types_;
+  std::set<std::string, std::less<>> given_;  // names of parameters
+  TaggedValue value_;
+  bool is_doubled_ = false;   // the value is of a parameter that was given: it is dropped
+  bool holds_tag_ = false;    // a tag stood in the value, and was text
+  bool is_unopened_ = false;  // the value's opener was missing
+  bool is_wrapper_ = false;   // the value may be all arguments in one object
+  std::string aside_;         // a value that is not written yet
+
+  // What may have to be read again: all since the last tag that counted. In `behind` and
+  // `next_key` a tag that may be the value's stands first.
+  Letters tail_;
+  std::size_t tail_tag_ = 0;    // length of that tag
+  std::size_t tail_end_ = 0;    // where the call ends in it
+  std::size_t tail_count_ = 0;  // white space and further markers in it
+  bool closed_value_ = false;
+  bool closed_call_ = false;
+  bool closed_section_ = false;
+  std::string released_;
+
+  std::string out_;  // what this call of put has written
   std::string_view closer_;
-  std::string unread_;
+  Letters unread_;
   const char* problem_ = "";
 };
 

@@ -321,16 +321,44 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     if (spec_.reasoning) adder.add(markers.header, spec_.reasoning->close, Role::reasoning_close);
     if (call.body == BodyKind::xml_parameters) {
       const XmlParametersSpec& body = call.xml_parameters;
+      const auto add_ends = [&](MarkerSet& set) {
+        adder.add(set, call.close, Role::body_close);
+        adder.add(set, spec_.section_close, Role::section_close);
+        add_openers(set);
+        adder.add(set, call.next, Role::call_open);
+        for (std::size_t m = 0; m < spec_.markup.size(); ++m) {
+          const MarkupSpec& markup = spec_.markup[m];
+          if (markup.is_inline) continue;
+          adder.add(set, markup.open, markup.has_header() ? Role::markup_open : Role::ignore, m);
+        }
+        add_ignored(set);
+      };
       adder.add(markers.parameter, body.open, Role::parameter_open);
-      adder.add(markers.parameter, call.close, Role::body_close);
-      adder.add(markers.parameter, spec_.section_close, Role::section_close);
+      adder.add(markers.parameter, body.close, Role::value_close);
+      add_ends(markers.parameter);
       adder.add(markers.key, body.name_close, Role::value_begin);
-      const std::string_view before = body.trim == ValueTrim::newline ? "\n" : "";
+      adder.add(markers.key, body.close, Role::value_close);
+      adder.add(markers.key, body.open, Role::parameter_open);
+      adder.add(markers.key, call.close, Role::body_close);
+      adder.add(markers.key, spec_.section_close, Role::section_close);
+      add_openers(markers.key);
+      // Where a line break around a value is markup, the value itself leaves it out.
+      const std::string_view before = body.trim == ValueTrim::newline ? "" : "\r\n";
       for (const std::string& text : body.close.texts) {
-        adder.add(markers.value, text, before, Role::value_close);
+        adder.add(markers.value, text, {}, Role::value_close);
       }
       for (const std::string& text : body.open.texts) {
-        adder.add(markers.value, text, "\n", Role::parameter_open);
+        adder.add(markers.value, text, before, Role::parameter_open);
+      }
+      for (const std::string& text : call.close.texts) {
+        adder.add(markers.value, text, before, Role::body_close);
+      }
+      add_call_openers(markers.value);
+      for (const std::string& text : body.name_end) {
+        adder.add(markers.value, text, {}, Role::key_end);
+      }
+      for (const std::string& text : body.name_close.texts) {  // `>` alone tells nothing
+        if (text.size() > 1) adder.add(markers.value, text, {}, Role::value_begin);
       }
     }
     if (call.body == BodyKind::xml_elements) {

@@ -29,6 +29,7 @@ enum class Role : std::uint8_t {
   call_text,  // ends a header, and is content
   name_close,
   parameter_open,
+  key_end,
   value_begin,
   value_close,
   body_close,
@@ -39,7 +40,7 @@ enum class Role : std::uint8_t {
 /// What one call's header and body look for.
 struct CallMarkers {
   MarkerSet header;     // the end of a name outside the body
-  MarkerSet parameter;  // between parameters: the next one, or the end
+  MarkerSet parameter;  // between parameters: the next one, or the end, or what follows the call
   MarkerSet key;        // the end of a parameter's name
   MarkerSet value;      // the end of a parameter's value
   MarkerSet element;    // the tags of nested elements

@@ -24,6 +24,11 @@ class TypeSet {
   constexpr bool is_empty() const { return bits_ == 0; }
   constexpr std::uint8_t bits() const { return bits_; }
 
+  constexpr bool operator==(const TypeSet&) const = default;
+  constexpr TypeSet operator|(TypeSet other) const {
+    return TypeSet(static_cast<std::uint8_t>(bits_ | other.bits_));
+  }
+
   static constexpr TypeSet any() { return TypeSet(0x7F); }
 
  private:

@@ -180,16 +180,29 @@ void Parser::read_all(std::string_view text) {
   }
 }
 
-// Text that was read before and kept: only a trial that begins in it needs what follows again.
-void Parser::read_again(std::string_view text) {
+// What was read before and kept: only a trial that begins in it needs what follows again.
+void Parser::read_again(const Letters& letters) {
   const std::uint64_t first = trial_.number();
-  while (!text.empty() && outcome_ == Outcome::open) {
+  std::size_t i = 0;
+  while (i < letters.size() && outcome_ == Outcome::open) {
+    const Letter letter = letters.at(i);
     const std::uint64_t trial = trial_.number();
-    const std::size_t read = read_some(text);
-    if (trial != first) keep_input(trial, text.substr(0, read), 0);
-    text.remove_prefix(read);
+    std::size_t read = letter.text.size();
+    if (letter.symbol != 0) {
+      read_token(letter.symbol, letter.text);
+    } else {
+      read = read_some(letter.text);
+    }
+    if (trial != first) keep_input(trial, letter.text.substr(0, read), letter.symbol);
+    i += read;
     if (trial_.number() != first) act_on_outcome();
   }
+}
+
+void Parser::read_again(std::string_view text) {
+  Letters letters;
+  letters.put(text);
+  read_again(letters);
 }
 
 void Parser::read_token(Symbol symbol, std::string_view literal) {

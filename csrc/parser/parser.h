@@ -121,6 +121,7 @@ class Parser final : public EventParser, private CallSink {
 
   void write_to(Events& out);
   void read_all(std::string_view text);
+  void read_again(const Letters& letters);
   void read_again(std::string_view text);
   void read_token(Symbol symbol, std::string_view literal);
   std::size_t read_some(std::string_view text);
@@ -167,7 +168,7 @@ class Parser final : public EventParser, private CallSink {
   void on_header_end(const MarkerCursor::Found& found);
   void on_malformed_end(const MarkerCursor::Found& found);
   void on_body(const BodyResult& result, std::string_view text, bool was_announced);
-  void on_failure(const char* problem, std::string_view unread);
+  void on_failure(const char* problem, const Letters& unread);
 
   bool chains_at(char byte) const;
   int bare_call_at(char byte) const;

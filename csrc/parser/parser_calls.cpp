@@ -251,10 +251,16 @@ std::size_t Parser::read_body(std::string_view text) {
 
 void Parser::on_body(const BodyResult& result, std::string_view text, bool was_announced) {
   const std::string_view read = text.substr(0, result.consumed);
+  Letters unread;
+  if (result.letters != nullptr) {
+    unread.put(*result.letters);
+  } else {
+    unread.put(result.unread);
+  }
   if (divert_ != Divert::none) {
     raw_ += read;
-    std::size_t open = result.status == ScanStatus::done ? 0 : body_->undecided_bytes();
-    if (result.status == ScanStatus::failed) open = result.unread.size();
+    const std::size_t open =
+        result.status == ScanStatus::more ? body_->undecided_bytes() : unread.size();
     const std::size_t sure = raw_.size() - std::min(open, raw_.size());
     const std::string undecided = raw_.substr(sure);
     raw_.resize(sure);
@@ -264,12 +270,14 @@ void Parser::on_body(const BodyResult& result, std::string_view text, bool was_a
     if (audits_) {  // but for what may turn out to be a closer, or not the call's
       audit_pending_ += read;
       std::size_t open = body_->undecided_bytes();
-      if (result.status == ScanStatus::done) open = result.closer.size();
-      if (result.status == ScanStatus::failed) open = result.unread.size();
+      if (result.status == ScanStatus::done) open = result.closer.size() + unread.size();
+      if (result.status == ScanStatus::failed) open = unread.size();
       const std::size_t sure = audit_pending_.size() - std::min(open, audit_pending_.size());
       audit(Fate::tool_call, std::string_view(audit_pending_).substr(0, sure));
       audit_pending_.erase(0, sure);
-      if (result.status == ScanStatus::done) audit(Fate::marker, audit_pending_);
+      if (result.status == ScanStatus::done) {
+        audit(Fate::marker, std::string_view(audit_pending_).substr(0, result.closer.size()));
+      }
       if (result.status != ScanStatus::more) audit_pending_.clear();
     }
     raw_.clear();
@@ -295,8 +303,9 @@ void Parser::on_body(const BodyResult& result, std::string_view text, bool was_a
         after_markup(result.closed_section ? std::string_view(format_->spec().section_close.after)
                                            : std::string_view(call().close.after));
       }
+      read_again(unread);
       break;
-    case ScanStatus::failed: on_failure(body_->problem(), result.unread); break;
+    case ScanStatus::failed: on_failure(body_->problem(), unread); break;
   }
 }
 
@@ -402,7 +411,7 @@ void Parser::end_call(CallStatus status) {
 }
 
 // The call cannot be read. What nothing marked as a call is content; the rest is reported.
-void Parser::on_failure(const char* problem, std::string_view unread) {
+void Parser::on_failure(const char* problem, const Letters& unread) {
   if (was_mention()) {
     outcome_ = Outcome::mention;
     return;
@@ -416,11 +425,10 @@ void Parser::on_failure(const char* problem, std::string_view unread) {
   problem_ = problem;
   malformed_is_empty_ = true;
   const std::string raw = std::move(raw_);
-  const std::string rest(unread);
   raw_.clear();
   enter(State::malformed);
   if (!raw.empty()) emit_malformed(raw);
-  read_again(rest);
+  read_again(unread);
 }
 
 // Whether the opener on trial was a mention, now that what follows cannot be read: nothing of a

@@ -142,6 +142,7 @@ _REPAIRS = {
     64: "duplicate key",
     128: "quoted value",
     256: "missing quote",
+    512: "markup",
 }
 
 

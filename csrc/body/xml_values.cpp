@@ -1,0 +1,252 @@
+// Values between tags, and the tags that may be a value's own text.
+#include <algorithm>
+#include <utility>
+
+#include "body/xml_parameters.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+// More than this behind a tag is not markup; it bounds what is held and read again.
+constexpr std::size_t kMaxTailCount = 256;
+constexpr std::size_t kMarkerCount = 32;  // a marker counts as much as so much white space
+
+}  // namespace
+
+std::size_t XmlParameters::read_value(std::string_view text) {
+  const auto found = cursor_.put(text, [this](std::string_view piece) { value_text(piece); });
+  if (has_failed()) {
+    unread_.put(found.marker != nullptr ? found.text : cursor_.held());
+  } else if (found.marker != nullptr) {
+    on_tag(found);
+  }
+  return found.consumed;
+}
+
+void XmlParameters::read_value_token(const Letter& letter) {
+  const auto found = cursor_.put_token(letter.symbol, letter.text,
+                                       [this](std::string_view piece) { value_text(piece); });
+  if (has_failed()) {
+    unread_.put(found.marker != nullptr ? found.text : cursor_.held());
+    unread_.end_with(letter);
+  } else if (found.marker != nullptr) {
+    on_tag(found);
+  }
+}
+
+void XmlParameters::value_text(std::string_view text) {
+  if (has_failed()) {
+    unread_.put(text);
+  } else {
+    value_.put(text, value_out());
+    check_value();
+    if (is_doubled_) aside_.clear();
+  }
+}
+
+std::string& XmlParameters::value_out() { return is_doubled_ || is_wrapper_ ? aside_ : out_; }
+
+void XmlParameters::end_value() {
+  value_.end(value_out());
+  check_value();
+  repairs_ |= value_.repairs();
+  if (is_doubled_) aside_.clear();
+  is_doubled_ = false;
+}
+
+void XmlParameters::check_value() {
+  if (*value_.problem() == '\0' || has_failed()) return;
+  problem_ = value_.problem();
+  unread_.put(value_.unread());
+}
+
+// The first parameter did not hold all arguments.
+void XmlParameters::write_wrapper() {
+  if (!is_wrapper_) return;
+  out_ += "{\"arguments\": ";
+  out_ += aside_;
+  aside_.clear();
+  is_wrapper_ = false;
+}
+
+// A tag in a value: it ends the value if what follows says so.
+void XmlParameters::on_tag(const MarkerCursor::Found& found) {
+  const Role role = static_cast<Role>(found.marker->role);
+  switch (role) {
+    case Role::parameter_open: return on_opener_in_value(found);
+    case Role::call_open:
+      return holds_tag_ ? hold_tag(found, State::next_call) : value_text(found.text);
+    case Role::key_end:
+      return holds_tag_ ? hold_tag(found, State::key_end) : value_text(found.text);
+    case Role::value_begin:
+      if (!is_unopened_ && (!holds_tag_ || !spec_.name_end.empty())) return value_text(found.text);
+      tail_.put(found.text);
+      return fail(is_unopened_ ? "text stands between a parameter's name and its value"
+                               : "a parameter's opener is missing");
+    default: break;
+  }
+  hold_tag(found, State::behind);
+  closed_value_ = role == Role::value_close;
+  closed_call_ = role == Role::body_close;
+  closed_section_ = false;
+  closer_ = closed_call_ ? found.text : std::string_view{};
+}
+
+void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
+  tail_.clear();
+  tail_.put(found.text);
+  tail_tag_ = tail_end_ = tail_.size();
+  tail_count_ = 0;
+  key_.clear();
+  key_end_ = std::string::npos;
+  enter(state);
+}
+
+void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
+  const bool begins_line = spec_.trim != ValueTrim::newline || value_.is_at_line_start();
+  if (begins_line || spec_.next_closes) return hold_tag(found, State::next_key);
+  value_text(found.text);
+}
+
+// A value holds a closing tag, and text behind that. Where the end of a name and a value's opener
+// follow, a parameter's opener is missing.
+void XmlParameters::read_key_end(const Letter& letter) {
+  const auto found = look(letter);
+  tail_count_ += released_.size();
+  const bool is_text = spec_.types.empty() && !is_blank(released_);
+  if (is_text || tail_count_ > kMaxTailCount) return take_tag_as_text();
+  if (found.marker == nullptr) return;
+  if (static_cast<Role>(found.marker->role) != Role::value_begin) return take_tag_as_text();
+  fail("a parameter's opener is missing");
+}
+
+// A value holds a closing tag, and text behind that. Where a whole call begins, this one's end was
+// not seen: it is that call's.
+void XmlParameters::read_next_call(const Letter& letter) {
+  const auto found = look(letter);
+  key_ += released_;
+  const bool is_broken = released_.find_first_of("<\n") != std::string::npos;
+  if (is_broken || key_.size() > kMaxTailCount) return take_tag_as_text();
+  if (found.marker == nullptr) return;
+  const Role role = static_cast<Role>(found.marker->role);
+  if (is_blank(key_) || (role != Role::name_close && role != Role::call_close)) {
+    return take_tag_as_text();
+  }
+  const auto& openers = spec_.open.texts;
+  const bool is_opener = std::find(openers.begin(), openers.end(), found.text) != openers.end();
+  if (role == Role::call_close || is_opener) return fail("the call is not closed");
+  enter(State::call_name);
+}
+
+void XmlParameters::read_call_name(const Letter& letter) {
+  if (cursor_.is_idle() && letter.symbol == 0 && is_space(letter.text[0])) {
+    tail_.put(letter);
+    if (++tail_count_ > kMaxTailCount) take_tag_as_text();
+    return;
+  }
+  const auto found = look(letter);
+  if (spec_.json_body && released_ == "{") return fail("the call is not closed");
+  if (!released_.empty()) return take_tag_as_text();
+  if (found.marker == nullptr) return;
+  const Role role = static_cast<Role>(found.marker->role);
+  if (role != Role::parameter_open && role != Role::body_close) return take_tag_as_text();
+  fail("the call is not closed");
+}
+
+// A parameter that was not given yet ends the value before it, once its whole name is read. Where
+// the schema is known, it must have the parameter.
+void XmlParameters::read_next_key(const Letter& letter) {
+  const auto found = look(letter);
+  if (add_to_key(released_) != KeyFit::fits) return take_tag_as_text();
+  const bool is_broken =
+      spec_.name_end.empty() && released_.find_first_of("<\n") != std::string::npos;
+  if (is_broken) return take_tag_as_text();
+  if (found.marker == nullptr) return;
+  if (static_cast<Role>(found.marker->role) != Role::value_begin || !is_next_name()) {
+    return take_tag_as_text();
+  }
+  if (holds_tag_) return fail("a parameter is not closed");
+  end_value();
+  if (has_failed()) return fail(problem_);
+  if (take_key()) begin_value();
+}
+
+bool XmlParameters::is_next_name() const {
+  if (!spec_.name_end.empty() && key_end_ == std::string::npos) return false;
+  const Key key = split_key(key_);
+  if (key.name.empty() || key.name.find_first_of("<>\n") != std::string_view::npos) return false;
+  const bool tells_type = std::any_of(
+      spec_.types.begin(), spec_.types.end(),
+      [&](const auto& type) { return key.attributes.find(type.first) != std::string_view::npos; });
+  const bool is_known = tells_type || schema_ == nullptr || schema_->parameters.empty() ||
+                        spec_.next_closes || schema_->find(key.name) != nullptr;
+  return is_known && given_.count(key.name) == 0;
+}
+
+void XmlParameters::read_behind(const Letter& letter) {
+  const bool is_blank = cursor_.is_idle() && letter.symbol == 0 && is_space(letter.text[0]);
+  if (is_blank && tail_count_ < kMaxTailCount) {
+    tail_.put(letter);
+    ++tail_count_;
+    return;
+  }
+  const auto found = look(letter);
+  if (!released_.empty()) {
+    // The call's closer and the section's in a row end the value; elsewhere text goes on with it.
+    return closed_call_ && closed_section_ ? end_call_behind() : take_tag_as_text();
+  }
+  if (found.marker != nullptr) on_marker_behind(found);
+}
+
+void XmlParameters::on_marker_behind(const MarkerCursor::Found& found) {
+  tail_count_ += kMarkerCount;
+  switch (static_cast<Role>(found.marker->role)) {
+    case Role::parameter_open:
+      if (!closed_value_ || closed_section_) return take_tag_as_text();
+      end_value();
+      if (has_failed()) return fail(problem_);
+      return open_parameter();
+    case Role::body_close:
+      if (closed_value_ && closed_section_) return take_tag_as_text();
+      if (!closed_value_) break;
+      closer_ = found.text;
+      tail_end_ = tail_.size();
+      return end_call_behind();
+    case Role::section_close:
+      if (closed_section_) break;
+      closed_section_ = true;
+      if (closed_call_) break;
+      closer_ = found.text;  // the call's own is missing
+      tail_end_ = tail_.size();
+      break;
+    case Role::value_close: return take_tag_as_text();
+    case Role::ignore: break;
+    default: return end_call_behind();
+  }
+  if (tail_count_ > kMaxTailCount) take_tag_as_text();
+}
+
+// What follows tells that the call has ended: that is for others to read.
+void XmlParameters::end_call_behind() {
+  if (!closed_value_ && holds_tag_) return fail("a parameter is not closed");
+  end_value();
+  if (has_failed()) return fail(problem_);
+  unread_ = tail_.from(tail_end_);
+  tail_.clear();
+  closed_section_ = closed_section_ && !closed_call_;  // after the call that is for others
+  end_call(closer_);
+}
+
+// The tag is text after all; what follows it may begin or hold the tag that counts.
+void XmlParameters::take_tag_as_text() {
+  const Letters again = std::exchange(tail_, {});
+  holds_tag_ = true;
+  closed_value_ = closed_call_ = closed_section_ = false;
+  enter(State::value);
+  value_text(again.text().substr(0, tail_tag_));
+  read_again(again.from(tail_tag_));
+}
+
+}  // namespace unspool

@@ -1,0 +1,86 @@
+// Text with the tokens in it that are known by their ids, so that it can be read again.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/marker_set.h"
+
+namespace unspool {
+
+/// One letter of the input: a byte of text, or a token (`symbol` is not 0) with its text.
+struct Letter {
+  std::string_view text;
+  Symbol symbol = 0;
+};
+
+class Letters {
+ public:
+  bool is_empty() const { return text_.empty(); }
+  std::size_t size() const { return text_.size(); }
+  std::string_view text() const { return text_; }
+
+  void clear() {
+    text_.clear();
+    tokens_.clear();
+  }
+
+  void put(std::string_view text) { text_ += text; }
+  void put(const Letter& letter) {
+    if (letter.symbol != 0) tokens_.push_back({text_.size(), letter.text.size(), letter.symbol});
+    text_ += letter.text;
+  }
+  void put(const Letters& other) {
+    for (const Token& token : other.tokens_) {
+      tokens_.push_back({text_.size() + token.at, token.size, token.symbol});
+    }
+    text_ += other.text_;
+  }
+
+  /// What stands from `begin` on. No token may lie across it.
+  Letters from(std::size_t begin) const {
+    Letters rest;
+    rest.text_ = text_.substr(begin);
+    for (const Token& token : tokens_) {
+      if (token.at >= begin) rest.tokens_.push_back({token.at - begin, token.size, token.symbol});
+    }
+    return rest;
+  }
+
+  /// Follows a cursor: what it keeps now, after it has read `letter` (or a run of text).
+  void follow(const Letter& letter, std::string_view kept) {
+    if (kept.size() > letter.text.size()) {
+      *this = from(text_.size() - (kept.size() - letter.text.size()));
+      put(letter);
+    } else if (clear(); !kept.empty()) {
+      put({kept, letter.symbol});
+    }
+  }
+
+  /// The text of the last token is taken back as text, and put again as the token.
+  void end_with(const Letter& letter) {
+    if (letter.symbol == 0 || !text_.ends_with(letter.text)) return;
+    text_.resize(text_.size() - letter.text.size());
+    put(letter);
+  }
+
+  /// Reads on from `at`: the run of text there, or the token.
+  Letter at(std::size_t at) const {
+    for (const Token& token : tokens_) {
+      if (token.at == at) return {std::string_view(text_).substr(at, token.size), token.symbol};
+      if (token.at > at) return {std::string_view(text_).substr(at, token.at - at)};
+    }
+    return {std::string_view(text_).substr(at)};
+  }
+
+ private:
+  struct Token {
+    std::size_t at, size;
+    Symbol symbol;
+  };
+  std::string text_;
+  std::vector<Token> tokens_;
+};
+
+}  // namespace unspool
