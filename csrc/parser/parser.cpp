@@ -244,6 +244,10 @@ void Parser::read_token(Symbol symbol, std::string_view literal) {
 void Parser::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
   write_to(out);
   token_end_ = token_end;
+  read_special(text);
+}
+
+void Parser::read_special(std::string_view text) {
   if (!reads_special()) {
     // It stands between what was read and what follows, and shows in neither.
     if (state_ == State::fence || (state_ == State::beginning && !raw_.empty())) {
@@ -258,7 +262,7 @@ void Parser::put_special(std::string_view text, std::uint64_t token_end, Events&
   while (!text.empty() && reads_special()) {
     const std::uint64_t trial = trial_.number();
     const std::size_t read = read_some(text);
-    keep_input(trial, text.substr(0, read), 0);
+    keep_input(trial, text.substr(0, read), Trial::kSpecial);
     text.remove_prefix(read);
     act_on_outcome();
   }

@@ -124,6 +124,7 @@ class Parser final : public EventParser, private CallSink {
   void read_again(const Letters& letters);
   void read_again(std::string_view text);
   void read_token(Symbol symbol, std::string_view literal);
+  void read_special(std::string_view text);
   std::size_t read_some(std::string_view text);
 
   void begin_trial(const MarkerCursor::Found& found);

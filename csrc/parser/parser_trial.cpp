@@ -152,8 +152,13 @@ void Parser::read_as_mention() {
     const std::string_view text =
         std::string_view(input).substr(piece.begin, piece.end - piece.begin);
     token_end_ = piece.token_end;
-    if (piece.symbol == 0) {
+    if (piece.symbol == Trial::kText) {
       read_all(text);
+      continue;
+    }
+    if (piece.symbol == Trial::kSpecial) {
+      replay_left_ -= text.size();
+      read_special(text);
       continue;
     }
     const std::uint64_t trial = trial_.number();
@@ -167,8 +172,7 @@ void Parser::read_as_mention() {
 
 // An opener and its closer with nothing between them.
 void Parser::read_as_empty() {
-  std::string text(trial_.marker());
-  text += trial_.input();
+  std::string text = trial_.text();
   const bool is_token = trial_.is_token();
   drop_trial();
   const std::string block(drop_skipped(text));
@@ -182,8 +186,7 @@ void Parser::read_as_empty() {
 
 // The reasoning went on behind a call: all of the trial's input but `behind` is reasoning.
 void Parser::read_as_rehearsal(std::string_view behind) {
-  std::string text(trial_.marker());
-  text += trial_.input();
+  std::string text = trial_.text();
   text.resize(text.size() - behind.size());
   drop_trial();
   release_reasoning(drop_skipped(text));

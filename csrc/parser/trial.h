@@ -17,9 +17,11 @@ class Trial {
   /// A stretch of text, or one token that the format knows by its id.
   struct Piece {
     std::size_t begin, end;
-    Symbol symbol;  // 0: text
+    Symbol symbol;  // kText, kSpecial, or the token's
     std::uint64_t token_end;
   };
+  static constexpr Symbol kText = 0;
+  static constexpr Symbol kSpecial = 1;  // a special token that is no marker
 
   /// Starts a trial at a marker; `is_token`: a token of the vocabulary is part of it.
   void begin(std::string_view marker, bool is_token) {
@@ -37,7 +39,7 @@ class Trial {
   std::uint64_t number() const { return number_; }
 
   void add(std::string_view text, Symbol symbol, std::uint64_t token_end) {
-    const bool goes_on = symbol == 0 && !pieces_.empty() && pieces_.back().symbol == 0 &&
+    const bool goes_on = symbol == kText && !pieces_.empty() && pieces_.back().symbol == kText &&
                          pieces_.back().token_end == token_end;
     if (!goes_on) pieces_.push_back({input_.size(), input_.size(), symbol, token_end});
     input_ += text;
@@ -49,6 +51,14 @@ class Trial {
   /// What was read behind the marker.
   std::string_view input() const { return input_; }
   const std::vector<Piece>& pieces() const { return pieces_; }
+  /// The marker and what was read behind it, as text: without special tokens.
+  std::string text() const {
+    std::string text = marker_;
+    for (const Piece& piece : pieces_) {
+      if (piece.symbol != kSpecial) text.append(input_, piece.begin, piece.end - piece.begin);
+    }
+    return text;
+  }
   Events& events() { return events_; }
 
  private:
