@@ -283,7 +283,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     for (const MarkerSpec& text : spec_.call_texts) adder.add(set, text, Role::call_text);
     if (has_opener) adder.add(set, spec_.reasoning->open, Role::reasoning_open);
     add_openers(set);
-    add_markup(set, i);
+    add_markup(set, spec_.markup[i].is_inline ? kNone : i);
     add_ignored(set);
     compile(set);
   }
@@ -293,8 +293,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
   add_ignored(table.openers);
   add_closers(table.malformed);
   for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
-    if (spec_.markup[i].tells())
-      adder.add(table.malformed, spec_.markup[i].open, Role::markup_open, i);
+    const MarkupSpec& markup = spec_.markup[i];
+    if (!markup.is_inline) adder.add(table.malformed, markup.open, Role::markup_open, i);
   }
   add_ignored(table.malformed);
   if (spec_.reasoning) {
@@ -318,6 +318,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
     adder.add(markers.header, call.close, Role::call_close, i);
     adder.add(markers.header, spec_.section_close, Role::section_close);
     add_openers(markers.header);
+    add_markup(markers.header, kNone);
+    add_ignored(markers.header);
     if (spec_.reasoning) adder.add(markers.header, spec_.reasoning->close, Role::reasoning_close);
     if (call.body == BodyKind::xml_parameters) {
       const XmlParametersSpec& body = call.xml_parameters;

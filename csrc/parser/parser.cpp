@@ -319,15 +319,13 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
   const bool has_header =
       role == Role::markup_open && spec.markup[found.marker->value].has_header();
   if (has_rehearsed() && state_ == State::content) {
-    const bool closes = role == Role::reasoning_close ||
-                        (role == Role::markup_open && (has_header || rehearsed_bytes_ > 0));
-    if (closes) {
+    if (role == Role::reasoning_close || has_header) {
       closes_rehearsal_ = found;
       outcome_ = Outcome::rehearsal;
       return;
     }
     if (role == Role::call_open && !in_section_) settle_trial();  // another call follows
-    if (role == Role::section_open || role == Role::markup_open) settle_trial();
+    if (role == Role::section_open) settle_trial();
   }
   if (trial_.is_on() && !has_rehearsed() &&
       state_ == State::content) {  // behind a section's opener

@@ -416,7 +416,7 @@ void Parser::on_failure(const char* problem, const Letters& unread) {
     outcome_ = Outcome::mention;
     return;
   }
-  settle_trial();
+  if (!is_rehearsing()) settle_trial();
   if (!is_announced_ && call().is_tentative() && !body_called_ && state_ != State::malformed) {
     body_.reset();
     release_raw_as_content();
@@ -450,6 +450,7 @@ void Parser::emit_malformed(std::string_view text) {
   }
   drop_space(Fate::whitespace);
   malformed_is_empty_ = false;
+  if (!text.empty()) last_byte_ = text.back();
   if (divert_ != Divert::none) return emit_diverted(text);
   out_->add_text(EventKind::malformed, is_announced_ ? call_index_ : -1, text, token_end_,
                  problem_);
@@ -459,10 +460,11 @@ void Parser::emit_malformed(std::string_view text) {
 void Parser::on_malformed_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
+  const bool opens = !closes && role != Role::markup_open;  // on_marker tells of it
   if (divert_ != Divert::none) {
     if (closes) {
       emit_diverted(found.text);
-    } else if (role != Role::call_open) {
+    } else if (!opens) {
       audit(Fate::marker, found.text);
     }
     divert_ = Divert::none;
@@ -474,19 +476,18 @@ void Parser::on_malformed_end(const MarkerCursor::Found& found) {
       if (malformed_is_empty_) emit_malformed({});
       end_call(CallStatus::malformed);
     }
-    if (role != Role::call_open) audit(Fate::marker, found.text);
+    if (!opens) audit(Fate::marker, found.text);
   } else if (closes) {
     emit_malformed(found.text);
-  } else if (role != Role::call_open) {
+  } else if (!opens) {
     audit(Fate::marker, found.text);
   }
   body_.reset();
   state_ = State::content;
   if (closes) return on_closer(role, found);
-  if (role == Role::call_open) return on_opener(found);
   if (role == Role::markup_open) return on_markup(found);
-  in_section_ = true;
-  after_markup(format_->spec().section_open.after);
+  boundary_ = Boundary::none;
+  on_marker(found);
 }
 
 void Parser::finish_body(FinishReason reason) {

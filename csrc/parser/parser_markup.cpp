@@ -115,11 +115,12 @@ void Parser::give_up_header(std::string_view header) {
 
 void Parser::on_markup_end(const MarkerCursor::Found& found) {
   const MarkupSpec& markup = format_->spec().markup[markup_];
+  const bool is_prose = raw_.compare(0, 1, " ") == 0 && raw_.find('=') == std::string::npos;
   const std::string header = std::move(raw_);
   raw_.clear();
   const Role role = static_cast<Role>(found.marker->role);
   if (role != Role::header_close) {
-    const bool ends_message = role == Role::ignore || role == Role::markup_open;
+    const bool ends_message = role == Role::ignore || role == Role::markup_open || markup.is_inline;
     if (ends_message && !is_blank(header)) {
       if (trial_.is_on()) {  // its opener was a mention
         outcome_ = Outcome::mention;
@@ -136,6 +137,11 @@ void Parser::on_markup_end(const MarkerCursor::Found& found) {
     }
     state_ = State::content;
     return on_marker(found);
+  }
+  // Within a line, a header that begins with a blank and has no attribute is prose.
+  if (trial_.is_on() && is_amid_line_ && !markup.is_inline && is_prose) {
+    outcome_ = Outcome::mention;
+    return;
   }
   raw_ = header;
   raw_ += found.text;

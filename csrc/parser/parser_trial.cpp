@@ -208,7 +208,9 @@ void Parser::end_trial(FinishReason reason) {
   const bool is_blank_behind = state_ == State::opening
                                    ? is_blank(std::string_view(raw_).substr(raw_opener_))
                                    : is_blank(trial_.input());
-  const bool is_prose = stopped && is_amid_line_ && !has_call_markup_ && state_ == State::header;
+  const bool is_prose = !has_call_markup_ && state_ == State::header &&
+                        (place_.state == State::reasoning || is_amid_line_) &&
+                        (stopped || trim(name_).find(' ') != std::string_view::npos);
   const bool in_header = state_ == State::markup && stopped;
   if (in_reasoning || in_header || is_prose ||
       (is_blank_behind && (stopped || state_ == State::content))) {
