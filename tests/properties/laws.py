@@ -9,10 +9,11 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from unspool import Message, Parser, Vocabulary, get_format
-from unspool.format_files import marker_tokens, markers_of
+from unspool.format_files import marker_tokens, markers_of, tomllib
 from unspool.schema import compile_tools
 from unspool.testing import Case, shipped_cases
 
@@ -64,6 +65,16 @@ def shown(trials: Iterable[Trial], most: int = 5) -> str:
         first = [trial for trial in failures if trial.kind == kind][:most]
         lines += [f"{kind}: {number}", *(f"  {trial}" for trial in first)]
     return "\n".join(lines)
+
+
+@functools.cache
+def _known() -> dict[str, dict[str, int]]:
+    return tomllib.loads((Path(__file__).parent / "known_failures.toml").read_text(encoding="utf-8"))
+
+
+def known(law: int, format: str) -> int:
+    """How many trials fail today: the number may only fall, and is lowered when it does."""
+    return _known().get(f"law_{law}", {}).get(format, 0)
 
 
 @functools.cache
