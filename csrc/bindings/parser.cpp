@@ -119,21 +119,26 @@ PyObject* deliver(PyChunkParser& self) {
     const auto& audit = self.events.audit();
     self.audit.insert(self.audit.end(), audit.begin(), audit.end());
   }
-  self.deltas.clear();
-  for (const Event& event : self.events.list()) {
-    if (self.whole_calls) {
-      self.whole_calls->put(to_delta(event, self), self.deltas);
-    } else {
-      self.deltas.push_back(to_delta(event, self));
+  const bool is_plain = !self.whole_calls && !self.channel;
+  if (!is_plain) {
+    self.deltas.clear();
+    for (const Event& event : self.events.list()) {
+      if (self.whole_calls) {
+        self.whole_calls->put(to_delta(event, self), self.deltas);
+      } else {
+        self.deltas.push_back(to_delta(event, self));
+      }
     }
   }
-  py::list list(self.channel ? 0 : self.deltas.size());
+  const std::size_t count = is_plain ? self.events.list().size() : self.deltas.size();
+  py::list list(self.channel ? 0 : count);
   if (self.channel) {
     native_or_null<PyChannel>(self.channel.ptr())->field = self.field;
     for (Delta& delta : self.deltas) self.unsent.push_back(std::move(delta));
   }
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    PyObject* delta = make_delta(std::move(self.deltas[i]), self.field);
+  for (std::size_t i = 0; !self.channel && i < count; ++i) {
+    PyObject* delta = is_plain ? make_delta(to_delta(self.events.list()[i], self), self.field)
+                               : make_delta(std::move(self.deltas[i]), self.field);
     if (delta == nullptr) throw py::error_already_set();
     PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), delta);
   }

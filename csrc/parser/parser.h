@@ -7,6 +7,7 @@
 //      └───────────────────────────────────────────────────────────────────────────┘
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -129,8 +130,15 @@ class Parser final : public EventParser, private CallSink {
 
   void begin_trial(const MarkerCursor::Found& found);
   void settle_trial();
-  void keep_input(std::uint64_t trial, std::string_view text, Symbol symbol);
-  void act_on_outcome();
+  // Keeps what was read while the trial `number` was on; its marker is no part of that.
+  void keep_input(std::uint64_t number, std::string_view text, Symbol symbol) {
+    replay_left_ -= std::min(replay_left_, text.size());
+    if (trial_.is_on() && trial_.number() == number) trial_.add(text, symbol, token_end_);
+  }
+  void act_on_outcome() {
+    if (trial_.is_on() || outcome_ != Outcome::open) act();
+  }
+  void act();
   void drop_trial();
   void read_as_mention();
   void read_as_empty();

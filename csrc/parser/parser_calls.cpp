@@ -251,6 +251,12 @@ std::size_t Parser::read_body(std::string_view text) {
 
 void Parser::on_body(const BodyResult& result, std::string_view text, bool was_announced) {
   const std::string_view read = text.substr(0, result.consumed);
+  const bool is_sent = divert_ == Divert::none && (is_announced_ || was_announced);
+  if (is_sent && !audits_ && result.status == ScanStatus::more) {  // most of a call's input
+    raw_.clear();
+    raw_opener_ = 0;
+    return;
+  }
   Letters unread;
   if (result.letters != nullptr) {
     unread.put(*result.letters);

@@ -83,13 +83,7 @@ void Parser::settle_trial() {
   if (state_ == State::content && cursor_.is_idle()) reset_cursor();
 }
 
-// Keeps what was read while the trial `number` was on; its marker is no part of that.
-void Parser::keep_input(std::uint64_t number, std::string_view text, Symbol symbol) {
-  replay_left_ -= std::min(replay_left_, text.size());
-  if (trial_.is_on() && trial_.number() == number) trial_.add(text, symbol, token_end_);
-}
-
-void Parser::act_on_outcome() {
+void Parser::act() {
   const Outcome outcome = std::exchange(outcome_, Outcome::open);
   if (outcome == Outcome::mention) return read_as_mention();
   if (outcome == Outcome::empty) return read_as_empty();
