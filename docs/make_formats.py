@@ -75,7 +75,11 @@ def reasoning(file: FormatFile) -> str:
 def row(file: FormatFile) -> str:
     """One line of the table."""
     table = file.description.get("reasoning", {})
-    inside = {"auto": "waits", "keep": "is text", "end": "ends it"}[table.get("tool_calls", "auto")] if table else "–"
+    inside = (
+        {"auto": "waits", "keep": "is text", "end": "ends it"}[table.get("tool_calls", "auto")]
+        if table
+        else "–"
+    )
     aliases = ", ".join(map(code, file.aliases)) or "–"
     cells = [code(file.name), ", ".join(file.models), openers(file), bodies(file), reasoning(file), inside]
     return f"| {' | '.join([*cells, aliases])} |\n"

@@ -82,7 +82,7 @@ def test_every_repair_is_told(format: str, text: str, meant: object, repairs: tu
         ("qwen3_coder", "<function=f>\n<parameter="),
         ("glm45", "<tool_call>f\n<arg_key>"),
         ("minimax_m2", '</think><invoke name="f">\n<parameter name="'),
-        ("minimax_m3", "]<]minimax[>[<invoke name=\"f\">]<]minimax[>[<"),
+        ("minimax_m3", ']<]minimax[>[<invoke name="f">]<]minimax[>[<'),
     ],
 )
 def test_a_name_that_is_too_long_is_told_whole(format: str, before: str) -> None:

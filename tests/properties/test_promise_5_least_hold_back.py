@@ -88,7 +88,9 @@ def test_tagged_text_streams_but_for_a_possible_closing_tag(text: str) -> None:
         held = fed[len(seen) :]
         tag = re.sub(r"^(\r?\n)?[ \t]*", "", held) if held.startswith("\n") else held
         is_tag = any(known.startswith(tag) for known in tags)
-        assert is_tag or tag.startswith(("</parameter>", "<parameter=")), "a tag, until it is clear what it is"
+        assert is_tag or tag.startswith(("</parameter>", "<parameter=")), (
+            "a tag, until it is clear what it is"
+        )
 
 
 def test_a_name_is_told_as_soon_as_it_is_certain() -> None:
