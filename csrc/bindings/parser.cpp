@@ -44,6 +44,7 @@ struct PyChunkParser {
   std::vector<TokenId> ids = {};
   bool is_busy = false;
   bool is_unattended = false;
+  bool was_long = false;  // the last chunk
   std::shared_ptr<StreamRecipe> recipe = nullptr;  // where a batch is to be read with it
 
   template <typename Use>
@@ -142,10 +143,12 @@ PyObject* deliver(PyChunkParser& self) {
     if (delta == nullptr) throw py::error_already_set();
     PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), delta);
   }
-  self.events.clear();
-  self.ids.clear();
-  shrink_scratch(self.ids);
-  self.parser.forget_told();
+  if (self.was_long) {  // what a long chunk took is given back now, not by the next one
+    self.events.clear();
+    self.ids.clear();
+    shrink_scratch(self.ids);
+    self.parser.forget_told();
+  }
   if (self.channel) send(self);
   return list.release().ptr();
 }
@@ -167,6 +170,7 @@ void read_chunk(PyChunkParser& self, PyObject* text, PyObject* tokens, PyObject*
     reason = parse_finish_reason(read_text(finish_reason));
   self.parser.check_ids(self.ids);
   const std::string_view view = argument ? argument->view() : std::string_view{};
+  self.was_long = view.size() + self.ids.size() * sizeof(TokenId) > kKeptBytes;
   const auto work = [&] {
     if (has_text && has_tokens) {
       self.parser.put_text_and_ids(view, self.ids, self.events);

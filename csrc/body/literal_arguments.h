@@ -23,7 +23,9 @@ class LiteralArguments final : public Body {
     return repairs_ | (scanner_.repairs() & (kSingleQuotes | kMissingQuote));
   }
   const char* problem() const override { return "the arguments are not a whole object"; }
-  std::size_t undecided_bytes() const override { return scanner_.unwritten().size(); }
+  std::size_t undecided_bytes() const override {
+    return scanner_.unwritten().size() + scanner_.cursor_held().size();
+  }
   void add_held(Held& out) const override { scanner_.add_held(out); }
 
  private:

@@ -70,6 +70,10 @@ class LiteralScanner {
   /// The last of what was read that is not written, as it was read: a word, or a comma that counts
   /// only if something follows. After a failure, what could not be read.
   std::string_view unwritten() const { return state_ == State::word ? word_ : pending_; }
+  /// What may be the beginning of a marker quote.
+  std::string_view cursor_held() const {
+    return quotes_ == nullptr ? std::string_view{} : cursor_.held();
+  }
   std::uint16_t repairs() const { return repairs_; }
   void reset() { *this = LiteralScanner(style_, quotes_, schema_, mends_); }
 
@@ -130,9 +134,6 @@ class LiteralScanner {
   void on_quote(std::string& out);
   void marked_text(std::string_view text, std::string& out);
   void write_typed(std::string& out);
-  std::string_view cursor_held() const {
-    return quotes_ == nullptr ? std::string_view{} : cursor_.held();
-  }
   /// Where text goes: into `held_` while a brace is undecided.
   std::string& to(std::string& out) {
     return !stack_.empty() && stack_.back() == undecided ? held_ : out;

@@ -237,7 +237,8 @@ void TaggedValue::end(std::string& out) {
     case Mode::undecided: append_typed(held_, types_, out, spec_.python_values); break;
     case Mode::container:
       if (!is_whole() && !has_failed()) {
-        fail("a parameter's value is not whole JSON", std::string(word()));
+        fail("a parameter's value is not whole JSON",
+             word().empty() ? std::string() : std::string(word()).append(space_));
       }
       break;
   }

@@ -51,7 +51,9 @@ class TaggedValue {
   void add_held(Held& out) const;
   /// Of what may be a character reference, and of a bare word: raw text again where the value
   /// fails.
-  std::size_t undecided_bytes() const { return entities_.held().size() + word().size(); }
+  std::size_t undecided_bytes() const {
+    return entities_.held().size() + (word().empty() ? 0 : word().size() + space_.size());
+  }
 
   /// Empty, or what was wrong, and the text that was not read.
   const char* problem() const { return problem_; }

@@ -28,7 +28,7 @@ def test_held_is_the_input_without_what_was_told(format: str) -> None:
             told = sum(len(told.encode()) for _, told in parser._audit())
             if parser.region != "tool_call":
                 assert text == whole[told:end], (case.name, whole[:end])
-            elif reason not in ("value", "space"):  # a Python value is held as JSON
+            elif reason not in ("value", "space") and not case.options.get("repair"):  # held as JSON
                 assert whole[:end].endswith(text), (case.name, whole[:end])
         parser.finish(case.finish_reason)
         assert parser.held == (b"", "none")
@@ -63,7 +63,7 @@ def test_held_does_not_depend_on_the_split(format: str) -> None:
         ("llama3_json", '{"name": "now"', '{"name": "now"', "call", []),
         ("qwen3_coder", "<tool_call>\n<function=f>\n<parameter=days", "days", "key", []),
         ("qwen3_coder", "<tool_call>\n<function=f>\n<parameter=days>\n12", "12", "value", []),
-        ("openai", "<|channel|>analysis", "analysis", "header", []),
+        ("openai", "<|channel|>analysis", "<|channel|>analysis", "header", []),
         ("pythonic", "[f(days=12", "12", "value", []),
         ("pythonic", "[f(days=[1,", ",", "separator", []),
     ],
