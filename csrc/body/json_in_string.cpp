@@ -28,8 +28,8 @@ JsonInString::Result JsonInString::put(std::string_view text, std::string& out) 
     if (read < decoded.size()) {
       // A plain run stands byte for byte in the text; an escape is refused as a whole.
       const bool is_plain = decoded.data() == text.data() + i;
-      return {i + (is_plain ? read : piece.consumed - 1), false,
-              "the arguments are not a JSON object"};
+      const std::size_t before = piece.consumed == 0 ? 0 : piece.consumed - 1;
+      return {i + (is_plain ? read : before), false, "the arguments are not a JSON object"};
     }
     i += piece.consumed;
     if (!piece.is_end) continue;

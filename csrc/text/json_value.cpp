@@ -288,7 +288,7 @@ bool JsonValue::is_empty() const {
 
 std::optional<JsonValue> parse_json(std::string_view text, DeepJson deep) {
   JsonValue value;
-  if (!Reader(text, deep).read_whole(value)) return std::nullopt;
+  if (!is_valid_utf8(text) || !Reader(text, deep).read_whole(value)) return std::nullopt;
   return value;
 }
 

@@ -37,7 +37,8 @@ struct JsonValue {
 enum class DeepJson : std::uint8_t { refused, null };
 inline constexpr int kMaxJsonDepth = 512;
 
-/// Reads RFC 8259; a control character in a string is taken as it is. Nothing where it is no JSON.
+/// Reads RFC 8259; a control character in a string is taken as it is. Nothing where it is no JSON,
+/// or not UTF-8.
 std::optional<JsonValue> parse_json(std::string_view text, DeepJson deep = DeepJson::refused);
 
 /// Appends a value as JSON, in one line.

@@ -2,6 +2,7 @@
 #include "text/utf8.h"
 
 #include "check.h"
+#include "text/json_value.h"
 
 using namespace unspool;
 
@@ -36,5 +37,7 @@ int main() {
         std::string_view("\xF4\x8F\xBF\xBF\xF4\x90\x80\x80\xE0\x9F\xBF")}) {
     for (std::size_t at = 0; at <= bytes.size(); ++at) CHECK_EQUAL(split(bytes, at), whole(bytes));
   }
+  CHECK(parse_json("\"\xC3\xBC\"").has_value());
+  CHECK(!parse_json("\"\xB0\"").has_value());  // a file of a host without Python may hold anything
   return TEST_RESULT();
 }
