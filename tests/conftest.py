@@ -28,7 +28,7 @@ _COMMON: dict[str, Any] = {
 }
 settings.register_profile("default", max_examples=200, derandomize=True, **_COMMON)
 settings.register_profile("few", max_examples=40, derandomize=True, **_COMMON)
-# Where CI is set every run has examples of its own; its first lines tell the seed that gives them again.
+# Where UNSPOOL_FRESH is set every run has examples of its own; its first lines tell the seed that gives them again.
 settings.register_profile("ci", max_examples=200, derandomize=False, **_COMMON)
 settings.register_profile("ci-few", max_examples=40, derandomize=False, **_COMMON)
 settings.register_profile("thorough", max_examples=5000, derandomize=False, **_COMMON)
@@ -38,7 +38,7 @@ def profile(config: pytest.Config, few: bool = False) -> str:
     """The name of the profile that a test runs with; `few` for formats that differ in their markers only."""
     if config.getoption("--thorough"):
         return "thorough"
-    if os.environ.get("CI") or config.getoption("hypothesis_seed", None) is not None:
+    if os.environ.get("UNSPOOL_FRESH") or config.getoption("hypothesis_seed", None) is not None:
         return "ci-few" if few else "ci"
     return "few" if few else "default"
 
