@@ -44,7 +44,7 @@ struct PyChunkParser {
   std::vector<TokenId> ids = {};
   bool is_busy = false;
   bool is_unattended = false;
-  bool was_long = false;  // the last chunk
+  bool was_long = false;                           // the last chunk
   std::shared_ptr<StreamRecipe> recipe = nullptr;  // where a batch is to be read with it
 
   template <typename Use>
