@@ -339,10 +339,7 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
       role == Role::ignore ||
       (role == Role::markup_open && !spec.markup[found.marker->value].has_header() &&
        !spec.markup[found.marker->value].is_inline);
-  const bool is_amid_text = state_ == State::reasoning
-                                ? !reasoning_is_empty_
-                                : state_ == State::content && boundary_ == Boundary::none;
-  if (changes_nothing && is_amid_text && !found.marker->has_token) return hold_idle(found.text);
+  if (changes_nothing && is_amid_text() && !found.marker->has_token) return hold_idle(found.text);
   if (role == Role::ignore) {
     drop_space(Fate::whitespace);
     return audit(Fate::marker, found.text);

@@ -153,6 +153,10 @@ class Parser final : public EventParser, private CallSink {
   bool is_read_again(const MarkerCursor::Found& found) const {
     return replay_left_ > found.consumed;
   }
+  bool is_amid_text() const {
+    if (state_ == State::reasoning) return !reasoning_is_empty_;
+    return state_ == State::content && boundary_ == Boundary::none;
+  }
   bool is_mention(Role role, const MarkerCursor::Found& found) const;
   void hold_idle(std::string_view marker);
   std::size_t read_content(std::string_view text);

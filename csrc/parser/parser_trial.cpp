@@ -94,8 +94,7 @@ void Parser::act() {
   const std::string held(cursor_.held());
   read_as_rehearsal(closer.marker != nullptr ? closer.text : held);
   if (closer.marker != nullptr) return on_marker(closer);
-  std::string_view text = held;
-  while (!text.empty()) text.remove_prefix(read_some(text));
+  read_all(held);
 }
 
 // Goes back to where the trial's marker stands.
@@ -170,9 +169,7 @@ void Parser::read_as_empty() {
   const bool is_token = trial_.is_token();
   drop_trial();
   const std::string block(drop_skipped(text));
-  const bool is_amid_text =
-      state_ == State::reasoning ? !reasoning_is_empty_ : boundary_ == Boundary::none;
-  if (is_amid_text && !is_token) return hold_idle(block);
+  if (is_amid_text() && !is_token) return hold_idle(block);
   drop_space(Fate::whitespace);
   audit(Fate::marker, block);
   if (state_ == State::content) after_markup({});
