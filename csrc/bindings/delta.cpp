@@ -118,11 +118,31 @@ PyObject* to_openai(PyObject* self, PyObject*) {
 
 PyObject* allocate(PyTypeObject* type) { return type->tp_alloc(type, 0); }
 
-void dealloc(PyObject* self) {
+void free_memory(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
-  reinterpret_cast<DeltaObject*>(self)->delta.~Delta();
   type->tp_free(self);
   Py_DECREF(type);
+}
+
+void dealloc(PyObject* self) {
+  reinterpret_cast<DeltaObject*>(self)->delta.~Delta();
+  free_memory(self);
+}
+
+/// A new object around the delta that `make` returns, which is made in its place; null with an
+/// error set.
+template <typename Make>
+PyObject* emplace_delta(ReasoningField field, Make&& make) {
+  PyObject* self = allocate(delta_type);
+  if (self == nullptr) return nullptr;
+  reinterpret_cast<DeltaObject*>(self)->field = field;
+  try {
+    new (&reinterpret_cast<DeltaObject*>(self)->delta) Delta(make());
+  } catch (...) {
+    free_memory(self);
+    throw;
+  }
+  return self;
 }
 
 template <typename Enum, std::size_t Size>
@@ -136,7 +156,7 @@ Enum find_word(const std::array<PyObject*, Size>&, std::string_view name, const 
   throw ArgumentError(std::string(what) + " is '" + std::string(name) + "'; use one of " + choices);
 }
 
-PyObject* create(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+PyObject* create(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     const char* kind = nullptr;
     PyObject *text = nullptr, *index = Py_None, *id = Py_None, *name = Py_None, *status = Py_None;
@@ -178,11 +198,7 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     }
     if (ids != Py_None) read_token_ids(ids, delta.token_ids);
     const ReasoningField parsed = parse_reasoning_field(field);
-    PyObject* self = allocate(type);
-    if (self == nullptr) return nullptr;
-    reinterpret_cast<DeltaObject*>(self)->field = parsed;
-    new (&reinterpret_cast<DeltaObject*>(self)->delta) Delta(std::move(delta));
-    return self;
+    return make_delta(std::move(delta), parsed);
   });
 }
 
@@ -292,11 +308,12 @@ void intern(std::array<PyObject*, Size>& list) {
 }  // namespace
 
 PyObject* make_delta(Delta&& delta, ReasoningField field) {
-  PyObject* self = allocate(delta_type);
-  if (self == nullptr) return nullptr;
-  reinterpret_cast<DeltaObject*>(self)->field = field;
-  new (&reinterpret_cast<DeltaObject*>(self)->delta) Delta(std::move(delta));
-  return self;
+  return emplace_delta(field, [&] { return std::move(delta); });
+}
+
+PyObject* make_delta(const Event& event, const Events& events, const ChunkParser& stream,
+                     std::int32_t choice, ReasoningField field) {
+  return emplace_delta(field, [&] { return unspool::make_delta(event, events, stream, choice); });
 }
 
 const Delta* as_delta(PyObject* object) {

@@ -4,11 +4,14 @@
 #include "bindings/python_types.h"
 #include "delta/chat_writer.h"
 #include "delta/delta.h"
+#include "stream/token_streamer.h"
 
 namespace unspool::bindings {
 
 /// A new reference; null with an error set.
 PyObject* make_delta(Delta&& delta, ReasoningField field);
+PyObject* make_delta(const Event& event, const Events& events, const ChunkParser& stream,
+                     std::int32_t choice, ReasoningField field);
 
 /// The native delta inside; null where `object` is not a Delta.
 const Delta* as_delta(PyObject* object);

@@ -138,7 +138,8 @@ PyObject* deliver(PyChunkParser& self) {
     for (Delta& delta : self.deltas) self.unsent.push_back(std::move(delta));
   }
   for (std::size_t i = 0; !self.channel && i < count; ++i) {
-    PyObject* delta = is_plain ? make_delta(to_delta(self.events.list()[i], self), self.field)
+    PyObject* delta = is_plain ? make_delta(self.events.list()[i], self.events, self.parser,
+                                            self.choice, self.field)
                                : make_delta(std::move(self.deltas[i]), self.field);
     if (delta == nullptr) throw py::error_already_set();
     PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), delta);

@@ -120,10 +120,12 @@ void Events::add_audit(Fate fate, std::string_view text, bool of_reasoning) {
 void Events::clear() {
   buffer_.clear();
   list_.clear();
-  audit_.clear();
   shrink_scratch(buffer_);
   shrink_scratch(list_);
-  shrink_scratch(audit_);
+  if (audit_.capacity() > 0) {
+    audit_.clear();
+    shrink_scratch(audit_);
+  }
   seen_events_ = 0;
   seen_text_ = 0;
 }

@@ -166,17 +166,15 @@ void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
   if (!by_id_) return read_all(literal);
   const std::uint64_t trial = trial_.number();
   read_token(symbol, literal);
-  keep_input(trial, literal, symbol);
-  act_on_outcome();
+  after_reading(trial, literal, symbol);
 }
 
 void Parser::read_all(std::string_view text) {
   while (!text.empty()) {
     const std::uint64_t trial = trial_.number();
     const std::size_t read = read_some(text);
-    keep_input(trial, text.substr(0, read), 0);
+    after_reading(trial, text.substr(0, read), Trial::kText);
     text.remove_prefix(read);
-    act_on_outcome();
   }
 }
 
@@ -195,7 +193,7 @@ void Parser::read_again(const Letters& letters) {
     }
     if (trial != first) keep_input(trial, letter.text.substr(0, read), letter.symbol);
     i += read;
-    if (trial_.number() != first) act_on_outcome();
+    if (trial_.number() != first) act();
   }
 }
 
@@ -262,9 +260,8 @@ void Parser::read_special(std::string_view text) {
   while (!text.empty() && reads_special()) {
     const std::uint64_t trial = trial_.number();
     const std::size_t read = read_some(text);
-    keep_input(trial, text.substr(0, read), Trial::kSpecial);
+    after_reading(trial, text.substr(0, read), Trial::kSpecial);
     text.remove_prefix(read);
-    act_on_outcome();
   }
 }
 

@@ -130,14 +130,13 @@ class Parser final : public EventParser, private CallSink {
 
   void begin_trial(const MarkerCursor::Found& found);
   void settle_trial();
-  // Keeps what was read while the trial `number` was on; its marker is no part of that.
-  void keep_input(std::uint64_t number, std::string_view text, Symbol symbol) {
-    replay_left_ -= std::min(replay_left_, text.size());
-    if (trial_.is_on() && trial_.number() == number) trial_.add(text, symbol, token_end_);
+  // Text or a token has been read while `trial` was the latest trial.
+  void after_reading(std::uint64_t trial, std::string_view text, Symbol symbol) {
+    if (!trial_.is_on() && outcome_ == Outcome::open && replay_left_ == 0) return;
+    keep_input(trial, text, symbol);
+    act();
   }
-  void act_on_outcome() {
-    if (trial_.is_on() || outcome_ != Outcome::open) act();
-  }
+  void keep_input(std::uint64_t trial, std::string_view text, Symbol symbol);
   void act();
   void drop_trial();
   void read_as_mention();
@@ -210,7 +209,10 @@ class Parser final : public EventParser, private CallSink {
   void emit_reasoning(std::string_view text);
   void drop_space(Fate fate, bool of_reasoning = false);
   void after_markup(std::string_view skip);
-  void audit(Fate fate, std::string_view text, bool of_reasoning = false);
+  void audit(Fate fate, std::string_view text, bool of_reasoning = false) {
+    if (audits_) add_audit(fate, text, of_reasoning);
+  }
+  void add_audit(Fate fate, std::string_view text, bool of_reasoning);
   void ignore(std::string_view marker, std::size_t kept = 0);
   void audit_header(std::string_view header, bool of_reasoning = false);
 

@@ -301,8 +301,7 @@ void Parser::after_markup(std::string_view skip) {
   enter(State::content);
 }
 
-void Parser::audit(Fate fate, std::string_view text, bool of_reasoning) {
-  if (!audits_) return;
+void Parser::add_audit(Fate fate, std::string_view text, bool of_reasoning) {
   while (!ignored_.empty() && ignored_.front().at <= audited_bytes_ + text.size()) {
     const Ignored ignored = std::move(ignored_.front());
     ignored_.erase(ignored_.begin());

@@ -83,6 +83,12 @@ void Parser::settle_trial() {
   if (state_ == State::content && cursor_.is_idle()) reset_cursor();
 }
 
+// Keeps what was read while this trial was on; its marker is no part of that.
+void Parser::keep_input(std::uint64_t trial, std::string_view text, Symbol symbol) {
+  replay_left_ -= std::min(replay_left_, text.size());
+  if (trial_.is_on() && trial_.number() == trial) trial_.add(text, symbol, token_end_);
+}
+
 void Parser::act() {
   const Outcome outcome = std::exchange(outcome_, Outcome::open);
   if (outcome == Outcome::mention) return read_as_mention();
@@ -156,8 +162,7 @@ void Parser::read_as_mention() {
     }
     const std::uint64_t trial = trial_.number();
     read_token(piece.symbol, text);
-    keep_input(trial, text, piece.symbol);
-    act_on_outcome();
+    after_reading(trial, text, piece.symbol);
   }
   replay_left_ = 0;
   token_end_ = token_end;
@@ -188,7 +193,7 @@ void Parser::end_trial(FinishReason reason) {
   const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
   if (state_ == State::content) {
     cursor_.flush([this](std::string_view text) { release(text); });
-    if (outcome_ != Outcome::open) return act_on_outcome();
+    if (outcome_ != Outcome::open) return act();
   }
   if (has_rehearsed()) {
     // A cut says nothing of how the reasoning would have gone on.

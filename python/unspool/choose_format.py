@@ -61,12 +61,10 @@ def choose_format(
 
 def kept_reasoning(*names: Any) -> Format | None:
     """The format whose reasoning stays in the content, opening tag included, where one of the names asks for it."""
-    kept = [
-        _KEPT_REASONING[name.lower()]
-        for name in names
-        if isinstance(name, str) and name.lower() in _KEPT_REASONING
-    ]
-    return compile_format(kept[0]) if kept else None
+    for name in names:
+        if isinstance(name, str) and name.lower() in _KEPT_REASONING:
+            return compile_format(_KEPT_REASONING[name.lower()])
+    return None
 
 
 def _template_of(tokenizer: Any) -> Format:

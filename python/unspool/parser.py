@@ -22,6 +22,7 @@ StartIn = Literal["auto", "content", "reasoning"]
 IncompleteCalls = Literal["forward", "withhold"]
 StopIn = Literal["content", "everywhere"]
 UnknownTools = Literal["forward", "content", "drop-with-report"]
+_UNKNOWN_TOOLS = get_args(UnknownTools)
 
 
 class Parser(ChunkParser):
@@ -122,7 +123,7 @@ class Parser(ChunkParser):
         named, required, off = _read_choice(tool_choice, schemas)
         if start_in not in ("auto", "content", "reasoning"):
             raise ArgumentError(f"start_in is '{start_in}'; use 'auto', 'content' or 'reasoning'")
-        if unknown_tools not in get_args(UnknownTools):
+        if unknown_tools not in _UNKNOWN_TOOLS:
             raise ArgumentError(
                 f"unknown_tools is '{unknown_tools}'; use 'forward', 'content' or 'drop-with-report'"
             )
