@@ -25,10 +25,12 @@ LiteralScanner::LiteralScanner(LiteralStyle style, const MarkerSet* quotes,
 ScanResult LiteralScanner::put(std::string_view text, std::string& out) {
   std::size_t i = 0;
   while (i < text.size() && state_ != State::done) {
-    const bool in_bare = may_lack_quote();
+    const bool in_bare = in_bare_text();
     if (in_bare &&
         (!cursor_held().empty() || cursor_.would_continue(static_cast<unsigned char>(text[i])))) {
-      i += put_bare(text.substr(i, 1), out);
+      const ScanResult result = put_bare(text.substr(i, 1), out);
+      i += result.consumed;
+      if (result.status == ScanStatus::failed) return {i, ScanStatus::failed};
       continue;
     }
     if (state_ == State::marked || !cursor_held().empty()) {
@@ -60,13 +62,13 @@ ScanResult LiteralScanner::put(std::string_view text, std::string& out) {
 
 ScanResult LiteralScanner::put_token(Symbol symbol, std::string_view literal, std::string& out) {
   const bool may_quote = quotes_ != nullptr && (state_ == State::marked || state_ == State::value ||
-                                                state_ == State::key || may_lack_quote());
+                                                state_ == State::key || in_bare_text());
   if (may_quote) {
     std::string released;
-    if (may_lack_quote()) {
+    if (in_bare_text()) {
       const auto found = cursor_.put_token(symbol, literal, [](std::string_view) {});
       if (found.marker == nullptr) return put(literal, out);
-      end_bare(out);
+      if (!end_bare(out)) return {0, ScanStatus::failed};
       return {literal.size(), state_ == State::done ? ScanStatus::done : ScanStatus::more};
     }
     const auto found =
@@ -107,24 +109,30 @@ std::size_t LiteralScanner::put_marked(std::string_view text, std::string& out) 
   return found.consumed;
 }
 
-// A bare word that a marker quote may end, as if another had opened it.
-std::size_t LiteralScanner::put_bare(std::string_view text, std::string& out) {
+// Bare text, which holds no marker quote. Where that is mended, one ends it.
+ScanResult LiteralScanner::put_bare(std::string_view text, std::string& out) {
   std::string released;
   const auto found = cursor_.put(text, [&](std::string_view piece) { released += piece; });
   const bool is_read = cursor_held().empty() && found.marker == nullptr;
   if (is_read) released.pop_back();  // the byte at hand is no part of a marker
   for (const char byte : released) step(byte, out);
-  if (found.marker != nullptr) end_bare(out);
-  return is_read ? 0 : found.consumed;
+  if (found.marker != nullptr && !end_bare(out)) {
+    (state_ == State::word ? word_ : pending_) += found.text.substr(0, found.text.size() - 1);
+    return {0, ScanStatus::failed};
+  }
+  return {is_read ? 0 : found.consumed, ScanStatus::more};
 }
 
-void LiteralScanner::end_bare(std::string& out) {
+// A marker quote ends text that none has opened; false where that is not mended.
+bool LiteralScanner::end_bare(std::string& out) {
+  if (!mends_) return false;
   if (state_ == State::word) become_bare_string(out);
   append_json_escaped(word_, to(out));
   word_.clear();
   to(out) += '"';
   repairs_ |= kMissingQuote;
   end_value();
+  return true;
 }
 
 void LiteralScanner::on_quote(std::string& out) {

@@ -124,13 +124,13 @@ class LiteralScanner {
   void quote_key();
   std::string whole_word(const std::string& word) const;
   bool is_terminator(char byte) const;
-  bool may_lack_quote() const {
-    return mends_ && quotes_ != nullptr && !is_key_ &&
+  bool in_bare_text() const {
+    return quotes_ != nullptr && !is_key_ &&
            (state_ == State::word || state_ == State::bare_string);
   }
   std::size_t put_marked(std::string_view text, std::string& out);
-  std::size_t put_bare(std::string_view text, std::string& out);
-  void end_bare(std::string& out);
+  ScanResult put_bare(std::string_view text, std::string& out);
+  bool end_bare(std::string& out);
   void on_quote(std::string& out);
   void marked_text(std::string_view text, std::string& out);
   void write_typed(std::string& out);

@@ -360,6 +360,10 @@ void XmlParameters::complete(CallSink& sink) {
   out_.clear();
   if (has_failed()) return;
   if (state_ == State::json && !scanner_.close(out_)) return;
+  if (state_ == State::key) {  // text behind the name is a value's
+    const std::string_view behind = split_key(key_).behind;
+    if (!behind.empty() && !is_space(behind[0])) return;
+  }
   if (is_in_value()) {
     if (holds_tag_ || is_wrapper_ || !value_.close(value_out())) return;
     repairs_ |= value_.repairs();

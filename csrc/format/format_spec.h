@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "format/type_set.h"
+#include "text/regex.h"
 
 namespace unspool {
 
@@ -145,6 +147,7 @@ struct MarkupSpec {
   std::string recipient;               // what follows this names the tool that is called
   std::vector<std::string> not_tools;  // recipients that are none
   std::vector<std::string> reasoning;  // words that say that reasoning follows
+  std::shared_ptr<const Regex> header;  // what a header may say; null: anything
   bool is_inline = false;              // it stands within text and reasoning, which go on behind it
 
   bool has_header() const { return !close.is_empty(); }

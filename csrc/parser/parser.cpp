@@ -128,6 +128,7 @@ void Parser::add_held(Held& out) const {
 void Parser::enter(State state) {
   state_ = state;
   bare_candidate_ = -1;
+  if (state == State::markup) header_search_.reset();
   reset_cursor();
 }
 
@@ -425,17 +426,19 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   switch (state_) {
     case State::fence:
     case State::beginning: release_raw_as_content(); break;
-    case State::markup:
+    case State::markup: {
+      const bool is_header = fits_header(raw_, false);
       cursor_.flush([this](std::string_view text) { release(text); });
       if (is_begun_) {
         release_raw_as_content();
-      } else if (is_cut) {
+      } else if (is_cut && is_header) {
         audit_header(raw_);
       } else {
         give_up_header(raw_);
       }
       raw_.clear();
       break;
+    }
     case State::opening:
     case State::header:
       if (call().is_tentative()) {

@@ -22,6 +22,7 @@
 #include "parser/call_ids.h"
 #include "parser/event_parser.h"
 #include "parser/trial.h"
+#include "text/regex.h"
 
 namespace unspool {
 
@@ -173,6 +174,7 @@ class Parser final : public EventParser, private CallSink {
   bool on_opener_again(const MarkerCursor::Found& found);
   void on_markup(const MarkerCursor::Found& found);
   void on_inline_markup(const MarkerCursor::Found& found);
+  bool fits_header(std::string_view header, bool is_whole);
   void give_up_header(std::string_view header);
   void on_markup_end(const MarkerCursor::Found& found);
   bool call_recipient(std::string_view header);
@@ -262,6 +264,7 @@ class Parser final : public EventParser, private CallSink {
   std::size_t replay_left_ = 0;           // of the input that is read again
   // The call being read:
   std::uint8_t markup_ = 0;    // index of the header being read
+  std::unique_ptr<RegexSearch> header_search_;  // over it
   std::string header_opener_;  // where it splits: its opener, until it tells what it opens
   bool is_begun_ = false;      // no marker opened it
   std::uint8_t call_ = 0;

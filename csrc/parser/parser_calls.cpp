@@ -3,6 +3,7 @@
 
 #include "body/entities.h"
 #include "body/names.h"
+#include "body/pythonic.h"
 #include "parser/parser.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
@@ -217,7 +218,8 @@ bool Parser::name_call() {
   const bool is_offered = tools_ && tools_->find(copy) != nullptr;
   const bool is_prose = !is_offered && copy.find_first_of(" {}") != std::string::npos;
   if (copy.empty() || has_control(copy) || is_prose ||
-      copy.find_first_of("<>`") != std::string::npos) {
+      copy.find_first_of("<>`") != std::string::npos ||
+      attributes.find_first_of("{<") != std::string_view::npos) {
     on_failure("no tool name follows the opener", {});
     return false;
   }
@@ -446,7 +448,8 @@ bool Parser::was_mention() const {
   if (call().is_tentative()) return true;
   if (body_called_ || has_call_markup_) return false;
   if (place_.state != State::reasoning && !is_amid_line_) return false;
-  return state_ != State::body || is_blank(std::string_view(raw_).substr(raw_opener_));
+  const std::string_view behind = trim(std::string_view(raw_).substr(raw_opener_));
+  return state_ != State::body || behind.empty() || begins_python_name(behind[0]);
 }
 
 void Parser::emit_malformed(std::string_view text) {

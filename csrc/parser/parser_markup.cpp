@@ -53,8 +53,12 @@ std::size_t Parser::read_beginning(char byte) {
 std::size_t Parser::read_markup(std::string_view text) {
   const MarkerCursor::Found found =
       cursor_.put(text.substr(0, 1), [this](std::string_view piece) { release(piece); });
+  const bool is_within_text =
+      is_amid_line_ || format_->spec().markup[markup_].is_inline || place_.state == State::reasoning;
   if (found.marker != nullptr) {
     on_marker(found);
+  } else if (trial_.is_on() && is_within_text && !fits_header(raw_, false)) {
+    outcome_ = Outcome::mention;
   } else if (raw_.size() > kMaxHeaderBytes || (is_begun_ && text[0] == '\n')) {
     if (trial_.is_on()) {
       outcome_ = Outcome::mention;
@@ -104,24 +108,33 @@ void Parser::on_inline_markup(const MarkerCursor::Found& found) {
   enter(State::markup);
 }
 
-// A header that nothing ends: what it says is no markup.
+// Whether a header may say this, or begin with it if it is not whole.
+bool Parser::fits_header(std::string_view header, bool is_whole) {
+  const auto& pattern = format_->spec().markup[markup_].header;
+  if (!pattern || header.empty()) return true;
+  if (!header_search_) header_search_ = std::make_unique<RegexSearch>(pattern, 0, 0, false);
+  header_search_->advance({header, 0, is_whole});
+  return !header_search_->is_decided() || header_search_->match().end == header.size();
+}
+
+// What a header says that is none: nothing ends it, or it says something else.
 void Parser::give_up_header(std::string_view header) {
   audit_header({});
   if (is_blank(header)) return audit(Fate::marker, header);
-  problem_ = "nothing ends the header";
+  problem_ = fits_header(header, true) ? "nothing ends the header" : "the header is not one of the format's";
   out_->add_text(EventKind::malformed, -1, header, token_end_, problem_);
   audit(Fate::malformed, header);
 }
 
 void Parser::on_markup_end(const MarkerCursor::Found& found) {
   const MarkupSpec& markup = format_->spec().markup[markup_];
-  const bool is_prose = raw_.compare(0, 1, " ") == 0 && raw_.find('=') == std::string::npos;
+  const bool fits = fits_header(raw_, true);
   const std::string header = std::move(raw_);
   raw_.clear();
   const Role role = static_cast<Role>(found.marker->role);
   if (role != Role::header_close) {
     const bool ends_message = role == Role::ignore || role == Role::markup_open || markup.is_inline;
-    if (ends_message && !is_blank(header)) {
+    if ((ends_message || !fits) && !is_blank(header)) {
       if (trial_.is_on()) {  // its opener was a mention
         outcome_ = Outcome::mention;
         return;
@@ -138,14 +151,17 @@ void Parser::on_markup_end(const MarkerCursor::Found& found) {
     state_ = State::content;
     return on_marker(found);
   }
-  // Within a line, a header that begins with a blank and has no attribute is prose.
-  if (trial_.is_on() && is_amid_line_ && !markup.is_inline && is_prose) {
+  if (trial_.is_on() && !fits && (is_amid_line_ || markup.is_inline)) {
     outcome_ = Outcome::mention;
     return;
   }
-  raw_ = header;
-  raw_ += found.text;
   settle_trial();
+  if (fits) {
+    raw_ = header;
+  } else {
+    give_up_header(header);
+  }
+  raw_ += found.text;
   if (markup.is_inline) {
     audit(Fate::marker, raw_, markup_return_ == State::reasoning);
     raw_.clear();

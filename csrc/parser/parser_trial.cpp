@@ -207,7 +207,7 @@ void Parser::end_trial(FinishReason reason) {
   const bool is_prose = !has_call_markup_ && state_ == State::header &&
                         (place_.state == State::reasoning || is_amid_line_) &&
                         (stopped || trim(name_).find(' ') != std::string_view::npos);
-  const bool in_header = state_ == State::markup && stopped;
+  const bool in_header = state_ == State::markup && (stopped || !fits_header(raw_, false));
   if (in_reasoning || in_header || is_prose ||
       (is_blank_behind && (stopped || state_ == State::content))) {
     return read_as_mention();

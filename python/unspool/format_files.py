@@ -79,6 +79,7 @@ _MARKUP: dict[str, Any] = {
     "recipient": str,
     "not_tools": _MARKER,
     "reasoning": _MARKER,
+    "header": str,
     "inline": bool,
 }
 _CALL: dict[str, Any] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import json
 import re
 import zlib
@@ -246,7 +247,11 @@ def wrong_calls(format: str, message: Message, original: Message, removed: str =
         if re.search(r"[\s{]", call.name) and call.name not in originals:
             return f"complete, no name: {call.name!r}"
         for text in (call.name, *strings(call.arguments)):
-            piece = piece_of_marker(format, text)
+            new = text
+            for mentioned in originals:
+                if len(mentioned) > 2:
+                    new = new.replace(mentioned, " ")
+            piece = piece_of_marker(format, new)
             if piece and not any(text in other for other in originals):
                 return f"complete, with a marker in it: {piece!r} in {text!r}"
     return ""
@@ -255,11 +260,23 @@ def wrong_calls(format: str, message: Message, original: Message, removed: str =
 def visible(message: Message, calls: bool = True) -> str:
     """All that a message tells."""
     told = [message.content, message.reasoning]
-    told += [item.text for item in (*message.malformed, *message.dropped)]
+    told += [item.text for item in (*message.malformed, *message.dropped) if item not in in_content(message)]
     if calls:
         for call in message.tool_calls:
             told += [call.name, *strings(call.arguments), *scalars(call.arguments)]
     return "\n".join(told)
+
+
+def in_content(message: Message) -> list[Any]:
+    """What is malformed and belongs to no call: content has it too."""
+    return [item for item in message.malformed if item.index is None]
+
+
+def cut_call(message: Message) -> str:
+    """The text of the call that the end of the output cut: its status tells that not all of it was read."""
+    if not message.tool_calls or message.tool_calls[-1].status != "incomplete":
+        return ""
+    return next((text for fate, text in reversed(message.audit) if fate == "tool_call"), "")
 
 
 _WORD = re.compile(r"[A-Za-z0-9]{2,}")
@@ -287,15 +304,16 @@ def _syntax(format: str) -> frozenset[str]:
 
 def lost(case: Case, message: Message, original: Message) -> str:
     """A word or a call that the original message tells and this one does not; "" where nothing is gone."""
-    now, before = visible(message), visible(original)
-    written = _pattern(markers(case.format)).sub(" ", case.input)
+    now, before = visible(message) + cut_call(message), visible(original)
+    written = _pattern(markers(case.format)).sub(" ", html.unescape(case.input))
     for word, count in Counter(_WORD.findall(written)).items():
         if word.lower() not in _syntax(case.format) and now.count(word) < min(count, before.count(word)):
             return f"text is gone: {word!r}"
-    rest = visible(message, calls=False)
+    rest = visible(message, calls=False) + cut_call(message)
     names = [call.name for call in message.tool_calls]
     for name, count in Counter(call.name for call in original.tool_calls).items():
-        told = sum(name in other for other in names) + len(re.findall(rf"\b{re.escape(name)}", rest))
+        word = re.escape(name) if len(name) > 1 else rf"\b{re.escape(name)}"
+        told = sum(name in other for other in names) + len(re.findall(word, rest))
         if told < count:
             return f"a call is gone: {name!r}"
     return ""

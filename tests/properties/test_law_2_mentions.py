@@ -2,8 +2,8 @@
 
 By ids a mention is spelled in ordinary tokens: it counts for nothing. In text mode it stays wherever what
 follows does not read as a call; left out there, since they mean what they say wherever they stand:
-the end of a turn, markup that the format drops, the opener of reasoning, and what closes the region or the
-quoted value that the mention is in.
+the end of a turn, markup that the format drops, the opener of reasoning, what closes the region or the quoted
+value that the mention is in, and in a block of calls its openers and closers. A comma ends a bare value.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from .laws import (
     cases_of,
     known,
     markers,
+    occurrences,
     read,
     shown,
     steps,
@@ -45,17 +46,18 @@ class Place:
 
 
 @functools.cache
+def plain_markup(format: str) -> tuple[str, ...]:
+    """The markers that the format drops."""
+    markups = get_format(format).description.get("markup", ())
+    return tuple(marker for markup in markups if "close" not in markup for marker in markup["open"])
+
+
+@functools.cache
 def excluded(format: str, kind: str) -> frozenset[str]:
     """The markers that mean what they say in this kind of place, in text mode."""
     description = get_format(format).description
     reasoning = description.get("reasoning", {})
-    found = set(description.get("ignore", ()))
-    found |= {
-        marker
-        for markup in description.get("markup", ())
-        if "close" not in markup
-        for marker in markup["open"]
-    }
+    found = {*description.get("ignore", ()), *plain_markup(format)}
     if any("close" in markup for markup in description.get("markup", ())):
         found |= set(reasoning.get("open", ()))  # a whole header
     if kind == "reasoning":
@@ -73,6 +75,24 @@ def call_closers(format: str) -> frozenset[str]:
     return frozenset(marker for call in calls for marker in call.get("close", ()))
 
 
+@functools.cache
+def block_markers(format: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What opens a call or a block of calls, and what closes one."""
+    description = get_format(format).description
+    tables = [description.get("section", {}), *description.get("call", ())]
+    opens, closes = (
+        frozenset(m for table in tables for m in table.get(key, ())) for key in ("open", "close")
+    )
+    return opens, closes
+
+
+def is_in_block(case: Case, offset: int) -> bool:
+    """Whether a block of calls is open there."""
+    opens, closes = block_markers(case.format)
+    before = case.input[:offset]
+    return sum(map(before.count, opens)) > sum(map(before.count, closes))
+
+
 def is_spelled(format: str, marker: str) -> bool:
     """Whether the marker is made of tokens, so that its spelling is ordinary text."""
     return all(id > 255 for _, id in steps(format, marker))
@@ -83,8 +103,14 @@ def dialects(format: str) -> set[str]:
     return {call.get("body", "json_call") for call in calls}
 
 
-def written(case: Case, text: str) -> str | None:
+def written(case: Case, place: Place, text: str) -> str | None:
     """A text as a value of this case holds it; None where that is not sure."""
+    quotes = [
+        quote for call in get_format(case.format).description["call"] for quote in call.get("quotes", ())
+    ]
+    is_bare = bool(quotes) and not case.input[: place.offset - 1].endswith(tuple(quotes))
+    if is_bare and any(byte in text for byte in ",{}[]"):
+        return None
     if dialects(case.format) <= {"json_call", "json_arguments"}:
         return json.dumps(text, ensure_ascii=False)[1:-1]
     if any(quote in text for quote in "\"'\\&"):
@@ -108,6 +134,7 @@ def places(case: Case, original: Message) -> Iterator[Place]:
                 fate in ("content", "reasoning")
                 and fate not in begins
                 and text[inner - 1 : inner + 1].isalnum()
+                and not any(begin < at + inner < end for begin, end in occurrences(case.format, case.input))
             ):
                 begins[fate] = (at + inner, told + inner)
         sums[fate] = told + len(text)
@@ -119,6 +146,7 @@ def places(case: Case, original: Message) -> Iterator[Place]:
         yield Place("reasoning", *begins["reasoning"])
     opens = case.input.lstrip().startswith(telling(case.format))
     opens = opens and original.audit[0][0] in ("marker", "tool_call")
+    opens = opens and not case.input.lstrip().startswith(plain_markup(case.format))
     if opens and original.tool_calls and not original.reasoning and "prompt" not in case.options:
         yield Place("before", 0)
     for call in original.tool_calls:
@@ -185,13 +213,16 @@ def attempt(case: Case, mode: Mode, original: Message, place: Place, marker: str
     is_free = mode != "text" and is_spelled(case.format, marker)
     if not is_free and marker in excluded(case.format, place.kind):
         return None
+    in_block = place.kind in ("content", "fence") and is_in_block(case, place.offset)
+    if not is_free and in_block and any(marker in markers for markers in block_markers(case.format)):
+        return None
     owed = len(original.tool_calls) - sum(case.input.count(closer) for closer in call_closers(case.format))
     if place.kind in ("content", "fence") and (owed > 0) == (marker in call_closers(case.format)) and owed:
         return None  # a closer that is still owed, or an opener before one that closes nothing
     said = mention(place, marker)
     text = said
     if place.kind == "value":
-        escaped = written(case, said)
+        escaped = written(case, place, said)
         if escaped is None:
             return None
         text = escaped
