@@ -235,7 +235,6 @@ void Parser::read_token(Symbol symbol, std::string_view literal) {
   }
   const MarkerCursor::Found found =
       cursor_.put_token(symbol, literal, [this](std::string_view text) { release(text); });
-  if (outcome_ != Outcome::open) return;
   if (state_ == State::header) raw_ += literal;
   if (found.marker != nullptr) on_marker(found);
 }
@@ -307,6 +306,7 @@ void Parser::release(std::string_view text) {
 }
 
 void Parser::on_marker(const MarkerCursor::Found& found) {
+  if (outcome_ != Outcome::open) return;  // what stands before it has decided the trial
   const FormatSpec& spec = format_->spec();
   const Role role = static_cast<Role>(found.marker->role);
   if (state_ == State::header) return on_header_end(found);

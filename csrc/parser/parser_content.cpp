@@ -36,7 +36,7 @@ std::size_t Parser::read_content(std::string_view text) {
   if (format_->has_bare_calls()) return read_bare(text);
   const MarkerCursor::Found found =
       cursor_.put(text, [this](std::string_view piece) { release_content(piece); });
-  if (found.marker != nullptr && outcome_ == Outcome::open) on_marker(found);
+  if (found.marker != nullptr) on_marker(found);
   return found.consumed;
 }
 
@@ -85,7 +85,7 @@ std::size_t Parser::read_bare(std::string_view text) {
   if (line_ != Line::start || !is_space(last) || found.consumed > 1) {
     line_ = last == '\n' ? Line::begin : Line::inside;
   }
-  if (found.marker != nullptr && outcome_ == Outcome::open) on_marker(found);
+  if (found.marker != nullptr) on_marker(found);
   return found.consumed;
 }
 

@@ -53,11 +53,11 @@ std::size_t Parser::read_beginning(char byte) {
 std::size_t Parser::read_markup(std::string_view text) {
   const MarkerCursor::Found found =
       cursor_.put(text.substr(0, 1), [this](std::string_view piece) { release(piece); });
-  const bool is_within_text =
-      is_amid_line_ || format_->spec().markup[markup_].is_inline || place_.state == State::reasoning;
+  const bool is_prose = is_amid_line_ || format_->spec().markup[markup_].is_inline ||
+                        place_.state == State::reasoning || (!raw_.empty() && is_space(raw_[0]));
   if (found.marker != nullptr) {
     on_marker(found);
-  } else if (trial_.is_on() && is_within_text && !fits_header(raw_, false)) {
+  } else if (trial_.is_on() && is_prose && !fits_header(raw_, false)) {
     outcome_ = Outcome::mention;
   } else if (raw_.size() > kMaxHeaderBytes || (is_begun_ && text[0] == '\n')) {
     if (trial_.is_on()) {

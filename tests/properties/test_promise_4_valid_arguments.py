@@ -55,13 +55,19 @@ def test_arguments(format: str, data: st.DataObject) -> None:
             assert any(map(is_json_object, whole)), call
 
 
-def trims_space(format: str) -> bool:
-    tables = [call.get("xml_parameters", {}) for call in get_format(format).description["call"]]
-    return any(table.get("trim") == "space" for table in tables)
+def edges(format: str) -> set[str]:
+    """What the format takes off a value's edges: "space", "newline" or "none"."""
+    calls = get_format(format).description["call"]
+    return {call["xml_parameters"].get("trim", "newline") for call in calls if "xml_parameters" in call}
 
 
-def trimmed(value: Any) -> Any:
-    return value.strip(" \t\r\n") if isinstance(value, str) else value
+def trimmed(format: str, value: Any) -> Any:
+    """A text as it comes back: the edge's white space is the template's, a CR before its line break too."""
+    if not isinstance(value, str):
+        return value
+    if "space" in edges(format):
+        return value.strip(" \t\r\n")
+    return value.removesuffix("\r") if "newline" in edges(format) else value
 
 
 @pytest.mark.parametrize("format", [file.name for file in formats() if file.has_tools])
@@ -71,8 +77,7 @@ def test_valid_calls_come_through(format: str, data: st.DataObject) -> None:
     made: list[tuple[str, dict[str, Any]]] = data.draw(calls())
     output = render(format, "", "", made, data.draw(st.integers(0, 1)))
     message = parse(output, format, TOOLS)
-    if trims_space(format):
-        made = [(name, {key: trimmed(value) for key, value in given.items()}) for name, given in made]
-    assert [(call.name, json.loads(call.arguments)) for call in message.tool_calls] == made
+    wanted = [(name, {key: trimmed(format, value) for key, value in given.items()}) for name, given in made]
+    assert [(call.name, json.loads(call.arguments)) for call in message.tool_calls] == wanted
     assert message.finish_reason == "tool_calls"
     assert not message.malformed
