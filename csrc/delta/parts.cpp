@@ -20,7 +20,7 @@ PartKind kind_of(const Delta& delta) {
 }  // namespace
 
 bool is_cut(FinishReason reason) {
-  return reason != FinishReason::stop && reason != FinishReason::tool_calls;
+  return !ended_itself(reason);
 }
 
 bool Parts::closes(const Delta& delta) const {

@@ -23,6 +23,11 @@ enum class CallStatus : std::uint8_t { complete, incomplete, malformed };
 /// Why generation ended, as the API says it.
 enum class FinishReason : std::uint8_t { stop, length, tool_calls, error, cancelled };
 
+/// Whether the model ended its output, and nothing cut it off.
+constexpr bool ended_itself(FinishReason reason) {
+  return reason == FinishReason::stop || reason == FinishReason::tool_calls;
+}
+
 std::string_view to_string(EventKind kind);
 std::string_view to_string(CallStatus status);
 std::string_view to_string(FinishReason reason);

@@ -422,7 +422,7 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   write_to(out);
   token_end_ = token_end;
   while (trial_.is_on()) end_trial(reason);
-  const bool is_cut = reason != FinishReason::stop && reason != FinishReason::tool_calls;
+  const bool is_cut = !ended_itself(reason);
   switch (state_) {
     case State::fence:
     case State::beginning: release_raw_as_content(); break;

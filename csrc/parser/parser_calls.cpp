@@ -504,7 +504,7 @@ void Parser::finish_body(FinishReason reason) {
     is_announced_ = false;
     return flush_diverted();
   }
-  const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
+  const bool stopped = ended_itself(reason);
   bool ends = false;
   if (repair_ && is_announced_) {
     ends = stopped && body_->may_end_here(*this);
@@ -536,7 +536,7 @@ void Parser::finish_body(FinishReason reason) {
 void Parser::finish_malformed(FinishReason reason) {
   cursor_.flush([this](std::string_view text) { release(text); });
   if (!is_announced_ || divert_ != Divert::none) return;
-  const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
+  const bool stopped = ended_itself(reason);
   if (!malformed_is_empty_) {
     end_call(CallStatus::malformed);
   } else if (stopped && body_ && body_->may_end_here(*this)) {

@@ -190,7 +190,7 @@ void Parser::read_as_rehearsal(std::string_view behind) {
 
 // The input ends while the trial is open.
 void Parser::end_trial(FinishReason reason) {
-  const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
+  const bool stopped = ended_itself(reason);
   if (state_ == State::content) {
     cursor_.flush([this](std::string_view text) { release(text); });
     if (outcome_ != Outcome::open) return act();

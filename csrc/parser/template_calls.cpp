@@ -53,7 +53,7 @@ void TemplateParser::read_call(std::string_view text) {
 
 void TemplateParser::close_call(std::string_view marker, bool at_end) {
   if (call_ != nullptr && call_->is_announced()) {
-    const bool stopped = reason_ == FinishReason::stop || reason_ == FinishReason::tool_calls;
+    const bool stopped = ended_itself(reason_);
     if (at_end && !has_failed_) {
       if (stopped && call_->is_whole()) return end_call();
       call_->cut(*this);

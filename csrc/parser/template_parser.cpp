@@ -103,7 +103,7 @@ void TemplateParser::finish(FinishReason reason, std::uint64_t token_end, Events
   }
   emit_defaults();
   const bool called = complete_count_ > 0 && !has_incomplete_;
-  const bool stopped = reason == FinishReason::stop || reason == FinishReason::tool_calls;
+  const bool stopped = ended_itself(reason);
   out.add_finish(stopped ? (called ? FinishReason::tool_calls : FinishReason::stop) : reason,
                  token_end_);
 }

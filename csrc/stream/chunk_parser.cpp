@@ -324,7 +324,7 @@ void ChunkParser::end_parser(FinishReason reason, Events& out) {
   Events& events = parsed_or(out);
   if (content_stop_) return parser_->finish(reason, token_count_, events);
   const bool is_cut = is_stopped() && parser_->region() == Region::tool_call;
-  if (!is_cut || (reason != FinishReason::stop && reason != FinishReason::tool_calls)) {
+  if (!is_cut || !ended_itself(reason)) {
     return parser_->finish(reason, token_count_, out);
   }
   // The stop string cut the call: nothing that it lacks is taken as meant.

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 import torch
-from unspool import Delta, SamplingParams, StreamGenerator, WireWriter
+from unspool import Delta, SamplingParams, StreamGenerator, Vocabulary, WireWriter
 from unspool.errors import ArgumentError
 from unspool.generation import TokenLogprob
 from unspool.generation.logprobs import LogprobRecorder
 from unspool.generation.recorded_model import recorded
 from unspool.generation.rows import Rows
-from unspool.generation.shared_vocabulary import shared_vocabulary
 
 from .conftest import make_llama
 
@@ -232,7 +231,7 @@ def test_they_are_there_before_their_deltas(byte_tokenizer: Any) -> None:
             assert rows.logprobs is not None
             assert len(rows.logprobs[0]) == self.ids
 
-    recorder = LogprobRecorder(0, shared_vocabulary(byte_tokenizer))
+    recorder = LogprobRecorder(0, Vocabulary.from_tokenizer(byte_tokenizer))
     streamer: Any = Streamer()
     rows = Rows([streamer], recorder=recorder)
     for id in (3, 1):
@@ -312,7 +311,7 @@ def test_models_that_cannot_tell(llama: Any, byte_tokenizer: Any) -> None:
 
 
 def test_the_recorder_takes_what_it_was_shown(byte_tokenizer: Any) -> None:
-    recorder = LogprobRecorder(1, shared_vocabulary(byte_tokenizer))
+    recorder = LogprobRecorder(1, Vocabulary.from_tokenizer(byte_tokenizer))
     scores = torch.tensor([[0.0, 1.0], [2.0, 0.0]])
     with pytest.raises(ArgumentError, match="one id of each answer"):
         recorder.take([0, 0])

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,8 +19,9 @@ from unspool import (
     PreCompileConfig,
     StreamGenerator,
     Vocabulary,
+    vocabulary_sources,
 )
-from unspool.generation import active_workers, shared_vocabulary
+from unspool.generation import active_workers
 
 from .helpers import wait_for
 
@@ -157,13 +157,14 @@ def test_streams_that_start_together_compile_one_vocabulary(
     llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiled = []
+    compile_it = vocabulary_sources._from_hugging_face
 
     def compile_slowly(tokenizer: Any) -> Vocabulary:
         compiled.append(1)
         time.sleep(0.1)
-        return Vocabulary.from_tokenizer(tokenizer)
+        return compile_it(tokenizer)
 
-    monkeypatch.setattr(shared_vocabulary, "Vocabulary", SimpleNamespace(from_tokenizer=compile_slowly))
+    monkeypatch.setattr(vocabulary_sources, "_from_hugging_face", compile_slowly)
     generator = StreamGenerator(llama, copy.deepcopy(byte_tokenizer))
     outputs = asyncio.run(generator.process_prompts_concurrently(["one", "two", "three"], 3))
     assert [output.error for output in outputs] == [None] * 3

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from unspool import parse
 
 CITY = {"city": {"type": "string"}, "n": {"type": "integer"}}
-TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": CITY}}}]
+TOOLS = [
+    {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": CITY}}}
+]
 PARIS = [("f", {"city": "Paris"})]
 
 OWED = {

@@ -32,10 +32,10 @@ from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import SamplingParams
 from unspool.generation.settings import read_settings
-from unspool.generation.shared_vocabulary import shared_vocabulary
 from unspool.generation.warm_up import WarmUp
 from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.token_streamer import TokenStreamer
+from unspool.vocabulary_sources import from_tokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -100,7 +100,7 @@ class DeltaGenerator:
         self._warm_up = WarmUp()
         self.inference_name = read_inference_name(name, model)
         with contextlib.suppress(VocabularyError):  # raised by `stream`
-            shared_vocabulary(tokenizer)  # takes too long for the first stream, which may be on an event loop
+            from_tokenizer(tokenizer)  # takes too long for the first stream, which may be on an event loop
 
     def stream(
         self,
@@ -231,7 +231,7 @@ class DeltaGenerator:
         elif settings.logprobs is not None:
             check_recordable(self.model, settings)
         format, reasoning = ("none", None) if raw else self._choose_format(tools)
-        vocabulary = shared_vocabulary(self.tokenizer)
+        vocabulary = from_tokenizer(self.tokenizer)
         channel = DeltaChannel()
         streamers = [
             TokenStreamer(

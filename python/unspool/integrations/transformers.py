@@ -24,10 +24,10 @@ from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.generate import with_limit
 from unspool.generation.prefill.static_inputs import render_messages
 from unspool.generation.prompt import read_prompt
-from unspool.generation.shared_vocabulary import shared_vocabulary
 from unspool.generation.stream_generator import StreamGenerator
 from unspool.message import Message
 from unspool.token_streamer import TokenStreamer
+from unspool.vocabulary_sources import from_tokenizer
 
 __all__ = ["BatchedStream", "ContinuousBatching", "DeltaIteratorStreamer", "TextGeneration", "pipeline"]
 
@@ -324,7 +324,7 @@ class ContinuousBatching:
         ids = self._encode(prompt, known, chat_template_kwargs)
         channel = DeltaChannel()
         streamer = TokenStreamer(
-            shared_vocabulary(self.tokenizer),
+            from_tokenizer(self.tokenizer),
             self._format,
             known,
             reasoning=self._reasoning,
