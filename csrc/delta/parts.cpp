@@ -19,9 +19,7 @@ PartKind kind_of(const Delta& delta) {
 
 }  // namespace
 
-bool is_cut(FinishReason reason) {
-  return !ended_itself(reason);
-}
+bool is_cut(FinishReason reason) { return !ended_itself(reason); }
 
 bool Parts::closes(const Delta& delta) const {
   if (!has_open()) return false;

@@ -143,12 +143,12 @@ struct ReasoningSpec {
 struct MarkupSpec {
   MarkerSpec open;
   MarkerSpec close;
-  std::vector<std::string> begins;     // how a header begins that the prompt has opened
-  std::string recipient;               // what follows this names the tool that is called
-  std::vector<std::string> not_tools;  // recipients that are none
-  std::vector<std::string> reasoning;  // words that say that reasoning follows
+  std::vector<std::string> begins;      // how a header begins that the prompt has opened
+  std::string recipient;                // what follows this names the tool that is called
+  std::vector<std::string> not_tools;   // recipients that are none
+  std::vector<std::string> reasoning;   // words that say that reasoning follows
   std::shared_ptr<const Regex> header;  // what a header may say; null: anything
-  bool is_inline = false;              // it stands within text and reasoning, which go on behind it
+  bool is_inline = false;  // it stands within text and reasoning, which go on behind it
 
   bool has_header() const { return !close.is_empty(); }
   bool tells() const { return !recipient.empty() || !reasoning.empty(); }

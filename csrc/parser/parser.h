@@ -263,7 +263,7 @@ class Parser final : public EventParser, private CallSink {
   std::size_t rehearsed_bytes_ = 0;       // of reasoning behind a rehearsed call
   std::size_t replay_left_ = 0;           // of the input that is read again
   // The call being read:
-  std::uint8_t markup_ = 0;    // index of the header being read
+  std::uint8_t markup_ = 0;                     // index of the header being read
   std::unique_ptr<RegexSearch> header_search_;  // over it
   std::string header_opener_;  // where it splits: its opener, until it tells what it opens
   bool is_begun_ = false;      // no marker opened it

@@ -121,7 +121,8 @@ bool Parser::fits_header(std::string_view header, bool is_whole) {
 void Parser::give_up_header(std::string_view header) {
   audit_header({});
   if (is_blank(header)) return audit(Fate::marker, header);
-  problem_ = fits_header(header, true) ? "nothing ends the header" : "the header is not one of the format's";
+  problem_ =
+      fits_header(header, true) ? "nothing ends the header" : "the header says something else";
   out_->add_text(EventKind::malformed, -1, header, token_end_, problem_);
   audit(Fate::malformed, header);
 }
