@@ -123,6 +123,17 @@ ArgumentsGuard::Passed ArgumentsGuard::put_any(std::string_view fragment) {
   return {std::string_view(out_).substr(0, passed), std::string_view(out_).substr(passed)};
 }
 
+void ArgumentsGuard::write(std::string_view fragment, std::int32_t index, std::uint64_t token_end,
+                           Events& out) {
+  const Passed passed = put(fragment);
+  if (!passed.arguments.empty()) {
+    out.add_text(EventKind::tool_call_arguments, index, passed.arguments, token_end);
+  }
+  if (!passed.rejected.empty()) {
+    out.add_text(EventKind::malformed, index, passed.rejected, token_end, problem());
+  }
+}
+
 // How much of the text may be read, in whole characters.
 std::size_t ArgumentsGuard::room_in(std::string_view text) const {
   std::size_t room = max_bytes_ - std::min(bytes_, max_bytes_);

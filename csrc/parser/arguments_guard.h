@@ -11,6 +11,7 @@
 #include "body/json_string.h"
 #include "body/literal_scanner.h"
 #include "format/schema.h"
+#include "parser/events.h"
 #include "text/held.h"
 
 namespace unspool {
@@ -59,6 +60,9 @@ class ArgumentsGuard {
   Passed put(std::string_view fragment) {
     return is_plain(fragment) ? Passed{fragment, {}} : put_any(fragment);
   }
+
+  /// Writes what may be emitted, and what is rejected as malformed, as events of the call `index`.
+  void write(std::string_view fragment, std::int32_t index, std::uint64_t token_end, Events& out);
 
   /// Another call begins; `schema` is its tool's, or null.
   void reset(const ToolSchema* schema);

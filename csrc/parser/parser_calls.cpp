@@ -381,15 +381,7 @@ void Parser::flush_diverted() {
 }
 
 void Parser::put_arguments(std::string_view fragment) {
-  if (divert_ != Divert::none) return;
-  const ArgumentsGuard::Passed passed = guard_.put(fragment);
-  if (!passed.arguments.empty()) {
-    out_->add_text(EventKind::tool_call_arguments, call_index_, passed.arguments, token_end_);
-  }
-  if (!passed.rejected.empty()) {
-    out_->add_text(EventKind::malformed, call_index_, passed.rejected, token_end_,
-                   guard_.problem());
-  }
+  if (divert_ == Divert::none) guard_.write(fragment, call_index_, token_end_, *out_);
 }
 
 void Parser::end_call() {

@@ -117,14 +117,7 @@ bool TemplateParser::begin_call(std::string_view name, std::string_view id) {
 }
 
 void TemplateParser::put_arguments(std::string_view fragment) {
-  const ArgumentsGuard::Passed passed = guard_.put(fragment);
-  if (!passed.arguments.empty()) {
-    out_->add_text(EventKind::tool_call_arguments, call_index_, passed.arguments, token_end_);
-  }
-  if (!passed.rejected.empty()) {
-    out_->add_text(EventKind::malformed, call_index_, passed.rejected, token_end_,
-                   guard_.problem());
-  }
+  guard_.write(fragment, call_index_, token_end_, *out_);
 }
 
 void TemplateParser::end_call() {

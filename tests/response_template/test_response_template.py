@@ -203,6 +203,25 @@ def test_a_value_that_cannot_be_read_ends_its_call_only() -> None:
         assert "".join(text for _, text in message.audit) == output
 
 
+@pytest.mark.parametrize(
+    ("arguments", "options", "reason"),
+    [
+        ('{"n": 1, "n": 2}', {}, "two of the arguments have one name"),
+        ('{"x": 1e400}', {}, "a number is too large for a double"),
+        ('{"s": "long"}', {"max_argument_bytes": 8}, "the arguments are longer than max_argument_bytes"),
+        ('{"list": [[1]]}', {"max_depth": 2}, "the arguments are nested deeper than max_depth"),
+    ],
+)
+def test_arguments_that_may_not_be_make_the_call_malformed(
+    arguments: str, options: dict[str, Any], reason: str
+) -> None:
+    output = f'<tool_call>{{"name": "f", "arguments": {arguments}}}</tool_call>'
+    message = unspool.Parser(_format("qwen3"), TOOLS, **options).parse(output)
+    (call,) = message.tool_calls
+    assert call.status == "malformed"
+    assert reason in [item.reason for item in message.malformed]
+
+
 def test_required_fields_defaults_and_further_fields() -> None:
     template = {
         "start_anchor": "<a>",
