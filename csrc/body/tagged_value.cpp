@@ -141,6 +141,10 @@ bool TaggedValue::is_at_line_start() const {
 }
 
 void TaggedValue::put_trimmed(std::string_view text, std::string& out) {
+  if (has_failed()) {
+    unread_ += text;
+    return;
+  }
   if (!spec_.entities) return put_decoded(text, out);
   for (std::size_t i = 0; i < text.size(); ++i) {
     std::string unread(word());  // what cannot be read is told as it was written
