@@ -292,6 +292,7 @@ void Parser::on_body(const BodyResult& result, std::string_view text, bool was_a
     raw_opener_ = 0;
   } else {
     raw_ += read;
+    if (result.status == ScanStatus::failed) unread.clear();  // raw_ has it
   }
   switch (result.status) {
     case ScanStatus::more: break;

@@ -397,3 +397,11 @@ def test_a_label_that_ends_early_does_not_wait() -> None:
     assert parser.held == (b"<", "marker")
     deltas = parser.parse_chunk("x")
     assert [(delta.kind, delta.text) for delta in deltas] == [("reasoning", "<x")]
+
+
+def test_a_call_that_fails_before_it_is_announced_is_told_once() -> None:
+    """Where the tools are not known, a Python call waits for its first argument; found by fuzzing."""
+    output = '[now(), get_weather(x"Paris")]'
+    message = unspool.Parser("pythonic", audit=True).parse(output)
+    assert [item.text for item in message.malformed] == [' get_weather(x"Paris")]']
+    assert "".join(text for _, text in message.audit) == output
