@@ -52,7 +52,7 @@ class TaggedValue {
   /// Of what may be a character reference, and of a bare word: raw text again where the value
   /// fails.
   std::size_t undecided_bytes() const {
-    return entities_.held().size() + (word().empty() ? 0 : word().size() + space_.size());
+    return entities_.held().size() + word().size() + space_.size();
   }
 
   /// Empty, or what was wrong, and the text that was not read.

@@ -415,9 +415,7 @@ def test_the_vocabulary_is_compiled_when_the_generator_is_made(
 ) -> None:
     generator = StreamGenerator(llama, copy.deepcopy(byte_tokenizer))
     compiled: list[Any] = []
-    monkeypatch.setattr(
-        "unspool.generation.shared_vocabulary.Vocabulary", SimpleNamespace(from_tokenizer=compiled.append)
-    )
+    monkeypatch.setattr("unspool.vocabulary_sources._from_hugging_face", compiled.append)
     list(generator.stream(PROMPT, max_new_tokens=2))
     assert not compiled
 
