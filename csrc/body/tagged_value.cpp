@@ -134,6 +134,7 @@ void TaggedValue::put_lines(std::string_view text, std::string& out) {
   if (begin == 0) return;
   put_trimmed(std::string_view(space_).substr(0, begin), out);
   space_.erase(0, begin);
+  if (has_failed()) unread_ += std::exchange(space_, {});
 }
 
 bool TaggedValue::is_at_line_start() const {
