@@ -19,6 +19,7 @@ LAYERS = [
     "text",
     "vocabulary",
     "format",
+    "notation",
     "body",
     "parser",
     "delta",

@@ -7,6 +7,8 @@
 #include "bindings/python_types.h"
 #include "format/format_file.h"
 #include "format/tool_schemas.h"
+#include "notation/compiler.h"
+#include "notation/describe.h"
 #include "parser/event_parser.h"
 #include "text/error.h"
 
@@ -64,6 +66,14 @@ std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std:
 }  // namespace
 
 void register_format(py::module_& module) {
+  module.def(
+      "compile_patterns",
+      [](const py::dict& file) {
+        std::string json;
+        append_json(describe(compile_patterns(PatternFile::read(read_json(file)))), json);
+        return json;
+      },
+      py::arg("file"));
   py::class_<Format, std::shared_ptr<Format>> format(module, "Format", py::is_final());
   format
       .def(py::init([](const py::dict& description, const Tokens& tokens, const std::string& trust,

@@ -138,6 +138,10 @@ std::shared_ptr<const Format> Format::compile(FormatSpec spec,
   std::shared_ptr<Format> format(new Format());
   format->spec_ = std::move(spec);
   format->check();
+  for (const MarkupSpec& markup : format->spec_.markup) {
+    format->headers_.push_back(
+        markup.header.empty() ? nullptr : Regex::compile("\\A(?:" + markup.header + ")\\Z"));
+  }
   for (std::size_t i = 0; i < format->spec_.calls.size(); ++i) {
     const CallSpec& call = format->spec_.calls[i];
     format->has_bare_calls_ |= call.bare != BarePlace::nowhere;

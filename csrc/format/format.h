@@ -10,6 +10,7 @@
 
 #include "format/format_spec.h"
 #include "text/marker_set.h"
+#include "text/regex.h"
 #include "vocabulary/token_id.h"
 
 namespace unspool {
@@ -96,6 +97,9 @@ class Format {
   /// All tokens that serving stacks must not strip before this format sees them.
   const std::vector<MarkerToken>& symbols() const { return symbols_; }
 
+  /// The pattern of what a header may say, by the markup's index; null: anything.
+  const std::shared_ptr<const Regex>& header(std::size_t markup) const { return headers_[markup]; }
+
   /// The calls that may begin with an opener, by the opener's index.
   const std::vector<std::vector<std::uint8_t>>& openers() const { return openers_; }
   bool has_bare_calls() const { return has_bare_calls_; }
@@ -131,6 +135,7 @@ class Format {
   std::vector<TokenId> spelled_;                       // sorted
   std::vector<std::vector<std::uint8_t>> openers_;
   std::vector<std::string> opener_texts_;
+  std::vector<std::shared_ptr<const Regex>> headers_;
   bool has_bare_calls_ = false;
 };
 

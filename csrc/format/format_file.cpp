@@ -173,9 +173,7 @@ MarkupSpec read_markup(const Table& table) {
   table.get("not_tools", markup.not_tools);
   table.get("reasoning", markup.reasoning);
   table.get("inline", markup.is_inline);
-  std::string header;
-  table.get("header", header);
-  if (!header.empty()) markup.header = Regex::compile("\\A(?:" + header + ")");
+  table.get("header", markup.header);
   return markup;
 }
 

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "format/type_set.h"
-#include "text/regex.h"
 
 namespace unspool {
 
@@ -23,6 +21,7 @@ struct MarkerSpec {
   std::string after;
 
   bool is_empty() const { return texts.empty(); }
+  bool operator==(const MarkerSpec&) const = default;
 };
 
 /// How a call's arguments are written.
@@ -69,6 +68,7 @@ struct JsonCallSpec {
   std::vector<std::string> id_keys{"id"};
   std::vector<std::string> wrapper_keys{"function"};
   bool name_is_key = false;  // {"f": {...}}
+  bool operator==(const JsonCallSpec&) const = default;
 };
 
 struct XmlParametersSpec {
@@ -85,10 +85,12 @@ struct XmlParametersSpec {
   bool entities = false;       // &lt; in a value stands for <
   bool python_values = false;  // lists and objects may be written as Python writes them
   bool json_body = false;      // one JSON object may stand in place of all parameters
+  bool operator==(const XmlParametersSpec&) const = default;
 };
 
 struct XmlElementsSpec {
   MarkerSpec open;  // < of a tag; a slash behind it makes it a closing one
+  bool operator==(const XmlElementsSpec&) const = default;
 };
 
 struct CallSpec {
@@ -120,6 +122,7 @@ struct CallSpec {
   /// Nothing marks its beginning, so it may turn out to be content.
   bool is_tentative() const { return (bare != BarePlace::nowhere && !is_certain) || may_be_text; }
   bool has_name_outside() const { return !name_close.is_empty() || !name_stops.empty(); }
+  bool operator==(const CallSpec&) const = default;
 };
 
 /// What becomes of a call that opens inside reasoning.
@@ -143,15 +146,16 @@ struct ReasoningSpec {
 struct MarkupSpec {
   MarkerSpec open;
   MarkerSpec close;
-  std::vector<std::string> begins;      // how a header begins that the prompt has opened
-  std::string recipient;                // what follows this names the tool that is called
-  std::vector<std::string> not_tools;   // recipients that are none
-  std::vector<std::string> reasoning;   // words that say that reasoning follows
-  std::shared_ptr<const Regex> header;  // what a header may say; null: anything
-  bool is_inline = false;  // it stands within text and reasoning, which go on behind it
+  std::vector<std::string> begins;     // how a header begins that the prompt has opened
+  std::string recipient;               // what follows this names the tool that is called
+  std::vector<std::string> not_tools;  // recipients that are none
+  std::vector<std::string> reasoning;  // words that say that reasoning follows
+  std::string header;                  // a pattern of what a header may say; empty: anything
+  bool is_inline = false;              // it stands within text and reasoning, which go on behind it
 
   bool has_header() const { return !close.is_empty(); }
   bool tells() const { return !recipient.empty() || !reasoning.empty(); }
+  bool operator==(const MarkupSpec&) const = default;
 };
 
 struct FormatSpec {

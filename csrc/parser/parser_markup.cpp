@@ -110,11 +110,12 @@ void Parser::on_inline_markup(const MarkerCursor::Found& found) {
 
 // Whether a header may say this, or begin with it if it is not whole.
 bool Parser::fits_header(std::string_view header, bool is_whole) {
-  const auto& pattern = format_->spec().markup[markup_].header;
+  const auto& pattern = format_->header(markup_);
   if (!pattern || header.empty()) return true;
   if (!header_search_) header_search_ = std::make_unique<RegexSearch>(pattern, 0, 0, false);
   header_search_->advance({header, 0, is_whole});
-  return !header_search_->is_decided() || header_search_->match().end == header.size();
+  return header_search_->is_decided() ? header_search_->match().begin == 0
+                                      : header_search_->earliest() == 0;
 }
 
 // What a header says that is none: nothing ends it, or it says something else.

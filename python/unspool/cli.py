@@ -14,7 +14,9 @@ import click
 from unspool._core import Delta, __version__
 from unspool.demo import demo_of, embedded_tokens
 from unspool.errors import UnspoolError
+from unspool.explain_format import explain_format, sample_of
 from unspool.format_check import check_file
+from unspool.format_files import read_format
 from unspool.formats import export_format, formats, get_format
 from unspool.message import Message
 from unspool.parser import Parser
@@ -127,7 +129,7 @@ def _shortened(lines: list[str], most: int = 6) -> list[str]:
 @cli.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
 def check(paths: tuple[str, ...]) -> None:
-    """Validate format files: their keys, their markers, their examples at every split."""
+    """Validate format files, and print how each is understood, with a sample of what its model writes."""
     failed = False
     for path in paths:
         faults = check_file(path)
@@ -136,6 +138,10 @@ def check(paths: tuple[str, ...]) -> None:
         failed |= bool(faults)
         if not faults:
             click.echo(f"{path}: ok")
+            file = read_format(path)
+            for sentence in explain_format(file):
+                click.echo(f"  {sentence}")
+            click.echo(f"  A sample: {sample_of(file)!r}")
     raise SystemExit(1 if failed else 0)
 
 
@@ -231,7 +237,6 @@ def parse_command(
     FILE holds text, or with --tokenizer token ids, separated by spaces, commas or lines; "-" is standard
     input.
     """
-    from unspool.format_files import read_format
     from unspool.vocabulary_sources import from_file
 
     if chunk < 0:
@@ -262,7 +267,6 @@ def parse_command(
 @click.option("-o", "--output", default="-", help="A file; '-' is standard output.")
 def export_format_command(name: str, reasoning: str | None, output: str) -> None:
     """Write a format as JSON, for hosts in C++. NAME is a format's, or a format file (.toml)."""
-    from unspool.format_files import read_format
 
     file = read_format(name) if name.endswith(".toml") else name
     _write(output, export_format(file, reasoning=reasoning).encode())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 from unspool.errors import FormatError
-from unspool.format_files import read_format
+from unspool.explain_format import SAMPLE_CALL, SAMPLE_TOOLS, sample_of
+from unspool.format_files import FormatFile, read_format
 from unspool.formats import compile_format
+from unspool.parser import parse
 from unspool.testing.check import assert_format, example_cases
 
 __all__ = ["check_file"]
@@ -16,7 +19,8 @@ __all__ = ["check_file"]
 def check_file(path: str | os.PathLike[str]) -> list[str]:
     """What is wrong with a format file, each fault with its line; empty where nothing is.
 
-    Its keys and markers are validated, and each example is run at every split.
+    Its keys and patterns are validated, each example is run at every split, and a sample of what the model
+    writes is read back.
     """
     name = Path(path).name
     lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -35,4 +39,14 @@ def check_file(path: str | os.PathLike[str]) -> list[str]:
             assert_format(file, case)
         except AssertionError as error:
             faults.append(f"{name}:{place}: {error}")
-    return faults
+    return faults or _unread_sample(file, name)
+
+
+def _unread_sample(file: FormatFile, name: str) -> list[str]:
+    """A fault where what the format says that its model writes is not read so."""
+    sample = sample_of(file)
+    message = parse(sample, file, SAMPLE_TOOLS)
+    calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls if call.is_complete]
+    if calls == ([SAMPLE_CALL] if file.has_tools else []) and not message.malformed:
+        return []
+    return [f"{name}:1: a sample is not read back: {sample!r} gives {calls} and content {message.content!r}"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from unspool.errors import FormatError
 
@@ -135,6 +136,14 @@ _FILE: dict[str, Any] = {
         }
     ],
 }
+#: The keys of the notation: each a pattern, or a list of alternatives.
+PATTERN_KEYS = (
+    "turn", "reasoning", "content", "calls", "call", "parameter", "object", "string", "header", "id", "end",
+)  # fmt: skip
+_PATTERN_FILE: dict[str, Any] = {
+    **{key: _FILE[key] for key in ("name", "models", "aliases", "notes", "detect", "example")},
+    **dict.fromkeys(PATTERN_KEYS, _MARKER),
+}
 _LISTS = {
     "open", "close", "name_close", "name_end", "next", "quotes", "turn", "ignore", "begins", "not_tools",
 }  # fmt: skip
@@ -150,7 +159,8 @@ class FormatFile:
     """One format as its file says it.
 
     Attributes:
-        description: What the native compiler takes: the file's tables, markers as lists.
+        description: What the native compiler takes: tables that say how to read, markers as lists.
+        patterns: What the file says, by key: what the model writes, with holes.
         examples: Inputs with what they parse to.
         detect: What tells that a model writes it; `unspool.detect` adds it to what it ships.
     """
@@ -161,6 +171,7 @@ class FormatFile:
     aliases: tuple[str, ...] = ()
     notes: str = ""
     examples: tuple[dict[str, Any], ...] = ()
+    patterns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     detect: dict[str, Any] = field(default_factory=dict)
     source: str = field(default="", compare=False)
 
@@ -193,20 +204,13 @@ def read_format(path: str | os.PathLike[str]) -> FormatFile:
 def parse_format(text: str, source: str = "<format>") -> FormatFile:
     """Read one format from its text."""
     data = _load(text, source)
-    _Checker(text, source).check(data, _FILE, "")
+    checker = _Checker(text, source)
+    is_notation = _is_notation(data)
+    checker.check(data, _PATTERN_FILE if is_notation else _FILE, "")
     if "name" not in data:
         raise FormatError(f'{source}:1: no name; write name = "..."')
-    if not data.get("call") and "reasoning" not in data and not data.get("plain"):
-        raise FormatError(
-            f"{source}:1: neither calls nor reasoning; write [[call]] or [reasoning], or plain = true"
-        )
-    description = {
-        key: _with_lists(value)
-        for key, value in data.items()
-        if key in ("ignore", "call_ids", "reasoning", "markup", "section", "call", "name")
-    }
-    if "ignore" in description:
-        description["ignore"] = _as_list(description["ignore"])
+    patterns = {key: tuple(_as_list(data[key])) for key in PATTERN_KEYS if is_notation and key in data}
+    description = _compile(data["name"], patterns, checker) if is_notation else _describe(data, source)
     return FormatFile(
         name=data["name"],
         description=description,
@@ -214,9 +218,46 @@ def parse_format(text: str, source: str = "<format>") -> FormatFile:
         aliases=tuple(data.get("aliases", ())),
         notes=data.get("notes", "").strip(),
         examples=tuple(data.get("example", ())),
+        patterns=patterns,
         detect=data.get("detect", {}),
         source=source,
     )
+
+
+def _is_notation(data: dict[str, Any]) -> bool:
+    """Whether a file says what the model writes; before, files had tables that said how to read it."""
+    calls, reasoning = data.get("call", ""), data.get("reasoning", "")
+    has_tables = isinstance(reasoning, dict) or any(isinstance(item, dict) for item in _as_list(calls))
+    return not has_tables and not data.keys() & {"ignore", "markup", "section", "call_ids", "plain"}
+
+
+def _compile(name: str, patterns: dict[str, tuple[str, ...]], checker: _Checker) -> dict[str, Any]:
+    if not patterns.keys() & {"call", "reasoning", "content"}:
+        checker.fail(
+            "name", 'neither calls nor reasoning; write call = or reasoning =, or content = "${content}"'
+        )
+    from unspool._core import compile_patterns  # tools that read tables alone do without it
+
+    try:
+        compiled = compile_patterns({"name": name, **patterns})
+    except FormatError as error:
+        checker.fail(str(error).split(":", 1)[0], str(error))
+    description: dict[str, Any] = json.loads(compiled)
+    return description
+
+
+def _describe(data: dict[str, Any], source: str) -> dict[str, Any]:
+    """The tables of a file that says how to read."""
+    if not data.get("call") and "reasoning" not in data and not data.get("plain"):
+        raise FormatError(f"{source}:1: neither calls nor reasoning; write call = or reasoning =")
+    description = {
+        key: _with_lists(value)
+        for key, value in data.items()
+        if key in ("ignore", "call_ids", "reasoning", "markup", "section", "call", "name")
+    }
+    if "ignore" in description:
+        description["ignore"] = _as_list(description["ignore"])
+    return description
 
 
 def parse_detection(text: str, source: str) -> dict[str, dict[str, Any]]:
@@ -300,37 +341,37 @@ class _Checker:
             path = f"{table}.{key}" if table else key
             expected = allowed.get(key, allowed.get("*"))
             if expected is None:
-                self._fail(key, f"unknown key '{path}'; use one of {', '.join(sorted(allowed))}")
+                self.fail(key, f"unknown key '{path}'; use one of {', '.join(sorted(allowed))}")
             self._check_value(path, key, value, expected)
 
     def _check_value(self, path: str, key: str, value: Any, expected: Any) -> None:
         if isinstance(expected, dict):
             if not isinstance(value, dict):
-                self._fail(key, f"{path} is not a table; write [{path}]")
+                self.fail(key, f"{path} is not a table; write [{path}]")
             self.check(value, expected, path)
         elif isinstance(expected, list):
             if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-                self._fail(key, f"{path} is not a list of tables; write [[{path}]]")
+                self.fail(key, f"{path} is not a list of tables; write [[{path}]]")
             for item in value:
                 self.check(item, expected[0], path)
         elif not isinstance(value, expected):
             kinds = expected if isinstance(expected, tuple) else (expected,)
             names = " or ".join(kind.__name__ for kind in kinds)
-            self._fail(key, f"{path} is a {type(value).__name__}; write a {names}")
+            self.fail(key, f"{path} is a {type(value).__name__}; write a {names}")
         elif key in _CHOICES and isinstance(value, str) and value not in _CHOICES[key]:
-            self._fail(key, f"{path} is '{value}'; use one of {', '.join(_CHOICES[key])}")
+            self.fail(key, f"{path} is '{value}'; use one of {', '.join(_CHOICES[key])}")
         elif (
             isinstance(value, list)
             and expected is _MARKER
             and not all(isinstance(item, str) and item for item in value)
         ):
-            self._fail(key, f"{path} holds an empty or non-text marker; write its text")
+            self.fail(key, f"{path} holds an empty or non-text marker; write its text")
         elif expected is _TEXTS and not _are_texts(value, nested=key in ("template", "tokens")):
-            self._fail(key, f"{path} holds an empty or non-text item; write texts")
+            self.fail(key, f"{path} holds an empty or non-text item; write texts")
         elif value == "" and expected is _MARKER:
-            self._fail(key, f"{path} is empty; write the marker's text")
+            self.fail(key, f"{path} is empty; write the marker's text")
 
-    def _fail(self, key: str, what: str) -> None:
+    def fail(self, key: str, what: str) -> NoReturn:
         pattern = re.compile(rf"^\s*(\[+)?([\w.]*\.)?{re.escape(key)}\b")
         line = next((i for i, text in enumerate(self._lines, 1) if pattern.match(text)), 1)
         raise FormatError(f"{self._source}:{line}: {what}")

@@ -1,0 +1,203 @@
+#include "notation/describe.h"
+
+#include <string_view>
+#include <utility>
+
+namespace unspool {
+
+namespace {
+
+/// A table that leaves out what says nothing.
+class Table {
+ public:
+  void set(std::string_view key, const std::string& text) {
+    if (!text.empty()) value_.set(key, JsonValue::of_string(text));
+  }
+  void set(std::string_view key, bool flag) {
+    if (flag) value_.set(key, JsonValue::of(true));
+  }
+  void set(std::string_view key, const std::vector<std::string>& texts) {
+    if (texts.empty()) return;
+    JsonValue list;
+    list.kind = JsonValue::Kind::array;
+    for (const std::string& text : texts) list.items.push_back(JsonValue::of_string(text));
+    value_.set(key, std::move(list));
+  }
+  void set(const std::string& key, const MarkerSpec& marker) {
+    set(key, marker.texts);
+    set(key + "_before", marker.before);
+    set(key + "_after", marker.after);
+  }
+  void set(std::string_view key, Table table) {
+    if (!table.value_.members.empty()) value_.set(key, std::move(table.value_));
+  }
+  void set(std::string_view key, std::vector<Table> tables) {
+    if (tables.empty()) return;
+    JsonValue list;
+    list.kind = JsonValue::Kind::array;
+    for (Table& table : tables) list.items.push_back(std::move(table.value_));
+    value_.set(key, std::move(list));
+  }
+  void choose(std::string_view key, std::string_view choice) {
+    if (!choice.empty()) value_.set(key, JsonValue::of_string(choice));
+  }
+  JsonValue take() { return std::move(value_); }
+
+ private:
+  JsonValue value_ = JsonValue::object();
+};
+
+std::string_view name_of(TypeSet types) {
+  if (types.has(TypeSet::string)) return "string";
+  if (types.has(TypeSet::null) && types.has(TypeSet::object)) return "json";
+  if (types.has(TypeSet::number)) return "number";
+  if (types.has(TypeSet::integer)) return "integer";
+  if (types.has(TypeSet::boolean)) return "boolean";
+  if (types.has(TypeSet::null)) return "null";
+  return types.has(TypeSet::object) ? "object" : "array";
+}
+
+std::string_view name_of(BodyKind body) {
+  switch (body) {
+    case BodyKind::json_call: return "json_call";
+    case BodyKind::json_arguments: return "json_arguments";
+    case BodyKind::literal_arguments: return "literal_arguments";
+    case BodyKind::pythonic: return "pythonic";
+    case BodyKind::xml_parameters: return "xml_parameters";
+    case BodyKind::xml_elements: return "xml_elements";
+  }
+  return "";
+}
+
+std::string_view name_of(BarePlace place) {
+  switch (place) {
+    case BarePlace::nowhere: return "";
+    case BarePlace::start: return "start";
+    case BarePlace::line: return "line";
+    case BarePlace::section: return "section";
+  }
+  return "";
+}
+
+std::string_view name_of(ValueTrim trim) {
+  switch (trim) {
+    case ValueTrim::none: return "none";
+    case ValueTrim::newline: return "newline";
+    case ValueTrim::space: return "space";
+  }
+  return "";
+}
+
+Table describe_json_call(const JsonCallSpec& spec) {
+  Table table;
+  if (spec == JsonCallSpec{}) return table;
+  table.set("name_is_key", spec.name_is_key);
+  if (spec.name_is_key) return table;
+  table.set("name_keys", spec.name_keys);
+  table.set("arguments_keys", spec.arguments_keys);
+  table.set("id_keys", spec.id_keys);
+  table.set("wrapper_keys", spec.wrapper_keys);
+  return table;
+}
+
+Table describe_parameters(const XmlParametersSpec& spec) {
+  Table table;
+  table.set("open", spec.open);
+  table.set("name_close", spec.name_close);
+  table.set("close", spec.close);
+  table.set("name_end", spec.name_end);
+  Table types;
+  for (const auto& [text, type] : spec.types) types.choose(text, name_of(type));
+  table.set("types", std::move(types));
+  table.set("value_open", spec.value_open);
+  table.choose("trim", name_of(spec.trim));
+  table.set("next_closes", spec.next_closes);
+  table.set("name_entities", spec.name_entities);
+  table.set("guess_types", spec.guess_types);
+  table.set("entities", spec.entities);
+  table.set("python_values", spec.python_values);
+  table.set("json_body", spec.json_body);
+  return table;
+}
+
+Table describe_call(const CallSpec& call) {
+  Table table;
+  table.set("open", call.open);
+  table.set("close", call.close);
+  table.choose("bare", name_of(call.bare));
+  table.set("fenced", call.fenced);
+  table.set("starts", call.starts);
+  table.set("second", call.second);
+  table.set("may_be_text", call.may_be_text);
+  table.set("separators", call.separators);
+  table.set("name_close", call.name_close);
+  table.set("name_stops", call.name_stops);
+  table.set("name_prefix", call.name_prefix);
+  table.set("name_is_id", call.name_is_id);
+  table.set("name_twice", call.name_twice);
+  table.set("id_open", call.id_open);
+  table.set("next", call.next);
+  table.set("by_recipient", call.by_recipient);
+  if (call.known_tools == KnownTools::if_given) table.choose("known_tools", "if_given");
+  if (call.known_tools == KnownTools::required) table.choose("known_tools", "required");
+  table.choose("body", name_of(call.body));
+  table.set("json_call", describe_json_call(call.json_call));
+  if (call.body == BodyKind::xml_parameters)
+    table.set("xml_parameters", describe_parameters(call.xml_parameters));
+  if (call.body == BodyKind::xml_elements) {
+    Table elements;
+    elements.set("open", call.xml_elements.open);
+    table.set("xml_elements", std::move(elements));
+  }
+  table.set("quotes", call.quotes);
+  return table;
+}
+
+Table describe_reasoning(const ReasoningSpec& spec) {
+  Table table;
+  table.set("open", spec.open);
+  table.set("close", spec.close);
+  table.set("label", spec.label);
+  table.set("starts_open", spec.starts_open);
+  table.set("turn", spec.turn);
+  table.choose("tool_calls", spec.calls == CallsInReasoning::keep  ? "keep"
+                             : spec.calls == CallsInReasoning::end ? "end"
+                                                                   : "auto");
+  return table;
+}
+
+Table describe_markup(const MarkupSpec& spec) {
+  Table table;
+  table.set("open", spec.open);
+  table.set("close", spec.close);
+  table.set("begins", spec.begins);
+  table.set("recipient", spec.recipient);
+  table.set("not_tools", spec.not_tools);
+  table.set("reasoning", spec.reasoning);
+  table.set("header", spec.header);
+  table.set("inline", spec.is_inline);
+  return table;
+}
+
+}  // namespace
+
+JsonValue describe(const FormatSpec& spec) {
+  Table table;
+  table.set("name", spec.name);
+  table.set("ignore", spec.ignore);
+  if (spec.call_ids == CallIdStyle::nine) table.choose("call_ids", "nine");
+  if (spec.call_ids == CallIdStyle::functions) table.choose("call_ids", "functions");
+  if (spec.reasoning) table.set("reasoning", describe_reasoning(*spec.reasoning));
+  std::vector<Table> markup, calls;
+  for (const MarkupSpec& each : spec.markup) markup.push_back(describe_markup(each));
+  table.set("markup", std::move(markup));
+  Table section;
+  section.set("open", spec.section_open);
+  section.set("close", spec.section_close);
+  table.set("section", std::move(section));
+  for (const CallSpec& call : spec.calls) calls.push_back(describe_call(call));
+  table.set("call", std::move(calls));
+  return table.take();
+}
+
+}  // namespace unspool

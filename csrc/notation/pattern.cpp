@@ -1,0 +1,107 @@
+#include "notation/pattern.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "text/error.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, HoleKind>, 15> kHoles = {{
+    {"reasoning", HoleKind::reasoning},
+    {"content", HoleKind::content},
+    {"calls", HoleKind::calls},
+    {"name", HoleKind::name},
+    {"id", HoleKind::id},
+    {"index", HoleKind::index},
+    {"random", HoleKind::random},
+    {"arguments", HoleKind::arguments},
+    {"object", HoleKind::object},
+    {"parameters", HoleKind::parameters},
+    {"key", HoleKind::key},
+    {"value", HoleKind::value},
+    {"type", HoleKind::type},
+    {"...", HoleKind::repeats},
+    {"_", HoleKind::any},
+}};
+constexpr std::array<std::string_view, 4> kOptions = {"verbatim", "json", "python", "xml"};
+
+bool is_number(std::string_view text) {
+  return text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+Hole read_hole(std::string_view text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string_view name = text.substr(0, colon);
+  const auto known = std::find_if(kHoles.begin(), kHoles.end(),
+                                  [&](const auto& hole) { return hole.first == name; });
+  if (known == kHoles.end()) {
+    std::string names;
+    for (const auto& [each, kind] : kHoles) names.append(names.empty() ? "" : ", ").append(each);
+    throw FormatError("there is no hole ${" + std::string(name) + "}; use one of " + names);
+  }
+  Hole hole{known->second, {}};
+  std::string_view rest = text.substr(std::min(colon + 1, text.size()));
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view option = rest.substr(0, comma);
+    if (!is_number(option) && std::find(kOptions.begin(), kOptions.end(), option) == kOptions.end())
+      throw FormatError("${" + std::string(text) + "} has an option '" + std::string(option) +
+                        "'; use verbatim, json, python, xml or a number");
+    hole.options.emplace_back(option);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return hole;
+}
+
+}  // namespace
+
+bool Hole::has(std::string_view option) const {
+  return std::find(options.begin(), options.end(), option) != options.end();
+}
+
+Pattern Pattern::parse(std::string_view text) {
+  Pattern pattern;
+  while (!text.empty()) {
+    if (text.starts_with("\\n")) {  // TOML leaves it in single quotes
+      pattern.texts.back() += '\n';
+      text.remove_prefix(2);
+    } else if (text.starts_with("$${")) {
+      pattern.texts.back() += "${";
+      text.remove_prefix(3);
+    } else if (text.starts_with("${")) {
+      const std::size_t end = text.find('}');
+      if (end == std::string_view::npos)
+        throw FormatError("a hole has no end: '" + std::string(text.substr(0, 40)) +
+                          "'; write $${ for the letters ${");
+      pattern.holes.push_back(read_hole(text.substr(2, end - 2)));
+      pattern.texts.emplace_back();
+      text.remove_prefix(end + 1);
+    } else {
+      pattern.texts.back() += text[0];
+      text.remove_prefix(1);
+    }
+  }
+  return pattern;
+}
+
+std::size_t Pattern::count(HoleKind kind) const {
+  return static_cast<std::size_t>(
+      std::count_if(holes.begin(), holes.end(), [&](const Hole& h) { return h.kind == kind; }));
+}
+
+std::size_t Pattern::index(HoleKind kind) const {
+  const auto found =
+      std::find_if(holes.begin(), holes.end(), [&](const Hole& h) { return h.kind == kind; });
+  return static_cast<std::size_t>(found - holes.begin());
+}
+
+bool Pattern::has_shape_of(const Pattern& other) const {
+  return std::equal(holes.begin(), holes.end(), other.holes.begin(), other.holes.end(),
+                    [](const Hole& a, const Hole& b) { return a.kind == b.kind; });
+}
+
+}  // namespace unspool

@@ -1,0 +1,82 @@
+// Small things about the literal texts of patterns.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "format/format_spec.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+using Texts = std::vector<std::string>;
+
+/// A marker with the white space around it.
+struct Edges {
+  std::string_view before, text, after;
+};
+
+inline Edges split_edges(std::string_view literal) {
+  const std::string_view text = trim(literal);
+  if (text.empty()) return {{}, {}, literal};
+  const auto begin = static_cast<std::size_t>(text.data() - literal.data());
+  return {literal.substr(0, begin), text, literal.substr(begin + text.size())};
+}
+
+inline bool contains(const Texts& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+/// Appends a text that is not empty and not there yet.
+inline void add_new(Texts& list, std::string_view text) {
+  if (!text.empty() && !contains(list, text)) list.emplace_back(text);
+}
+
+inline void add_new(Texts& list, const Texts& more) {
+  for (const std::string& text : more) add_new(list, text);
+}
+
+/// A name may stand in quotes: a literal without the one that opens it, or the one that closes it.
+inline std::string_view without_quote_at_end(std::string_view text) {
+  const bool has = !text.empty() && (text.back() == '"' || text.back() == '\'');
+  return has ? text.substr(0, text.size() - 1) : text;
+}
+inline std::string_view without_quote(std::string_view text) {
+  const bool has = !text.empty() && (text[0] == '"' || text[0] == '\'');
+  return has ? text.substr(1) : text;
+}
+
+/// Letters without a bracket are no token: they may stand in any text.
+inline bool is_word(std::string_view text) {
+  return text.find_first_of("<[]{|") == std::string_view::npos &&
+         text.find("◁") == std::string_view::npos;
+}
+
+/// The markers of several literals, with the longest white space that one has at each side.
+enum class KeepSpace : std::uint8_t { both, before, after, none };
+inline MarkerSpec to_marker(const std::vector<std::string_view>& literals,
+                            KeepSpace keep = KeepSpace::both) {
+  MarkerSpec marker;
+  for (const std::string_view literal : literals) {
+    const Edges edges = split_edges(literal);
+    if (edges.text.empty()) continue;
+    add_new(marker.texts, edges.text);
+    const bool keeps_before = keep == KeepSpace::both || keep == KeepSpace::before;
+    const bool keeps_after = keep == KeepSpace::both || keep == KeepSpace::after;
+    if (keeps_before && edges.before.size() > marker.before.size()) marker.before = edges.before;
+    if (keeps_after && edges.after.size() > marker.after.size()) marker.after = edges.after;
+  }
+  return marker;
+}
+
+/// What is dropped wherever it stands.
+inline MarkupSpec to_markup(std::string_view literal) {
+  MarkupSpec markup;
+  markup.open = to_marker({literal});
+  return markup;
+}
+
+}  // namespace unspool
