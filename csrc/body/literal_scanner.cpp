@@ -22,7 +22,7 @@ LiteralScanner::LiteralScanner(LiteralStyle style, const MarkerSet* quotes,
   if (quotes_ != nullptr) cursor_.reset(quotes_);
 }
 
-ScanResult LiteralScanner::put(std::string_view text, std::string& out) {
+ScanResult LiteralScanner::put(std::string_view text, std::string& out, bool yields) {
   std::size_t i = 0;
   while (i < text.size() && state_ != State::done) {
     const bool in_bare = in_bare_text();
@@ -53,7 +53,9 @@ ScanResult LiteralScanner::put(std::string_view text, std::string& out) {
     }
     switch (step(text[i], out)) {
       case Step::next: ++i; break;
-      case Step::again: break;
+      case Step::again:
+        if (yields && !out.empty()) return {i, ScanStatus::more};
+        break;
       case Step::failed: decide_cut(out); return {i, ScanStatus::failed};
     }
   }

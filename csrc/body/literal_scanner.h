@@ -47,7 +47,9 @@ class LiteralScanner {
 
   /// Reads up to the end of the value; appends JSON to `out`. A bare word has no end of its own: it
   /// ends before a comma, colon, closing bracket or (but in bare style) white space.
-  ScanResult put(std::string_view text, std::string& out);
+  /// `yields`: it stops before a byte that has only shown what stands before it, once that is
+  /// written.
+  ScanResult put(std::string_view text, std::string& out, bool yields = false);
 
   /// Reads a token that the format knows by its id.
   ScanResult put_token(Symbol symbol, std::string_view literal, std::string& out);

@@ -6,23 +6,23 @@ namespace unspool {
 
 // Byte by byte, so that a fault or a call's end is known to the byte of the model's own text.
 BodyResult Repaired::put(std::string_view text, CallSink& sink) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = 0; i < text.size();) {
     json_.clear();
     has_ended_ = false;
     // A call is no bare word: it is left to the body, which refuses it.
     const bool is_word = !scanner_.has_begun() &&
                          std::string_view(" \t\r\n{[\"'").find(text[i]) == std::string_view::npos;
     if (is_word) return {i, ScanStatus::failed, {}, false, unread_};
-    ScanResult result = scanner_.put(text.substr(i, 1), json_);
+    ScanResult result = scanner_.put(text.substr(i, 1), json_, true);
     BodyResult passed = pass_on(sink);
     if (result.consumed == 0 && result.status == ScanStatus::done)
       result.status = ScanStatus::failed;
     if (result.status == ScanStatus::failed || passed.status == ScanStatus::failed) {
       return {i, ScanStatus::failed, {}, false, unread_};
     }
-    keep_unread(text[i]);
-    if (passed.status == ScanStatus::done) return {i + 1, ScanStatus::done};
-    if (has_ended_) return {i + 1, ScanStatus::more};
+    if (result.consumed > 0) keep_unread(text[i++]);
+    if (passed.status == ScanStatus::done) return {i, ScanStatus::done};
+    if (has_ended_) return {i, ScanStatus::more};
   }
   return {text.size(), ScanStatus::more};
 }

@@ -163,3 +163,16 @@ def test_python_literals_mean_what_python_says(value: Any, size: int) -> None:
 def test_literals_by_hand(literal: str, meant: Any) -> None:
     call = call_of(f"<function_calls>get_weather(city={literal})</function_calls>", "olmo3")
     assert json.loads(call.arguments) == {"city": meant}
+
+
+@pytest.mark.parametrize("key", ["ab", "\u00e9a"])
+def test_the_next_calls_bare_key_is_its_own(key: str) -> None:
+    """Found by fuzzing: the key's first byte was the call's before it, and half a character was told."""
+    output = f'<|tools_prefix|>[{{"g":{{"a":1}},{key}'
+    for pieces in byte_splits(output.encode()):
+        parser = unspool.Parser("apertus", audit=True, repair=True)
+        for piece in pieces:
+            parser.parse_chunk(piece)
+        message = parser.finish("length")
+        assert [item.text for item in message.malformed] == [key]
+        assert "".join(text for _, text in message.audit) == output
