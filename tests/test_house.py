@@ -19,7 +19,6 @@ LAYERS = [
     "text",
     "vocabulary",
     "format",
-    "notation",
     "body",
     "parser",
     "delta",

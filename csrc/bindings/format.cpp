@@ -7,8 +7,8 @@
 #include "bindings/python_types.h"
 #include "format/format_file.h"
 #include "format/tool_schemas.h"
-#include "notation/compiler.h"
-#include "notation/describe.h"
+#include "format/pattern_compiler.h"
+#include "format/describe.h"
 #include "parser/event_parser.h"
 #include "text/error.h"
 

@@ -1,9 +1,9 @@
 #include "format/format_file.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 
+#include "format/format_words.h"
 #include "format/response_template.h"
 #include "text/error.h"
 
@@ -40,18 +40,15 @@ class Table {
     }
   }
 
-  template <typename Choice>
-  void choose(std::string_view key, Choice& into,
-              std::initializer_list<std::pair<std::string_view, Choice>> choices) const {
+  template <typename Choice, std::size_t Size>
+  void choose(std::string_view key, Choice& into, const Word<Choice> (&choices)[Size]) const {
     if (!has(key)) return;
     std::string value;
     get(key, value);
-    for (const auto& [name, choice] : choices) {
-      if (value != name) continue;
-      into = choice;
-      return;
-    }
-    throw FormatError(std::string(key) + " is '" + value + "', which is none of its choices");
+    const Word<Choice>* choice = find_word(choices, value);
+    if (choice == nullptr)
+      throw FormatError(std::string(key) + " is '" + value + "', which is none of its choices");
+    into = choice->value;
   }
 
   MarkerSpec marker(const std::string& key) const {
@@ -80,16 +77,10 @@ class Table {
   const JsonValue& value_;
 };
 
-// "json": anything but text; text is what is left where it is none of these.
 TypeSet type_named(const std::string& name) {
-  if (name == "string") return TypeSet(TypeSet::string);
-  if (name == "json") return TypeSet(TypeSet::any().bits() & ~TypeSet::string);
-  if (name == "number") return TypeSet(TypeSet::integer | TypeSet::number);
-  if (name == "integer") return TypeSet(TypeSet::integer);
-  if (name == "boolean") return TypeSet(TypeSet::boolean);
-  if (name == "null") return TypeSet(TypeSet::null);
-  if (name == "object") return TypeSet(TypeSet::object);
-  if (name == "array") return TypeSet(TypeSet::array);
+  if (name == "json") return kJsonTypes;
+  const Word<TypeSet>* type = find_word(kTypes, name);
+  if (type != nullptr) return type->value;
   throw FormatError("a type is '" + name + "', which is none of JSON's; or write \"json\"");
 }
 
@@ -100,9 +91,7 @@ CallSpec read_call(const Table& table) {
   call.name_close = table.marker("name_close");
   call.next = table.marker("next");
   call.quotes = table.marker("quotes");
-  table.choose(
-      "bare", call.bare,
-      {{"start", BarePlace::start}, {"line", BarePlace::line}, {"section", BarePlace::section}});
+  table.choose("bare", call.bare, kPlaces);
   table.get("fenced", call.fenced);
   table.get("starts", call.starts);
   table.get("second", call.second);
@@ -116,17 +105,8 @@ CallSpec read_call(const Table& table) {
   table.get("name_twice", call.name_twice);
   table.get("fixed_name", call.fixed_name);
   table.get("certain", call.is_certain);
-  table.choose("known_tools", call.known_tools,
-               {{"any", KnownTools::any},
-                {"if_given", KnownTools::if_given},
-                {"required", KnownTools::required}});
-  table.choose("body", call.body,
-               {{"json_call", BodyKind::json_call},
-                {"json_arguments", BodyKind::json_arguments},
-                {"literal_arguments", BodyKind::literal_arguments},
-                {"pythonic", BodyKind::pythonic},
-                {"xml_parameters", BodyKind::xml_parameters},
-                {"xml_elements", BodyKind::xml_elements}});
+  table.choose("known_tools", call.known_tools, kKnownTools);
+  table.choose("body", call.body, kBodies);
   if (table.has("json_call")) {
     const Table body = table.table("json_call");
     body.get("name_keys", call.json_call.name_keys);
@@ -153,9 +133,7 @@ CallSpec read_call(const Table& table) {
     body.get("next_closes", call.xml_parameters.next_closes);
     body.get("name_entities", call.xml_parameters.name_entities);
     body.get("guess_types", call.xml_parameters.guess_types);
-    body.choose(
-        "trim", call.xml_parameters.trim,
-        {{"none", ValueTrim::none}, {"newline", ValueTrim::newline}, {"space", ValueTrim::space}});
+    body.choose("trim", call.xml_parameters.trim, kTrims);
   }
   if (table.has("xml_elements")) {
     const Table body = table.table("xml_elements");
@@ -184,10 +162,7 @@ FormatSpec read_format_spec(const JsonValue& description) {
   FormatSpec spec;
   table.get("name", spec.name);
   table.get("ignore", spec.ignore);
-  table.choose("call_ids", spec.call_ids,
-               {{"random", CallIdStyle::random},
-                {"nine", CallIdStyle::nine},
-                {"functions", CallIdStyle::functions}});
+  table.choose("call_ids", spec.call_ids, kCallIds);
   if (table.has("reasoning")) {
     const Table part = table.table("reasoning");
     ReasoningSpec& reasoning = spec.reasoning.emplace();
@@ -196,10 +171,7 @@ FormatSpec read_format_spec(const JsonValue& description) {
     part.get("label", reasoning.label);
     part.get("starts_open", reasoning.starts_open);
     part.get("turn", reasoning.turn);
-    part.choose("tool_calls", reasoning.calls,
-                {{"auto", CallsInReasoning::wait_and_see},
-                 {"keep", CallsInReasoning::keep},
-                 {"end", CallsInReasoning::end}});
+    part.choose("tool_calls", reasoning.calls, kCallsInReasoning);
   }
   if (table.has("markup")) {
     for (const JsonValue& item : table.list("markup"))

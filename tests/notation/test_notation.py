@@ -52,7 +52,7 @@ def test_a_file_is_short() -> None:
 
 def test_few_words() -> None:
     """Keys, holes and options: at most 30."""
-    native = Path(__file__).parents[2] / "csrc" / "notation" / "pattern.cpp"
+    native = Path(__file__).parents[2] / "csrc" / "format" / "pattern.cpp"
     if not native.exists():
         pytest.skip("runs in a checkout")
     text = native.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-#include "notation/pattern.h"
+#include "format/pattern.h"
 
 #include <algorithm>
 #include <array>

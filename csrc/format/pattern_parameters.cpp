@@ -1,35 +1,24 @@
 // Tagged parameters: the tags, what ends a name, how a value is read.
-#include "notation/compiler.h"
+#include "format/format_words.h"
+#include "format/pattern_compiler.h"
 #include "text/error.h"
 
-namespace unspool::notation {
+namespace unspool {
 
 namespace {
 
 using Kind = HoleKind;
 
-struct TypeName {
-  std::string_view name;
-  TypeSet types;
-};
-// The names that JSON Schema has, and the short forms that models write.
-constexpr TypeName kTypes[] = {
-    {"string", TypeSet(TypeSet::string)},
+// Short names of types that models write.
+constexpr Word<TypeSet> kShortTypes[] = {
     {"str", TypeSet(TypeSet::string)},
-    {"integer", TypeSet(TypeSet::integer)},
     {"int", TypeSet(TypeSet::integer)},
-    {"number", TypeSet(TypeSet::integer | TypeSet::number)},
-    {"num", TypeSet(TypeSet::integer | TypeSet::number)},
-    {"float", TypeSet(TypeSet::integer | TypeSet::number)},
-    {"boolean", TypeSet(TypeSet::boolean)},
+    {"num", kNumberTypes},
+    {"float", kNumberTypes},
     {"bool", TypeSet(TypeSet::boolean)},
-    {"null", TypeSet(TypeSet::null)},
-    {"object", TypeSet(TypeSet::object)},
     {"dict", TypeSet(TypeSet::object)},
-    {"array", TypeSet(TypeSet::array)},
     {"list", TypeSet(TypeSet::array)},
 };
-constexpr TypeSet kJson(static_cast<std::uint8_t>(TypeSet::any().bits() & ~TypeSet::string));
 
 std::string_view first_tag(std::string_view text) {
   const std::string_view rest = text.substr(std::min(text.find('<'), text.size()));
@@ -38,7 +27,7 @@ std::string_view first_tag(std::string_view text) {
 
 }  // namespace
 
-void Compiler::read_parameters(CallSpec& call) const {
+void PatternCompiler::read_parameters(CallSpec& call) const {
   if (file_.parameter.empty()) throw FormatError("${parameters} needs a key 'parameter'");
   const Pattern& first = file_.parameter.front();
   if (first.count(Kind::key) == 2) {
@@ -56,7 +45,7 @@ void Compiler::read_parameters(CallSpec& call) const {
   }
 }
 
-void Compiler::read_parameter(const Pattern& pattern, XmlParametersSpec& spec) const {
+void PatternCompiler::read_parameter(const Pattern& pattern, XmlParametersSpec& spec) const {
   const Hole& value = pattern.hole(Kind::value);
   const std::string_view behind_value = pattern.behind(Kind::value);
   add_new(spec.open.texts, without_quote_at_end(trim(pattern.first())));
@@ -67,9 +56,12 @@ void Compiler::read_parameter(const Pattern& pattern, XmlParametersSpec& spec) c
     const std::string_view word = before.substr(before.find_last_of(" \n") + 1);
     const bool is_quoted = !word.empty() && (word.back() == '"' || word.back() == '\'');
     const std::string quote(is_quoted ? word.substr(word.size() - 1) : std::string_view{});
-    for (const auto& [name, types] : kTypes) {
-      spec.types.emplace_back(std::string(word).append(name).append(quote), types);
-    }
+    const auto add_types = [&](const auto& names) {
+      for (const auto& [name, types] : names)
+        spec.types.emplace_back(std::string(word).append(name).append(quote), types);
+    };
+    add_types(kTypes);
+    add_types(kShortTypes);
     const std::string_view behind = pattern.behind(Kind::type);
     if (word.find('<') != std::string_view::npos) {
       add_new(spec.name_end, first_tag(between));
@@ -100,7 +92,7 @@ void Compiler::read_parameter(const Pattern& pattern, XmlParametersSpec& spec) c
   if (close != std::string_view::npos && close + 1 < tag.size() && !tag.starts_with('<')) {
     // An attribute that differs between two alternatives tells what the value is.
     spec.types.emplace_back(tag.substr(0, close + 1),
-                            value.has("json") ? kJson : TypeSet(TypeSet::string));
+                            value.has("json") ? kJsonTypes : TypeSet(TypeSet::string));
     tag = tag.substr(close + 1);
   } else if (value.has("json")) {
     spec.guess_types = true;
@@ -115,4 +107,4 @@ void Compiler::read_parameter(const Pattern& pattern, XmlParametersSpec& spec) c
   if (pattern.hole(Kind::key).has("xml")) spec.name_entities = true;
 }
 
-}  // namespace unspool::notation
+}  // namespace unspool

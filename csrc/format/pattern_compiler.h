@@ -2,20 +2,18 @@
 #pragma once
 
 #include "format/format_spec.h"
-#include "notation/pattern_file.h"
-#include "notation/texts.h"
+#include "format/pattern_file.h"
+#include "format/pattern_texts.h"
 
 namespace unspool {
 
 /// Throws FormatError where the patterns do not say enough: a hole whose end nothing marks.
 FormatSpec compile_patterns(PatternFile file);
 
-namespace notation {
-
 /// A file on its way to a description: each step takes what it understands and leaves the rest.
-class Compiler {
+class PatternCompiler {
  public:
-  explicit Compiler(PatternFile file) : file_(std::move(file)) {}
+  explicit PatternCompiler(PatternFile file) : file_(std::move(file)) {}
   FormatSpec compile();
 
  private:
@@ -38,8 +36,9 @@ class Compiler {
 
   void read_calls();
   CallSpec read_call(const Pattern& pattern) const;
-  void read_object_call(const Pattern& pattern, CallSpec& call) const;
-  void read_python_call(const Pattern& pattern, CallSpec& call) const;
+  void read_object_call(const Pattern& pattern, std::string_view first, std::string_view last,
+                        bool is_list, CallSpec& call) const;
+  void read_python_call(std::string_view first, std::string_view last, CallSpec& call) const;
   bool read_named_call(const Pattern& pattern, CallSpec& call) const;
   void read_objects(JsonCallSpec& keys) const;
   void close_call(CallSpec& call, std::string_view open, std::string_view close) const;
@@ -57,7 +56,5 @@ class Compiler {
   FormatSpec spec_;
   MarkupSpec authors_;  // what opens a message before its author's name, what ends the name
 };
-
-}  // namespace notation
 
 }  // namespace unspool

@@ -1,8 +1,8 @@
 // Calls: what opens one, how its name ends, how its arguments are written.
-#include "notation/compiler.h"
+#include "format/pattern_compiler.h"
 #include "text/error.h"
 
-namespace unspool::notation {
+namespace unspool {
 
 namespace {
 
@@ -25,17 +25,9 @@ bool drop_first(std::string_view& literal, char bracket) {
   return true;
 }
 
-/// The word before `${name}` that ends with "=", and what stands between the two.
-std::pair<std::string_view, std::string_view> recipient_of(std::string_view literal) {
-  const std::size_t equals = literal.rfind('=');
-  if (equals == std::string_view::npos) return {{}, {}};
-  const std::size_t begin = literal.find_last_of(" \n", equals) + 1;
-  return {literal.substr(begin, equals + 1 - begin), literal.substr(equals + 1)};
-}
-
 }  // namespace
 
-void Compiler::read_calls() {
+void PatternCompiler::read_calls() {
   const auto is_fence = [](const Pattern& p) { return trim(p.first()).starts_with("```"); };
   const auto is_bare = [](const Pattern& p) {
     return p.has(Kind::object) && p.first().find_first_not_of(" \n[") == std::string::npos;
@@ -65,7 +57,7 @@ void Compiler::read_calls() {
   spec_.calls = std::move(calls);
 }
 
-void Compiler::take_fences(std::vector<CallSpec>& calls) {
+void PatternCompiler::take_fences(std::vector<CallSpec>& calls) {
   for (CallSpec& call : calls) {
     if (call.bare != BarePlace::start && call.bare != BarePlace::line) continue;
     call.fenced = true;
@@ -76,7 +68,7 @@ void Compiler::take_fences(std::vector<CallSpec>& calls) {
 
 // A word before the name that is the end of another opener: that opener's token may be missing
 // behind a call, and the word may have lost its beginning behind the token.
-std::vector<Pattern> Compiler::take_prefixes() {
+std::vector<Pattern> PatternCompiler::take_prefixes() {
   std::vector<Pattern> words;
   for (const Pattern& pattern : file_.call) {
     const std::string_view word = trim(pattern.first());
@@ -95,7 +87,7 @@ std::vector<Pattern> Compiler::take_prefixes() {
 }
 
 // An alternative that is another one with more text around it: the text is markup.
-void Compiler::unwrap() {
+void PatternCompiler::unwrap() {
   std::vector<Pattern> kept;
   for (const Pattern& pattern : file_.call) {
     const std::string_view first = trim(pattern.first()), last = trim(pattern.last());
@@ -132,17 +124,18 @@ void Compiler::unwrap() {
   file_.call = std::move(kept);
 }
 
-CallSpec Compiler::read_call(const Pattern& pattern) const {
+CallSpec PatternCompiler::read_call(const Pattern& pattern) const {
   CallSpec call;
   std::string_view first = pattern.first(), last = pattern.last();
   if (pattern.has(Kind::object)) {
-    read_object_call(pattern, call);
-    if (drop_last(first, '[')) drop_first(last, ']');
+    const bool is_list = drop_last(first, '[');
+    if (is_list) drop_first(last, ']');
+    read_object_call(pattern, first, last, is_list, call);
   } else if (pattern.has(Kind::key)) {
-    read_python_call(pattern, call);
-    if (drop_last(first, '[')) drop_first(last, ']');
-    if (pattern.count(Kind::repeats) < 2) drop_first(last, ')');
+    drop_last(first, '[');
+    drop_first(last, ')');
     drop_first(last, ']');
+    read_python_call(first, last, call);
   } else {
     if (!pattern.has(Kind::name) && !pattern.has(Kind::id))
       throw FormatError("a call has no ${name}, ${id} or ${object}");
@@ -153,7 +146,8 @@ CallSpec Compiler::read_call(const Pattern& pattern) const {
   return call;
 }
 
-void Compiler::close_call(CallSpec& call, std::string_view open, std::string_view close) const {
+void PatternCompiler::close_call(CallSpec& call, std::string_view open,
+                                 std::string_view close) const {
   call.open = to_marker({open}, KeepSpace::before);
   const bool has_section = !spec_.section_open.is_empty();
   call.close = to_marker({close}, has_section ? KeepSpace::none : KeepSpace::after);
@@ -164,11 +158,10 @@ void Compiler::close_call(CallSpec& call, std::string_view open, std::string_vie
   }
 }
 
-void Compiler::read_object_call(const Pattern& pattern, CallSpec& call) const {
+// `first`, `last`: the pattern's edges without the brackets of a list.
+void PatternCompiler::read_object_call(const Pattern& pattern, std::string_view first,
+                                       std::string_view last, bool is_list, CallSpec& call) const {
   call.body = BodyKind::json_call;
-  std::string_view first = pattern.first(), last = pattern.last();
-  const bool is_list = drop_last(first, '[');
-  if (is_list) drop_first(last, ']');
   if (pattern.has(Kind::repeats) && !is_list) call.separators = trim(pattern.behind(Kind::object));
   if (!is_blank(last) || is_blank(first)) {
     for (const char byte : kSeparators) {
@@ -192,7 +185,7 @@ void Compiler::read_object_call(const Pattern& pattern, CallSpec& call) const {
 }
 
 // {"tool_name": ${name}, "parameters": ${arguments}}; or {${name}: ${arguments}}
-void Compiler::read_objects(JsonCallSpec& keys) const {
+void PatternCompiler::read_objects(JsonCallSpec& keys) const {
   Texts names, arguments, ids;
   for (const Pattern& object : file_.object) {
     if (object.holes[0].kind == Kind::name && trim(object.first()) == "{") {
@@ -217,12 +210,9 @@ void Compiler::read_objects(JsonCallSpec& keys) const {
   if (!ids.empty()) keys.id_keys = ids;
 }
 
-void Compiler::read_python_call(const Pattern& pattern, CallSpec& call) const {
+void PatternCompiler::read_python_call(std::string_view first, std::string_view last,
+                                       CallSpec& call) const {
   call.body = BodyKind::pythonic;
-  std::string_view first = pattern.first(), last = pattern.last();
-  if (drop_last(first, '[')) drop_first(last, ']');
-  if (pattern.count(Kind::repeats) < 2) drop_first(last, ')');
-  drop_first(last, ']');
   if (!is_blank(last)) call.separators = kSeparators;
   if (is_blank(first)) {
     call.bare = BarePlace::start;
@@ -231,14 +221,14 @@ void Compiler::read_python_call(const Pattern& pattern, CallSpec& call) const {
   }
 }
 
-Texts Compiler::message_closers(std::string_view own) const {
+Texts PatternCompiler::message_closers(std::string_view own) const {
   Texts closers{std::string(trim(own))};
   for (const Pattern& pattern : file_.reasoning) add_new(closers, trim(pattern.last()));
   return closers;
 }
 
 // A name outside of the arguments; false where a message's header names the tool.
-bool Compiler::read_named_call(const Pattern& pattern, CallSpec& call) const {
+bool PatternCompiler::read_named_call(const Pattern& pattern, CallSpec& call) const {
   const bool is_id = pattern.has(Kind::id) && !pattern.has(Kind::name);
   std::string_view behind = pattern.behind(is_id ? Kind::id : Kind::name);
   if (is_id) {
@@ -262,7 +252,8 @@ bool Compiler::read_named_call(const Pattern& pattern, CallSpec& call) const {
   if (pattern.has(Kind::arguments)) {
     call.body = file_.string.empty() ? BodyKind::json_arguments : BodyKind::literal_arguments;
     if (!file_.string.empty()) call.quotes.texts = {file_.string.front().first()};
-    call.name_prefix = is_message ? recipient_of(first).second : std::string_view(call.name_prefix);
+    call.name_prefix =
+        is_message ? split_recipient(first).prefix : std::string_view(call.name_prefix);
     if (!is_message) {
       if (!is_blank(behind)) {
         const bool is_fence = behind.find("```") != std::string_view::npos;
@@ -291,7 +282,7 @@ bool Compiler::read_named_call(const Pattern& pattern, CallSpec& call) const {
 }
 
 // Alternatives that differ in their markers alone are one call.
-void Compiler::merge(std::vector<CallSpec>& calls) const {
+void PatternCompiler::merge(std::vector<CallSpec>& calls) const {
   std::vector<CallSpec> merged;
   const auto without_markers = [](CallSpec call) {
     call.open = call.close = call.next = call.name_close = {};
@@ -323,7 +314,7 @@ void Compiler::merge(std::vector<CallSpec>& calls) const {
 
 // Openers of one token, each with the end of one word behind it: the word stands before the name,
 // and may have lost its beginning.
-void Compiler::split_prefix(CallSpec& call) const {
+void PatternCompiler::split_prefix(CallSpec& call) const {
   Texts& opens = call.open.texts;
   if (opens.size() < 2 || !call.has_name_outside()) return;
   const std::string longest = *std::max_element(
@@ -341,7 +332,7 @@ void Compiler::split_prefix(CallSpec& call) const {
 }
 
 // Calls behind one opener: what their first letters are.
-void Compiler::tell_apart(std::vector<CallSpec>& calls) const {
+void PatternCompiler::tell_apart(std::vector<CallSpec>& calls) const {
   for (std::size_t i = 0, count = calls.size(); i < count; ++i) {
     if (calls[i].body != BodyKind::json_call || !calls[i].starts.empty()) continue;
     bool has_same = false, has_python = false;
@@ -363,4 +354,4 @@ void Compiler::tell_apart(std::vector<CallSpec>& calls) const {
   }
 }
 
-}  // namespace unspool::notation
+}  // namespace unspool

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "notation/pattern.h"
+#include "format/pattern.h"
 #include "text/json_value.h"
 
 namespace unspool {

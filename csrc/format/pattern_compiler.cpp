@@ -1,4 +1,4 @@
-#include "notation/compiler.h"
+#include "format/pattern_compiler.h"
 
 #include <utility>
 
@@ -6,13 +6,9 @@
 
 namespace unspool {
 
-FormatSpec compile_patterns(PatternFile file) {
-  return notation::Compiler(std::move(file)).compile();
-}
+FormatSpec compile_patterns(PatternFile file) { return PatternCompiler(std::move(file)).compile(); }
 
-namespace notation {
-
-FormatSpec Compiler::compile() {
+FormatSpec PatternCompiler::compile() {
   spec_.name = file_.name;
   add_new(spec_.ignore, file_.end);
   for (const std::string& text : file_.leftovers) spec_.markup.push_back(to_markup(text));
@@ -41,7 +37,7 @@ FormatSpec Compiler::compile() {
 }
 
 // <calls><call>..</call></calls> written as one call: the outer tags stand around all of them.
-void Compiler::take_sections() {
+void PatternCompiler::take_sections() {
   if (!file_.calls.empty()) {
     std::vector<std::string_view> opens, closes;
     for (const Pattern& pattern : file_.calls) {
@@ -87,7 +83,5 @@ void Compiler::take_sections() {
   spec_.section_open = to_marker({opens.begin(), opens.end()});
   spec_.section_close = to_marker({closes.begin(), closes.end()}, KeepSpace::none);
 }
-
-}  // namespace notation
 
 }  // namespace unspool

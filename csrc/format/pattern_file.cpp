@@ -1,4 +1,4 @@
-#include "notation/pattern_file.h"
+#include "format/pattern_file.h"
 
 #include <algorithm>
 #include <initializer_list>

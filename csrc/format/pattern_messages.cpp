@@ -1,8 +1,8 @@
 // Reasoning, content, and the headers of messages.
-#include "notation/compiler.h"
+#include "format/pattern_compiler.h"
 #include "text/error.h"
 
-namespace unspool::notation {
+namespace unspool {
 
 namespace {
 
@@ -39,19 +39,19 @@ std::string escaped(std::string_view text) {
 
 }  // namespace
 
-bool Compiler::has_messages() const {
+bool PatternCompiler::has_messages() const {
   return std::any_of(file_.header.begin(), file_.header.end(),
                      [](const Pattern& header) { return !is_blank(header.first()); });
 }
 
-bool Compiler::opens_message(std::string_view literal) const {
+bool PatternCompiler::opens_message(std::string_view literal) const {
   return std::any_of(file_.header.begin(), file_.header.end(), [&](const Pattern& header) {
     return !is_blank(header.first()) &&
            literal.find(trim(header.first())) != std::string_view::npos;
   });
 }
 
-std::string_view Compiler::without_turn(std::string_view text) const {
+std::string_view PatternCompiler::without_turn(std::string_view text) const {
   for (const std::string& turn : file_.turn) {
     if (text.starts_with(turn)) return text.substr(turn.size());
   }
@@ -59,13 +59,13 @@ std::string_view Compiler::without_turn(std::string_view text) const {
 }
 
 // Messages with an author before their kind: <message>${_}<kind>${content}<end>.
-void Compiler::take_authors() {
+void PatternCompiler::take_authors() {
   for (Pattern& pattern : file_.content) take_author(pattern, true);
   for (Pattern& pattern : file_.reasoning) take_author(pattern, false);
   for (Pattern& pattern : file_.call) take_author(pattern, false);
 }
 
-void Compiler::take_author(Pattern& pattern, bool is_content) {
+void PatternCompiler::take_author(Pattern& pattern, bool is_content) {
   if (pattern.holes.size() < 2 || pattern.holes[0].kind != HoleKind::any ||
       is_blank(pattern.first())) {
     return;
@@ -77,7 +77,7 @@ void Compiler::take_author(Pattern& pattern, bool is_content) {
 }
 
 // The token that ends an answer ends its last message too.
-void Compiler::read_authors() {
+void PatternCompiler::read_authors() {
   add_new(authors_.close.texts, file_.end);
   authors_.header = "[^\\s<]*";
   spec_.markup.push_back(authors_);
@@ -88,7 +88,7 @@ void Compiler::read_authors() {
   if (spec_.reasoning) add_new(spec_.reasoning->close.texts, file_.end);
 }
 
-void Compiler::read_reasoning() {
+void PatternCompiler::read_reasoning() {
   spec_.reasoning.emplace();
   has_messages() ? read_headed_reasoning() : read_tagged_reasoning();
   read_turn();
@@ -99,7 +99,7 @@ void Compiler::read_reasoning() {
   spec_.reasoning->calls = is_verbatim ? CallsInReasoning::wait_and_see : CallsInReasoning::end;
 }
 
-void Compiler::read_headed_reasoning() {
+void PatternCompiler::read_headed_reasoning() {
   ReasoningSpec& reasoning = *spec_.reasoning;
   for (const Pattern& pattern : file_.reasoning) {
     add_new(reasoning.open.texts, without_turn(pattern.first()));
@@ -111,7 +111,7 @@ void Compiler::read_headed_reasoning() {
   }
 }
 
-void Compiler::read_tagged_reasoning() {
+void PatternCompiler::read_tagged_reasoning() {
   ReasoningSpec& reasoning = *spec_.reasoning;
   std::vector<std::string_view> opens, closes;
   for (const Pattern& pattern : file_.reasoning) {
@@ -132,7 +132,7 @@ void Compiler::read_tagged_reasoning() {
 }
 
 // What the prompt writes last; where that opens the reasoning, the output starts in it.
-void Compiler::read_turn() {
+void PatternCompiler::read_turn() {
   ReasoningSpec& reasoning = *spec_.reasoning;
   for (std::string_view turn : file_.turn) {
     const std::string_view end = turn.substr(0, turn.find_last_not_of(kSpace) + 1);
@@ -148,7 +148,7 @@ void Compiler::read_turn() {
   }
 }
 
-void Compiler::read_content() {
+void PatternCompiler::read_content() {
   if (has_messages()) return;
   for (const Pattern& pattern : file_.content) {
     if (pattern.count(HoleKind::content) > 1) {  // markup within a text that goes on
@@ -171,7 +171,7 @@ void Compiler::read_content() {
   }
 }
 
-void Compiler::read_header() {
+void PatternCompiler::read_header() {
   MarkupSpec header;
   Texts closers;
   for (const Pattern& pattern : file_.header) {
@@ -200,11 +200,9 @@ void Compiler::read_header() {
         !opens_message(pattern.first())) {
       continue;
     }
-    const std::string_view first = pattern.first();
-    const std::size_t equals = first.rfind('=');
-    if (equals == std::string_view::npos) continue;
-    const std::size_t begin = first.find_last_of(" \n", equals) + 1;
-    header.recipient = first.substr(begin, equals + 1 - begin);
+    const std::string_view recipient = split_recipient(pattern.first()).word;
+    if (recipient.empty()) continue;
+    header.recipient = recipient;
     header.not_tools = {"user", "assistant", "all"};
     add_new(closers, trim(pattern.last()));
   }
@@ -227,7 +225,7 @@ void Compiler::read_header() {
 
 // The words that the patterns' headers have, in any order; behind a recipient or another tag
 // anything but a call's body.
-std::string Compiler::header_pattern(const MarkupSpec& markup) const {
+std::string PatternCompiler::header_pattern(const MarkupSpec& markup) const {
   Texts words;
   const auto add_words = [&](std::string_view literal) {
     std::string_view rest = literal;
@@ -248,10 +246,7 @@ std::string Compiler::header_pattern(const MarkupSpec& markup) const {
     for (const Pattern& pattern : *patterns) add_words(pattern.first());
   }
   for (const Pattern& pattern : file_.call) {
-    if (opens_message(pattern.first())) {
-      const std::string_view first = pattern.first();
-      add_words(first.substr(0, first.find_last_of(" \n", first.find('=')) + 1));
-    }
+    if (opens_message(pattern.first())) add_words(split_recipient(pattern.first()).before);
   }
   std::string known = "\\s";
   for (const std::string& word : words) known += "|" + escaped(word);
@@ -260,4 +255,4 @@ std::string Compiler::header_pattern(const MarkupSpec& markup) const {
   return "(?:" + known + ")*(?:(?:" + recipient + "<\\|)[^{\"]*)?";
 }
 
-}  // namespace unspool::notation
+}  // namespace unspool

@@ -1,7 +1,9 @@
-#include "notation/describe.h"
+#include "format/describe.h"
 
 #include <string_view>
 #include <utility>
+
+#include "format/format_words.h"
 
 namespace unspool {
 
@@ -47,47 +49,6 @@ class Table {
   JsonValue value_ = JsonValue::object();
 };
 
-std::string_view name_of(TypeSet types) {
-  if (types.has(TypeSet::string)) return "string";
-  if (types.has(TypeSet::null) && types.has(TypeSet::object)) return "json";
-  if (types.has(TypeSet::number)) return "number";
-  if (types.has(TypeSet::integer)) return "integer";
-  if (types.has(TypeSet::boolean)) return "boolean";
-  if (types.has(TypeSet::null)) return "null";
-  return types.has(TypeSet::object) ? "object" : "array";
-}
-
-std::string_view name_of(BodyKind body) {
-  switch (body) {
-    case BodyKind::json_call: return "json_call";
-    case BodyKind::json_arguments: return "json_arguments";
-    case BodyKind::literal_arguments: return "literal_arguments";
-    case BodyKind::pythonic: return "pythonic";
-    case BodyKind::xml_parameters: return "xml_parameters";
-    case BodyKind::xml_elements: return "xml_elements";
-  }
-  return "";
-}
-
-std::string_view name_of(BarePlace place) {
-  switch (place) {
-    case BarePlace::nowhere: return "";
-    case BarePlace::start: return "start";
-    case BarePlace::line: return "line";
-    case BarePlace::section: return "section";
-  }
-  return "";
-}
-
-std::string_view name_of(ValueTrim trim) {
-  switch (trim) {
-    case ValueTrim::none: return "none";
-    case ValueTrim::newline: return "newline";
-    case ValueTrim::space: return "space";
-  }
-  return "";
-}
-
 Table describe_json_call(const JsonCallSpec& spec) {
   Table table;
   if (spec == JsonCallSpec{}) return table;
@@ -107,10 +68,11 @@ Table describe_parameters(const XmlParametersSpec& spec) {
   table.set("close", spec.close);
   table.set("name_end", spec.name_end);
   Table types;
-  for (const auto& [text, type] : spec.types) types.choose(text, name_of(type));
+  for (const auto& [text, type] : spec.types)
+    types.choose(text, type == kJsonTypes ? "json" : name_of(kTypes, type));
   table.set("types", std::move(types));
   table.set("value_open", spec.value_open);
-  table.choose("trim", name_of(spec.trim));
+  table.choose("trim", name_of(kTrims, spec.trim));
   table.set("next_closes", spec.next_closes);
   table.set("name_entities", spec.name_entities);
   table.set("guess_types", spec.guess_types);
@@ -124,7 +86,7 @@ Table describe_call(const CallSpec& call) {
   Table table;
   table.set("open", call.open);
   table.set("close", call.close);
-  table.choose("bare", name_of(call.bare));
+  table.choose("bare", name_of(kPlaces, call.bare));
   table.set("fenced", call.fenced);
   table.set("starts", call.starts);
   table.set("second", call.second);
@@ -138,9 +100,9 @@ Table describe_call(const CallSpec& call) {
   table.set("id_open", call.id_open);
   table.set("next", call.next);
   table.set("by_recipient", call.by_recipient);
-  if (call.known_tools == KnownTools::if_given) table.choose("known_tools", "if_given");
-  if (call.known_tools == KnownTools::required) table.choose("known_tools", "required");
-  table.choose("body", name_of(call.body));
+  if (call.known_tools != KnownTools::any)
+    table.choose("known_tools", name_of(kKnownTools, call.known_tools));
+  table.choose("body", name_of(kBodies, call.body));
   table.set("json_call", describe_json_call(call.json_call));
   if (call.body == BodyKind::xml_parameters)
     table.set("xml_parameters", describe_parameters(call.xml_parameters));
@@ -160,9 +122,7 @@ Table describe_reasoning(const ReasoningSpec& spec) {
   table.set("label", spec.label);
   table.set("starts_open", spec.starts_open);
   table.set("turn", spec.turn);
-  table.choose("tool_calls", spec.calls == CallsInReasoning::keep  ? "keep"
-                             : spec.calls == CallsInReasoning::end ? "end"
-                                                                   : "auto");
+  table.choose("tool_calls", name_of(kCallsInReasoning, spec.calls));
   return table;
 }
 
@@ -185,8 +145,8 @@ JsonValue describe(const FormatSpec& spec) {
   Table table;
   table.set("name", spec.name);
   table.set("ignore", spec.ignore);
-  if (spec.call_ids == CallIdStyle::nine) table.choose("call_ids", "nine");
-  if (spec.call_ids == CallIdStyle::functions) table.choose("call_ids", "functions");
+  if (spec.call_ids != CallIdStyle::random)
+    table.choose("call_ids", name_of(kCallIds, spec.call_ids));
   if (spec.reasoning) table.set("reasoning", describe_reasoning(*spec.reasoning));
   std::vector<Table> markup, calls;
   for (const MarkupSpec& each : spec.markup) markup.push_back(describe_markup(each));

@@ -49,6 +49,20 @@ inline std::string_view without_quote(std::string_view text) {
   return has ? text.substr(1) : text;
 }
 
+/// A header's text before `${name}`, in three parts.
+struct Recipient {
+  std::string_view before;  // other words
+  std::string_view word;    // the word that ends with "="; empty if there is none
+  std::string_view prefix;  // of the name
+};
+inline Recipient split_recipient(std::string_view literal) {
+  const std::size_t equals = literal.rfind('=');
+  if (equals == std::string_view::npos) return {literal, {}, {}};
+  const std::size_t begin = literal.find_last_of(" \n", equals) + 1;
+  return {literal.substr(0, begin), literal.substr(begin, equals + 1 - begin),
+          literal.substr(equals + 1)};
+}
+
 /// Letters without a bracket are no token: they may stand in any text.
 inline bool is_word(std::string_view text) {
   return text.find_first_of("<[]{|") == std::string_view::npos &&
