@@ -7,7 +7,7 @@
 #include "delta/message.h"
 #include "delta/wire_writer.h"
 #include "format/format.h"
-#include "format/format_file.h"
+#include "format/read_format.h"
 #include "format/tool_schemas.h"
 #include "stream/chunk_parser.h"
 #include "stream/stream_batch.h"

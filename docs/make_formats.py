@@ -1,12 +1,15 @@
-"""Writes docs/formats.md from the format files: `python docs/make_formats.py`."""
+"""Writes docs/formats.md, and the tables of docs/add-a-format.md: `python docs/make_formats.py`."""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from unspool import FormatFile, formats, get_format
+from unspool._core import format_words
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -116,19 +119,41 @@ def notes() -> str:
     return text
 
 
+def words_table(words: list[dict[str, Any]], head: str) -> str:
+    """Words with their meanings, as a table."""
+    rows = "".join(f"| {code(word['name'])} | {word['meaning']} |\n" for word in words)
+    return f"| {head} | meaning |\n|---|---|\n{rows}"
+
+
+def with_words(page: str) -> str:
+    """The page on adding a format, with the tables of all words."""
+    words = json.loads(format_words())
+    for kind in ("holes", "options"):
+        for word in words[kind]:
+            word["name"] = f"${{{word['name']}}}" if kind == "holes" else word["name"]
+    heads = {"keys": "key", "holes": "hole", "options": "option"}
+    tables = "\n".join(words_table(words[kind], head) for kind, head in heads.items())
+    page = _fill(page, "words", tables)
+    return _fill(page, "detect", words_table(words["detect"], "key"))
+
+
+def _fill(page: str, name: str, text: str) -> str:
+    """The page with what stands between the two comments of this name."""
+    pattern = re.compile(rf"(<!-- {name}: .*? -->\n).*?(<!-- end of {name} -->)", re.S)
+    return pattern.sub(lambda match: f"{match[1]}\n{text}\n{match[2]}", page)
+
+
 def make() -> str:
     """The whole page."""
     return HEAD + "".join(row(file) for file in formats()) + stacks() + notes()
 
 
-def main(arguments: list[str]) -> Any:
-    """Write the page; with --check, tell whether it is as it should be."""
-    path = DOCS / "formats.md"
-    if arguments == ["--check"]:
-        return 0 if path.read_text(encoding="utf-8") == make() else 1
-    path.write_text(make(), encoding="utf-8")
-    return 0
+def main() -> None:
+    """Write both pages."""
+    (DOCS / "formats.md").write_text(make(), encoding="utf-8")
+    page = DOCS / "add-a-format.md"
+    page.write_text(with_words(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
 import tomllib
 
+HOLE = re.compile(r"\$\{[^}]*\}")
+TOKEN = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
+
 
 def read_formats(source: Path) -> list[dict[str, Any]]:
-    """What `unspool export-format` writes for each format, with its markers; without the native module."""
-    package = types.ModuleType("unspool")
-    package.__path__ = [str(source / "python/unspool")]
-    sys.modules["unspool"] = package
-    from unspool.format_files import marker_tokens, markers_of, parse_format
-
+    """Each format's name, its file, the texts between its holes, and those that are tokens."""
     formats = []
     for path in sorted((source / "parsers").glob("*.toml")):
-        file = parse_format(path.read_text(encoding="utf-8"), path.name)
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
+        patterns = [
+            data[key] for key in ("reasoning", "content", "calls", "call", "parameter", "end") if key in data
+        ]
+        literals = (one for value in patterns for one in (value if isinstance(value, list) else [value]))
+        parts = {part.strip() for literal in literals for part in HOLE.split(literal)}
+        tokens = {token for part in parts for token in TOKEN.findall(part)}
+        markers = (parts | tokens | {line for part in parts for line in part.splitlines()}) - {""}
         formats.append(
-            {
-                "unspool_format": 1,
-                "format": file.description,
-                "tokens": sorted(marker_tokens(file.description)),
-                "markers": sorted(markers_of(file.description)),
-            }
+            {"name": data["name"], "file": text, "markers": sorted(markers), "tokens": sorted(tokens)}
         )
     return formats
 
@@ -40,7 +41,7 @@ def write(folder: Path, seeds: list[bytes]) -> None:
 
 def parser_seeds(source: Path, formats: list[dict[str, Any]]) -> list[bytes]:
     """Each case once, with other options and other cuts than its neighbours."""
-    names = [entry["format"]["name"] for entry in formats]
+    names = [entry["name"] for entry in formats]
     seeds = []
     for path in sorted((source / "tests/formats").glob("*.toml")):
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -80,11 +81,8 @@ def file_seeds(formats: list[dict[str, Any]]) -> list[bytes]:
         bytes([3, *steps]) + b"ab\0<0x41>\0\xe2\x96\x81a\0##b\0"
         for steps in ([0], [1, 2, 3], [5, 4], [6], [7])
     ]
-    described = [
-        json.dumps({k: entry[k] for k in ("unspool_format", "format")}).encode() for entry in formats
-    ]
     return [
-        *(b"\0" + text for text in described),
+        *(b"\0" + entry["file"].encode() for entry in formats),
         b"\1" + vocabulary,
         b"\2" + json.dumps(tools).encode(),
         *chains,
@@ -133,9 +131,7 @@ def main(source: Path, target: Path) -> None:
         target / "wire", [bytes([protocol, n]) + bytes(range(64)) for protocol in range(5) for n in range(4)]
     )
     texts = {marker for entry in formats for marker in entry["markers"]}
-    texts |= {
-        f'"{key}"' for key in ("type", "$ref", "anyOf", "properties", "open", "close", "fields", "body")
-    }
+    texts |= {f'"{key}"' for key in ("type", "$ref", "anyOf", "properties", "open", "close", "fields")}
     escaped = ("".join(f"\\x{byte:02x}" for byte in text.encode()) for text in sorted(texts))
     (target / "dictionary").write_text("".join(f'"{text}"\n' for text in escaped))
     # Written last: the build takes it for all.

@@ -52,13 +52,12 @@ std::vector<Family> read_families() {
     for (const JsonValue& token : item.find("tokens")->items) tokens.push_back(token.text);
     for (const JsonValue& marker : item.find("markers")->items)
       family.markers.push_back(marker.text);
-    std::string json;
-    append_json(item, json);
+    const std::string& file_text = item.find("file")->text;
     family.vocabulary = make_vocabulary(tokens);
-    family.by_text = read_format(json);
+    family.by_text = read_format(file_text);
     FormatOptions options;
     options.vocabulary = family.vocabulary;
-    family.by_id = read_format(json, options);
+    family.by_id = read_format(file_text, options);
   }
   return families;
 }

@@ -225,29 +225,21 @@ def test_ids_may_be_far_apart_where_there_are_many_tokens() -> None:
 FORMAT: dict[str, Any] = {
     "name": "f",
     "models": ["m"],
-    "ignore": ["<end>"],
-    "call_ids": "nine",
-    "reasoning": {"open": "<think>", "close": "</think>", "turn": "<turn>", "tool_calls": "end"},
-    "section": {"open": ["<calls>"], "close": ["</calls>"]},
-    "markup": [{"open": ["<|a|>"], "close": ["<|b|>"], "recipient": "to=", "reasoning": ["x"]}],
-    "detect": {"template": ["<think>"], "names": ["f"]},
+    "end": ["<end>"],
+    "id": "${random:9}",
+    "turn": "<turn>",
+    "reasoning": "<think>${reasoning:verbatim}</think>",
+    "calls": ["<calls>${calls}</calls>"],
+    "header": "<|a|>${_}<|b|>",
     "call": [
-        {"open": "<call>", "open_before": "\n", "close": "</call>", "json_call": {"name_keys": ["name"]}},
-        {
-            "open": "<function=",
-            "name_close": ">",
-            "close": "</function>",
-            "body": "xml_parameters",
-            "xml_parameters": {
-                "open": "<p=",
-                "name_close": ">",
-                "close": "</p>",
-                "trim": "newline",
-                "types": {"int": "integer"},
-            },
-        },
-        {"bare": "line", "starts": "[", "body": "pythonic"},
+        "\n<call>${object}</call>",
+        "<function=${name}>${parameters}</function>",
+        "[${name}(${key}=${value}, ${...}), ${...}]",
     ],
+    "object": '{"tool": ${name}, "args": ${arguments}}',
+    "parameter": "<p=${key} type=${type}>\n${value:json,xml}\n</p>",
+    "string": "<|q|>${value}<|q|>",
+    "detect": {"template": ["<think>"], "names": ["f"]},
     "example": [{"input": "Hi", "content": "Hi"}],
 }
 
@@ -259,7 +251,7 @@ def to_toml(value: dict[str, Any]) -> str:
 
 def compiles(text: str) -> bool:
     try:
-        Format(parse_format(text).description)
+        Format(parse_format(text).to_core())
     except FormatError:
         return False
     return True
@@ -277,15 +269,17 @@ def test_a_damaged_format_file() -> None:
         assert not compiles(text)
 
 
-def test_a_damaged_description() -> None:
-    """As a host hands it to the core, without the checks of a file."""
-    whole = parse_format(to_toml(FORMAT)).description
-    for made in damaged(whole):
+def test_damaged_patterns() -> None:
+    """As a host hands them to the core, without the checks of a file."""
+    outcomes = set()
+    for made in [FORMAT, *damaged(FORMAT)]:
         try:
-            Format(made)
+            format = Format(made)
         except FormatError:
+            outcomes.add("refused")
             continue
-        assert unspool.parse("Hi", Format(made)).finish_reason == "stop"
+        outcomes.add(unspool.parse("Hi", format).finish_reason)
+    assert outcomes == {"refused", "stop"}
 
 
 TEMPLATE: dict[str, Any] = {

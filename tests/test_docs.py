@@ -27,6 +27,12 @@ def test_formats_page_is_made_from_the_files() -> None:
     assert (DOCS / "formats.md").read_text(encoding="utf-8") == made, "run python docs/make_formats.py"
 
 
+def test_the_tables_of_words_are_made_from_the_core() -> None:
+    page = (DOCS / "add-a-format.md").read_text(encoding="utf-8")
+    assert "`${object}`" in page
+    assert load_maker().with_words(page) == page, "run python docs/make_formats.py"
+
+
 def test_every_name_of_another_stack_resolves() -> None:
     for stack, kinds in load_maker().stack_names().items():
         for name in kinds["tools"]:

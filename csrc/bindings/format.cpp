@@ -1,14 +1,17 @@
-// Format and ToolSchemas from plain Python data; the files are read in Python.
+// Format files, Format and ToolSchemas.
 #include "format/format.h"
 
 #include <pybind11/stl.h>
 
 #include "bindings/native_class.h"
 #include "bindings/python_types.h"
-#include "format/format_file.h"
-#include "format/tool_schemas.h"
-#include "format/pattern_compiler.h"
 #include "format/describe.h"
+#include "format/file_words.h"
+#include "format/format_file.h"
+#include "format/format_words.h"
+#include "format/pattern_compiler.h"
+#include "format/read_format.h"
+#include "format/tool_schemas.h"
 #include "parser/event_parser.h"
 #include "text/error.h"
 
@@ -18,31 +21,47 @@ namespace {
 
 using Tokens = std::vector<std::pair<TokenId, std::string>>;
 
-// Descriptions and schemas go to the core as JSON, as embedders hand them over.
-JsonValue read_json(const py::handle& value) {
+FormatSpec read_patterns(const py::handle& patterns) {
   std::string text;
   try {
-    text = py::module_::import("json").attr("dumps")(value).cast<std::string>();
+    text = py::module_::import("json").attr("dumps")(patterns).cast<std::string>();
   } catch (py::error_already_set& error) {
     const bool is_of_json = error.matches(PyExc_TypeError) || error.matches(PyExc_ValueError) ||
                             error.matches(PyExc_RecursionError);
     if (!is_of_json) throw;
-    throw FormatError("the description is not JSON: " + std::string(py::str(error.value())));
+    throw FormatError("the patterns are not JSON: " + std::string(py::str(error.value())));
   }
-  std::optional<JsonValue> json = parse_json(text);
-  if (!json) throw FormatError("the description holds a number that is none in JSON");
-  return std::move(*json);
+  const std::optional<JsonValue> json = parse_json(text);
+  if (!json) throw FormatError("the patterns hold a value that JSON does not have");
+  return compile_patterns(PatternFile::read(*json));
 }
 
-std::shared_ptr<const Format> compile(const py::dict& description, const Tokens& tokens,
-                                      const std::string& trust, const ToolUse& tools) {
+// A file's keys, what the parser makes of them, and the lines of the examples, as JSON.
+std::string read_file(std::string_view text, std::string_view source) {
+  FormatFile file = FormatFile::read(text, source);
+  JsonValue lines;
+  lines.kind = JsonValue::Kind::array;
+  for (const std::uint32_t line : file.example_lines)
+    lines.items.push_back(JsonValue::of_number(std::to_string(line)));
+  JsonValue whole = JsonValue::object();
+  whole.set("file", std::move(file.value));
+  whole.set("description", describe(file.spec));
+  whole.set("example_lines", std::move(lines));
+  std::string json;
+  append_json(whole, json);
+  return json;
+}
+
+std::shared_ptr<const Format> compile(const py::dict& patterns, const Tokens& tokens,
+                                      const std::string& trust, const ToolUse& tools,
+                                      const ReasoningUse& reasoning) {
   std::vector<MarkerToken> marker_tokens;
   for (const auto& [id, text] : tokens) marker_tokens.push_back({id, text});
   const MarkerTrust how = trust == "text"     ? MarkerTrust::by_text
                           : trust == "either" ? MarkerTrust::either
                                               : MarkerTrust::by_id;
-  return Format::compile(for_tools(read_format_spec(read_json(description)), tools), marker_tokens,
-                         how);
+  FormatSpec spec = with_reasoning(read_patterns(patterns), reasoning);
+  return Format::compile(for_tools(std::move(spec), tools), marker_tokens, how);
 }
 
 bool starts_in_reasoning(const std::shared_ptr<const Format>& format, std::string_view prompt) {
@@ -66,24 +85,25 @@ std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std:
 }  // namespace
 
 void register_format(py::module_& module) {
-  module.def(
-      "compile_patterns",
-      [](const py::dict& file) {
-        std::string json;
-        append_json(describe(compile_patterns(PatternFile::read(read_json(file)))), json);
-        return json;
-      },
-      py::arg("file"));
+  module.def("read_format_file", &read_file, py::arg("text"), py::arg("source"));
+  module.def("format_words", &file_words_json);
   py::class_<Format, std::shared_ptr<Format>> format(module, "Format", py::is_final());
   format
-      .def(py::init([](const py::dict& description, const Tokens& tokens, const std::string& trust,
-                       bool has_tools, bool is_required, const std::string& tool_choice) {
+      .def(py::init([](const py::dict& patterns, const Tokens& tokens, const std::string& trust,
+                       bool has_tools, bool is_required, const std::string& tool_choice,
+                       const py::object& reasoning, const std::string& tool_calls_in_reasoning) {
+             ReasoningUse use;
+             if (py::isinstance<py::bool_>(reasoning)) use.is_on = reasoning.cast<bool>();
+             if (py::isinstance<py::dict>(reasoning)) use.other = read_patterns(reasoning);
+             if (const auto* word = find_word(kCallsInReasoning, tool_calls_in_reasoning))
+               use.calls = word->value;
              return std::const_pointer_cast<Format>(
-                 compile(description, tokens, trust, {has_tools, is_required, tool_choice}));
+                 compile(patterns, tokens, trust, {has_tools, is_required, tool_choice}, use));
            }),
-           py::arg("description"), py::arg("tokens") = Tokens{}, py::arg("trust") = "id",
+           py::arg("patterns"), py::arg("tokens") = Tokens{}, py::arg("trust") = "id",
            py::kw_only(), py::arg("has_tools") = true, py::arg("is_required") = false,
-           py::arg("tool_choice") = "")
+           py::arg("tool_choice") = "", py::arg("reasoning") = py::bool_(true),
+           py::arg("tool_calls_in_reasoning") = "")
       .def_property_readonly("name", [](const Format& self) { return self.spec().name; })
       .def_property_readonly("marker_ids",
                              [](const Format& self) {

@@ -1,56 +1,40 @@
 #include "format/pattern.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
+#include "format/file_words.h"
 #include "text/error.h"
 
 namespace unspool {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, HoleKind>, 15> kHoles = {{
-    {"reasoning", HoleKind::reasoning},
-    {"content", HoleKind::content},
-    {"calls", HoleKind::calls},
-    {"name", HoleKind::name},
-    {"id", HoleKind::id},
-    {"index", HoleKind::index},
-    {"random", HoleKind::random},
-    {"arguments", HoleKind::arguments},
-    {"object", HoleKind::object},
-    {"parameters", HoleKind::parameters},
-    {"key", HoleKind::key},
-    {"value", HoleKind::value},
-    {"type", HoleKind::type},
-    {"...", HoleKind::repeats},
-    {"_", HoleKind::any},
-}};
-constexpr std::array<std::string_view, 4> kOptions = {"verbatim", "json", "python", "xml"};
-
 bool is_number(std::string_view text) {
   return text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_option(std::string_view name) {
+  const auto words = option_words();
+  return std::any_of(words.begin(), words.end(),
+                     [&](const OptionWord& word) { return word.name == name; });
 }
 
 Hole read_hole(std::string_view text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const std::string_view name = text.substr(0, colon);
-  const auto known = std::find_if(kHoles.begin(), kHoles.end(),
-                                  [&](const auto& hole) { return hole.first == name; });
-  if (known == kHoles.end()) {
-    std::string names;
-    for (const auto& [each, kind] : kHoles) names.append(names.empty() ? "" : ", ").append(each);
-    throw FormatError("there is no hole ${" + std::string(name) + "}; use one of " + names);
-  }
-  Hole hole{known->second, {}};
+  const auto words = hole_words();
+  const auto known = std::find_if(words.begin(), words.end(),
+                                  [&](const HoleWord& word) { return word.name == name; });
+  if (known == words.end())
+    throw FormatError("there is no hole ${" + std::string(name) + "}; use one of " + listed(words));
+  Hole hole{known->kind, {}};
   std::string_view rest = text.substr(std::min(colon + 1, text.size()));
   while (!rest.empty()) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const std::string_view option = rest.substr(0, comma);
-    if (!is_number(option) && std::find(kOptions.begin(), kOptions.end(), option) == kOptions.end())
+    if (!is_number(option) && !is_option(option))
       throw FormatError("${" + std::string(text) + "} has an option '" + std::string(option) +
-                        "'; use verbatim, json, python, xml or a number");
+                        "'; use " + listed(option_words()) + " or a number");
     hole.options.emplace_back(option);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }

@@ -47,7 +47,8 @@ void PatternCompiler::read_calls() {
   if (has_fence) take_fences(calls);
   merge(calls);
   for (CallSpec& call : calls) split_prefix(call);
-  if (calls.empty() && !prefixes.empty()) throw FormatError("call: two alternatives are the same");
+  if (calls.empty() && !prefixes.empty())
+    throw PatternError("call", "two alternatives are the same");
   for (const Pattern& prefix : prefixes) {
     const std::string word(trim(prefix.first()));
     calls.front().next.texts = {word, "," + word, ", " + word};
@@ -138,7 +139,7 @@ CallSpec PatternCompiler::read_call(const Pattern& pattern) const {
     read_python_call(first, last, call);
   } else {
     if (!pattern.has(Kind::name) && !pattern.has(Kind::id))
-      throw FormatError("a call has no ${name}, ${id} or ${object}");
+      throw PatternError("call", "a call has no ${name}, ${id} or ${object}");
     if (!read_named_call(pattern, call)) return call;  // a header opens it
     first = without_quote_at_end(first);
   }
@@ -236,7 +237,7 @@ bool PatternCompiler::read_named_call(const Pattern& pattern, CallSpec& call) co
     if (!file_.id.empty()) call.name_prefix = file_.id.front().first();
   } else if (pattern.has(Kind::id)) {
     if (pattern.index(Kind::id) < pattern.index(Kind::name))
-      throw FormatError("a call's id before its name cannot be read yet");
+      throw PatternError("call", "a call's id before its name cannot be read yet");
     call.id_open = trim(behind);
     behind = pattern.behind(Kind::id);
   }
@@ -264,7 +265,7 @@ bool PatternCompiler::read_named_call(const Pattern& pattern, CallSpec& call) co
     }
   } else {
     if (!pattern.has(Kind::parameters))
-      throw FormatError("a call has no ${arguments}, ${parameters} or ${object}");
+      throw PatternError("call", "a call has no ${arguments}, ${parameters} or ${object}");
     read_parameters(call);
     if (!is_message) {
       if (!is_blank(behind)) {

@@ -41,6 +41,7 @@ void PatternCompiler::take_sections() {
   if (!file_.calls.empty()) {
     std::vector<std::string_view> opens, closes;
     for (const Pattern& pattern : file_.calls) {
+      if (is_blank(pattern.last())) throw PatternError("calls", "nothing ends the ${calls}");
       opens.push_back(pattern.first());
       closes.push_back(pattern.last());
     }

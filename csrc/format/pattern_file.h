@@ -1,4 +1,4 @@
-// A format's file in the notation: each key's patterns, as they are written.
+// What a format's file says: each key's patterns, as they are written.
 #pragma once
 
 #include <string>
@@ -6,9 +6,17 @@
 #include <vector>
 
 #include "format/pattern.h"
+#include "text/error.h"
 #include "text/json_value.h"
 
 namespace unspool {
+
+/// A fault in the value at a path such as "call" or "call[1]".
+struct PatternError : FormatError {
+  PatternError(std::string where, const std::string& what)
+      : FormatError(where + ": " + what), path(std::move(where)) {}
+  std::string path;
+};
 
 struct PatternFile {
   std::string name;
@@ -25,12 +33,13 @@ struct PatternFile {
   std::vector<Pattern> id;             // the shape of a call's id
   std::vector<std::string> leftovers;  // alternatives without a hole: markup wherever they stand
 
-  /// Throws FormatError with the key's name: an unknown key, a value that is no text, a pattern
-  /// that cannot be read, a hole that the key does not have.
+  /// Reads the keys that say what the model writes, and skips the others. Throws PatternError: an
+  /// unknown key, a pattern that cannot be read, a hole that the key does not have.
   static PatternFile read(const JsonValue& file);
 
  private:
-  void read_key(std::string_view key, const std::vector<std::string>& values);
+  void read_key(std::string_view key, const JsonValue& value);
+  void read_pattern(std::string_view key, const std::string& text);
 };
 
 }  // namespace unspool

@@ -90,6 +90,9 @@ void PatternCompiler::read_authors() {
 
 void PatternCompiler::read_reasoning() {
   spec_.reasoning.emplace();
+  for (const Pattern& pattern : file_.reasoning) {
+    if (is_blank(pattern.last())) throw PatternError("reasoning", "nothing ends the ${reasoning}");
+  }
   has_messages() ? read_headed_reasoning() : read_tagged_reasoning();
   read_turn();
   if (file_.reasoning.front().first().empty()) spec_.reasoning->starts_open = true;
@@ -152,7 +155,8 @@ void PatternCompiler::read_content() {
   if (has_messages()) return;
   for (const Pattern& pattern : file_.content) {
     if (pattern.count(HoleKind::content) > 1) {  // markup within a text that goes on
-      if (pattern.texts.size() < 4) throw FormatError("content has markup with one side only");
+      if (pattern.texts.size() < 4)
+        throw PatternError("content", "content has markup with one side only");
       MarkupSpec open, close;
       open.is_inline = close.is_inline = true;
       open.open.texts.emplace_back(trim(pattern.texts[1]));

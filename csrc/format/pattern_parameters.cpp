@@ -28,7 +28,7 @@ std::string_view first_tag(std::string_view text) {
 }  // namespace
 
 void PatternCompiler::read_parameters(CallSpec& call) const {
-  if (file_.parameter.empty()) throw FormatError("${parameters} needs a key 'parameter'");
+  if (file_.parameter.empty()) throw PatternError("call", "${parameters} needs a key 'parameter'");
   const Pattern& first = file_.parameter.front();
   if (first.count(Kind::key) == 2) {
     call.body = BodyKind::xml_elements;
@@ -40,7 +40,7 @@ void PatternCompiler::read_parameters(CallSpec& call) const {
   spec.json_body = true;
   spec.trim = ValueTrim::none;
   for (const Pattern& pattern : file_.parameter) {
-    if (!pattern.has(Kind::value)) throw FormatError("a parameter has no ${value}");
+    if (!pattern.has(Kind::value)) throw PatternError("parameter", "a parameter has no ${value}");
     read_parameter(pattern, spec);
   }
 }
@@ -67,7 +67,8 @@ void PatternCompiler::read_parameter(const Pattern& pattern, XmlParametersSpec& 
       add_new(spec.name_end, first_tag(between));
       const std::size_t tag = behind.rfind('<');
       if (tag == std::string_view::npos)
-        throw FormatError("nothing stands between a parameter's ${type} and its ${value}");
+        throw PatternError("parameter",
+                           "nothing stands between a parameter's ${type} and its ${value}");
       between = behind.substr(tag);
     } else {
       between = is_quoted ? without_quote(behind) : behind;
@@ -98,9 +99,10 @@ void PatternCompiler::read_parameter(const Pattern& pattern, XmlParametersSpec& 
     spec.guess_types = true;
   }
   if (tag.empty())
-    throw FormatError("nothing stands between a parameter's ${key} and its ${value}");
+    throw PatternError("parameter", "nothing stands between a parameter's ${key} and its ${value}");
   add_new(spec.name_close.texts, tag);
-  if (is_blank(behind_value)) throw FormatError("nothing ends a parameter's ${value}");
+  if (is_blank(behind_value))
+    throw PatternError("parameter", "nothing ends a parameter's ${value}");
   add_new(spec.close.texts, trim(behind_value));
   if (value.has("xml")) spec.entities = true;
   if (value.has("python")) spec.python_values = true;

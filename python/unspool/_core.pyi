@@ -24,7 +24,16 @@ HeldReason = Literal[
     "ids",
 ]
 
-def compile_patterns(file: dict[str, Any]) -> str: ...
+def read_format_file(text: str, source: str) -> str:
+    """A format's file as JSON: its keys, what the parser makes of them, the lines of its examples.
+
+    Raises:
+        FormatError: With source, line and column.
+    """
+
+def format_words() -> str:
+    """Every word that a format's file may use, with its meaning, as JSON."""
+
 def _compile_template(json: str, name: str, tokens: Sequence[tuple[int, str]]) -> Format: ...
 def _bind_template(format: Format, tokens: Sequence[tuple[int, str]]) -> Format: ...
 def _is_template(format: Format) -> bool: ...
@@ -184,23 +193,28 @@ class Format:
 
     def __init__(
         self,
-        description: Mapping[str, Any],
+        patterns: Mapping[str, Any],
         tokens: Sequence[tuple[int, str]] = ...,
         trust: str = "id",
         *,
         has_tools: bool = True,
         is_required: bool = False,
         tool_choice: str = "",
+        reasoning: bool | Mapping[str, Any] = True,
+        tool_calls_in_reasoning: str = "",
     ) -> None:
-        """Compile a checked description, with the vocabulary's added tokens as (id, text).
+        """Compile a file's patterns, with the vocabulary's added tokens as (id, text).
 
         Args:
+            patterns: The keys of a format's file that hold patterns, and its name.
             has_tools: False: calls are content.
             is_required: The output may be the bare list of calls that guided decoding writes.
             tool_choice: The tool whose bare arguments the output may be; empty: none.
+            reasoning: The patterns of the format whose reasoning is read; True: this one's; False: none.
+            tool_calls_in_reasoning: "auto", "keep" or "end"; empty: as the patterns say.
 
         Raises:
-            FormatError: It cannot be compiled.
+            FormatError: They cannot be compiled.
         """
 
     @staticmethod

@@ -17,6 +17,7 @@ from unspool.errors import UnspoolError
 from unspool.explain_format import explain_format, sample_of
 from unspool.format_check import check_file
 from unspool.format_files import read_format
+from unspool.format_schema import format_schema
 from unspool.formats import export_format, formats, get_format
 from unspool.message import Message
 from unspool.parser import Parser
@@ -127,9 +128,15 @@ def _shortened(lines: list[str], most: int = 6) -> list[str]:
 
 
 @cli.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
-def check(paths: tuple[str, ...]) -> None:
+@click.argument("paths", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of format files, for editors.")
+def check(paths: tuple[str, ...], schema: bool) -> None:
     """Validate format files, and print how each is understood, with a sample of what its model writes."""
+    if schema:
+        click.echo(json.dumps(format_schema(), indent=1))
+        return
+    if not paths:
+        raise click.UsageError("name a format file, or pass --schema")
     failed = False
     for path in paths:
         faults = check_file(path)

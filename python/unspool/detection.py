@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from unspool.errors import ArgumentError, UnknownFormatError
-from unspool.format_files import FormatFile, parse_detection
+from unspool.errors import ArgumentError
+from unspool.format_files import FormatFile
 from unspool.formats import formats, get_format
 
 __all__ = ["Detection", "Evidence", "detect"]
@@ -185,21 +183,8 @@ def _added_tokens(source: Any) -> Iterator[str]:
 
 
 def _rules() -> Iterator[tuple[FormatFile, dict[str, Any]]]:
-    """Each format that there is with its rule, those of registered files first."""
-    for file in formats():
-        if file.detect:
-            yield file, file.detect
-    for name, rule in _shipped_rules().items():
-        try:
-            yield get_format(name), rule
-        except UnknownFormatError:
-            continue
-
-
-@functools.cache
-def _shipped_rules() -> dict[str, dict[str, Any]]:
-    file = files("unspool") / "detection.toml"
-    return parse_detection(file.read_text(encoding="utf-8"), file.name)
+    """Each format that says what tells that a model writes it."""
+    return ((file, file.detect) for file in formats() if file.detect)
 
 
 def _is_told_by_template(format: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a format file is understood to say, in sentences: a blank or a bracket in a pattern decides how it is read."""
+"""How the parser reads a format, in sentences: a blank or a bracket in a pattern decides."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _TRIMS = {
 _PLACES = {
     "start": "at the start of the message",
     "line": "at the start of any line, or in a fenced block",
-    "section": "behind another call, or what opens the calls",
+    "section": "after another call, or after what opens the calls",
 }
 _IN_REASONING = {
-    "auto": "A call inside reasoning waits: it is text if the reasoning goes on behind it.",
+    "auto": "A call inside reasoning waits. If the reasoning closes after it, it is text; else it is a call.",
     "keep": "A call inside reasoning is text.",
     "end": "A call inside reasoning ends it.",
 }
 
 
 def explain_format(file: FormatFile) -> list[str]:
-    """Sentences that tell how the format is read."""
+    """Sentences that say how the format is read."""
     return list(_sentences(file.description))
 
 
@@ -68,7 +68,7 @@ def _sentences(description: dict[str, Any]) -> Iterator[str]:
         yield from _call(call)
     for markup in description.get("markup", ()):
         if "close" in markup:
-            yield f"What stands between {_named(markup, 'open')} and {_named(markup, 'close')} is a header, and dropped."
+            yield f"What stands between {_named(markup, 'open')} and {_named(markup, 'close')} is a header. It is dropped."
         else:
             yield f"{_named(markup, 'open')} is dropped wherever it stands{_space(markup)}."
     if description.get("ignore"):
@@ -79,9 +79,9 @@ def _sentences(description: dict[str, Any]) -> Iterator[str]:
 
 def _call(call: dict[str, Any]) -> Iterator[str]:
     if call.get("by_recipient"):
-        opens = "A call opens behind a header that names its tool"
+        opens = "A call opens after a header that names its tool"
     elif "bare" in call:
-        opens = f"A call may begin without an opener {_PLACES[call['bare']]}, where it reads as one"
+        opens = f"A call may begin without an opener {_PLACES[call['bare']]}, if what follows reads as one"
     else:
         opens = f"A call opens at {_named(call, 'open')}"
     closes = f", and closes at {_named(call, 'close')}" if call.get("close") else ""
@@ -105,10 +105,14 @@ def _call(call: dict[str, Any]) -> Iterator[str]:
 
 def _space(table: dict[str, Any]) -> str:
     """What white space is markup around a table's markers."""
-    places = {"open_before": "before it", "open_after": "behind the first", "close_before": "before the last",
-              "close_after": "behind the last"}  # fmt: skip
+    places = {"open_before": "before the opener", "open_after": "after the opener",
+              "close_before": "before the closer", "close_after": "after the closer"}  # fmt: skip
     found = [f"{table[key]!r} {place}" for key, place in places.items() if table.get(key)]
-    return f"; dropped is {', '.join(found)}" if found else ""
+    return f". It drops {_joined(found)}" if found else ""
+
+
+def _joined(parts: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def _named(table: dict[str, Any], key: str) -> str:

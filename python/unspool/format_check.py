@@ -23,18 +23,16 @@ def check_file(path: str | os.PathLike[str]) -> list[str]:
     writes is read back.
     """
     name = Path(path).name
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
     try:
         file = read_format(path)
         compile_format(file)
     except FormatError as error:
         text = str(error)
         return [text if text.startswith(name) else f"{name}:1: {text}"]
-    places = [number for number, line in enumerate(lines, 1) if line.strip() == "[[example]]"]
     if not file.examples:
-        return [f"{name}:{len(lines)}: no example; write [[example]] with input and what it parses to"]
+        return [f"{name}:1: no example; write [[example]] with input and what it parses to"]
     faults = []
-    for place, case in zip(places, example_cases(file), strict=True):
+    for place, case in zip(file.example_lines, example_cases(file), strict=True):
         try:
             assert_format(file, case)
         except AssertionError as error:

@@ -79,7 +79,7 @@ def register_format(path: str | os.PathLike[str]) -> FormatFile:
         FormatError: The file cannot be compiled, or its name or an alias is taken.
     """
     file = read_format(path)
-    Format(file.description)  # what cannot be compiled is refused here
+    Format(file.to_core())  # what cannot be compiled is refused here
     with _lock:
         for name in (file.name, *file.aliases):
             taken = name.lower() in _shipped_names() or name in _registered
@@ -122,9 +122,9 @@ def compile_format(
         return bind_template(format, vocabulary)
     if trust not in ("id", "text", "either"):
         raise ArgumentError(f"trust is '{trust}'; use 'id', 'text' or 'either'")
-    file, keep, other = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
+    file, keeps_own, other = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
     key = (
-        file.name, id(file), keep, other and other.name, tool_calls_in_reasoning, tools, tool_choice,
+        file.name, id(file), keeps_own, other and other.name, tool_calls_in_reasoning, tools, tool_choice,
         required, trust,
     )  # fmt: skip
     cache = _cache_of(vocabulary)
@@ -132,15 +132,16 @@ def compile_format(
         found = cache.get(key)
     if found is not None:
         return found[1]
-    description = _describe(file, keep, other, tool_calls_in_reasoning)
     tokens = list(vocabulary.added_tokens.items()) if vocabulary is not None else []
     made = Format(
-        description,
+        file.to_core(),
         tokens,
         trust,
         has_tools=tools,
         is_required=required,
         tool_choice=tool_choice or "",
+        reasoning=other.to_core() if other is not None else keeps_own,
+        tool_calls_in_reasoning=tool_calls_in_reasoning or "",
     )
     with _lock:
         if len(cache) > 1024:  # a server with endless tool names
@@ -164,9 +165,13 @@ def export_format(
     Raises:
         UnknownFormatError, ArgumentError: As of `compile_format`.
     """
-    file, keep, other = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
-    description = _describe(file, keep, other, tool_calls_in_reasoning)
-    return json.dumps({"unspool_format": 1, "format": description}, ensure_ascii=False, indent=1) + "\n"
+    file, keeps_own, other = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
+    made: dict[str, Any] = {"unspool_format": 2, "format": file.to_core()}
+    if other is not None or not keeps_own:
+        made["reasoning"] = other.to_core() if other is not None else False
+    if tool_calls_in_reasoning is not None:
+        made["tool_calls_in_reasoning"] = tool_calls_in_reasoning
+    return json.dumps(made, ensure_ascii=False, indent=1) + "\n"
 
 
 _Cache = dict[Any, tuple[FormatFile, Format]]
@@ -207,20 +212,3 @@ def _read_reasoning(
     if tool_calls not in (None, "auto", "keep", "end"):
         raise ArgumentError(f"tool_calls_in_reasoning is '{tool_calls}'; use 'auto', 'keep' or 'end'")
     return file, reasoning is None or reasoning is True, other
-
-
-def _describe(
-    file: FormatFile, keep_reasoning: bool, other: FormatFile | None, tool_calls: str | None
-) -> dict[str, Any]:
-    description = dict(file.description)
-    if not keep_reasoning:
-        description.pop("reasoning", None)
-    if other is not None:
-        description["reasoning"] = other.description["reasoning"]
-        ignore = [*description.get("ignore", ()), *other.description.get("ignore", ())]
-        description["ignore"] = list(dict.fromkeys(ignore))
-        if "markup" in other.description:
-            description["markup"] = [*description.get("markup", ()), *other.description["markup"]]
-    if tool_calls is not None and "reasoning" in description:
-        description["reasoning"] = {**description["reasoning"], "tool_calls": tool_calls}
-    return description

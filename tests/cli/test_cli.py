@@ -116,6 +116,26 @@ def test_bytes_that_are_not_utf8() -> None:
     assert json.loads(done.stdout)["message"]["content"] == "a\ufffdb"
 
 
+def test_the_schema_for_editors() -> None:
+    done = run("check", "--schema")
+    assert json.loads(done.stdout)["properties"]["call"]["description"].startswith("One call.")
+    assert "name a format file" in run("check").stderr
+
+
+def test_check_prints_what_it_understood(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'name = "mine"\ncall = "\\n<c>${object}</c>"\n[[example]]\ninput = "Hi"\ncontent = "Hi"\n'
+    )
+    done = run("check", str(path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1:3] == [
+        "  A call opens at `<c>`, and closes at `</c>`. It drops '\\n' before the opener.",
+        "  Its arguments are one JSON object with name and arguments, or a list of these.",
+    ]
+    assert "get_weather" in done.stdout
+
+
 def test_exports_for_hosts_in_cpp(tmp_path: Path) -> None:
     """What is written reads again, in this process too; a format of one's own as well as a shipped one."""
     tokenizer = {"model": {"type": "BPE", "vocab": {"Hi": 0}, "merges": []}, "decoder": {"type": "Fuse"}}
@@ -126,5 +146,6 @@ def test_exports_for_hosts_in_cpp(tmp_path: Path) -> None:
     assert unspool.Vocabulary.from_file(path).token_bytes(0) == b"Hi"
     done = run("export-format", "hermes", "--reasoning", "deepseek_r1")
     exported = json.loads(done.stdout)
-    assert exported["unspool_format"] == 1
-    assert exported["format"]["reasoning"]["close"] == ["</think>"]
+    assert exported["unspool_format"] == 2
+    assert exported["format"]["call"] == ["\n<tool_call>\n${object}\n</tool_call>"]
+    assert exported["reasoning"]["reasoning"] == list(unspool.get_format("deepseek_r1").patterns["reasoning"])

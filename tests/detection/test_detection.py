@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool import ArgumentError, FormatError, UnknownFormatError, detect, detection
-from unspool.format_files import parse_detection, parse_format
+from unspool import ArgumentError, FormatError, UnknownFormatError, detect
+from unspool.format_files import parse_format
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,21 +22,9 @@ else:
 HERE = Path(__file__).parent
 TEMPLATES: dict[str, str] = tomllib.loads((HERE / "templates.toml").read_text(encoding="utf-8"))
 REAL: dict[str, str] = tomllib.loads((HERE / "real_templates.toml").read_text(encoding="utf-8"))
-RULES = detection._shipped_rules()
+RULES = {file.name: file.detect for file in unspool.formats() if file.detect}
 HERMES = TEMPLATES["hermes"]
 PLAIN = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-
-
-@pytest.fixture(autouse=True)
-def every_family(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in for each family that has rules but no format file yet."""
-    registered = sys.modules["unspool.formats"]._registered  # type: ignore[attr-defined]
-    for name in RULES:
-        try:
-            unspool.get_format(name)
-        except UnknownFormatError:
-            text = f'name = "{name}"\n[[call]]\nopen = "<{name}>"\nbody = "json_call"'
-            monkeypatch.setitem(registered, name, parse_format(text))
 
 
 def first(*args: Any, **kwargs: Any) -> str | None:
@@ -69,11 +57,8 @@ def test_every_family_is_found_by_each_of_its_names(name: str) -> None:
 
 
 def test_every_shipped_format_can_be_detected() -> None:
-    ruled = {canonical(name) for name in RULES}
     for file in unspool.formats():
-        assert file.detect or file.is_plain or file.name in ruled, (
-            f"{file.name}: write [detect], or a table in detection.toml"
-        )
+        assert file.detect or file.is_plain, f"{file.name}: write [detect]"
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -260,7 +245,7 @@ def test_nothing_to_look_at_raises(source: Any, message: str) -> None:
 
 def test_a_format_file_brings_its_own_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     file = parse_format(
-        'name = "ours"\n[[call]]\nopen = "<ours>"\nbody = "json_call"\n'
+        'name = "ours"\ncall = "<ours>${object}"\n'
         '[detect]\ntemplate = ["<ours>", ["a", "b"]]\nnames = ["our-model"]'
     )
     monkeypatch.setitem(sys.modules["unspool.formats"]._registered, "ours", file)  # type: ignore[attr-defined]
@@ -272,14 +257,14 @@ def test_a_format_file_brings_its_own_rule(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('text = ["x"]', "x.toml:2: unknown key 'a.text'"),
-        ('names = "x"', "x.toml:2: a.names is a str; write a list"),
-        ('names = [["x"]]', "x.toml:2: a.names holds an empty or non-text item"),
-        ('template = [""]', "x.toml:2: a.template holds an empty or non-text item"),
-        ("template = [[]]", "x.toml:2: a.template holds an empty or non-text item"),
-        ("named = 1", "x.toml:2: a.named is a int; write a bool"),
+        ('text = ["x"]', "x.toml:4:1: detect.text: unknown key; use one of template, template_not"),
+        ('names = "x"', "x.toml:4:1: detect.names: the value must be a list of texts that are not empty"),
+        ('names = [["x"]]', "x.toml:4:1: detect.names: the value must be a list of texts"),
+        ('template = [""]', "x.toml:4:1: detect.template: the value must be a list of texts, or of lists"),
+        ("template = [[]]", "x.toml:4:1: detect.template: the value must be a list of texts, or of lists"),
+        ("named = 1", "x.toml:4:1: detect.named: the value must be true or false"),
     ],
 )
 def test_rules_are_checked(line: str, message: str) -> None:
     with pytest.raises(FormatError, match=re.escape(message)):
-        parse_detection(f"[a]\n{line}", "x.toml")
+        parse_format(f'name = "a"\ncall = "<a>${{object}}"\n[detect]\n{line}', "x.toml")

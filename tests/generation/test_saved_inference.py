@@ -102,7 +102,7 @@ def test_a_class_of_ones_own_comes_back_as_it_is(saved: Any, llama: Any, byte_to
 def own_format(folder: Path) -> Path:
     file = folder / "mine.toml"
     example = '[[example]]\ninput = "<r>a</r>b"\nreasoning = "a"\ncontent = "b"\n'
-    file.write_text(f'name = "mine"\n[reasoning]\nopen = "<r>"\nclose = "</r>"\n{example}', encoding="utf-8")
+    file.write_text(f'name = "mine"\nreasoning = "<r>${{reasoning}}</r>"\n{example}', encoding="utf-8")
     return file
 
 
@@ -117,7 +117,7 @@ def test_formats_that_have_a_name(llama: Any, byte_tokenizer: Any, tmp_path: Pat
 
 def test_formats_to_which_no_name_leads(llama: Any, byte_tokenizer: Any, tmp_path: Path) -> None:
     file = read_format(own_format(tmp_path))
-    for format in (file, Format(file.description)):
+    for format in (file, Format(file.to_core())):
         with pytest.raises(ArgumentError, match="register_format it"):
             StreamGenerator(llama, byte_tokenizer, format=format).save_inference(tmp_path / "engine")
     assert not (tmp_path / "engine").exists()

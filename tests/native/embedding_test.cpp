@@ -10,10 +10,17 @@ namespace {
 
 using namespace unspool;
 
-constexpr std::string_view kFormat = R"({"unspool_format": 1, "format": {
-  "name": "test", "ignore": ["<|end|>"],
-  "reasoning": {"open": ["<think>"], "close": ["</think>"], "close_after": "\n"},
-  "call": [{"open": ["<call>"], "close": ["</call>"]}]}})";
+constexpr std::string_view kFormat = R"(name = "test"
+reasoning = "<think>${reasoning}</think>\n"
+call = "<call>${object}</call>"
+end = "<|end|>"
+)";
+
+// What `unspool export-format --reasoning` writes: the same reasoning, from another format.
+constexpr std::string_view kExported = R"({"unspool_format": 2,
+  "format": {"name": "test", "call": ["<call>${object}</call>"], "end": ["<|end|>"]},
+  "reasoning": {"name": "other", "reasoning": ["<think>${reasoning}</think>\n"]},
+  "tool_calls_in_reasoning": "end"})";
 
 std::shared_ptr<const Vocabulary> bytes_and_markers() {
   VocabularySource source;
@@ -197,9 +204,11 @@ void test_broken_files() {
   write_vocabulary(*read_vocabulary(file), again);
   CHECK(file == again);
   const std::string expected = run(vocabulary, kFormat);
+  CHECK_EQUAL(run(vocabulary, kExported), expected);
   CHECK_EQUAL(run(read_vocabulary(file), kFormat), expected);
   damage(file, [](const std::string& bytes) { run(read_vocabulary(bytes), kFormat); });
-  damage(std::string(kFormat), [&](const std::string& bytes) { run(vocabulary, bytes); });
+  for (const std::string_view text : {kFormat, kExported})
+    damage(std::string(text), [&](const std::string& bytes) { run(vocabulary, bytes); });
 }
 
 }  // namespace

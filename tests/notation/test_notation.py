@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import re
+from importlib.resources import files
 
 import pytest
 import unspool
+from unspool._core import format_words
 from unspool.explain_format import SAMPLE_CALL, SAMPLE_TOOLS, explain_format, sample_of
-from unspool.format_files import PATTERN_KEYS, FormatFile, parse_format, read_format
+from unspool.format_files import PATTERN_KEYS, FormatFile, parse_format
 from unspool.testing import check_case, shipped_cases
 
-FOLDER = Path(__file__).parent / "formats"
-FILES = {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+FILES = {file.name: file for file in unspool.formats()}
 
 
 def hermes(extra: str = "") -> FormatFile:
@@ -20,13 +21,9 @@ def hermes(extra: str = "") -> FormatFile:
     return parse_format(text + extra, "mine.toml")
 
 
-def test_every_family_stands_in_the_notation() -> None:
-    assert set(FILES) == {file.name for file in unspool.formats()}
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_a_family_reads_its_cases(name: str) -> None:
-    file = read_format(FILES[name])
+    file = FILES[name]
     for case in shipped_cases(name):
         if case.format != name:
             continue
@@ -37,42 +34,46 @@ def test_a_family_reads_its_cases(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_sample_is_read_back(name: str) -> None:
-    file = read_format(FILES[name])
+    file = FILES[name]
     message = unspool.parse(sample_of(file), file, SAMPLE_TOOLS)
     calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls if call.is_complete]
     assert calls == ([SAMPLE_CALL] if file.has_tools else [])
     assert not message.malformed
 
 
-def test_a_file_is_short() -> None:
-    lines = sorted(len(path.read_text(encoding="utf-8").splitlines()) for path in FILES.values())
-    assert lines[len(lines) // 2] <= 7
-    assert lines[-1] <= 22
+def test_a_family_is_a_few_lines() -> None:
+    folder = files("unspool") / "parsers"
+    counts = []
+    for entry in folder.iterdir():
+        patterns = entry.read_text(encoding="utf-8").partition("\n[")[0]
+        start = re.search(r"^(?:turn|reasoning|content|calls|call)\b", patterns, re.M)
+        counts.append(len(patterns[start.start() if start else 0 :].strip().splitlines()))
+    counts.sort()
+    assert counts[len(counts) // 2] <= 7
+    assert counts[-1] <= 21
 
 
 def test_few_words() -> None:
     """Keys, holes and options: at most 30."""
-    native = Path(__file__).parents[2] / "csrc" / "format" / "pattern.cpp"
-    if not native.exists():
-        pytest.skip("runs in a checkout")
-    text = native.read_text(encoding="utf-8")
-    holes = text[text.index("kHoles") : text.index("}};")].count("HoleKind::")
-    assert len(PATTERN_KEYS) + holes + 4 <= 30
+    words = json.loads(format_words())
+    keys = [key["name"] for key in words["keys"] if key["type"] in ("patterns", "literals")]
+    assert sorted(keys) == sorted(PATTERN_KEYS)
+    assert len(keys) + len(words["holes"]) + len(words["options"]) <= 30
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('parameter = "<p=${kex}>${value}</p>"', r"mine.toml:4: parameter: there is no hole \$\{kex\}"),
-        ('parameter = "<p=${key}>${value"', "mine.toml:4: parameter: a hole has no end"),
-        ('parameter = "<p>"', "mine.toml:4: parameter: the hole is missing in '<p>'"),
-        ('parameter = "${name}${value}"', "mine.toml:4: parameter: "),
-        ('reasoning = "<think>${content}</think>"', "mine.toml:4: reasoning: "),
+        ('parameter = "<p=${kex}>${value}</p>"', r"mine.toml:4:1: parameter: there is no hole \$\{kex\}"),
+        ('parameter = "<p=${key}>${value"', "mine.toml:4:1: parameter: a hole has no end"),
+        ('parameter = "<p>"', "mine.toml:4:1: parameter: the hole is missing in '<p>'"),
+        ('parameter = "${name}${value}"', "mine.toml:4:1: parameter: "),
+        ('reasoning = "<think>${content}</think>"', "mine.toml:4:1: reasoning: "),
         ('reasoning = "<think>${reasoning:loud}</think>"', "an option 'loud'; use verbatim"),
-        ('reasoning = ""', "mine.toml:4: reasoning"),
+        ('reasoning = ""', "mine.toml:4:1: reasoning"),
         ("reasoning = []", "write one to 100 alternatives"),
-        ('turn = "<${name}>"', "mine.toml:4: turn: it is text alone"),
-        ('cal = "x"', "mine.toml:4: unknown key 'cal'"),
+        ('turn = "<${name}>"', "mine.toml:4:1: turn: .*must not contain a hole"),
+        ('cal = "x"', "mine.toml:4:1: cal: unknown key"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_line(line: str, message: str) -> None:
@@ -101,14 +102,14 @@ def test_a_hole_without_an_end_is_refused(text: str, message: str) -> None:
 
 def test_what_was_understood_is_told() -> None:
     assert explain_format(hermes()) == [
-        "A call opens at `<tool_call>`, and closes at `</tool_call>`; dropped is '\\n' before it.",
+        "A call opens at `<tool_call>`, and closes at `</tool_call>`. It drops '\\n' before the opener.",
         "Its arguments are one JSON object with name and arguments, or a list of these.",
         "`<|im_end|>` ends an answer.",
     ]
-    told = " ".join(explain_format(read_format(FILES["qwen3_coder"])))
+    told = " ".join(explain_format(FILES["qwen3_coder"]))
     assert "one line break at each side of a value is dropped" in told
-    assert "to the letter" in " ".join(explain_format(read_format(FILES["mimo"])))
-    assert "may begin without an opener" in " ".join(explain_format(read_format(FILES["pythonic"])))
+    assert "to the letter" in " ".join(explain_format(FILES["mimo"]))
+    assert "may begin without an opener" in " ".join(explain_format(FILES["pythonic"]))
 
 
 def test_a_turn_that_opens_the_reasoning_starts_in_it() -> None:

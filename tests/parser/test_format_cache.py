@@ -12,11 +12,7 @@ from unspool.format_files import FormatFile, read_format
 
 FORMAT = """
 name = "mine"
-
-[[call]]
-open = "<call{n}>"
-close = "</call{n}>"
-body = "json_call"
+call = "<call{n}>${object}</call{n}>"
 """
 
 

@@ -99,9 +99,7 @@ def test_call_ids_by_format() -> None:
 def test_kimi_ids_from_a_format_of_ones_own() -> None:
     from unspool.format_files import parse_format
 
-    file = parse_format(
-        'name = "mine"\ncall_ids = "functions"\n[[call]]\nopen = "<c>"\nclose = "</c>"\nbody = "json_call"\n'
-    )
+    file = parse_format('name = "mine"\ncall = "<c>${object}</c>"\nid = "functions.${name}:${index}"\n')
     message = parse('<c>{"name": "f"}</c><c>{"name": "g"}</c>', file)
     assert [call.id for call in message.tool_calls] == ["functions.f:0", "functions.g:1"]
 
@@ -319,7 +317,7 @@ def test_aliases_resolve() -> None:
 
 def test_register_format(tmp_path: Any) -> None:
     path = tmp_path / "my.toml"
-    path.write_text('name = "mine_only"\n[[call]]\nopen = "<<"\nclose = ">>"\nbody = "json_call"\n')
+    path.write_text('name = "mine_only"\ncall = "<<${object}>>"\n')
     unspool.register_format(path)
     assert parse('<<{"name": "f"}>>', "mine_only").tool_calls[0].name == "f"
     with pytest.raises(unspool.FormatError, match="'mine_only' is taken"):
@@ -329,22 +327,28 @@ def test_register_format(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('name = "x"\n[[call]]\nopne = "a"', r"my.toml:3: unknown key 'call.opne'; use one of"),
+        ('name = "x"\ncal = "a"', r"my.toml:2:1: cal: unknown key; use one of name, models"),
         (
-            'name = "x"\n[[call]]\nopen = "a"\nbody = "jsn"',
-            r"my.toml:4: call.body is 'jsn'; use one of json_call",
+            'name = "x"\n\n[[example]]\ninpt = "a"',
+            r"my.toml:4:1: example\[0\].inpt: unknown key; use one of input",
         ),
-        ('name = "x"\n[[call]]\nopen = ""\n', r"my.toml:3: call.open is empty"),
-        ('name = "x"\nmodels = "y"\n', r"my.toml:2: models is a str; write a list"),
-        ('[[call]]\nopen = "a"\n', r"my.toml:1: no name"),
-        ('name = "x"\n', r"neither calls nor reasoning"),
-        ("name = ", r"my.toml: not TOML"),
-        ('name = "x"\n[[call]]\nbody = "json_call"\n', r"neither an opener nor a place"),
         (
-            'name = "x"\n[[call]]\nopen = "a"\nbody = "json_arguments"\n',
-            r"the body has no name in it",
+            'name = "x"\ncall = "<a>${objct}</a>"',
+            r"my.toml:2:1: call: there is no hole \$\{objct\}; use one of",
         ),
-        ('name = "x"\n[reasoning]\nopen = "a"\n', r"reasoning needs open and close"),
+        (
+            'name = "x"\ncall = ["<a>${object}</a>", ""]\n',
+            r"my.toml:2:1: call: the value must be a text that is not",
+        ),
+        ('name = "x"\n  models = "y"\n', r"my.toml:2:3: models: the value must be a list of texts"),
+        ('call = "<a>${object}</a>"\n', r"my.toml:1:1: name: the key is missing"),
+        ('name = "x"\n', r"my.toml:1:1: name: the file has neither calls nor reasoning"),
+        ("name = ", r"my.toml:1:8: not TOML"),
+        ('name = "x"\ncall = "<c>${name}</c>"\n', r"my.toml:2:1: call: .* no \$\{arguments\}"),
+        ('name = "x"\nreasoning = "<r>${reasoning}"\n', r"reasoning: nothing ends the \$\{reasoning\}"),
+        ('name = "x"\nend = 1979-05-27\n', r"my.toml:2:7: end is a date"),
+        ('name = "x"\n[[call]]\nopen = "a"\n', r"my.toml:2:3: call: this key is of before.* --migrate"),
+        ('name = "x"\nignore = "</s>"\n', r"my.toml:2:1: ignore: this key is of before"),
     ],
 )
 def test_bad_format_files(tmp_path: Any, text: str, message: str) -> None:

@@ -14,11 +14,7 @@ from unspool.format_check import check_file
 from unspool.testing import Case, assert_format, example_cases, parse_cases, shipped_cases
 
 GOOD = """name = "mine"
-
-[[call]]
-open = "<call>"
-close = "</call>"
-body = "json_call"
+call = "<call>${object}</call>"
 
 [[example]]
 input = 'Hi.<call>{"name": "f", "arguments": {"a": 1}}</call>'
@@ -38,26 +34,30 @@ def test_a_good_file_has_no_faults(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "what"),
+    ("old", "new", "place", "what"),
     [
-        ('open = "<call>"', 'opens = "<call>"', 4, "unknown key 'call.opens'"),
-        ('body = "json_call"', 'body = "yaml"', 6, "use one of json_call"),
-        ("[[example]]", "[[exampel]]", 8, "unknown key 'exampel'"),
-        ("name = ", "nmae = ", 1, "unknown key 'nmae'"),
-        ('content = "Hi."', 'content = "Ho."', 8, "expected 'Ho.'"),
-        ('{ name = "f"', '{ name = "g"', 8, "found    [('f'"),
-        ('close = "</call>"', "close = 3", 5, "is a int"),
-        ('close = "</call>"', 'close = "', 5, "not TOML"),
-        ('open = "<call>"\n', "", 1, "neither an opener"),
+        ("call = ", "calll = ", "2:1", "calll: unknown key"),
+        ("${object}", "${yaml}", "2:1", "use one of reasoning, content"),
+        ("[[example]]", "[[exampel]]", "4:3", "exampel: unknown key"),
+        ("name = ", "nmae = ", "1:1", "nmae: unknown key"),
+        ('content = "Hi."', 'content = "Ho."', "4", "expected 'Ho.'"),
+        ('{ name = "f"', '{ name = "g"', "4", "found    [('f'"),
+        ('"<call>${object}</call>"', "3", "2:1", "must be a text"),
+        ('</call>"', "</call>", "2:31", "not TOML"),
+        ("<call>${object}</call>", "<call>${name}</call>", "2:1", "a call has no ${arguments}"),
     ],
 )
-def test_a_fault_is_told_with_its_line(tmp_path: Path, old: str, new: str, line: int, what: str) -> None:
+def test_a_fault_is_told_with_its_line(tmp_path: Path, old: str, new: str, place: str, what: str) -> None:
     (fault,) = check_file(write(tmp_path, GOOD.replace(old, new, 1)))
-    if what == "not TOML":
-        assert f"line {line}" in fault
-    else:
-        assert fault.startswith(f"mine.format.toml:{line}:"), fault
+    assert fault.startswith(f"mine.format.toml:{place}:"), fault
     assert what in fault
+
+
+def test_a_sample_that_is_not_read_back_is_a_fault(tmp_path: Path) -> None:
+    text = GOOD.replace('"<call>${object}</call>"', '"<call>${object}</call>"\nreasoning = "<call>${reasoning}</r>"')
+    text = text[: text.index("[[example]]")] + '[[example]]\ninput = "Hi"\ncontent = "Hi"\n'
+    (fault,) = check_file(write(tmp_path, text))
+    assert fault.startswith("mine.format.toml:1: a sample is not read back: '<call>"), fault
 
 
 def test_a_file_without_an_example_is_told(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_the_command(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 1
     assert f"{good}: ok" in done.stdout
-    assert "bad.toml:8:" in done.stderr
+    assert "bad.toml:4:" in done.stderr
 
 
 def test_assert_format_names_the_split_and_the_difference() -> None:

@@ -1,10 +1,12 @@
-"""Writes an answer as a format's model does, from what the format's file says."""
+"""Writes an answer as a format's model does: its patterns, with the holes filled."""
 
 from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from unspool.format_files import FormatFile
@@ -13,6 +15,13 @@ __all__ = ["write_answer"]
 
 Call = tuple[str, dict[str, Any]]
 
+_HOLE = re.compile(r"\$\$\{|\$\{([^}:]*)(?::([^}]*))?\}")
+_OBJECT = '{"name": ${name}, "arguments": ${arguments}}'
+_JSON_TYPES = {
+    str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "array",
+    type(None): "null",
+}  # fmt: skip
+
 
 def write_answer(
     file: FormatFile, reasoning: str, content: str, calls: Iterable[Call], style: int = 0
@@ -20,159 +29,190 @@ def write_answer(
     """The text of reasoning, an answer and calls, in the format's own markers.
 
     Args:
-        style: Which of the file's kinds of calls is written, counted from 0 and around.
+        style: Which of the file's kinds of call is written, counted from 0 and around.
     """
-    made = list(calls)
-    head = _reasoning(file.description, reasoning)
-    kinds = file.description.get("call", [])
-    if not kinds or not made:
-        return head + content
-    kind = kinds[style % len(kinds)]
-    if "bare" in kind and "fenced" not in kind and (head or content):
-        kind = next((other for other in kinds if "bare" not in other), kind)
-    section = file.description.get("section")
-    body = _calls(file.description, kind, made)
-    if section:
-        body = section["open"][0] + section.get("open_after", "") + body + section["close"][0]
-    if kind.get("fenced") and (head or content):
-        body = f"\n```json\n{body}\n```"
-    return head + content + body
+    return _Writer(file).answer(reasoning, content, list(calls), style)
 
 
-def _first(table: dict[str, Any], key: str) -> str:
-    """The first text of a marker, which is how it is written; "" where there is none."""
-    return str(table.get(key, [""])[0])
+@dataclass(frozen=True)
+class _Pattern:
+    """Literal texts with a hole between each two."""
+
+    texts: tuple[str, ...]
+    holes: tuple[str, ...]
+    options: tuple[frozenset[str], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> _Pattern:
+        texts, holes, options, begin = [""], [], [], 0
+        text = text.replace("\\n", "\n")
+        for match in _HOLE.finditer(text):
+            texts[-1] += text[begin : match.start()]
+            begin = match.end()
+            if match.group(1) is None:  # $${ stands for ${
+                texts[-1] += "${"
+                continue
+            holes.append(match.group(1))
+            options.append(frozenset(filter(None, (match.group(2) or "").split(","))))
+            texts.append("")
+        texts[-1] += text[begin:]
+        return cls(tuple(texts), tuple(holes), tuple(options))
+
+    def fill(self, **values: str) -> str:
+        parts = [self.texts[0]]
+        for hole, text in zip(self.holes, self.texts[1:], strict=True):
+            parts += [values.get(hole, ""), text]
+        return "".join(parts)
+
+    def options_of(self, hole: str) -> frozenset[str]:
+        return self.options[self.holes.index(hole)]
+
+    @property
+    def is_list(self) -> bool:
+        return self.texts[0].rstrip().endswith("[")
+
+    @property
+    def has_opener(self) -> bool:
+        return bool(self.texts[0].strip(" \n["))
 
 
-def _reasoning(description: dict[str, Any], text: str) -> str:
-    table = description.get("reasoning")
-    if not table:
-        return ""
-    opener = (
-        ""
-        if table.get("starts_open")
-        else _first(table, "open") + str(table.get("label", "")) + str(table.get("open_after", ""))
-    )
-    if not text and opener:
-        return ""
-    closer = str(table.get("close_before", "")) + _first(table, "close") + str(table.get("close_after", ""))
-    return opener + text + closer
+class _Writer:
+    """The patterns of one format, without the alternatives that are markup alone."""
 
+    def __init__(self, file: FormatFile) -> None:
+        self._patterns = {
+            key: [_Pattern.parse(text) for text in texts] for key, texts in file.patterns.items()
+        }
+        self._turn = self._patterns["turn"][0].texts[0] if "turn" in self._patterns else ""
+        self._has_headers = "header" in self._patterns
 
-def _calls(description: dict[str, Any], kind: dict[str, Any], made: list[Call]) -> str:
-    body = str(kind.get("body", "json_call"))
-    opener = _first(kind, "open")
-    closer = "" if kind.get("fenced") else _first(kind, "close")
-    if body == "json_call":
-        return _json_calls(kind, made, opener, closer)
-    if body == "pythonic":
-        return opener + "[" + ", ".join(_python_call(*call) for call in made) + "]" + closer
-    written = ""
-    for index, (name, arguments) in enumerate(made):
-        written += _opener(description, kind, name, index, opener) + _WRITERS[body](kind, arguments) + closer
-    return written
+    def answer(self, reasoning: str, content: str, calls: list[Call], style: int) -> str:
+        head = self._reasoning(reasoning)
+        if content:
+            around = self._all("content")
+            head += around[0].fill(content=content) if around else content
+        text = head + (self._calls(calls, self._call_pattern(style, bool(head))) if calls else "")
+        return text.removeprefix(self._turn) if self._has_headers else text
 
+    def _all(self, key: str) -> list[_Pattern]:
+        return [pattern for pattern in self._patterns.get(key, ()) if pattern.holes]
 
-def _json_calls(kind: dict[str, Any], made: list[Call], opener: str, closer: str) -> str:
-    keys = kind.get("json_call", {})
-    name_key = keys.get("name_keys", ["name"])[0]
-    arguments_key = keys.get("arguments_keys", ["arguments"])[0]
-    objects = [
-        {name: arguments} if keys.get("name_is_key") else {name_key: name, arguments_key: arguments}
-        for name, arguments in made
-    ]
-    texts = [json.dumps(item, ensure_ascii=index % 2 == 0) for index, item in enumerate(objects)]
-    if "[" in kind.get("starts", ""):
-        return f"{opener}[{', '.join(texts)}]{closer}"
-    if not opener:
-        return "; ".join(texts)
-    return "\n".join(f"{opener}\n{text}\n{closer}" for text in texts)
+    def _reasoning(self, text: str) -> str:
+        patterns = self._all("reasoning")
+        if not patterns:
+            return ""
+        opener = patterns[0].texts[0]
+        is_open = not self._has_headers and (
+            not opener.strip() or self._turn.rstrip().endswith(opener.strip())
+        )
+        if not is_open:
+            return patterns[0].fill(reasoning=text) if text else ""
+        return patterns[0].fill(reasoning=text).removeprefix(opener)
 
+    def _call_pattern(self, style: int, follows_text: bool) -> _Pattern:
+        """One kind of call: kinds differ in their holes, or in having an opener."""
+        kinds: dict[Any, _Pattern] = {}
+        for pattern in self._all("call"):
+            kinds.setdefault((pattern.holes, pattern.has_opener), pattern)
+        chosen = list(kinds.values())
+        if follows_text and "calls" not in self._patterns:  # a bare call stands alone
+            chosen = [pattern for pattern in chosen if pattern.has_opener] or chosen
+        return chosen[style % len(chosen)]
 
-def _opener(description: dict[str, Any], kind: dict[str, Any], name: str, index: int, opener: str) -> str:
-    if kind.get("by_recipient"):
-        header = next(item for item in description["markup"] if "recipient" in item)
-        prefix = kind.get("name_prefix", "")
-        return f"{header['open'][0]} {header['recipient']}{prefix}{name}{header['close'][0]}"
-    number = f":{index}" if kind.get("name_is_id") else ""
-    text = str(kind.get("name_prefix", "")) + name + number
-    return opener + _quoted(opener, text) + _first(kind, "name_close")
+    def _calls(self, calls: list[Call], pattern: _Pattern) -> str:
+        if "key" in pattern.holes:
+            body = self._python_calls(calls, pattern)
+        elif "object" in pattern.holes and (pattern.is_list or "..." in pattern.holes):
+            separator = pattern.texts[1] if "..." in pattern.holes else ", "
+            body = (
+                pattern.texts[0]
+                + separator.join(map(self._object, calls, range(len(calls))))
+                + pattern.texts[-1]
+            )
+        else:
+            body = "".join(self._call(call, index, pattern) for index, call in enumerate(calls))
+        section = self._all("calls")
+        return section[0].fill(calls=body) if section else body
 
+    def _python_calls(self, calls: list[Call], pattern: _Pattern) -> str:
+        first, last = pattern.texts[0], pattern.texts[-1]
+        texts = [
+            f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+            for name, arguments in calls
+        ]
+        if pattern.holes.count("...") > 1:  # the second one repeats the call
+            return first + ", ".join(texts) + last
+        return "".join(first + text + last.removeprefix(")") for text in texts)
 
-def _quoted(opener: str, name: str) -> str:
-    """A name, in quotes where it is the value of an attribute."""
-    return f'"{name}"' if opener.endswith("=") and " " in opener else name
+    def _call(self, call: Call, index: int, pattern: _Pattern) -> str:
+        name, arguments = call
+        values = {"object": self._object(call, index)} if "object" in pattern.holes else {}
+        if "arguments" in pattern.holes:
+            is_literal = "string" in self._patterns
+            values["arguments"] = self._literal(arguments) if is_literal else _json(arguments)
+        if "parameters" in pattern.holes:
+            values["parameters"] = "".join(self._parameter(*item) for item in arguments.items())
+        first_index = next((int(n) for n in self._numbers(pattern, "index")), 0)
+        return pattern.fill(name=name, id=self._id(name, index), index=str(index + first_index), **values)
 
+    def _object(self, call: Call, index: int) -> str:
+        shape = self._all("object")
+        pattern = shape[0] if shape else _Pattern.parse(_OBJECT)
+        name, arguments = call
+        return pattern.fill(name=_json(name), arguments=_json(arguments), id=_json(self._id(name, index)))
 
-def _json_arguments(_: dict[str, Any], arguments: dict[str, Any]) -> str:
-    return json.dumps(arguments, ensure_ascii=False)
+    def _id(self, name: str, index: int) -> str:
+        shape = self._all("id")
+        pattern = shape[0] if shape else _Pattern.parse("call_${random:24}")
+        length = next((int(n) for n in self._numbers(pattern, "random")), 24)
+        return pattern.fill(name=name, index=str(index), random=f"{index:0{length}}")
 
+    @staticmethod
+    def _numbers(pattern: _Pattern, hole: str) -> list[str]:
+        return (
+            [option for option in pattern.options_of(hole) if option.isdigit()]
+            if hole in pattern.holes
+            else []
+        )
 
-def _literal_arguments(kind: dict[str, Any], arguments: dict[str, Any]) -> str:
-    quote = _first(kind, "quotes")
-
-    def write(value: Any) -> str:
+    def _literal(self, value: Any) -> str:
         if isinstance(value, str):
-            return quote + value + quote
+            return self._all("string")[0].fill(value=value)
         if isinstance(value, dict):
-            return "{" + ",".join(f"{write(key)}:{write(item)}" for key, item in value.items()) + "}"
+            return "{" + ",".join(f"{key}:{self._literal(item)}" for key, item in value.items()) + "}"
         if isinstance(value, list):
-            return "[" + ",".join(map(write, value)) + "]"
-        return json.dumps(value)
+            return "[" + ",".join(map(self._literal, value)) + "]"
+        return _json(value)
 
-    return "{" + ",".join(f"{key}:{write(value)}" for key, value in arguments.items()) + "}"
+    def _parameter(self, key: str, value: Any) -> str:
+        pattern = self._parameter_pattern(isinstance(value, str))
+        if pattern.holes.count("key") == 2:  # <key>..</key>: elements in elements
+            return pattern.fill(key=key, value=self._element(value))
+        options = pattern.options_of("value")
+        is_python = "python" in options and isinstance(value, (dict, list))
+        text = value if isinstance(value, str) else repr(value) if is_python else _json(value)
+        if "xml" in options:
+            text = html.escape(text, quote=False)
+        name = html.escape(key) if "xml" in pattern.options_of("key") else key
+        return pattern.fill(key=name, value=text, type=_JSON_TYPES[type(value)])
 
+    def _parameter_pattern(self, is_text: bool) -> _Pattern:
+        """Alternatives for text and for JSON differ in their options."""
+        patterns = self._all("parameter")
+        fitting = [
+            pattern
+            for pattern in patterns
+            if "key" in pattern.holes and ("verbatim" in pattern.options_of("value")) == is_text
+        ]
+        return (fitting or patterns)[0]
 
-def _python_call(name: str, arguments: dict[str, Any]) -> str:
-    return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
-
-
-def _xml_parameters(kind: dict[str, Any], arguments: dict[str, Any]) -> str:
-    tags = kind["xml_parameters"]
-    return "".join(_parameter(tags, key, value) for key, value in arguments.items())
-
-
-def _parameter(tags: dict[str, Any], key: str, value: Any) -> str:
-    is_text = isinstance(value, str)
-    text = value if is_text else json.dumps(value, ensure_ascii=False)
-    if tags.get("python_values") and isinstance(value, (dict, list)):
-        text = repr(value)
-    opener, closer = _first(tags, "open"), str(tags["close"][-1])
-    name = _quoted(opener, key) + _first(tags, "name_end") + _attribute(tags, value)
-    if is_text and "value_open" in tags:
-        text, closer = tags["value_open"] + text, _first(tags, "close")
-    elif tags.get("entities"):
-        text = html.escape(text)
-    edge = "\n" if tags.get("trim", "newline") == "newline" else ""
-    return opener + name + _first(tags, "name_close") + edge + text + edge + closer + "\n"
-
-
-def _attribute(tags: dict[str, Any], value: Any) -> str:
-    """What tells the value's type, where the format writes such a thing."""
-    types = tags.get("types", {})
-    if not types or "name_end" in tags:  # the type between two tags may be left out
-        return ""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    wanted = "number" if is_number else _JSON_NAMES[type(value)]
-    fitting = [text for text, name in types.items() if name == wanted]
-    fitting += [text for text, name in types.items() if name == "json"]
-    return f" {fitting[0]}"
+    def _element(self, value: Any) -> str:
+        if isinstance(value, dict):
+            return "".join(self._parameter(key, item) for key, item in value.items())
+        if isinstance(value, list):
+            return "".join(self._parameter("item", item) for item in value)
+        return value if isinstance(value, str) else _json(value)
 
 
-_JSON_NAMES = {str: "string", bool: "boolean", type(None): "null", dict: "object", list: "array"}
-
-
-def _xml_elements(kind: dict[str, Any], arguments: dict[str, Any]) -> str:
-    tag = _first(kind["xml_elements"], "open")
-    return "".join(
-        f"{tag}{key}>{value if isinstance(value, str) else json.dumps(value)}{tag}/{key}>"
-        for key, value in arguments.items()
-    )
-
-
-_WRITERS = {
-    "json_arguments": _json_arguments,
-    "literal_arguments": _literal_arguments,
-    "xml_parameters": _xml_parameters,
-    "xml_elements": _xml_elements,
-}
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,174 @@
+#include "format/file_words.h"
+
+#include <algorithm>
+
+#include "text/json_value.h"
+
+namespace unspool {
+
+namespace {
+
+using Kind = HoleKind;
+
+constexpr FileKey kFileKeys[] = {
+    {"name", KeyType::text, "The format's name."},
+    {"models", KeyType::texts, "The models that write it."},
+    {"aliases", KeyType::texts, "Other names of the format."},
+    {"notes", KeyType::text, "What a user must know beyond the patterns."},
+    {"turn", KeyType::literals,
+     "What the prompt writes last. A turn that ends with the reasoning's opener starts the answer "
+     "inside the reasoning."},
+    {"reasoning", KeyType::patterns, "The reasoning.", {Kind::reasoning}, {Kind::any}, true},
+    {"content",
+     KeyType::patterns,
+     "An answer's text, where something stands around it. `\"${content}\"` alone: everything is "
+     "content.",
+     {Kind::content},
+     {Kind::any},
+     true},
+    {"calls", KeyType::patterns, "What stands around all calls.", {Kind::calls}, {Kind::any}, true},
+    {"call",
+     KeyType::patterns,
+     "One call.",
+     {Kind::object, Kind::name, Kind::id},
+     {Kind::arguments, Kind::parameters, Kind::key, Kind::value, Kind::index, Kind::repeats,
+      Kind::any},
+     true},
+    {"parameter",
+     KeyType::patterns,
+     "One parameter, where a call has `${parameters}`.",
+     {Kind::key},
+     {Kind::value, Kind::type}},
+    {"object",
+     KeyType::patterns,
+     "The JSON object of a call, where its keys are not `name` and `arguments`.",
+     {Kind::name},
+     {Kind::arguments, Kind::id}},
+    {"string",
+     KeyType::patterns,
+     "A string in `${arguments}` whose keys are bare: `\"<q>${value}<q>\"`.",
+     {Kind::value}},
+    {"header",
+     KeyType::patterns,
+     "A message's header. The words that the other patterns have in it may stand in any order.",
+     {Kind::any}},
+    {"id",
+     KeyType::patterns,
+     "The shape of a call's id: `\"${random:9}\"`, `\"functions.${name}:${index}\"`.",
+     {Kind::name, Kind::random},
+     {Kind::index}},
+    {"end", KeyType::literals, "What ends an answer."},
+    {"detect", KeyType::detect, "What tells that a model writes this format."},
+    {"example", KeyType::examples, "An output, and what it is read as."},
+};
+
+constexpr FileKey kDetectKeys[] = {
+    {"template", KeyType::alternatives,
+     "Texts that the chat template holds, all of them; of a list within, one."},
+    {"template_not", KeyType::texts, "Texts that the chat template does not hold."},
+    {"tokens", KeyType::alternatives,
+     "Added tokens of the tokenizer, all of them; of a list within, one."},
+    {"model_types", KeyType::texts, "`model_type` in config.json, where no other family has it."},
+    {"shared_types", KeyType::texts,
+     "`model_type` that several families have: it counts where nothing else does."},
+    {"names", KeyType::texts, "Words of the checkpoint's name."},
+    {"named", KeyType::flag, "The template counts only where the name or the model type fits too."},
+};
+
+constexpr FileKey kExampleKeys[] = {
+    {"input", KeyType::text, "The output of the model."},
+    {"content", KeyType::text, "The content that is read."},
+    {"reasoning", KeyType::text, "The reasoning that is read."},
+    {"calls", KeyType::list, "The calls that are read: name, and arguments as JSON text."},
+    {"tools", KeyType::list, "The request's tools; without this key they are not known."},
+    {"prompt", KeyType::text, "The end of the prompt."},
+};
+
+constexpr HoleWord kHoles[] = {
+    {"reasoning", Kind::reasoning, "The reasoning's text."},
+    {"content", Kind::content, "The answer's text."},
+    {"calls", Kind::calls, "All calls."},
+    {"name", Kind::name, "The tool's name."},
+    {"id", Kind::id, "The call's id."},
+    {"index", Kind::index, "The call's number, from 0; `${index:1}`: from 1."},
+    {"random", Kind::random, "Letters and digits; `${random:9}`: nine of them."},
+    {"arguments", Kind::arguments, "All arguments, as one JSON object."},
+    {"object", Kind::object, "Name and arguments, as one JSON object."},
+    {"parameters", Kind::parameters, "All parameters, each as `parameter` says."},
+    {"key", Kind::key, "A parameter's name."},
+    {"value", Kind::value, "A parameter's value."},
+    {"type", Kind::type, "The name of a parameter's JSON type."},
+    {"...", Kind::repeats, "And so on: what stands before it again, with the text between."},
+    {"_", Kind::any, "Anything."},
+};
+
+constexpr OptionWord kOptions[] = {
+    {"verbatim", "The text to the letter: no call and no type counts in it."},
+    {"json", "JSON where it reads as JSON, else text."},
+    {"python", "Python's literals too."},
+    {"xml", "`&lt;` stands for `<`."},
+};
+
+constexpr std::string_view kTypeNames[] = {"text", "texts", "alternatives", "literals", "patterns",
+                                           "flag", "list",  "detect",       "examples"};
+
+JsonValue words_of(std::span<const FileKey> keys) {
+  JsonValue list;
+  list.kind = JsonValue::Kind::array;
+  for (const FileKey& key : keys) {
+    JsonValue holes;
+    holes.kind = JsonValue::Kind::array;
+    for (const HoleWord& hole : kHoles) {
+      if (key.must_have_one.has(hole.kind) || key.may_have.has(hole.kind))
+        holes.items.push_back(JsonValue::of_string(hole.name));
+    }
+    JsonValue word = JsonValue::object();
+    word.set("name", JsonValue::of_string(key.name));
+    word.set("type", JsonValue::of_string(kTypeNames[static_cast<std::size_t>(key.type)]));
+    word.set("meaning", JsonValue::of_string(key.meaning));
+    word.set("holes", std::move(holes));
+    list.items.push_back(std::move(word));
+  }
+  return list;
+}
+
+template <typename Word>
+JsonValue words_of(std::span<const Word> words) {
+  JsonValue list;
+  list.kind = JsonValue::Kind::array;
+  for (const Word& each : words) {
+    JsonValue word = JsonValue::object();
+    word.set("name", JsonValue::of_string(each.name));
+    word.set("meaning", JsonValue::of_string(each.meaning));
+    list.items.push_back(std::move(word));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::span<const FileKey> file_keys() { return kFileKeys; }
+std::span<const FileKey> detect_keys() { return kDetectKeys; }
+std::span<const FileKey> example_keys() { return kExampleKeys; }
+std::span<const HoleWord> hole_words() { return kHoles; }
+std::span<const OptionWord> option_words() { return kOptions; }
+
+const FileKey* find_key(std::span<const FileKey> keys, std::string_view name) {
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const FileKey& key) { return key.name == name; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+std::string file_words_json() {
+  JsonValue all = JsonValue::object();
+  all.set("keys", words_of(file_keys()));
+  all.set("detect", words_of(detect_keys()));
+  all.set("example", words_of(example_keys()));
+  all.set("holes", words_of(hole_words()));
+  all.set("options", words_of(option_words()));
+  std::string json;
+  append_json(all, json);
+  return json;
+}
+
+}  // namespace unspool

@@ -1,0 +1,82 @@
+// The words of a format's file: its keys, the holes of a pattern and their options. This one table
+// makes the reader, its errors, the JSON Schema for editors and the tables of the docs.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "format/pattern.h"
+
+namespace unspool {
+
+/// Several kinds of hole.
+class HoleSet {
+ public:
+  constexpr HoleSet(std::initializer_list<HoleKind> kinds = {}) {
+    for (const HoleKind kind : kinds) bits_ |= 1U << static_cast<unsigned>(kind);
+  }
+  constexpr bool has(HoleKind kind) const {
+    return (bits_ >> static_cast<unsigned>(kind) & 1U) != 0;
+  }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
+/// What a key's value is.
+enum class KeyType : std::uint8_t {
+  text,
+  texts,         // a list of texts
+  alternatives,  // a list of texts, or of lists of texts of which one must be there
+  literals,      // a text without holes, or a list of these
+  patterns,      // a pattern, or a list of alternatives
+  flag,
+  list,  // of anything
+  detect,
+  examples,
+};
+
+struct FileKey {
+  std::string_view name;
+  KeyType type;
+  std::string_view meaning;
+  HoleSet must_have_one = {};
+  HoleSet may_have = {};
+  bool may_be_text = false;  // an alternative without a hole is markup
+};
+
+struct HoleWord {
+  std::string_view name;
+  HoleKind kind;
+  std::string_view meaning;
+};
+
+struct OptionWord {
+  std::string_view name;
+  std::string_view meaning;
+};
+
+std::span<const FileKey> file_keys();
+std::span<const FileKey> detect_keys();
+std::span<const FileKey> example_keys();
+std::span<const HoleWord> hole_words();
+std::span<const OptionWord> option_words();
+
+/// The key of this name; null if there is none.
+const FileKey* find_key(std::span<const FileKey> keys, std::string_view name);
+
+/// The names of words, as an error lists them: "a, b, c".
+template <typename Word>
+std::string listed(std::span<const Word> words) {
+  std::string names;
+  for (const Word& word : words) names.append(names.empty() ? "" : ", ").append(word.name);
+  return names;
+}
+
+/// All words as JSON, for the docs and the JSON Schema.
+std::string file_words_json();
+
+}  // namespace unspool

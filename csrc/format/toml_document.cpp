@@ -1,0 +1,110 @@
+#include "format/toml_document.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "text/error.h"
+
+#define TOML_ENABLE_FORMATTERS 0
+#define TOML_EXCEPTIONS 1
+#define TOML_MAX_NESTED_VALUES 16
+#include "third_party/toml.hpp"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 1 << 20;
+constexpr std::ptrdiff_t kMaxDotsInLine = 100;
+
+// toml++ bounds the depth of values, not that of keys: a.a.a.… would take its stack.
+void check_dots(std::string_view text, std::string_view source) {
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '.') >
+        kMaxDotsInLine) {
+      throw FormatError(std::string(source) + ":" + std::to_string(line) +
+                        ":1: the line has more than 100 dots; break it up");
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+std::string at(std::string_view source, toml::source_position position) {
+  return std::string(source) + ":" + std::to_string(position.line) + ":" +
+         std::to_string(position.column) + ": ";
+}
+
+/// Turns toml++'s nodes into values, and notes their places.
+class Walk {
+ public:
+  Walk(TomlDocument& document, std::string_view source) : document_(document), source_(source) {}
+
+  JsonValue read(const toml::node& node, const std::string& path) {
+    document_.places.try_emplace(path, place(node.source().begin));
+    if (const toml::table* table = node.as_table()) return read_table(*table, path);
+    if (const toml::array* array = node.as_array()) {
+      JsonValue value;
+      value.kind = JsonValue::Kind::array;
+      for (std::size_t i = 0; i < array->size(); ++i)
+        value.items.push_back(read(*array->get(i), path + "[" + std::to_string(i) + "]"));
+      return value;
+    }
+    if (const auto* text = node.as_string()) return JsonValue::of_string(text->get());
+    if (const auto* flag = node.as_boolean()) return JsonValue::of(flag->get());
+    if (const auto* number = node.as_integer())
+      return JsonValue::of_number(std::to_string(number->get()));
+    if (const auto* number = node.as_floating_point())
+      return JsonValue::of_number(std::to_string(number->get()));
+    throw FormatError(at(source_, node.source().begin) + path + " is a date; write text");
+  }
+
+ private:
+  // toml++ sorts the keys; a file's order is the order of their places.
+  JsonValue read_table(const toml::table& table, const std::string& path) {
+    struct Member {
+      const toml::key* key;
+      const toml::node* node;
+    };
+    std::vector<Member> members;
+    for (const auto& [key, node] : table) members.push_back({&key, &node});
+    std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
+      return a.key->source().begin < b.key->source().begin;
+    });
+    JsonValue value = JsonValue::object();
+    for (const Member& member : members) {
+      const std::string name(member.key->str());
+      const std::string inner = path.empty() ? name : path + "." + name;
+      document_.places.try_emplace(inner, place(member.key->source().begin));
+      value.members.emplace_back(name, read(*member.node, inner));
+    }
+    return value;
+  }
+
+  static TomlDocument::Place place(toml::source_position position) {
+    return {position.line, position.column};
+  }
+
+  TomlDocument& document_;
+  std::string_view source_;
+};
+
+}  // namespace
+
+TomlDocument TomlDocument::read(std::string_view text, std::string_view source) {
+  if (text.size() > kMaxFileBytes)
+    throw FormatError(std::string(source) + ":1:1: the file has more than 1 MiB");
+  check_dots(text, source);
+  toml::table table;
+  try {
+    table = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    throw FormatError(at(source, error.source().begin) +
+                      "not TOML: " + std::string(error.description()));
+  }
+  TomlDocument document;
+  document.value = Walk(document, source).read(table, "");
+  return document;
+}
+
+}  // namespace unspool
