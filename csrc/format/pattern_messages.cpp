@@ -227,36 +227,46 @@ void PatternCompiler::read_header() {
   if (!stray.open.is_empty()) spec_.markup.push_back(std::move(stray));
 }
 
-// The words that the patterns' headers have, in any order; behind a recipient or another tag
-// anything but a call's body.
+// The words that the patterns' headers have, in any order; after a recipient or a tag of a call's
+// own header anything but a call's body.
 std::string PatternCompiler::header_pattern(const MarkupSpec& markup) const {
-  Texts words;
+  Texts words, tags;
   const auto add_words = [&](std::string_view literal) {
-    std::string_view rest = literal;
-    while (!rest.empty()) {
-      const std::size_t begin = rest.find_first_not_of("< \n");
+    while (!literal.empty()) {
+      const std::size_t begin = literal.find_first_not_of(" \n");
       if (begin == std::string_view::npos) return;
-      if (begin > 0 && rest[begin - 1] == '<') {
-        rest.remove_prefix(std::min(rest.find('>'), rest.size() - 1) + 1);
-        continue;
-      }
-      const std::size_t end = std::min(rest.find_first_of("< \n", begin), rest.size());
-      const std::string_view word = rest.substr(begin, end - begin);
-      if (word.find('=') == std::string_view::npos) add_new(words, word);
-      rest.remove_prefix(end);
+      const bool is_tag = literal[begin] == '<';
+      const std::size_t end = is_tag
+                                  ? std::min(literal.find('>', begin), literal.size() - 1) + 1
+                                  : std::min(literal.find_first_of("< \n", begin), literal.size());
+      const std::string_view word = literal.substr(begin, end - begin);
+      const auto begins_with_it = [&](const std::string& text) { return text.starts_with(word); };
+      const bool is_marker =
+          std::any_of(markup.open.texts.begin(), markup.open.texts.end(), begins_with_it) ||
+          contains(markup.close.texts, word);
+      if (is_tag && !is_marker) add_new(tags, word);
+      if (!is_tag && word.find('=') == std::string_view::npos) add_new(words, word);
+      literal.remove_prefix(end);
     }
   };
   for (const auto* patterns : {&file_.reasoning, &file_.content}) {
     for (const Pattern& pattern : *patterns) add_words(pattern.first());
   }
   for (const Pattern& pattern : file_.call) {
-    if (opens_message(pattern.first())) add_words(split_recipient(pattern.first()).before);
+    if (!opens_message(pattern.first()) || !pattern.has(HoleKind::name)) continue;
+    add_words(split_recipient(pattern.first()).before);
+    Texts before_tags = std::move(words);
+    add_words(pattern.behind(HoleKind::name));
+    words = std::move(before_tags);  // a word after the name is the tag's
   }
   std::string known = "\\s";
   for (const std::string& word : words) known += "|" + escaped(word);
   for (const std::string& open : markup.open.texts) known += "|" + escaped(open);
-  const std::string recipient = markup.begins.empty() ? "" : escaped(markup.begins.back()) + "|";
-  return "(?:" + known + ")*(?:(?:" + recipient + "<\\|)[^{\"]*)?";
+  if (!markup.begins.empty()) add_new(tags, markup.begins.back());
+  std::string rest;
+  for (const std::string& tag : tags) rest += (rest.empty() ? "" : "|") + escaped(tag);
+  const std::string anything = rest.empty() ? "" : "(?:(?:" + rest + ")[^{\"]*)?";
+  return "(?:" + known + ")*" + anything;
 }
 
 }  // namespace unspool

@@ -6,6 +6,7 @@ import functools
 import html
 import json
 import re
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -14,9 +15,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unspool import Message, Parser, Vocabulary, get_format
-from unspool.format_files import marker_tokens, markers_of, tomllib
+from unspool.format_files import marker_tokens, markers_of
 from unspool.schema import compile_tools
 from unspool.testing import Case, shipped_cases
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 Mode = Literal["text", "ids", "both"]
 MODES: tuple[Mode, ...] = ("text", "ids", "both")
