@@ -1,4 +1,7 @@
-"""Writes docs/formats.md, and the tables of docs/add-a-format.md: `python docs/make_formats.py`."""
+"""Writes docs/formats.md, docs/formats-by-example.md and the tables of docs/add-a-format.md.
+
+Run it after a change of a format's file: `python docs/make_formats.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any
 
 from unspool import FormatFile, formats, get_format
 from unspool._core import format_words
+from unspool.explain_format import explain_format
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -119,6 +123,52 @@ def notes() -> str:
     return text
 
 
+EXAMPLES_HEAD = """# Formats by example
+
+Ten formats, from easy to hard. Each shows its patterns, what its model writes, and how `unspool check` says that it is
+read. Made from the files in `parsers/` by `python docs/make_formats.py`; a test compares. [Add a format](add-a-format.md)
+explains every word.
+"""
+#: What each of the ten teaches.
+LESSONS = {
+    "hermes": "One object holds the name and the arguments: `${object}`. The line break before the tag is markup.",
+    "functionary": "The name stands outside: `${name}`. `${arguments}` is one JSON object.",
+    "glm45": "Arguments are tagged: `${parameters}` is `parameter`, repeated. No line break stands around `${value}`, "
+    "so a value is kept to the letter.",
+    "kimi_k2": "`calls` stands around all calls, in two spellings. The call's id holds the name, and `id` says how.",
+    "mistral": "One model family, three forms of a call: a list is alternatives. The last one has no opener, and counts "
+    "at the start of the message.",
+    "deepseek_v32": "Two alternatives of `parameter` differ in an attribute. It says whether the value is text or JSON.",
+    "lfm2": "`${...}` repeats what stands before it: arguments within a call, and calls within the list.",
+    "gemma4": "Keys are bare, and `string` says how strings are quoted. The third alternative stands for a call whose token is missing.",
+    "minimax_m3": "The same hole twice: `${key}` opens and closes an element, and elements stand within elements.",
+    "openai": "Messages have headers, and `header` says how one looks. Its words may stand in any order.",
+}
+
+
+def examples_page() -> str:
+    """The page of formats by example."""
+    return EXAMPLES_HEAD + "".join(lesson(get_format(name), text) for name, text in LESSONS.items())
+
+
+def lesson(file: FormatFile, text: str) -> str:
+    """One format of the page."""
+    shown = file.examples[0]["input"]
+    said = "\n".join(f"- {sentence}" for sentence in explain_format(file))
+    return (
+        f"\n## {file.name}\n\n{text}\n\n```toml\n{patterns_of(file)}\n```\n\nThe model writes:\n\n"
+        f"```text\n{shown}\n```\n\n{said}\n"
+    )
+
+
+def patterns_of(file: FormatFile) -> str:
+    """The lines of a file that hold patterns, as they stand."""
+    text = (DOCS.parent / "parsers" / f"{file.name}.toml").read_text(encoding="utf-8")
+    text = re.split(r"^\[+\w+\]+$", text, flags=re.M)[0]
+    begin = min(text.index(f"\n{key} ") for key in file.patterns)
+    return text[begin:].strip()
+
+
 def words_table(words: list[dict[str, Any]], head: str) -> str:
     """Words with their meanings, as a table."""
     rows = "".join(f"| {code(word['name'])} | {word['meaning']} |\n" for word in words)
@@ -149,8 +199,9 @@ def make() -> str:
 
 
 def main() -> None:
-    """Write both pages."""
+    """Write the pages."""
     (DOCS / "formats.md").write_text(make(), encoding="utf-8")
+    (DOCS / "formats-by-example.md").write_text(examples_page(), encoding="utf-8")
     page = DOCS / "add-a-format.md"
     page.write_text(with_words(page.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -27,6 +27,11 @@ def test_formats_page_is_made_from_the_files() -> None:
     assert (DOCS / "formats.md").read_text(encoding="utf-8") == made, "run python docs/make_formats.py"
 
 
+def test_the_page_of_examples_is_made_from_the_files() -> None:
+    page = (DOCS / "formats-by-example.md").read_text(encoding="utf-8")
+    assert load_maker().examples_page() == page, "run python docs/make_formats.py"
+
+
 def test_the_tables_of_words_are_made_from_the_core() -> None:
     page = (DOCS / "add-a-format.md").read_text(encoding="utf-8")
     assert "`${object}`" in page

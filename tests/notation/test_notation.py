@@ -45,7 +45,7 @@ def test_a_family_is_a_few_lines() -> None:
     folder = files("unspool") / "parsers"
     counts = []
     for entry in folder.iterdir():
-        patterns = entry.read_text(encoding="utf-8").partition("\n[")[0]
+        patterns = re.split(r"^\[+\w+\]+$", entry.read_text(encoding="utf-8"), flags=re.M)[0]
         start = re.search(r"^(?:turn|reasoning|content|calls|call)\b", patterns, re.M)
         counts.append(len(patterns[start.start() if start else 0 :].strip().splitlines()))
     counts.sort()

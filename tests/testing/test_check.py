@@ -54,7 +54,9 @@ def test_a_fault_is_told_with_its_line(tmp_path: Path, old: str, new: str, place
 
 
 def test_a_sample_that_is_not_read_back_is_a_fault(tmp_path: Path) -> None:
-    text = GOOD.replace('"<call>${object}</call>"', '"<call>${object}</call>"\nreasoning = "<call>${reasoning}</r>"')
+    text = GOOD.replace(
+        '"<call>${object}</call>"', '"<call>${object}</call>"\nreasoning = "<call>${reasoning}</r>"'
+    )
     text = text[: text.index("[[example]]")] + '[[example]]\ninput = "Hi"\ncontent = "Hi"\n'
     (fault,) = check_file(write(tmp_path, text))
     assert fault.startswith("mine.format.toml:1: a sample is not read back: '<call>"), fault
