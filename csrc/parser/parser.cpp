@@ -23,7 +23,6 @@ bool is_reasonings_tag(const FormatSpec& spec, std::string_view tag) {
 Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
     : format_(std::move(format)),
       tools_(std::move(options.tools)),
-      ids_(format_->spec().call_ids, options.id_seed, options.choice),
       by_id_(options.by_id),
       audits_(options.audit),
       splits_(options.only_reasoning),
@@ -31,7 +30,8 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
       parallel_calls_(options.parallel_calls),
       repair_(options.repair),
       limits_(options.limits),
-      guard_(options.limits, options.repair) {
+      calls_(CallIds(format_->spec().call_ids, options.id_seed, options.choice), options.limits,
+             options.repair) {
   start_at(options.start.value_or(format_->start_without_prompt()));
 }
 
@@ -116,7 +116,7 @@ void Parser::add_held(Held& out) const {
       if (divert_ != Divert::none) {
         out.add(HeldReason::closing_tag, raw_);
       } else if (is_announced_) {
-        guard_.add_held(out);
+        calls_.add_held(out);
         body_->add_held(out);
       } else {
         out.add(call().is_tentative() ? HeldReason::call : HeldReason::name, raw_);
@@ -357,7 +357,7 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
                               (has_header && !found.marker->has_token);
   if (may_be_mention && !trial_.is_on()) begin_trial(found);
   const bool is_reasonings = role == Role::reasoning_open || role == Role::reasoning_close ||
-                             (role == Role::markup_open && !has_content_ && call_index_ < 0 &&
+                             (role == Role::markup_open && !has_content_ && calls_.index() < 0 &&
                               is_reasonings_tag(spec, found.text));
   drop_space(Fate::whitespace, is_reasonings);
   if (splits_ && has_header) {
@@ -465,9 +465,7 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
     drop_space(Fate::whitespace);
   }
   space_.clear();
-  const bool called = complete_count_ > 0 && !has_incomplete_;
-  const FinishReason ended = called ? FinishReason::tool_calls : FinishReason::stop;
-  out.add_finish(is_cut ? reason : ended, token_end_);
+  out.add_finish(calls_.reason(reason), token_end_);
 }
 
 }  // namespace unspool

@@ -19,7 +19,7 @@
 #include "body/body.h"
 #include "format/format.h"
 #include "format/schema.h"
-#include "parser/call_ids.h"
+#include "parser/call_writer.h"
 #include "parser/event_parser.h"
 #include "parser/trial.h"
 #include "text/regex.h"
@@ -67,7 +67,7 @@ class Parser final : public EventParser, private CallSink {
 
   /// How many calls have been announced.
   std::uint32_t call_count() const override {
-    return static_cast<std::uint32_t>((trial_.is_on() ? place_.call_index : call_index_) + 1);
+    return static_cast<std::uint32_t>((trial_.is_on() ? place_.calls.index : calls_.index()) + 1);
   }
 
   /// Appends what was read and no event has told of yet.
@@ -104,9 +104,7 @@ class Parser final : public EventParser, private CallSink {
     std::string space, idle;
     std::uint8_t call;
     Divert divert_closer;
-    std::int32_t call_index;
-    std::uint32_t complete_count;
-    bool has_incomplete;
+    CallWriter::Place calls;
     std::uint64_t audited_bytes;
   };
 
@@ -149,7 +147,7 @@ class Parser final : public EventParser, private CallSink {
     return trial_.is_on() && tries_call_ && place_.state == State::reasoning &&
            format_->spec().reasoning->calls == CallsInReasoning::wait_and_see;
   }
-  bool has_rehearsed() const { return is_rehearsing() && call_index_ > place_.call_index; }
+  bool has_rehearsed() const { return is_rehearsing() && calls_.index() > place_.calls.index; }
   bool is_read_again(const MarkerCursor::Found& found) const {
     return replay_left_ > found.consumed;
   }
@@ -220,7 +218,6 @@ class Parser final : public EventParser, private CallSink {
 
   std::shared_ptr<const Format> format_;
   std::shared_ptr<const ToolSchemas> tools_;
-  CallIds ids_;
   bool by_id_;
   bool audits_;
   bool splits_;  // for a ReasoningSplitter
@@ -271,7 +268,6 @@ class Parser final : public EventParser, private CallSink {
   std::size_t opener_ = 0;  // index into Format::openers()
   std::unique_ptr<Body> body_;
   bool is_announced_ = false;
-  ArgumentsGuard guard_;
   bool in_parameter_ = false;  // the marker that ended the name opened a parameter
   Divert divert_ = Divert::none;
   Divert divert_closer_ = Divert::none;  // of the last call, whose closer has yet to come
@@ -283,7 +279,6 @@ class Parser final : public EventParser, private CallSink {
   std::vector<std::pair<std::size_t, std::size_t>> specials_;  // in it: begin and size
   std::size_t raw_opener_ = 0;                                 // length of the opener in it
   std::string name_;
-  std::string id_;
   std::string audit_pending_;  // read by the body, and not certain to be the call's
   const char* problem_ = "";
   bool malformed_is_empty_ = true;
@@ -294,10 +289,7 @@ class Parser final : public EventParser, private CallSink {
   };
   std::vector<Ignored> ignored_;
   std::uint64_t audited_bytes_ = 0;
-  // The message:
-  std::int32_t call_index_ = -1;
-  std::uint32_t complete_count_ = 0;
-  bool has_incomplete_ = false;
+  CallWriter calls_;
 };
 
 }  // namespace unspool

@@ -244,10 +244,10 @@ std::size_t Parser::read_body(std::string_view text) {
       return 0;
     }
   }
-  const std::int32_t before = call_index_;
+  const std::int32_t before = calls_.index();
   const BodyResult result = body_->put(text, *this);
   // A call that began and ended within this put has been announced too.
-  on_body(result, text, was_announced || call_index_ != before);
+  on_body(result, text, was_announced || calls_.index() != before);
   return result.consumed;
 }
 
@@ -330,7 +330,7 @@ bool Parser::begin_call(std::string_view name, std::string_view id) {
   if (is_unknown && unknown_tools_ != UnknownTools::forward) {
     divert_ = unknown_tools_ == UnknownTools::content ? Divert::content : Divert::drop;
     divert_reason_ = "the tool is not one of the request's";
-  } else if (!parallel_calls_ && call_index_ >= 0) {
+  } else if (!parallel_calls_ && calls_.index() >= 0) {
     divert_ = Divert::drop;
     divert_reason_ = "the request wants one call at most";
   } else if (call_count() >= limits_.max_calls) {
@@ -350,12 +350,8 @@ bool Parser::begin_call(std::string_view name, std::string_view id) {
   audit(Fate::tool_call, std::string_view(raw_).substr(raw_opener_));
   raw_.clear();
   raw_opener_ = 0;
-  ++call_index_;
   is_announced_ = true;
-  guard_.reset(tools_ ? tools_->find(name) : nullptr);
-  id_ = id;
-  if (id_.empty()) ids_.append(name, static_cast<std::uint32_t>(call_index_), id_);
-  out_->add_begin(call_index_, name, id_, token_end_);
+  calls_.begin(name, id, tools_ ? tools_->find(name) : nullptr, token_end_, *out_);
   return true;
 }
 
@@ -382,7 +378,7 @@ void Parser::flush_diverted() {
 }
 
 void Parser::put_arguments(std::string_view fragment) {
-  if (divert_ == Divert::none) guard_.write(fragment, call_index_, token_end_, *out_);
+  if (divert_ == Divert::none) calls_.put(fragment, token_end_, *out_);
 }
 
 void Parser::end_call() {
@@ -390,24 +386,12 @@ void Parser::end_call() {
     is_announced_ = false;
     return;
   }
-  if (!guard_.is_whole() && !guard_.has_failed()) {
-    out_->add_text(EventKind::malformed, call_index_, {}, token_end_, guard_.problem());
-  }
-  end_call(guard_.is_whole() ? CallStatus::complete : CallStatus::malformed);
+  calls_.end(body_ ? body_->repairs() : 0, token_end_, *out_);
+  is_announced_ = false;
 }
 
-// Ends the announced call. It is malformed in any case once its arguments are.
 void Parser::end_call(CallStatus status) {
-  if (guard_.has_failed()) status = CallStatus::malformed;
-  std::uint16_t repairs = 0;
-  if (status == CallStatus::complete) {
-    ++complete_count_;
-    repairs = guard_.repairs();
-    if (body_) repairs |= body_->repairs();
-  } else if (status == CallStatus::incomplete) {
-    has_incomplete_ = true;
-  }
-  out_->add_end(call_index_, status, token_end_, repairs);
+  calls_.end(status, body_ ? body_->repairs() : 0, token_end_, *out_);
   is_announced_ = false;
 }
 
@@ -454,7 +438,7 @@ void Parser::emit_malformed(std::string_view text) {
   malformed_is_empty_ = false;
   if (!text.empty()) last_byte_ = text.back();
   if (divert_ != Divert::none) return emit_diverted(text);
-  out_->add_text(EventKind::malformed, is_announced_ ? call_index_ : -1, text, token_end_,
+  out_->add_text(EventKind::malformed, is_announced_ ? calls_.index() : -1, text, token_end_,
                  problem_);
   audit(Fate::malformed, text);
 }

@@ -236,7 +236,7 @@ void Parser::release_content(std::string_view text) {
     } else if (closer_pending_ && std::string_view("}])").find(byte) != std::string_view::npos) {
       // A bracket too many: models do this, and nobody wants to read it.
       drop_space(Fate::whitespace);
-      out_->add_text(EventKind::malformed, call_index_, text.substr(i, 1), token_end_,
+      out_->add_text(EventKind::malformed, calls_.index(), text.substr(i, 1), token_end_,
                      "a bracket follows the call's end");
       audit(Fate::malformed, text.substr(i, 1));
       continue;
@@ -255,7 +255,7 @@ void Parser::release_content(std::string_view text) {
 
 // Text behind a section's opener: a mention where text stands before it too.
 bool Parser::gives_up_section() {
-  if (!trial_.is_on() || call_index_ != place_.call_index) return false;
+  if (!trial_.is_on() || calls_.index() != place_.calls.index) return false;
   if (place_.state == State::content && place_.boundary != Boundary::none) {
     settle_trial();
     return false;

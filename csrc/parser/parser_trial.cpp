@@ -59,9 +59,7 @@ void Parser::begin_trial(const MarkerCursor::Found& found) {
             idle_,
             call_,
             divert_closer_,
-            call_index_,
-            complete_count_,
-            has_incomplete_,
+            calls_.place(),
             audited_bytes_};
   rehearsed_bytes_ = 0;
   has_call_markup_ = false;
@@ -129,9 +127,7 @@ void Parser::drop_trial() {
   idle_ = std::move(place_.idle);
   call_ = place_.call;
   divert_closer_ = place_.divert_closer;
-  call_index_ = place_.call_index;
-  complete_count_ = place_.complete_count;
-  has_incomplete_ = place_.has_incomplete;
+  calls_.go_back(place_.calls);
   audited_bytes_ = place_.audited_bytes;
   ignored_.clear();
   enter(place_.state);

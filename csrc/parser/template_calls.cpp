@@ -20,7 +20,7 @@ void TemplateParser::put_call(std::string_view text) {
   }
   if (!has_tried_) {
     has_tried_ = true;
-    if (!is_full()) call_ = make_template_call(field(), captures_, tools_.get());
+    if (!calls_.is_full()) call_ = make_template_call(field(), captures_, tools_.get());
     const std::string before = std::exchange(body_, {});
     read_call(before);
   }
@@ -76,7 +76,7 @@ void TemplateParser::close_call(std::string_view marker, bool at_end) {
     }
     return audit(Fate::marker, marker);
   }
-  if (is_full()) return emit_raw(marker, kTooManyCalls);
+  if (calls_.is_full()) return emit_raw(marker, kTooManyCalls);
   const auto value = read_region(field(), body_, captures_);
   std::vector<CallValue> calls;
   if (!value || !find_calls(*value, calls)) {
@@ -95,7 +95,7 @@ void TemplateParser::tell_calls(const std::vector<CallValue>& calls) {
     if (tools_ != nullptr) cast_arguments(arguments, tools_->find(call.name));
     std::string text;
     append_json(arguments, text);
-    if (is_full()) {
+    if (calls_.is_full()) {
       emit_malformed(call.name + text, kTooManyCalls);
       continue;
     }
@@ -107,34 +107,20 @@ void TemplateParser::tell_calls(const std::vector<CallValue>& calls) {
 
 bool TemplateParser::begin_call(std::string_view name, std::string_view id) {
   audit(Fate::marker, opener_);
-  ++call_index_;
-  is_announced_ = true;
-  guard_.reset(nullptr);
-  std::string made(id);
-  if (made.empty()) ids_.append(name, static_cast<std::uint32_t>(call_index_), made);
-  out_->add_begin(call_index_, name, made, token_end_);
+  calls_.begin(name, id, nullptr, token_end_, *out_);
   return true;
 }
 
 void TemplateParser::put_arguments(std::string_view fragment) {
-  guard_.write(fragment, call_index_, token_end_, *out_);
+  calls_.put(fragment, token_end_, *out_);
 }
 
-void TemplateParser::end_call() {
-  if (!guard_.is_whole() && !guard_.has_failed()) emit_malformed({}, guard_.problem());
-  end_call(guard_.is_whole() ? CallStatus::complete : CallStatus::malformed);
-}
+void TemplateParser::end_call() { calls_.end(0, token_end_, *out_); }
 
-void TemplateParser::end_call(CallStatus status) {
-  if (guard_.has_failed()) status = CallStatus::malformed;
-  if (status == CallStatus::complete) ++complete_count_;
-  if (status == CallStatus::incomplete) has_incomplete_ = true;
-  out_->add_end(call_index_, status, token_end_);
-  is_announced_ = false;
-}
+void TemplateParser::end_call(CallStatus status) { calls_.end(status, 0, token_end_, *out_); }
 
 void TemplateParser::emit_malformed(std::string_view text, const char* problem) {
-  out_->add_text(EventKind::malformed, is_announced_ ? call_index_ : -1, text, token_end_, problem);
+  out_->add_text(EventKind::malformed, calls_.open_index(), text, token_end_, problem);
   audit(Fate::malformed, text);
 }
 

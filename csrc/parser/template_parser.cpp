@@ -11,12 +11,11 @@ TemplateParser::TemplateParser(std::shared_ptr<const Format> format, ParserOptio
     : format_(std::move(format)),
       template_(format_->response_template()),
       tools_(std::move(options.tools)),
-      ids_(format_->spec().call_ids, options.id_seed, options.choice),
       by_id_(options.by_id),
       audits_(options.audit),
       counts_(template_->fields.size()),
-      limits_(options.limits),
-      guard_(options.limits, false) {
+      calls_(CallIds(format_->spec().call_ids, options.id_seed, options.choice), options.limits,
+             false) {
   for (const auto& [name, value] : template_->defaults) {
     if (channel_of(name) == Channel::extra && name != "role") extra_.set(name, value);
   }
@@ -55,7 +54,7 @@ void TemplateParser::add_held(Held& out) const {
   out.add(HeldReason::space, outside_space_);
   out.add(HeldReason::header, outside_);
   out.add(HeldReason::space, space_);
-  if (is_announced_) {
+  if (calls_.is_open()) {
     if (!has_failed_) call_->add_held(out);
   } else {
     out.add(HeldReason::value, opener_);
@@ -102,10 +101,7 @@ void TemplateParser::finish(FinishReason reason, std::uint64_t token_end, Events
       emit_malformed({}, "a field that the template requires is missing");
   }
   emit_defaults();
-  const bool called = complete_count_ > 0 && !has_incomplete_;
-  const bool stopped = ended_itself(reason);
-  out.add_finish(stopped ? (called ? FinishReason::tool_calls : FinishReason::stop) : reason,
-                 token_end_);
+  out.add_finish(calls_.reason(reason), token_end_);
 }
 
 void TemplateParser::watch() {

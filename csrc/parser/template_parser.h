@@ -15,7 +15,7 @@
 
 #include "body/template_call.h"
 #include "format/response_template.h"
-#include "parser/call_ids.h"
+#include "parser/call_writer.h"
 #include "parser/event_parser.h"
 
 namespace unspool {
@@ -33,7 +33,7 @@ class TemplateParser final : public EventParser, private CallSink {
   void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
   Region region() const override;
   bool is_undecided() const override { return false; }
-  std::uint32_t call_count() const override { return static_cast<std::uint32_t>(call_index_ + 1); }
+  std::uint32_t call_count() const override { return calls_.count(); }
   void add_held(Held& out) const override;
   std::string extra() const override;
 
@@ -51,7 +51,6 @@ class TemplateParser final : public EventParser, private CallSink {
   void end_call() override;
   const ToolSchemas* tools() const override { return tools_.get(); }
 
-  bool is_full() const { return call_count() >= limits_.max_calls; }
   bool is_prompt() const { return prompt_end_ == kNoPlace; }
   const TemplateField& field() const {
     return template_->fields[static_cast<std::size_t>(current_)];
@@ -100,7 +99,6 @@ class TemplateParser final : public EventParser, private CallSink {
   std::shared_ptr<const Format> format_;
   std::shared_ptr<const ResponseTemplate> template_;
   std::shared_ptr<const ToolSchemas> tools_;
-  CallIds ids_;
   bool by_id_;
   bool audits_;
   Events* out_ = nullptr;
@@ -139,12 +137,7 @@ class TemplateParser final : public EventParser, private CallSink {
   // The message:
   std::vector<std::uint32_t> counts_;  // regions of each field
   JsonValue extra_ = JsonValue::object();
-  std::int32_t call_index_ = -1;
-  std::uint32_t complete_count_ = 0;
-  bool has_incomplete_ = false;
-  bool is_announced_ = false;
-  ParserLimits limits_;
-  ArgumentsGuard guard_;
+  CallWriter calls_;
 };
 
 }  // namespace unspool
