@@ -44,6 +44,7 @@ void MessageBuilder::add(const Event& event, std::string_view text, const Events
         message_.dropped.push_back({-1, std::string(text), event.reason});
       }
       break;
+    case EventKind::call_text: break;
     case EventKind::finish:
       message_.finish_reason = event.finish_reason;
       message_.is_finished = true;

@@ -20,9 +20,9 @@ namespace {
 constexpr double kRoundedUp = 1e-2;
 
 std::string random_id(std::string_view prefix) {
-  std::string id;
-  CallIds(CallIdStyle::random, 0, 0).append({}, 0, id);
-  return std::string(prefix) + id.substr(std::string_view("call_").size());
+  CallIds ids(CallIdStyle::random, 0, 0);
+  const std::string_view id = ids.id_of({}, {}, 0);
+  return std::string(prefix).append(id.substr(std::string_view("call_").size()));
 }
 
 std::int64_t now_s() {

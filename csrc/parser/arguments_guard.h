@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,16 @@ struct ParserLimits {
   std::size_t max_argument_bytes = std::size_t{16} << 20;  // of one call
   std::size_t max_depth = kMaxDepth;                       // of containers in the arguments
   std::size_t max_held_bytes = std::size_t{1} << 20;       // of what may be a call or text
+
+  /// `max_calls` as the number of a call.
+  std::int32_t calls() const {
+    constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+    return max_calls < static_cast<std::size_t>(kMost) ? static_cast<std::int32_t>(max_calls)
+                                                       : kMost;
+  }
 };
+
+inline constexpr const char* kTooManyCalls = "there are more calls than max_calls";
 
 /// Follows a JSON number and tells whether a double can hold it.
 class NumberRange {

@@ -35,23 +35,29 @@ std::uint64_t seed_of_choice(std::uint64_t seed, std::int32_t choice) {
 CallIds::CallIds(CallIdStyle style, std::uint64_t seed, std::int32_t choice)
     : style_(style), state_(seed != 0 ? seed_of_choice(seed, choice) : fresh_seed()) {}
 
-void CallIds::append(std::string_view name, std::uint32_t index, std::string& out) {
+std::string_view CallIds::id_of(std::string_view own, std::string_view name, std::int32_t index) {
+  if (!own.empty()) return own;
   switch (style_) {
     case CallIdStyle::random:
-      out += "call_";
-      append_random(24, out);
-      return;
-    case CallIdStyle::nine: append_random(9, out); return;
+      id_ = "call_";
+      append_random(24);
+      break;
+    case CallIdStyle::nine:
+      id_.clear();
+      append_random(9);
+      break;
     case CallIdStyle::functions:
-      out.append("functions.").append(name).append(":").append(std::to_string(index));
-      return;
+      id_ = "functions.";
+      id_.append(name).append(":").append(std::to_string(index));
+      break;
   }
+  return id_;
 }
 
-void CallIds::append_random(std::size_t count, std::string& out) {
+void CallIds::append_random(std::size_t count) {
   constexpr std::string_view kLetters =
       "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  for (std::size_t i = 0; i < count; ++i) out += kLetters[mix(state_) % kLetters.size()];
+  for (std::size_t i = 0; i < count; ++i) id_ += kLetters[mix(state_) % kLetters.size()];
 }
 
 }  // namespace unspool

@@ -2,31 +2,53 @@
 
 namespace unspool {
 
+CallWriter::CallWriter(CallIdStyle style, const ParserOptions& options)
+    : guard_(options.limits, options.repair),
+      max_calls_(options.limits.calls()),
+      emits_text_(options.call_text) {
+  if (!emits_text_) ids_.emplace(style, options.id_seed, options.choice);
+}
+
 void CallWriter::begin(std::string_view name, std::string_view id, const ToolSchema* schema,
                        std::uint64_t token_end, Events& out) {
   ++place_.index;
   is_open_ = true;
+  if (is_over()) return;
   guard_.reset(schema);
-  id_ = id;
-  if (id_.empty()) ids_.append(name, static_cast<std::uint32_t>(place_.index), id_);
-  out.add_begin(place_.index, name, id_, token_end);
+  if (ids_) id = ids_->id_of(id, name, place_.index);
+  out.add_begin(place_.index, name, id, token_end);
+}
+
+void CallWriter::put_text(std::string_view text, std::uint64_t token_end, Events& out) {
+  if (text.empty()) return;
+  if (is_over()) {
+    out.add_text(EventKind::malformed, -1, text, token_end, kTooManyCalls);
+  } else if (emits_text_) {
+    out.add_text(EventKind::call_text, place_.index, text, token_end);
+  }
+}
+
+void CallWriter::put_malformed(std::string_view text, const char* problem, std::uint64_t token_end,
+                               Events& out) {
+  if (!is_over()) out.add_text(EventKind::malformed, place_.index, text, token_end, problem);
 }
 
 void CallWriter::end(std::uint16_t repairs, std::uint64_t token_end, Events& out) {
   if (!guard_.is_whole() && !guard_.has_failed()) {
-    out.add_text(EventKind::malformed, place_.index, {}, token_end, guard_.problem());
+    put_malformed({}, guard_.problem(), token_end, out);
   }
   end(guard_.is_whole() ? CallStatus::complete : CallStatus::malformed, repairs, token_end, out);
 }
 
 void CallWriter::end(CallStatus status, std::uint16_t repairs, std::uint64_t token_end,
                      Events& out) {
+  is_open_ = false;
+  if (is_over()) return;
   if (guard_.has_failed()) status = CallStatus::malformed;
   const bool is_complete = status == CallStatus::complete;
   const int mended = is_complete ? guard_.repairs() | repairs : 0;
   place_.tally.put(status);
   out.add_end(place_.index, status, token_end, static_cast<std::uint16_t>(mended));
-  is_open_ = false;
 }
 
 }  // namespace unspool

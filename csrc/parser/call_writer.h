@@ -3,41 +3,24 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <string_view>
 
 #include "format/schema.h"
 #include "parser/arguments_guard.h"
 #include "parser/call_ids.h"
+#include "parser/call_tally.h"
+#include "parser/event_parser.h"
 #include "parser/events.h"
 #include "text/held.h"
 
 namespace unspool {
 
-/// Which finish reason the calls of an answer give it.
-class CallTally {
- public:
-  void put(CallStatus status) {
-    has_complete_ |= status == CallStatus::complete;
-    has_incomplete_ |= status == CallStatus::incomplete;
-  }
-  /// An answer that ended itself ends in `tool_calls` if it has a complete call and none cut off.
-  FinishReason reason(FinishReason ended) const {
-    if (!ended_itself(ended)) return ended;
-    return has_complete_ && !has_incomplete_ ? FinishReason::tool_calls : FinishReason::stop;
-  }
-
- private:
-  bool has_complete_ = false;
-  bool has_incomplete_ = false;
-};
-
 class CallWriter {
  public:
-  CallWriter(CallIds ids, const ParserLimits& limits, bool repairs)
-      : ids_(ids), guard_(limits, repairs), max_calls_(limits.max_calls) {}
+  CallWriter(CallIdStyle style, const ParserOptions& options);
 
-  /// What a parser goes back to if what it wrote is no call after all.
+  /// Where an answer's calls stand, for a parser that goes back if what it wrote is no call.
   struct Place {
     std::int32_t index = -1;  // of the last call; -1: there is none
     CallTally tally = {};
@@ -50,11 +33,15 @@ class CallWriter {
 
   /// A call has begun and not ended.
   bool is_open() const { return is_open_; }
+  /// The last call that has begun; those beyond `max_calls` count too.
   std::int32_t index() const { return place_.index; }
-  /// The call that events at hand belong to; -1: none.
-  std::int32_t open_index() const { return is_open_ ? place_.index : -1; }
-  std::uint32_t count() const { return static_cast<std::uint32_t>(place_.index + 1); }
-  bool is_full() const { return count() >= max_calls_; }
+  /// Whether the last call is beyond `max_calls`: only its text is emitted, as malformed.
+  bool is_over() const { return place_.index >= max_calls_; }
+  bool is_full() const { return place_.index + 1 >= max_calls_; }
+  /// How many calls have been announced, up to the call `index`.
+  std::uint32_t count_to(std::int32_t index) const {
+    return static_cast<std::uint32_t>(index < max_calls_ ? index + 1 : max_calls_);
+  }
 
   /// Announces a call. Without an id it gets one; `schema` is its tool's, or null.
   void begin(std::string_view name, std::string_view id, const ToolSchema* schema,
@@ -62,8 +49,18 @@ class CallWriter {
 
   /// Writes a fragment of the arguments; what the guard rejects is malformed.
   void put(std::string_view fragment, std::uint64_t token_end, Events& out) {
-    guard_.write(fragment, place_.index, token_end, out);
+    if (!is_over()) guard_.write(fragment, place_.index, token_end, out);
   }
+
+  /// Text of the last call, and of its closer, as the model wrote it. Needed if `wants_text`.
+  void put_text(std::string_view text, std::uint64_t token_end, Events& out);
+  bool wants_text() const { return emits_text_ || is_over(); }
+  /// The call that audited text belongs to; -1 if no filter asks.
+  std::int32_t text_index() const { return emits_text_ ? place_.index : -1; }
+
+  /// Text after which the last call, open or not, cannot be read.
+  void put_malformed(std::string_view text, const char* problem, std::uint64_t token_end,
+                     Events& out);
 
   /// Ends the call: complete if its arguments are whole. `repairs`: what its reader mended.
   void end(std::uint16_t repairs, std::uint64_t token_end, Events& out);
@@ -77,12 +74,12 @@ class CallWriter {
   void add_held(Held& out) const { guard_.add_held(out); }
 
  private:
-  CallIds ids_;
+  std::optional<CallIds> ids_;  // none: a filter makes them
   ArgumentsGuard guard_;
-  std::size_t max_calls_;
-  Place place_;
+  std::int32_t max_calls_;
+  bool emits_text_;
   bool is_open_ = false;
-  std::string id_;  // reused
+  Place place_;
 };
 
 }  // namespace unspool

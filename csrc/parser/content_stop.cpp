@@ -17,8 +17,7 @@ void ContentStop::pass(Events& in, Events& out, bool ends) {
       emit(event.span.end, out);
     }
     if (event.kind == EventKind::tool_call_end && !stops_.is_stopped()) {
-      has_complete_ |= event.status == CallStatus::complete;
-      has_incomplete_ |= event.status == CallStatus::incomplete;
+      tally_.put(event.status);
     }
     if (event.kind == EventKind::finish) {
       out.add_finish(reason_of(event.finish_reason), event.span.end);
@@ -33,7 +32,7 @@ void ContentStop::pass(Events& in, Events& out, bool ends) {
 // What the text behind the stop string held does not count.
 FinishReason ContentStop::reason_of(FinishReason reason) const {
   if (reason != FinishReason::tool_calls || !stops_.is_stopped()) return reason;
-  return has_complete_ && !has_incomplete_ ? FinishReason::tool_calls : FinishReason::stop;
+  return tally_.reason(reason);
 }
 
 void ContentStop::emit(std::uint64_t token_end, Events& out) {

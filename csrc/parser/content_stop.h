@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "parser/call_tally.h"
 #include "parser/events.h"
 #include "vocabulary/stop_strings.h"
 
@@ -33,8 +34,7 @@ class ContentStop {
   void pass_audit(const Events& in, Events& out, bool ends);
 
   StopStrings stops_;
-  bool has_complete_ = false;  // calls that passed
-  bool has_incomplete_ = false;
+  CallTally tally_;                    // of the calls that passed
   std::string sure_;                   // of one event, reused
   std::size_t content_bytes_ = 0;      // emitted, and not yet audited
   std::deque<Events::Audited> audit_;  // of what the content still holds

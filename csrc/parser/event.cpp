@@ -12,6 +12,7 @@ std::string_view to_string(EventKind kind) {
     case EventKind::malformed: return "malformed";
     case EventKind::dropped: return "dropped";
     case EventKind::finish: return "finish";
+    case EventKind::call_text: return "call_text";
   }
   return "";
 }

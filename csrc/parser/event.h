@@ -15,6 +15,7 @@ enum class EventKind : std::uint8_t {
   malformed,
   dropped,  // a call that was read and, as the request wants it, is not sent
   finish,
+  call_text,  // a call as the model wrote it, markers included: only a CallFilter sees it
 };
 
 /// How a call ended.

@@ -34,6 +34,7 @@ struct ParserOptions {
   bool by_id = false;                        // markers that are tokens are known by id
   bool audit = false;                        // tell the fate of every byte
   bool only_reasoning = false;  // whatever is not reasoning is content, as the model wrote it
+  bool call_text = false;  // a CallFilter follows: it needs the calls' text, and makes their ids
   UnknownTools unknown_tools = UnknownTools::forward;
   bool parallel_calls = true;  // false: only the first call is sent, the rest is reported
   bool repair = false;         // almost-JSON is read as JSON, and what was cut off is closed
@@ -77,6 +78,9 @@ class EventParser {
 
   /// Appends what was read and no event has told of yet.
   virtual void add_held(Held& out) const = 0;
+
+  /// The same where a call's text is emitted in place of the call.
+  virtual void add_held_text(Held& out) const { add_held(out); }
 
   /// Fields of the message that have no event, as a JSON object; empty where there are none.
   virtual std::string extra() const { return {}; }

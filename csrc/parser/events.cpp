@@ -89,7 +89,9 @@ void Events::append(const Events& other) {
       default: add_text(event.kind, event.index, other.text(event), event.span.end, event.reason);
     }
   }
-  for (const Audited& piece : other.audit_) add_audit(piece.fate, piece.text, piece.of_reasoning);
+  for (const Audited& piece : other.audit_) {
+    add_audit(piece.fate, piece.text, piece.of_reasoning, piece.call);
+  }
 }
 
 void Events::add_finish(FinishReason reason, std::uint64_t token_end) {
@@ -108,12 +110,13 @@ void Events::add(const Event& event, const Events& from) {
   }
 }
 
-void Events::add_audit(Fate fate, std::string_view text, bool of_reasoning) {
+void Events::add_audit(Fate fate, std::string_view text, bool of_reasoning, std::int32_t call) {
   if (text.empty()) return;
-  if (!audit_.empty() && audit_.back().fate == fate && audit_.back().of_reasoning == of_reasoning) {
+  if (!audit_.empty() && audit_.back().fate == fate && audit_.back().call == call &&
+      audit_.back().of_reasoning == of_reasoning) {
     audit_.back().text += text;
   } else {
-    audit_.push_back({fate, std::string(text), of_reasoning});
+    audit_.push_back({fate, std::string(text), of_reasoning, call});
   }
 }
 

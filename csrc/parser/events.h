@@ -34,8 +34,9 @@ class Events {
   struct Audited {
     Fate fate;
     std::string text;
-    bool of_reasoning =
-        false;  // the reasoning's markup, or the white space that this takes with it
+    // The reasoning's markup, or the white space that this takes with it.
+    bool of_reasoning = false;
+    std::int32_t call = -1;  // the call that wrote it; -1: none, or a parser that no filter follows
   };
 
   /// Appends text to the last event where that is of the same kind and call, else a new event.
@@ -50,7 +51,8 @@ class Events {
   void add_finish(FinishReason reason, std::uint64_t token_end);
   /// A copy of an event of `from`; text goes on where `add_text` lets it.
   void add(const Event& event, const Events& from);
-  void add_audit(Fate fate, std::string_view text, bool of_reasoning = false);
+  void add_audit(Fate fate, std::string_view text, bool of_reasoning = false,
+                 std::int32_t call = -1);
 
   /// Calls `use(event, text)` for what came since the last call: new events, and text that an event
   /// has gained since.

@@ -1,3 +1,6 @@
+#include <limits>
+
+#include "parser/call_filter.h"
 #include "parser/parser.h"
 #include "parser/reasoning_splitter.h"
 #include "parser/template_parser.h"
@@ -6,17 +9,23 @@ namespace unspool {
 
 std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> format,
                                                ParserOptions options) {
-  const bool splits = options.only_reasoning;
-  const bool audits = options.audit;
-  options.audit |= splits;
+  const CallIdStyle style = format->spec().call_ids;
+  const ParserOptions wanted = options;
+  const bool filters = CallFilter::is_needed(wanted);
+  options.audit |= wanted.only_reasoning;
+  if (filters) {
+    options.call_text = true;
+    options.limits.max_calls = std::numeric_limits<std::size_t>::max();
+  }
   std::unique_ptr<EventParser> parser;
   if (format->response_template() != nullptr) {
     parser = std::make_unique<TemplateParser>(std::move(format), std::move(options));
   } else {
     parser = std::make_unique<Parser>(std::move(format), std::move(options));
   }
-  if (splits) return std::make_unique<ReasoningSplitter>(std::move(parser), audits);
-  return parser;
+  if (filters) parser = std::make_unique<CallFilter>(std::move(parser), style, wanted);
+  if (!wanted.only_reasoning) return parser;
+  return std::make_unique<ReasoningSplitter>(std::move(parser), wanted.audit);
 }
 
 }  // namespace unspool

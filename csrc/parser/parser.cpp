@@ -1,6 +1,7 @@
 #include "parser/parser.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "text/white_space.h"
 
@@ -26,12 +27,9 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
       by_id_(options.by_id),
       audits_(options.audit),
       splits_(options.only_reasoning),
-      unknown_tools_(options.unknown_tools),
-      parallel_calls_(options.parallel_calls),
       repair_(options.repair),
-      limits_(options.limits),
-      calls_(CallIds(format_->spec().call_ids, options.id_seed, options.choice), options.limits,
-             options.repair) {
+      max_held_bytes_(options.limits.max_held_bytes),
+      calls_(format_->spec().call_ids, options) {
   start_at(options.start.value_or(format_->start_without_prompt()));
 }
 
@@ -72,7 +70,7 @@ Region Parser::region() const {
     case State::header: return Region::tool_call;
     case State::body:
     case State::malformed:
-      return is_announced_ || !call().is_tentative() ? Region::tool_call : Region::content;
+      return calls_.is_open() || !call().is_tentative() ? Region::tool_call : Region::content;
   }
   return Region::content;
 }
@@ -80,10 +78,10 @@ Region Parser::region() const {
 bool Parser::is_undecided() const {
   return is_rehearsing() || state_ == State::fence || state_ == State::beginning ||
          state_ == State::markup ||
-         (state_ == State::body && !is_announced_ && call().is_tentative());
+         (state_ == State::body && !calls_.is_open() && call().is_tentative());
 }
 
-void Parser::add_held(Held& out) const {
+void Parser::add_held(Held& out, bool as_text) const {
   if (trial_.is_on()) {
     out.add(HeldReason::marker, place_.idle);
     out.add(HeldReason::space, place_.space);
@@ -113,9 +111,9 @@ void Parser::add_held(Held& out) const {
     case State::opening:
     case State::header: out.add(HeldReason::name, raw_); break;  // with what the cursor holds
     case State::body:
-      if (divert_ != Divert::none) {
-        out.add(HeldReason::closing_tag, raw_);
-      } else if (is_announced_) {
+      if (calls_.is_open() && as_text) {
+        out.add(HeldReason::closing_tag, pending_text_);
+      } else if (calls_.is_open()) {
         calls_.add_held(out);
         body_->add_held(out);
       } else {
@@ -214,7 +212,7 @@ void Parser::read_token(Symbol symbol, std::string_view literal) {
     }
   }
   if (state_ == State::body) {
-    const bool was_announced = is_announced_;
+    const bool was_announced = calls_.is_open();
     const BodyResult result = body_->put_token(symbol, literal, *this);
     on_body(result, literal, was_announced);
     if (result.consumed > 0 || outcome_ != Outcome::open) return;
@@ -255,7 +253,7 @@ void Parser::read_special(std::string_view text) {
     bare_candidate_ = -1;
     return cursor_.flush([this](std::string_view held) { release(held); });
   }
-  const bool may_be_content = state_ == State::body && !is_announced_ && call().is_tentative();
+  const bool may_be_content = state_ == State::body && !calls_.is_open() && call().is_tentative();
   if (may_be_content) specials_.emplace_back(raw_.size(), text.size());
   while (!text.empty() && reads_special()) {
     const std::uint64_t trial = trial_.number();
@@ -345,12 +343,11 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
   if (role == Role::markup_open && spec.markup[found.marker->value].is_inline) {
     return on_inline_markup(found);
   }
-  if (role == Role::call_close && divert_closer_ != Divert::none) {
-    const std::string closer = std::move(space_) + std::string(found.text);
-    space_.clear();
-    divert_ = divert_closer_;
-    emit_diverted(closer);
-    divert_ = Divert::none;
+  if (role == Role::call_close && closer_is_calls_) {
+    audit(Fate::marker, std::exchange(idle_, {}));
+    put_call_text(Fate::whitespace, std::exchange(space_, {}));
+    put_call_text(Fate::marker, found.text);
+    skip_is_reasonings_ = false;
     return on_closer(role, found);
   }
   const bool may_be_mention = role == Role::call_open || role == Role::section_open ||
@@ -398,7 +395,6 @@ void Parser::on_opener(const MarkerCursor::Found& found) {
   raw_opener_ = raw_.size();
   opener_ = found.marker->value;
   call_ = format_->openers()[opener_].front();
-  is_announced_ = false;
   closer_pending_ = false;
   may_chain_ = false;
   boundary_ = Boundary::none;
@@ -412,7 +408,7 @@ void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
   closer_pending_ = role == Role::call_close && !in_section_ && !spec.section_close.is_empty();
   may_chain_ = false;
   in_fence_ = false;
-  divert_closer_ = Divert::none;
+  closer_is_calls_ = false;
   if (role == Role::section_close) in_section_ = false;
   after_markup(role == Role::section_close ? std::string_view(spec.section_close.after)
                                            : spec.calls[found.marker->value].close.after);

@@ -67,11 +67,12 @@ class Parser final : public EventParser, private CallSink {
 
   /// How many calls have been announced.
   std::uint32_t call_count() const override {
-    return static_cast<std::uint32_t>((trial_.is_on() ? place_.calls.index : calls_.index()) + 1);
+    return calls_.count_to(trial_.is_on() ? place_.calls.index : calls_.index());
   }
 
   /// Appends what was read and no event has told of yet.
-  void add_held(Held& out) const override;
+  void add_held(Held& out) const override { add_held(out, calls_.is_over()); }
+  void add_held_text(Held& out) const override { add_held(out, true); }
 
  private:
   enum class State : std::uint8_t {
@@ -85,8 +86,6 @@ class Parser final : public EventParser, private CallSink {
     body,
     malformed,
   };
-  /// What becomes of a call that is read but not sent.
-  enum class Divert : std::uint8_t { none, content, drop, malformed };
   /// What white space means here: between two pieces of markup it is markup itself.
   enum class Boundary : std::uint8_t { none, start, after_markup };
   /// Where in a line the text stands; a call without an opener may begin only at some places.
@@ -103,7 +102,7 @@ class Parser final : public EventParser, private CallSink {
     bool skip_is_reasonings;
     std::string space, idle;
     std::uint8_t call;
-    Divert divert_closer;
+    bool closer_is_calls;
     CallWriter::Place calls;
     std::uint64_t audited_bytes;
   };
@@ -119,6 +118,7 @@ class Parser final : public EventParser, private CallSink {
   void enter(State state);
   void reset_cursor();
 
+  void add_held(Held& out, bool as_text) const;
   void write_to(Events& out);
   void read_all(std::string_view text);
   void read_again(const Letters& letters);
@@ -189,9 +189,9 @@ class Parser final : public EventParser, private CallSink {
   bool name_call();
   bool was_mention() const;
   void make_call_body(std::string_view name, bool in_parameter);
-  void emit_diverted(std::string_view text);
-  void flush_diverted();
   void end_call(CallStatus status);
+  void put_call_text(Fate fate, std::string_view text);
+  bool keeps_call_text() const { return audits_ || calls_.wants_text(); }
   void end_body(bool closed);
   void finish_body(FinishReason reason);
   void finish_malformed(FinishReason reason);
@@ -210,9 +210,9 @@ class Parser final : public EventParser, private CallSink {
   void drop_space(Fate fate, bool of_reasoning = false);
   void after_markup(std::string_view skip);
   void audit(Fate fate, std::string_view text, bool of_reasoning = false) {
-    if (audits_) add_audit(fate, text, of_reasoning);
+    if (audits_) add_audit(fate, text, of_reasoning, -1);
   }
-  void add_audit(Fate fate, std::string_view text, bool of_reasoning);
+  void add_audit(Fate fate, std::string_view text, bool of_reasoning, std::int32_t call);
   void ignore(std::string_view marker, std::size_t kept = 0);
   void audit_header(std::string_view header, bool of_reasoning = false);
 
@@ -221,10 +221,8 @@ class Parser final : public EventParser, private CallSink {
   bool by_id_;
   bool audits_;
   bool splits_;  // for a ReasoningSplitter
-  UnknownTools unknown_tools_;
-  bool parallel_calls_;
   bool repair_;
-  ParserLimits limits_;
+  std::size_t max_held_bytes_;
   Events* out_ = nullptr;       // where events go: the caller's, or the trial's
   Events* main_out_ = nullptr;  // the caller's
   std::uint64_t token_end_ = 0;
@@ -267,19 +265,15 @@ class Parser final : public EventParser, private CallSink {
   std::uint8_t call_ = 0;
   std::size_t opener_ = 0;  // index into Format::openers()
   std::unique_ptr<Body> body_;
-  bool is_announced_ = false;
-  bool in_parameter_ = false;  // the marker that ended the name opened a parameter
-  Divert divert_ = Divert::none;
-  Divert divert_closer_ = Divert::none;  // of the last call, whose closer has yet to come
-  bool diverts_opener_ = false;          // the call had an opener of its own
-  const char* divert_reason_ = "";
-  bool body_called_ = false;  // the body has begun a call
+  bool in_parameter_ = false;     // the marker that ended the name opened a parameter
+  bool closer_is_calls_ = false;  // the last call had an opener of its own, and no closer yet
+  bool body_called_ = false;      // the body has begun a call
   bool has_closer_ = false;
   std::string raw_;  // what was read of it before it was announced
   std::vector<std::pair<std::size_t, std::size_t>> specials_;  // in it: begin and size
   std::size_t raw_opener_ = 0;                                 // length of the opener in it
   std::string name_;
-  std::string audit_pending_;  // read by the body, and not certain to be the call's
+  std::string pending_text_;  // read by the body, and not certain to be the call's
   const char* problem_ = "";
   bool malformed_is_empty_ = true;
   // The audit's order:

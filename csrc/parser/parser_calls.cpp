@@ -119,7 +119,6 @@ void Parser::begin_bare(std::uint8_t call_number, bool has_closer) {
   has_closer_ = has_closer;
   raw_opener_ = raw_.size();
   specials_.clear();
-  is_announced_ = false;
   may_chain_ = false;
   name_.clear();
   make_call_body(call().fixed_name, false);
@@ -174,9 +173,8 @@ void Parser::on_header_end(const MarkerCursor::Found& found) {
   if (role == Role::name_close) return enter(State::body);
   put_arguments("{}");
   end_call();
-  flush_diverted();
   body_.reset();
-  audit(Fate::marker, found.text);
+  put_call_text(Fate::marker, found.text);
   on_closer(role, found);
 }
 
@@ -234,9 +232,9 @@ bool Parser::name_call() {
 }
 
 std::size_t Parser::read_body(std::string_view text) {
-  const bool was_announced = is_announced_;
-  if (!is_announced_) {
-    std::size_t room = limits_.max_held_bytes - std::min(raw_.size(), limits_.max_held_bytes);
+  const bool was_announced = calls_.is_open();
+  if (!was_announced) {
+    std::size_t room = max_held_bytes_ - std::min(raw_.size(), max_held_bytes_);
     while (room < text.size() && is_utf8_continuation(text[room])) ++room;
     text = text.substr(0, room);
     if (text.empty()) {
@@ -253,8 +251,8 @@ std::size_t Parser::read_body(std::string_view text) {
 
 void Parser::on_body(const BodyResult& result, std::string_view text, bool was_announced) {
   const std::string_view read = text.substr(0, result.consumed);
-  const bool is_sent = divert_ == Divert::none && (is_announced_ || was_announced);
-  if (is_sent && !audits_ && result.status == ScanStatus::more) {  // most of a call's input
+  const bool is_announced = was_announced || calls_.is_open();
+  if (is_announced && !keeps_call_text() && result.status == ScanStatus::more) {  // most input
     raw_.clear();
     raw_opener_ = 0;
     return;
@@ -265,28 +263,20 @@ void Parser::on_body(const BodyResult& result, std::string_view text, bool was_a
   } else {
     unread.put(result.unread);
   }
-  if (divert_ != Divert::none) {
-    raw_ += read;
-    const std::size_t open =
-        result.status == ScanStatus::more ? body_->undecided_bytes() : unread.size();
-    const std::size_t sure = raw_.size() - std::min(open, raw_.size());
-    const std::string undecided = raw_.substr(sure);
-    raw_.resize(sure);
-    flush_diverted();
-    if (result.status == ScanStatus::more) raw_ = undecided;
-  } else if (is_announced_ || was_announced) {
-    if (audits_) {  // but for what may turn out to be a closer, or not the call's
-      audit_pending_ += read;
+  if (is_announced) {
+    if (keeps_call_text()) {  // but for what may turn out to be a closer, or not the call's
+      pending_text_ += read;
       std::size_t open = body_->undecided_bytes();
       if (result.status == ScanStatus::done) open = result.closer.size() + unread.size();
       if (result.status == ScanStatus::failed) open = unread.size();
-      const std::size_t sure = audit_pending_.size() - std::min(open, audit_pending_.size());
-      audit(Fate::tool_call, std::string_view(audit_pending_).substr(0, sure));
-      audit_pending_.erase(0, sure);
+      const std::size_t sure = pending_text_.size() - std::min(open, pending_text_.size());
+      put_call_text(Fate::tool_call, std::string_view(pending_text_).substr(0, sure));
+      pending_text_.erase(0, sure);
       if (result.status == ScanStatus::done) {
-        audit(Fate::marker, std::string_view(audit_pending_).substr(0, result.closer.size()));
+        put_call_text(Fate::marker,
+                      std::string_view(pending_text_).substr(0, result.closer.size()));
       }
-      if (result.status != ScanStatus::more) audit_pending_.clear();
+      if (result.status != ScanStatus::more) pending_text_.clear();
     }
     raw_.clear();
     raw_opener_ = 0;
@@ -326,73 +316,29 @@ bool Parser::begin_call(std::string_view name, std::string_view id) {
   body_called_ = true;
   drop_space(Fate::whitespace);
   boundary_ = Boundary::none;
-  const bool is_unknown = tools_ && tools_->find(name) == nullptr;
-  if (is_unknown && unknown_tools_ != UnknownTools::forward) {
-    divert_ = unknown_tools_ == UnknownTools::content ? Divert::content : Divert::drop;
-    divert_reason_ = "the tool is not one of the request's";
-  } else if (!parallel_calls_ && calls_.index() >= 0) {
-    divert_ = Divert::drop;
-    divert_reason_ = "the request wants one call at most";
-  } else if (call_count() >= limits_.max_calls) {
-    divert_ = Divert::malformed;
-    divert_reason_ = "there are more calls than max_calls";
-  }
-  if (divert_ != Divert::none) {
-    if (!is_rehearsing()) settle_trial();
-    is_announced_ = true;
-    diverts_opener_ = raw_opener_ > 0;
-    raw_opener_ = 0;
-    return true;
-  }
-  divert_closer_ = Divert::none;
   if (!is_rehearsing()) settle_trial();
-  audit(Fate::marker, std::string_view(raw_).substr(0, raw_opener_));
-  audit(Fate::tool_call, std::string_view(raw_).substr(raw_opener_));
+  calls_.begin(name, id, tools_ ? tools_->find(name) : nullptr, token_end_, *out_);
+  put_call_text(Fate::marker, std::string_view(raw_).substr(0, raw_opener_));
+  put_call_text(Fate::tool_call, std::string_view(raw_).substr(raw_opener_));
+  closer_is_calls_ = raw_opener_ > 0;
   raw_.clear();
   raw_opener_ = 0;
-  is_announced_ = true;
-  calls_.begin(name, id, tools_ ? tools_->find(name) : nullptr, token_end_, *out_);
   return true;
 }
 
-// The text of a call that is not sent goes on as what it became.
-void Parser::emit_diverted(std::string_view text) {
-  if (text.empty()) return;
-  drop_space(Fate::whitespace);
-  if (divert_ == Divert::content) return emit_content(text);
-  const bool is_malformed = divert_ == Divert::malformed;
-  out_->add_text(is_malformed ? EventKind::malformed : EventKind::dropped, -1, text, token_end_,
-                 divert_reason_);
-  audit(Fate::malformed, text);
+// Text of the last call that has begun: its markers too, also after its end.
+void Parser::put_call_text(Fate fate, std::string_view text) {
+  if (calls_.is_over()) fate = Fate::malformed;
+  if (audits_) add_audit(fate, text, false, calls_.text_index());
+  if (calls_.wants_text()) calls_.put_text(text, token_end_, *out_);
 }
 
-void Parser::flush_diverted() {
-  if (divert_ == Divert::none) return;
-  const std::string raw = std::move(raw_);
-  raw_.clear();
-  raw_opener_ = 0;
-  emit_diverted(raw);
-  if (is_announced_) return;
-  if (diverts_opener_) divert_closer_ = divert_;  // its closer goes the same way
-  divert_ = Divert::none;
-}
+void Parser::put_arguments(std::string_view fragment) { calls_.put(fragment, token_end_, *out_); }
 
-void Parser::put_arguments(std::string_view fragment) {
-  if (divert_ == Divert::none) calls_.put(fragment, token_end_, *out_);
-}
-
-void Parser::end_call() {
-  if (divert_ != Divert::none) {
-    is_announced_ = false;
-    return;
-  }
-  calls_.end(body_ ? body_->repairs() : 0, token_end_, *out_);
-  is_announced_ = false;
-}
+void Parser::end_call() { calls_.end(body_ ? body_->repairs() : 0, token_end_, *out_); }
 
 void Parser::end_call(CallStatus status) {
   calls_.end(status, body_ ? body_->repairs() : 0, token_end_, *out_);
-  is_announced_ = false;
 }
 
 // The call cannot be read. What nothing marked as a call is content; the rest is reported.
@@ -402,7 +348,7 @@ void Parser::on_failure(const char* problem, const Letters& unread) {
     return;
   }
   if (!is_rehearsing()) settle_trial();
-  if (!is_announced_ && call().is_tentative() && !body_called_ && state_ != State::malformed) {
+  if (!calls_.is_open() && call().is_tentative() && !body_called_ && state_ != State::malformed) {
     body_.reset();
     release_raw_as_content();
     return;
@@ -421,7 +367,7 @@ void Parser::on_failure(const char* problem, const Letters& unread) {
 // call, and is told. Reasoning that may go on behind a call keeps whatever is none.
 bool Parser::was_mention() const {
   if (!trial_.is_on() || state_ == State::malformed) return false;
-  if (is_rehearsing()) return !is_announced_;
+  if (is_rehearsing()) return !calls_.is_open();
   if (call().is_tentative()) return true;
   if (body_called_ || has_call_markup_) return false;
   if (place_.state != State::reasoning && !is_amid_line_) return false;
@@ -437,38 +383,31 @@ void Parser::emit_malformed(std::string_view text) {
   drop_space(Fate::whitespace);
   malformed_is_empty_ = false;
   if (!text.empty()) last_byte_ = text.back();
-  if (divert_ != Divert::none) return emit_diverted(text);
-  out_->add_text(EventKind::malformed, is_announced_ ? calls_.index() : -1, text, token_end_,
-                 problem_);
+  if (calls_.is_open()) {
+    calls_.put_malformed(text, problem_, token_end_, *out_);
+    return put_call_text(Fate::malformed, text);
+  }
+  out_->add_text(EventKind::malformed, -1, text, token_end_, problem_);
   audit(Fate::malformed, text);
 }
 
 void Parser::on_malformed_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
-  const bool opens = !closes && role != Role::markup_open;  // on_marker tells of it
-  if (divert_ != Divert::none) {
-    if (closes) {
-      emit_diverted(found.text);
-    } else if (!opens) {
-      audit(Fate::marker, found.text);
-    }
-    divert_ = Divert::none;
-    is_announced_ = false;
-  } else if (is_announced_) {
+  if (calls_.is_open()) {
     if (closes && malformed_is_empty_ && body_ && body_->may_end_here(*this)) {
       end_call();
     } else {
       if (malformed_is_empty_) emit_malformed({});
       end_call(CallStatus::malformed);
     }
-    if (!opens) audit(Fate::marker, found.text);
+    if (closes) put_call_text(Fate::marker, found.text);
   } else if (closes) {
     emit_malformed(found.text);
-  } else if (!opens) {
-    audit(Fate::marker, found.text);
   }
+  if (role == Role::markup_open) audit(Fate::marker, found.text);
   body_.reset();
+  closer_is_calls_ = false;
   state_ = State::content;
   if (closes) return on_closer(role, found);
   if (role == Role::markup_open) return on_markup(found);
@@ -477,21 +416,17 @@ void Parser::on_malformed_end(const MarkerCursor::Found& found) {
 }
 
 void Parser::finish_body(FinishReason reason) {
-  if (divert_ != Divert::none) {
-    is_announced_ = false;
-    return flush_diverted();
-  }
   const bool stopped = ended_itself(reason);
   bool ends = false;
-  if (repair_ && is_announced_) {
+  if (repair_ && calls_.is_open()) {
     ends = stopped && body_->may_end_here(*this);
     ends ? body_->end(*this) : body_->complete(*this);
   } else {
     body_->end(*this);
-    ends = is_announced_ && stopped && body_->may_end_here(*this);
+    ends = calls_.is_open() && stopped && body_->may_end_here(*this);
   }
-  audit(Fate::tool_call, audit_pending_);
-  if (is_announced_) {
+  put_call_text(Fate::tool_call, pending_text_);
+  if (calls_.is_open()) {
     if (ends) {
       end_call();
     } else {
@@ -512,7 +447,7 @@ void Parser::finish_body(FinishReason reason) {
 
 void Parser::finish_malformed(FinishReason reason) {
   cursor_.flush([this](std::string_view text) { release(text); });
-  if (!is_announced_ || divert_ != Divert::none) return;
+  if (!calls_.is_open()) return;
   const bool stopped = ended_itself(reason);
   if (!malformed_is_empty_) {
     end_call(CallStatus::malformed);

@@ -236,9 +236,9 @@ void Parser::release_content(std::string_view text) {
     } else if (closer_pending_ && std::string_view("}])").find(byte) != std::string_view::npos) {
       // A bracket too many: models do this, and nobody wants to read it.
       drop_space(Fate::whitespace);
-      out_->add_text(EventKind::malformed, calls_.index(), text.substr(i, 1), token_end_,
-                     "a bracket follows the call's end");
-      audit(Fate::malformed, text.substr(i, 1));
+      calls_.put_malformed(text.substr(i, 1), "a bracket follows the call's end", token_end_,
+                           *out_);
+      put_call_text(Fate::malformed, text.substr(i, 1));
       continue;
     } else {
       text = text.substr(i);
@@ -301,17 +301,17 @@ void Parser::after_markup(std::string_view skip) {
   enter(State::content);
 }
 
-void Parser::add_audit(Fate fate, std::string_view text, bool of_reasoning) {
+void Parser::add_audit(Fate fate, std::string_view text, bool of_reasoning, std::int32_t call) {
   while (!ignored_.empty() && ignored_.front().at <= audited_bytes_ + text.size()) {
     const Ignored ignored = std::move(ignored_.front());
     ignored_.erase(ignored_.begin());
     const std::size_t before = ignored.at - audited_bytes_;
-    out_->add_audit(fate, text.substr(0, before), of_reasoning);
+    out_->add_audit(fate, text.substr(0, before), of_reasoning, call);
     out_->add_audit(Fate::marker, ignored.text);
     text.remove_prefix(before);
     audited_bytes_ = ignored.at + ignored.text.size();
   }
-  out_->add_audit(fate, text, of_reasoning);
+  out_->add_audit(fate, text, of_reasoning, call);
   audited_bytes_ += text.size();
 }
 
@@ -324,8 +324,7 @@ void Parser::ignore(std::string_view marker, std::size_t kept) {
     at = place_.audited_bytes + place_.idle.size() + place_.space.size() + trial_.marker().size() +
          trial_.input().size() - kept;
   } else {
-    at += state_ == State::body && is_announced_ && divert_ == Divert::none ? audit_pending_.size()
-                                                                            : raw_.size();
+    at += state_ == State::body && calls_.is_open() ? pending_text_.size() : raw_.size();
     for (const Ignored& ignored : ignored_) at += ignored.text.size();
   }
   if (at == audited_bytes_) return audit(Fate::marker, marker);

@@ -205,7 +205,6 @@ bool Parser::call_recipient(std::string_view header) {
   call_ = static_cast<std::uint8_t>(call - calls.begin());
   raw_opener_ = 0;
   has_closer_ = !call->close.is_empty();
-  is_announced_ = false;
   skip_ = {};
   boundary_ = Boundary::none;
   name_ = name;

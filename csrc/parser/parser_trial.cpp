@@ -58,7 +58,7 @@ void Parser::begin_trial(const MarkerCursor::Found& found) {
             space_,
             idle_,
             call_,
-            divert_closer_,
+            closer_is_calls_,
             calls_.place(),
             audited_bytes_};
   rehearsed_bytes_ = 0;
@@ -110,9 +110,8 @@ void Parser::drop_trial() {
   name_.clear();
   raw_opener_ = 0;
   header_opener_.clear();
-  is_announced_ = false;
   body_called_ = false;
-  divert_ = Divert::none;
+  pending_text_.clear();
   boundary_ = place_.boundary;
   line_ = place_.line;
   in_section_ = place_.in_section;
@@ -126,7 +125,7 @@ void Parser::drop_trial() {
   space_ = std::move(place_.space);
   idle_ = std::move(place_.idle);
   call_ = place_.call;
-  divert_closer_ = place_.divert_closer;
+  closer_is_calls_ = place_.closer_is_calls;
   calls_.go_back(place_.calls);
   audited_bytes_ = place_.audited_bytes;
   ignored_.clear();

@@ -2,30 +2,14 @@
 
 namespace unspool {
 
-void ReasoningSplitter::put_text(std::string_view text, std::uint64_t token_end, Events& out) {
-  inner_->put_text(text, token_end, events_);
-  pass(token_end, out);
-}
-
-void ReasoningSplitter::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
-  inner_->put_token(symbol, token_end, events_);
-  pass(token_end, out);
-}
-
-void ReasoningSplitter::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
-  inner_->put_special(text, token_end, events_);
-  pass(token_end, out);
-}
-
 void ReasoningSplitter::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
-  inner_->finish(reason, token_end, events_);
-  pass(token_end, out);
+  ParserFilter::finish(reason, token_end, out);
   put_lead(token_end, out);
   out.add_finish(reason == FinishReason::tool_calls ? FinishReason::stop : reason, token_end);
 }
 
-void ReasoningSplitter::pass(std::uint64_t token_end, Events& out) {
-  for (const Events::Audited& piece : events_.audit()) {
+void ReasoningSplitter::pass(const Events& in, std::uint64_t token_end, Events& out) {
+  for (const Events::Audited& piece : in.audit()) {
     if (audits_) out.add_audit(piece.fate, piece.text, piece.of_reasoning);
     if (piece.of_reasoning || piece.fate == Fate::reasoning) {
       if (!piece.of_reasoning) out.add_text(EventKind::reasoning, -1, piece.text, token_end);
@@ -37,7 +21,6 @@ void ReasoningSplitter::pass(std::uint64_t token_end, Events& out) {
     lead_ += piece.text;
     if (has_begun_) put_lead(token_end, out);
   }
-  events_.clear();
 }
 
 void ReasoningSplitter::put_lead(std::uint64_t token_end, Events& out) {
@@ -47,7 +30,7 @@ void ReasoningSplitter::put_lead(std::uint64_t token_end, Events& out) {
 
 void ReasoningSplitter::add_held(Held& out) const {
   out.add(HeldReason::header, lead_);
-  inner_->add_held(out);
+  inner().add_held(out);
 }
 
 }  // namespace unspool

@@ -6,12 +6,6 @@
 
 namespace unspool {
 
-namespace {
-
-constexpr const char* kTooManyCalls = "there are more calls than max_calls";
-
-}  // namespace
-
 void TemplateParser::put_call(std::string_view text) {
   if (is_muted_) {  // a call that the prompt begins is told whole, once the output goes on
     body_ += text;
@@ -35,11 +29,12 @@ void TemplateParser::read_call(std::string_view text) {
     body_ += text;
     return;
   }
-  if (audits_) {  // but for what may turn out to be no part of it
+  if (keeps_call_text()) {  // but for what may turn out to be no part of it
     body_ += text;
+    body_.erase(0, std::exchange(muted_body_, 0));
     const std::size_t open = is_read ? call_->held().size() : unread.size();
     const std::size_t sure = body_.size() - std::min(open, body_.size());
-    audit(Fate::tool_call, std::string_view(body_).substr(0, sure));
+    put_call_text(Fate::tool_call, std::string_view(body_).substr(0, sure));
     body_.erase(0, sure);
     if (!is_read) body_.clear();
   } else {
@@ -61,10 +56,10 @@ void TemplateParser::close_call(std::string_view marker, bool at_end) {
       if (!strip(call_->held()).empty())
         emit_malformed(call_->held(), "the output ends inside a parameter");
       else
-        audit(Fate::tool_call, call_->held());
+        put_call_text(Fate::tool_call, call_->held());
       end_call(CallStatus::incomplete);
     } else if (!has_failed_ && call_->end(*this)) {
-      audit(Fate::tool_call, body_);
+      put_call_text(Fate::tool_call, body_);
       end_call();
     } else {
       if (!has_failed_) {
@@ -74,7 +69,7 @@ void TemplateParser::close_call(std::string_view marker, bool at_end) {
       }
       end_call(CallStatus::malformed);
     }
-    return audit(Fate::marker, marker);
+    return put_call_text(Fate::marker, marker);
   }
   if (calls_.is_full()) return emit_raw(marker, kTooManyCalls);
   const auto value = read_region(field(), body_, captures_);
@@ -82,32 +77,42 @@ void TemplateParser::close_call(std::string_view marker, bool at_end) {
   if (!value || !find_calls(*value, calls)) {
     return emit_raw(marker, at_end ? "the output ends inside a call" : "this is no call");
   }
-  audit(Fate::marker, opener_);
-  opener_.clear();
+  if (calls.size() == 1) {
+    begin_call(calls[0].name, calls[0].id);
+    put_call_text(Fate::tool_call, body_);
+    put_arguments(arguments_of(calls[0]));
+    end_call();
+    return put_call_text(Fate::marker, marker);
+  }
+  audit(Fate::marker, std::exchange(opener_, {}));
   audit(Fate::tool_call, body_);
   tell_calls(calls);
   audit(Fate::marker, marker);
 }
 
+std::string TemplateParser::arguments_of(const CallValue& call) const {
+  JsonValue arguments = call.arguments;
+  if (tools_ != nullptr) cast_arguments(arguments, tools_->find(call.name));
+  std::string text;
+  append_json(arguments, text);
+  return text;
+}
+
+// Several calls of one region, or those that the template adds: none has a text of its own.
+
 void TemplateParser::tell_calls(const std::vector<CallValue>& calls) {
   for (const CallValue& call : calls) {
-    JsonValue arguments = call.arguments;
-    if (tools_ != nullptr) cast_arguments(arguments, tools_->find(call.name));
-    std::string text;
-    append_json(arguments, text);
-    if (calls_.is_full()) {
-      emit_malformed(call.name + text, kTooManyCalls);
-      continue;
-    }
+    const std::string arguments = arguments_of(call);
     begin_call(call.name, call.id);
-    put_arguments(text);
+    calls_.put_text(call.name + arguments, token_end_, *out_);
+    put_arguments(arguments);
     end_call();
   }
 }
 
 bool TemplateParser::begin_call(std::string_view name, std::string_view id) {
-  audit(Fate::marker, opener_);
   calls_.begin(name, id, nullptr, token_end_, *out_);
+  put_call_text(Fate::marker, opener_);
   return true;
 }
 
@@ -120,8 +125,19 @@ void TemplateParser::end_call() { calls_.end(0, token_end_, *out_); }
 void TemplateParser::end_call(CallStatus status) { calls_.end(status, 0, token_end_, *out_); }
 
 void TemplateParser::emit_malformed(std::string_view text, const char* problem) {
-  out_->add_text(EventKind::malformed, calls_.open_index(), text, token_end_, problem);
+  if (calls_.is_open()) {
+    calls_.put_malformed(text, problem, token_end_, *out_);
+    return put_call_text(Fate::malformed, text);
+  }
+  out_->add_text(EventKind::malformed, -1, text, token_end_, problem);
   audit(Fate::malformed, text);
+}
+
+// Text of the last call that has begun: its markers too, also after its end.
+void TemplateParser::put_call_text(Fate fate, std::string_view text) {
+  if (is_prompt()) return;
+  if (audits_) out_->add_audit(fate, text, false, calls_.text_index());
+  if (calls_.wants_text()) calls_.put_text(text, token_end_, *out_);
 }
 
 // A region that could not be read: its text as it was written, markers and all.

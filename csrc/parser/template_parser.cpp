@@ -7,6 +7,16 @@
 
 namespace unspool {
 
+namespace {
+
+// A template says how its values are read: nothing is mended.
+ParserOptions unrepaired(ParserOptions options) {
+  options.repair = false;
+  return options;
+}
+
+}  // namespace
+
 TemplateParser::TemplateParser(std::shared_ptr<const Format> format, ParserOptions options)
     : format_(std::move(format)),
       template_(format_->response_template()),
@@ -14,8 +24,7 @@ TemplateParser::TemplateParser(std::shared_ptr<const Format> format, ParserOptio
       by_id_(options.by_id),
       audits_(options.audit),
       counts_(template_->fields.size()),
-      calls_(CallIds(format_->spec().call_ids, options.id_seed, options.choice), options.limits,
-             false) {
+      calls_(format_->spec().call_ids, unrepaired(options)) {
   for (const auto& [name, value] : template_->defaults) {
     if (channel_of(name) == Channel::extra && name != "role") extra_.set(name, value);
   }
@@ -50,11 +59,13 @@ Region TemplateParser::region() const {
   return Region::content;
 }
 
-void TemplateParser::add_held(Held& out) const {
+void TemplateParser::add_held(Held& out, bool as_text) const {
   out.add(HeldReason::space, outside_space_);
   out.add(HeldReason::header, outside_);
   out.add(HeldReason::space, space_);
-  if (calls_.is_open()) {
+  if (calls_.is_open() && as_text) {
+    out.add(HeldReason::closing_tag, body_);
+  } else if (calls_.is_open()) {
     if (!has_failed_) call_->add_held(out);
   } else {
     out.add(HeldReason::value, opener_);

@@ -33,8 +33,9 @@ class TemplateParser final : public EventParser, private CallSink {
   void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
   Region region() const override;
   bool is_undecided() const override { return false; }
-  std::uint32_t call_count() const override { return calls_.count(); }
-  void add_held(Held& out) const override;
+  std::uint32_t call_count() const override { return calls_.count_to(calls_.index()); }
+  void add_held(Held& out) const override { add_held(out, calls_.is_over()); }
+  void add_held_text(Held& out) const override { add_held(out, true); }
   std::string extra() const override;
 
  private:
@@ -65,6 +66,7 @@ class TemplateParser final : public EventParser, private CallSink {
     return std::string_view(text_).substr(from - begin_, to - from);
   }
 
+  void add_held(Held& out, bool as_text) const;
   void watch();
   void process(bool is_end);
   const Watch* pick(std::uint64_t& sure) const;
@@ -83,7 +85,10 @@ class TemplateParser final : public EventParser, private CallSink {
   void read_call(std::string_view text);
   void close_call(std::string_view marker, bool at_end);
   void close_value(std::string_view marker);
+  std::string arguments_of(const CallValue& call) const;
   void tell_calls(const std::vector<CallValue>& calls);
+  void put_call_text(Fate fate, std::string_view text);
+  bool keeps_call_text() const { return audits_ || calls_.wants_text(); }
   void keep_extra(JsonValue value);
   void put_outside(std::string_view text, bool is_end);
   void emit_outside(std::string_view text);

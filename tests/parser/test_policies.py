@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 import unspool
 from unspool.testing import byte_splits
+from unspool.testing.cases import Case, shipped_cases
 from unspool.testing.writer import write_answer
 
 TOOLS: list[dict[str, Any]] = [{"name": "known", "parameters": {"properties": {"a": {"type": "string"}}}}]
@@ -85,6 +87,83 @@ def test_policies_hold_in_every_format(file: unspool.FormatFile) -> None:
     message = unspool.parse(text, file, TOOLS, parallel_tool_calls=False)
     assert names(message) == ["known"]
     assert message.dropped
+
+
+def tools_of(case: Case) -> list[dict[str, Any]]:
+    """The tools of a case, or one for each name that it calls."""
+    return [*(case.tools or [{"name": name} for name, *_ in case.calls])]
+
+
+def without_ids(calls: Iterable[unspool.ToolCall]) -> list[tuple[str, str, str]]:
+    return [(call.name, call.arguments, call.status) for call in calls]
+
+
+@pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
+def test_a_policy_changes_nothing_but_what_becomes_of_calls(file: unspool.FormatFile) -> None:
+    """The rest of the message is the same, and the calls are those that the policy lets pass."""
+    for case in shipped_cases(file.name):
+        read = unspool.parse(case.input, file, tools_of(case))
+        first = unspool.parse(case.input, file, tools_of(case), parallel_tool_calls=False)
+        assert without_ids(first.tool_calls) == without_ids(read.tool_calls[:1]), case
+        assert (first.content, first.reasoning) == (read.content, read.reasoning), case
+        limited = unspool.parse(case.input, file, tools_of(case), max_calls=1)
+        assert without_ids(limited.tool_calls) == without_ids(read.tool_calls[:1]), case
+        assert limited.reasoning == read.reasoning, case
+        for tools in (tools_of(case)[:1], tools_of(case)[1:], [{"name": "none of these"}]):
+            offered = {tool.get("function", tool)["name"] for tool in tools}
+            read = unspool.parse(case.input, file, tools)
+            sent = without_ids(call for call in read.tool_calls if call.name in offered)
+            dropped = unspool.parse(case.input, file, tools, unknown_tools="drop-with-report")
+            assert without_ids(dropped.tool_calls) == sent, case
+            assert (dropped.content, dropped.reasoning) == (read.content, read.reasoning), case
+            assert bool(dropped.dropped) == (len(sent) < len(read.tool_calls)), case
+            shown = unspool.parse(case.input, file, tools, unknown_tools="content")
+            assert without_ids(shown.tool_calls) == sent, case
+            assert shown.reasoning == read.reasoning, case
+
+
+def test_the_text_of_a_call_without_arguments_has_its_closer() -> None:
+    text = "<tool_call>other</tool_call>"
+    assert unspool.parse(text, "glm47", TOOLS, unknown_tools="content").content == text
+    report = unspool.parse(text, "glm47", TOOLS, unknown_tools="drop-with-report").dropped[0]
+    assert report.text == text
+
+
+def test_a_call_that_is_rehearsed_stays_reasoning_whatever_becomes_of_calls() -> None:
+    text = '<think>\nI could call <tool_call>{"name": "other"}</tool_call>.\n</think>\n\nNo.'
+    for policy in ("content", "drop-with-report"):
+        message = unspool.parse(text, "qwen3", TOOLS, unknown_tools=policy)
+        assert message.reasoning == 'I could call <tool_call>{"name": "other"}</tool_call>.'
+        assert (message.content, message.dropped) == ("No.", ())
+
+
+TEMPLATE = {
+    "start_anchor": "<|im_start|>assistant\n",
+    "fields": {
+        "content": {"close_pattern": "<end>"},
+        "tool_calls": {
+            "open": "<call>",
+            "close": "</call>",
+            "repeats": True,
+            "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
+        },
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "options", [{"unknown_tools": "drop-with-report"}, {"parallel_tool_calls": False}], ids=str
+)
+def test_policies_hold_in_a_response_template(options: dict[str, Any]) -> None:
+    other = '<call>{"name": "other", "arguments": {"b": [1]}}</call>'
+    text = f'A<call>{{"name": "known", "arguments": {{"a": "x"}}}}</call>B{other}C'
+    format = unspool.Format.from_response_template(TEMPLATE)
+    message = parse_every_way(text, format, audit=True, **options)
+    assert names(message) == ["known"]
+    assert message.content == "ABC"
+    assert [report.text for report in message.dropped] == [other]
+    assert message.audit[-3:] == (("content", "B"), ("malformed", other), ("content", "C"))
 
 
 @pytest.mark.parametrize("name", ["qwen3", "kimi_k2", "glm45", "deepseek_v31"])

@@ -1,0 +1,91 @@
+#include "parser/call_filter.h"
+
+#include <utility>
+
+namespace unspool {
+
+CallFilter::CallFilter(std::unique_ptr<EventParser> inner, CallIdStyle style,
+                       const ParserOptions& options)
+    : ParserFilter(std::move(inner)),
+      tools_(options.tools),
+      unknown_tools_(options.unknown_tools),
+      parallel_calls_(options.parallel_calls),
+      max_calls_(options.limits.calls()),
+      ids_(style, options.id_seed, options.choice) {}
+
+CallFilter::Verdict CallFilter::judge(std::string_view name) const {
+  const bool is_unknown = tools_ && tools_->find(name) == nullptr;
+  if (is_unknown && unknown_tools_ != UnknownTools::forward) {
+    return {unknown_tools_ == UnknownTools::content ? Outlet::content : Outlet::dropped,
+            "the tool is not one of the request's"};
+  }
+  if (!parallel_calls_ && sent_ > 0) return {Outlet::dropped, "the request wants one call at most"};
+  if (sent_ >= max_calls_) return {Outlet::malformed, kTooManyCalls};
+  return {};
+}
+
+void CallFilter::pass(const Events& in, std::uint64_t, Events& out) {
+  for (const Event& event : in.list()) pass_event(event, in, out);
+  pass_audit(in, out);
+}
+
+void CallFilter::pass_event(const Event& event, const Events& in, Events& out) {
+  const bool is_sent = verdict_.outlet == Outlet::sent;
+  const std::uint64_t token_end = event.span.end;
+  switch (event.kind) {
+    case EventKind::tool_call_begin: return begin(event, in, out);
+    case EventKind::call_text: return emit_text(in.text(event), token_end, out);
+    case EventKind::tool_call_end:
+      if (!is_sent) return;
+      tally_.put(event.status);
+      return out.add_end(sent_ - 1, event.status, token_end, event.repairs);
+    case EventKind::tool_call_arguments:
+    case EventKind::malformed:
+      if (event.index < 0) break;
+      if (is_sent) out.add_text(event.kind, sent_ - 1, in.text(event), token_end, event.reason);
+      return;
+    case EventKind::finish: return out.add_finish(tally_.reason(event.finish_reason), token_end);
+    default: break;
+  }
+  out.add(event, in);
+}
+
+void CallFilter::begin(const Event& event, const Events& in, Events& out) {
+  verdict_ = judge(in.name(event));
+  outlets_.push_back(verdict_.outlet);
+  if (verdict_.outlet != Outlet::sent) return;
+  const std::string_view id = ids_.id_of(in.id(event), in.name(event), sent_);
+  out.add_begin(sent_++, in.name(event), id, event.span.end);
+}
+
+void CallFilter::emit_text(std::string_view text, std::uint64_t token_end, Events& out) const {
+  switch (verdict_.outlet) {
+    case Outlet::sent: return;
+    case Outlet::content: return out.add_text(EventKind::content, -1, text, token_end);
+    case Outlet::dropped:
+      return out.add_text(EventKind::dropped, -1, text, token_end, verdict_.reason);
+    case Outlet::malformed:
+      return out.add_text(EventKind::malformed, -1, text, token_end, verdict_.reason);
+  }
+}
+
+// The bytes of a call that is not sent are content, or malformed.
+void CallFilter::pass_audit(const Events& in, Events& out) {
+  for (const Events::Audited& piece : in.audit()) {
+    const std::int32_t at = piece.call - first_outlet_;
+    const Outlet outlet = piece.call < 0 ? Outlet::sent : outlets_[static_cast<std::size_t>(at)];
+    Fate fate = outlet == Outlet::content ? Fate::content : Fate::malformed;
+    if (outlet == Outlet::sent) fate = piece.fate;
+    out.add_audit(fate, piece.text, piece.of_reasoning);
+  }
+  if (outlets_.size() > 1) {
+    first_outlet_ += static_cast<std::int32_t>(outlets_.size()) - 1;
+    outlets_.erase(outlets_.begin(), outlets_.end() - 1);
+  }
+}
+
+void CallFilter::add_held(Held& out) const {
+  verdict_.outlet == Outlet::sent ? inner().add_held(out) : inner().add_held_text(out);
+}
+
+}  // namespace unspool

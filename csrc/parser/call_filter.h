@@ -1,0 +1,59 @@
+// What a request wants done with calls that were read: those to unknown tools, and those after the
+// first. Such a call is not sent; its text goes where the request says.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "format/tool_schemas.h"
+#include "parser/call_ids.h"
+#include "parser/call_tally.h"
+#include "parser/parser_filter.h"
+
+namespace unspool {
+
+/// Stands after a parser with `ParserOptions::call_text`. The calls that it sends are numbered
+/// anew.
+class CallFilter final : public ParserFilter {
+ public:
+  /// Whether a request with these options needs one.
+  static bool is_needed(const ParserOptions& options) {
+    return !options.parallel_calls ||
+           (options.tools && options.unknown_tools != UnknownTools::forward);
+  }
+
+  CallFilter(std::unique_ptr<EventParser> inner, CallIdStyle style, const ParserOptions& options);
+
+  std::uint32_t call_count() const override { return static_cast<std::uint32_t>(sent_); }
+  void add_held(Held& out) const override;
+
+ private:
+  /// Where a call goes: it is sent, or its text is emitted in one of these kinds.
+  enum class Outlet : std::uint8_t { sent, content, dropped, malformed };
+  struct Verdict {
+    Outlet outlet = Outlet::sent;
+    const char* reason = "";
+  };
+
+  Verdict judge(std::string_view name) const;
+  void pass(const Events& in, std::uint64_t token_end, Events& out) override;
+  void pass_event(const Event& event, const Events& in, Events& out);
+  void begin(const Event& event, const Events& in, Events& out);
+  void emit_text(std::string_view text, std::uint64_t token_end, Events& out) const;
+  void pass_audit(const Events& in, Events& out);
+
+  std::shared_ptr<const ToolSchemas> tools_;
+  UnknownTools unknown_tools_;
+  bool parallel_calls_;
+  std::int32_t max_calls_;
+  CallIds ids_;
+  CallTally tally_;
+  Verdict verdict_;                // on the last call
+  std::int32_t sent_ = 0;          // calls
+  std::vector<Outlet> outlets_;    // of this put's calls, and of the last one before it
+  std::int32_t first_outlet_ = 0;  // the call that the first of them is for
+};
+
+}  // namespace unspool

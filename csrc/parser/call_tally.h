@@ -1,0 +1,26 @@
+// Which finish reason the calls of an answer give it.
+#pragma once
+
+#include "parser/event.h"
+
+namespace unspool {
+
+class CallTally {
+ public:
+  void put(CallStatus status) {
+    has_complete_ |= status == CallStatus::complete;
+    has_incomplete_ |= status == CallStatus::incomplete;
+  }
+
+  /// An answer that ended itself ends in `tool_calls` if it has a complete call and none cut off.
+  FinishReason reason(FinishReason ended) const {
+    if (!ended_itself(ended)) return ended;
+    return has_complete_ && !has_incomplete_ ? FinishReason::tool_calls : FinishReason::stop;
+  }
+
+ private:
+  bool has_complete_ = false;
+  bool has_incomplete_ = false;
+};
+
+}  // namespace unspool

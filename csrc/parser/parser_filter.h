@@ -1,0 +1,59 @@
+// A parser that passes another one's events on, changed: what a request wants done with what was
+// read.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "parser/event_parser.h"
+
+namespace unspool {
+
+class ParserFilter : public EventParser {
+ public:
+  explicit ParserFilter(std::unique_ptr<EventParser> inner) : inner_(std::move(inner)) {}
+
+  void expect_ids() override { inner_->expect_ids(); }
+  void put_prompt(std::string_view prompt) override { inner_->put_prompt(prompt); }
+  void put_text(std::string_view text, std::uint64_t token_end, Events& out) override {
+    inner_->put_text(text, token_end, events_);
+    pass_all(token_end, out);
+  }
+  void put_token(Symbol symbol, std::uint64_t token_end, Events& out) override {
+    inner_->put_token(symbol, token_end, events_);
+    pass_all(token_end, out);
+  }
+  void put_special(std::string_view text, std::uint64_t token_end, Events& out) override {
+    inner_->put_special(text, token_end, events_);
+    pass_all(token_end, out);
+  }
+  bool reads_special() const override { return inner_->reads_special(); }
+  void finish(FinishReason reason, std::uint64_t token_end, Events& out) override {
+    inner_->finish(reason, token_end, events_);
+    pass_all(token_end, out);
+  }
+  Region region() const override { return inner_->region(); }
+  bool is_undecided() const override { return inner_->is_undecided(); }
+  std::uint32_t call_count() const override { return inner_->call_count(); }
+  void add_held(Held& out) const override { inner_->add_held(out); }
+  void add_held_text(Held& out) const override { inner_->add_held_text(out); }
+  std::string extra() const override { return inner_->extra(); }
+
+ protected:
+  /// Passes on what one put made; `token_end`: how many tokens the stream has had.
+  virtual void pass(const Events& in, std::uint64_t token_end, Events& out) = 0;
+  const EventParser& inner() const { return *inner_; }
+
+ private:
+  void pass_all(std::uint64_t token_end, Events& out) {
+    pass(events_, token_end, out);
+    events_.clear();
+  }
+
+  std::unique_ptr<EventParser> inner_;
+  Events events_;  // of one put
+};
+
+}  // namespace unspool
