@@ -23,33 +23,28 @@ bool is_reasonings_tag(const FormatSpec& spec, std::string_view tag) {
 
 Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
     : format_(std::move(format)),
-      tools_(std::move(options.tools)),
-      by_id_(options.by_id),
-      audits_(options.audit),
-      splits_(options.only_reasoning),
-      repair_(options.repair),
-      max_held_bytes_(options.limits.max_held_bytes),
-      calls_(format_->spec().call_ids, options) {
-  start_at(options.start.value_or(format_->start_without_prompt()));
+      options_(std::move(options)),
+      calls_(format_->spec().call_ids, options_) {
+  start_at(options_.start.value_or(format_->start_without_prompt()));
 }
 
 void Parser::start_at(const Format::Start& start) {
-  skip_ = start.skip;
-  skip_is_reasonings_ = true;
+  at_.skip = start.skip;
+  at_.skip_is_reasonings = true;
   State state = start.in_reasoning ? State::reasoning : State::content;
   if (start.markup >= 0) {
-    markup_ = static_cast<std::uint8_t>(start.markup);
-    is_begun_ = true;
+    header_.markup = static_cast<std::uint8_t>(start.markup);
+    header_.is_begun = true;
     return enter(State::markup);
   }
-  in_section_ = start.in_section;
+  at_.in_section = start.in_section;
   if (start.opener >= 0) {  // none of the prompt is emitted
-    opener_ = static_cast<std::size_t>(start.opener);
-    call_ = format_->openers()[opener_].front();
+    reading_.opener = static_cast<std::size_t>(start.opener);
+    at_.call = format_->openers()[reading_.opener].front();
     return enter(State::opening);
   }
   if (start.in_section) {
-    boundary_ = Boundary::after_markup;
+    at_.boundary = Boundary::after_markup;
     return enter(State::content);
   }
   for (const MarkupSpec& markup : format_->spec().markup) {
@@ -60,7 +55,7 @@ void Parser::start_at(const Format::Start& start) {
 
 Region Parser::region() const {
   if (is_rehearsing()) return Region::reasoning;
-  switch (state_) {
+  switch (at_.state) {
     case State::content:
     case State::beginning:
     case State::markup:
@@ -76,70 +71,72 @@ Region Parser::region() const {
 }
 
 bool Parser::is_undecided() const {
-  return is_rehearsing() || state_ == State::fence || state_ == State::beginning ||
-         state_ == State::markup ||
-         (state_ == State::body && !calls_.is_open() && call().is_tentative());
+  return is_rehearsing() || at_.state == State::fence || at_.state == State::beginning ||
+         at_.state == State::markup ||
+         (at_.state == State::body && !calls_.is_open() && call().is_tentative());
 }
 
 void Parser::add_held(Held& out, bool as_text) const {
   if (trial_.is_on()) {
-    out.add(HeldReason::marker, place_.idle);
-    out.add(HeldReason::space, place_.space);
-    const bool is_call = is_rehearsing() || (state_ == State::body && call().is_tentative());
+    out.add(HeldReason::marker, trial_.place.idle);
+    out.add(HeldReason::space, trial_.place.space);
+    const bool is_call = is_rehearsing() || (at_.state == State::body && call().is_tentative());
     HeldReason reason = is_call ? HeldReason::call : HeldReason::name;
-    if (state_ == State::markup) reason = HeldReason::header;
+    if (at_.state == State::markup) reason = HeldReason::header;
     out.add(reason, trial_.marker());
     return out.add(reason, trial_.input());
   }
-  if (label_read_ != std::string::npos) {
+  if (at_.label_read != std::string::npos) {
     const std::string_view label = format_->spec().reasoning->label;
-    out.add(HeldReason::marker, label.substr(0, label_read_));
+    out.add(HeldReason::marker, label.substr(0, at_.label_read));
   }
-  out.add(HeldReason::marker, idle_);
-  out.add(HeldReason::space, space_);
-  out.add(HeldReason::header, header_opener_);
-  switch (state_) {
+  out.add(HeldReason::marker, at_.idle);
+  out.add(HeldReason::space, at_.space);
+  out.add(HeldReason::header, header_.opener);
+  switch (at_.state) {
     case State::content:
     case State::reasoning:
     case State::malformed: out.add(cursor_); break;
-    case State::beginning: out.add(HeldReason::header, raw_); break;
+    case State::beginning: out.add(HeldReason::header, reading_.raw); break;
     case State::markup:
-      out.add(HeldReason::header, raw_);
+      out.add(HeldReason::header, reading_.raw);
       out.add(HeldReason::header, cursor_.held());
       break;
-    case State::fence: out.add(HeldReason::call, raw_); break;
+    case State::fence: out.add(HeldReason::call, reading_.raw); break;
     case State::opening:
-    case State::header: out.add(HeldReason::name, raw_); break;  // with what the cursor holds
+    case State::header:
+      out.add(HeldReason::name, reading_.raw);
+      break;  // with what the cursor holds
     case State::body:
       if (calls_.is_open() && as_text) {
-        out.add(HeldReason::closing_tag, pending_text_);
+        out.add(HeldReason::closing_tag, reading_.pending_text);
       } else if (calls_.is_open()) {
         calls_.add_held(out);
-        body_->add_held(out);
+        reading_.body->add_held(out);
       } else {
-        out.add(call().is_tentative() ? HeldReason::call : HeldReason::name, raw_);
+        out.add(call().is_tentative() ? HeldReason::call : HeldReason::name, reading_.raw);
       }
       break;
   }
 }
 
 void Parser::enter(State state) {
-  state_ = state;
+  at_.state = state;
   bare_candidate_ = -1;
-  if (state == State::markup) header_search_.reset();
+  if (state == State::markup) header_.search.reset();
   reset_cursor();
 }
 
 void Parser::reset_cursor() {
-  switch (state_) {
+  switch (at_.state) {
     case State::content:
       if (is_rehearsing()) return cursor_.reset(&markers().rehearsal);
-      cursor_.reset(in_section_ || closer_pending_ ? &markers().inside : &markers().content);
+      cursor_.reset(at_.in_section || at_.closer_pending ? &markers().inside : &markers().content);
       break;
     case State::reasoning: cursor_.reset(&markers().reasoning); break;
-    case State::header: cursor_.reset(&markers().calls[call_].header); break;
+    case State::header: cursor_.reset(&markers().calls[at_.call].header); break;
     case State::malformed: cursor_.reset(&markers().malformed); break;
-    case State::markup: cursor_.reset(&markers().headers[markup_]); break;
+    case State::markup: cursor_.reset(&markers().headers[header_.markup]); break;
     case State::opening: cursor_.reset(&markers().openers); break;
     case State::beginning:
     case State::fence:
@@ -162,7 +159,7 @@ void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
   write_to(out);
   token_end_ = token_end;
   const std::string_view literal = format_->symbol_text(symbol);
-  if (!by_id_) return read_all(literal);
+  if (!options_.by_id) return read_all(literal);
   const std::uint64_t trial = trial_.number();
   read_token(symbol, literal);
   after_reading(trial, literal, symbol);
@@ -181,7 +178,7 @@ void Parser::read_all(std::string_view text) {
 void Parser::read_again(const Letters& letters) {
   const std::uint64_t first = trial_.number();
   std::size_t i = 0;
-  while (i < letters.size() && outcome_ == Outcome::open) {
+  while (i < letters.size() && trial_.outcome == Outcome::open) {
     const Letter letter = letters.at(i);
     const std::uint64_t trial = trial_.number();
     std::size_t read = letter.text.size();
@@ -203,37 +200,37 @@ void Parser::read_again(std::string_view text) {
 }
 
 void Parser::read_token(Symbol symbol, std::string_view literal) {
-  if (state_ == State::body || state_ == State::header || state_ == State::opening ||
-      state_ == State::fence) {
+  if (at_.state == State::body || at_.state == State::header || at_.state == State::opening ||
+      at_.state == State::fence) {
     // The end of a turn is never text where it is known by id, not even inside a string.
     const auto& ignored = format_->spec().ignore;
     if (std::find(ignored.begin(), ignored.end(), literal) != ignored.end()) {
       return ignore(literal);
     }
   }
-  if (state_ == State::body) {
+  if (at_.state == State::body) {
     const bool was_announced = calls_.is_open();
-    const BodyResult result = body_->put_token(symbol, literal, *this);
+    const BodyResult result = reading_.body->put_token(symbol, literal, *this);
     on_body(result, literal, was_announced);
-    if (result.consumed > 0 || outcome_ != Outcome::open) return;
+    if (result.consumed > 0 || trial_.outcome != Outcome::open) return;
   }
-  if (state_ == State::fence || state_ == State::beginning) release_raw_as_content();
-  if (state_ == State::opening) {
+  if (at_.state == State::fence || at_.state == State::beginning) release_raw_as_content();
+  if (at_.state == State::opening) {
     const MarkerCursor::Found found = cursor_.put_token(symbol, literal, [](std::string_view) {});
-    raw_ += literal;
+    reading_.raw += literal;
     if (found.marker != nullptr && on_opener_again(found)) return;
-    raw_.resize(raw_.size() - literal.size());
-    has_call_markup_ = true;
+    reading_.raw.resize(reading_.raw.size() - literal.size());
+    trial_.has_call_markup = true;
     on_failure("what follows the opener is not a call", {});
-    if (outcome_ != Outcome::open) return;
+    if (trial_.outcome != Outcome::open) return;
   }
-  if (state_ == State::content) {
-    line_ = Line::inside;
+  if (at_.state == State::content) {
+    at_.line = Line::inside;
     bare_candidate_ = -1;
   }
   const MarkerCursor::Found found =
       cursor_.put_token(symbol, literal, [this](std::string_view text) { release(text); });
-  if (state_ == State::header) raw_ += literal;
+  if (at_.state == State::header) reading_.raw += literal;
   if (found.marker != nullptr) on_marker(found);
 }
 
@@ -246,15 +243,16 @@ void Parser::put_special(std::string_view text, std::uint64_t token_end, Events&
 void Parser::read_special(std::string_view text) {
   if (!reads_special()) {
     // It stands between what was read and what follows, and shows in neither.
-    if (state_ == State::fence || (state_ == State::beginning && !raw_.empty())) {
+    if (at_.state == State::fence || (at_.state == State::beginning && !reading_.raw.empty())) {
       release_raw_as_content();
     }
-    if (state_ == State::beginning || is_blank(cursor_.held())) return;
+    if (at_.state == State::beginning || is_blank(cursor_.held())) return;
     bare_candidate_ = -1;
     return cursor_.flush([this](std::string_view held) { release(held); });
   }
-  const bool may_be_content = state_ == State::body && !calls_.is_open() && call().is_tentative();
-  if (may_be_content) specials_.emplace_back(raw_.size(), text.size());
+  const bool may_be_content =
+      at_.state == State::body && !calls_.is_open() && call().is_tentative();
+  if (may_be_content) reading_.specials.emplace_back(reading_.raw.size(), text.size());
   while (!text.empty() && reads_special()) {
     const std::uint64_t trial = trial_.number();
     const std::size_t read = read_some(text);
@@ -264,7 +262,7 @@ void Parser::read_special(std::string_view text) {
 }
 
 std::size_t Parser::read_some(std::string_view text) {
-  switch (state_) {
+  switch (at_.state) {
     case State::content: return read_content(text);
     case State::fence: return read_fence(text[0]);
     case State::beginning: return read_beginning(text[0]);
@@ -287,14 +285,14 @@ std::size_t Parser::read_some(std::string_view text) {
 
 // What the cursor gives back goes where the state says.
 void Parser::release(std::string_view text) {
-  switch (state_) {
+  switch (at_.state) {
     case State::content: release_content(text); break;
     case State::reasoning:
       text = drop_skipped(drop_label(text));
       if (!text.empty()) release_reasoning(text);
       break;
-    case State::header: name_ += text; break;
-    case State::markup: raw_ += text; break;
+    case State::header: reading_.name += text; break;
+    case State::markup: reading_.raw += text; break;
     case State::malformed: emit_malformed(text); break;
     case State::beginning:
     case State::fence:
@@ -304,30 +302,30 @@ void Parser::release(std::string_view text) {
 }
 
 void Parser::on_marker(const MarkerCursor::Found& found) {
-  if (outcome_ != Outcome::open) return;  // what stands before it has decided the trial
+  if (trial_.outcome != Outcome::open) return;  // what stands before it has decided the trial
   const FormatSpec& spec = format_->spec();
   const Role role = static_cast<Role>(found.marker->role);
-  if (state_ == State::header) return on_header_end(found);
-  if (state_ == State::markup) return on_markup_end(found);
-  if (state_ == State::reasoning) end_label();
-  if (state_ == State::malformed && role != Role::ignore) return on_malformed_end(found);
+  if (at_.state == State::header) return on_header_end(found);
+  if (at_.state == State::markup) return on_markup_end(found);
+  if (at_.state == State::reasoning) end_label();
+  if (at_.state == State::malformed && role != Role::ignore) return on_malformed_end(found);
   if (is_mention(role, found)) return release(found.text);
   const bool has_header =
       role == Role::markup_open && spec.markup[found.marker->value].has_header();
-  if (has_rehearsed() && state_ == State::content) {
+  if (has_rehearsed() && at_.state == State::content) {
     if (role == Role::reasoning_close || has_header) {
-      closes_rehearsal_ = found;
-      outcome_ = Outcome::rehearsal;
+      trial_.closes_rehearsal = found;
+      trial_.outcome = Outcome::rehearsal;
       return;
     }
-    if (role == Role::call_open && !in_section_) settle_trial();  // another call follows
+    if (role == Role::call_open && !at_.in_section) settle_trial();  // another call follows
     if (role == Role::section_open) settle_trial();
   }
   if (trial_.is_on() && !has_rehearsed() &&
-      state_ == State::content) {  // behind a section's opener
+      at_.state == State::content) {  // behind a section's opener
     const bool closes = role == Role::section_close || role == Role::call_close;
     if (closes || role == Role::ignore || role == Role::reasoning_open || has_header) {
-      outcome_ = closes ? Outcome::empty : Outcome::mention;
+      trial_.outcome = closes ? Outcome::empty : Outcome::mention;
       return;
     }
   }
@@ -343,41 +341,41 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
   if (role == Role::markup_open && spec.markup[found.marker->value].is_inline) {
     return on_inline_markup(found);
   }
-  if (role == Role::call_close && closer_is_calls_) {
-    audit(Fate::marker, std::exchange(idle_, {}));
-    put_call_text(Fate::whitespace, std::exchange(space_, {}));
+  if (role == Role::call_close && at_.closer_is_calls) {
+    audit(Fate::marker, std::exchange(at_.idle, {}));
+    put_call_text(Fate::whitespace, std::exchange(at_.space, {}));
     put_call_text(Fate::marker, found.text);
-    skip_is_reasonings_ = false;
+    at_.skip_is_reasonings = false;
     return on_closer(role, found);
   }
   const bool may_be_mention = role == Role::call_open || role == Role::section_open ||
                               (has_header && !found.marker->has_token);
   if (may_be_mention && !trial_.is_on()) begin_trial(found);
   const bool is_reasonings = role == Role::reasoning_open || role == Role::reasoning_close ||
-                             (role == Role::markup_open && !has_content_ && calls_.index() < 0 &&
+                             (role == Role::markup_open && !at_.has_content && calls_.index() < 0 &&
                               is_reasonings_tag(spec, found.text));
   drop_space(Fate::whitespace, is_reasonings);
-  if (splits_ && has_header) {
-    header_opener_ = found.text;
+  if (options_.only_reasoning && has_header) {
+    header_.opener = found.text;
   } else if (role != Role::call_open) {  // that of a call waits for its name
     audit(Fate::marker, found.text, is_reasonings);
   }
-  if (role != Role::call_open) skip_is_reasonings_ = is_reasonings;
+  if (role != Role::call_open) at_.skip_is_reasonings = is_reasonings;
   switch (role) {
     case Role::reasoning_open:
-      reasoning_is_empty_ = true;
-      may_chain_ = false;
-      skip_ = spec.reasoning->open.after;
-      label_read_ = spec.reasoning->label.empty() ? std::string::npos : 0;
+      at_.reasoning_is_empty = true;
+      at_.may_chain = false;
+      at_.skip = spec.reasoning->open.after;
+      at_.label_read = spec.reasoning->label.empty() ? std::string::npos : 0;
       enter(State::reasoning);
       break;
     case Role::reasoning_close:
-      if (!has_content_) line_ = Line::start;
+      if (!at_.has_content) at_.line = Line::start;
       after_markup(spec.reasoning->close.after);
       break;
     case Role::section_open:
-      in_section_ = true;
-      may_chain_ = false;
+      at_.in_section = true;
+      at_.may_chain = false;
       after_markup(spec.section_open.after);
       break;
     case Role::call_open: on_opener(found); break;
@@ -390,26 +388,27 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
 
 void Parser::on_opener(const MarkerCursor::Found& found) {
   // Not announced yet: should it come to nothing, the opener is part of the raw text.
-  raw_ = drop_skipped(found.text);
-  skip_is_reasonings_ = false;
-  raw_opener_ = raw_.size();
-  opener_ = found.marker->value;
-  call_ = format_->openers()[opener_].front();
-  closer_pending_ = false;
-  may_chain_ = false;
-  boundary_ = Boundary::none;
-  skip_ = {};
+  reading_.raw = drop_skipped(found.text);
+  at_.skip_is_reasonings = false;
+  reading_.raw_opener = reading_.raw.size();
+  reading_.opener = found.marker->value;
+  at_.call = format_->openers()[reading_.opener].front();
+  at_.closer_pending = false;
+  at_.may_chain = false;
+  at_.boundary = Boundary::none;
+  at_.skip = {};
   enter(State::opening);
 }
 
 void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
   const FormatSpec& spec = format_->spec();
   // The section's opener may be missing; its closer is markup all the same.
-  closer_pending_ = role == Role::call_close && !in_section_ && !spec.section_close.is_empty();
-  may_chain_ = false;
-  in_fence_ = false;
-  closer_is_calls_ = false;
-  if (role == Role::section_close) in_section_ = false;
+  at_.closer_pending =
+      role == Role::call_close && !at_.in_section && !spec.section_close.is_empty();
+  at_.may_chain = false;
+  at_.in_fence = false;
+  at_.closer_is_calls = false;
+  if (role == Role::section_close) at_.in_section = false;
   after_markup(role == Role::section_close ? std::string_view(spec.section_close.after)
                                            : spec.calls[found.marker->value].close.after);
 }
@@ -419,20 +418,20 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   token_end_ = token_end;
   while (trial_.is_on()) end_trial(reason);
   const bool is_cut = !ended_itself(reason);
-  switch (state_) {
+  switch (at_.state) {
     case State::fence:
     case State::beginning: release_raw_as_content(); break;
     case State::markup: {
-      const bool is_header = fits_header(raw_, false);
+      const bool is_header = fits_header(reading_.raw, false);
       cursor_.flush([this](std::string_view text) { release(text); });
-      if (is_begun_) {
+      if (header_.is_begun) {
         release_raw_as_content();
       } else if (is_cut && is_header) {
-        audit_header(raw_);
+        audit_header(reading_.raw);
       } else {
-        give_up_header(raw_);
+        give_up_header(reading_.raw);
       }
-      raw_.clear();
+      reading_.raw.clear();
       break;
     }
     case State::opening:
@@ -441,26 +440,27 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
         release_raw_as_content();
         break;
       }
-      problem_ = "the output ends before the tool's name";
-      emit_malformed(raw_);
-      raw_.clear();
+      reading_.problem = "the output ends before the tool's name";
+      emit_malformed(reading_.raw);
+      reading_.raw.clear();
       break;
     case State::body: finish_body(reason); break;
     case State::malformed: finish_malformed(reason); break;
     case State::content:
     case State::reasoning: break;
   }
-  if (state_ == State::content || state_ == State::reasoning) {
-    if (!idle_.empty()) drop_space(Fate::whitespace);  // a marker's beginning is no text behind it
+  if (at_.state == State::content || at_.state == State::reasoning) {
+    if (!at_.idle.empty())
+      drop_space(Fate::whitespace);  // a marker's beginning is no text behind it
     cursor_.flush([this](std::string_view text) { release(text); });
-    if (state_ == State::reasoning) end_label();
+    if (at_.state == State::reasoning) end_label();
   }
-  if (boundary_ == Boundary::start && !space_.empty() && idle_.empty()) {
-    emit_content(space_);  // the message is nothing but white space
+  if (at_.boundary == Boundary::start && !at_.space.empty() && at_.idle.empty()) {
+    emit_content(at_.space);  // the message is nothing but white space
   } else {
     drop_space(Fate::whitespace);
   }
-  space_.clear();
+  at_.space.clear();
   out.add_finish(calls_.reason(reason), token_end_);
 }
 

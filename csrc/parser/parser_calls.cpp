@@ -29,32 +29,32 @@ std::size_t Parser::read_opening(char byte) {
   const MarkerCursor::Found found =
       cursor_.put(std::string_view(&byte, 1), [](std::string_view) {});
   if (found.marker != nullptr) {
-    raw_ += byte;
+    reading_.raw += byte;
     if (on_opener_again(found)) return 1;
-    raw_.pop_back();
+    reading_.raw.pop_back();
   }
-  if (is_space(byte) && raw_.size() < raw_opener_ + kMaxSpaceBytes) {
-    raw_ += byte;
+  if (is_space(byte) && reading_.raw.size() < reading_.raw_opener + kMaxSpaceBytes) {
+    reading_.raw += byte;
     return 1;
   }
-  const std::size_t first_at = raw_.find_first_not_of(kSpace, raw_opener_);
+  const std::size_t first_at = reading_.raw.find_first_not_of(kSpace, reading_.raw_opener);
   const bool has_first = first_at != std::string::npos;
-  const std::size_t read = has_first ? raw_.size() - first_at : 0;
+  const std::size_t read = has_first ? reading_.raw.size() - first_at : 0;
   if (trim(cursor_.held()).size() == read + 1) {  // it may be an opener again
-    raw_ += byte;
+    reading_.raw += byte;
     return 1;
   }
   // The first letter tells which kind of call it is, or the first two.
-  const char first = has_first ? raw_[first_at] : byte;
+  const char first = has_first ? reading_.raw[first_at] : byte;
   const std::size_t second_at =
-      has_first ? raw_.find_first_not_of(kSpace, first_at + 1) : std::string::npos;
-  const char second = second_at != std::string::npos ? raw_[second_at] : byte;
+      has_first ? reading_.raw.find_first_not_of(kSpace, first_at + 1) : std::string::npos;
+  const char second = second_at != std::string::npos ? reading_.raw[second_at] : byte;
   int choice = -1;
-  for (const std::uint8_t candidate : format_->openers()[opener_]) {
+  for (const std::uint8_t candidate : format_->openers()[reading_.opener]) {
     const CallSpec& spec = format_->spec().calls[candidate];
     if (!spec.starts.empty() && spec.starts.find(first) == std::string::npos) continue;
     if (!spec.second.empty() && !has_first) {
-      raw_ += byte;
+      reading_.raw += byte;
       return 1;
     }
     if (!spec.second.empty() && spec.second.find(second) == std::string::npos) continue;
@@ -65,9 +65,9 @@ std::size_t Parser::read_opening(char byte) {
     on_failure("what follows the opener is not a call", {});
     return 0;
   }
-  call_ = static_cast<std::uint8_t>(choice);
-  has_closer_ = !call().close.is_empty();
-  name_.clear();
+  at_.call = static_cast<std::uint8_t>(choice);
+  reading_.has_closer = !call().close.is_empty();
+  reading_.name.clear();
   if (call().has_name_outside()) {
     enter(State::header);
   } else {
@@ -75,8 +75,8 @@ std::size_t Parser::read_opening(char byte) {
     enter(State::body);
   }
   if (has_first) {  // what was held
-    const std::string held = raw_.substr(first_at);
-    raw_.resize(first_at);
+    const std::string held = reading_.raw.substr(first_at);
+    reading_.raw.resize(first_at);
     read_again(held);
   }
   return 0;
@@ -84,63 +84,66 @@ std::size_t Parser::read_opening(char byte) {
 
 // An opener with nothing but white space behind the last one: models repeat it, and mean one call.
 bool Parser::on_opener_again(const MarkerCursor::Found& found) {
-  const std::size_t at = raw_.size() - found.text.size();
-  if (at < raw_opener_ || !is_blank(std::string_view(raw_).substr(raw_opener_, at - raw_opener_))) {
+  const std::size_t at = reading_.raw.size() - found.text.size();
+  if (at < reading_.raw_opener ||
+      !is_blank(
+          std::string_view(reading_.raw).substr(reading_.raw_opener, at - reading_.raw_opener))) {
     return false;
   }
   const Role role = static_cast<Role>(found.marker->role);
   if (role == Role::ignore) {
-    raw_.resize(at);
+    reading_.raw.resize(at);
     ignore(found.text, found.text.size() - 1);
     return true;
   }
   if (role != Role::call_open) {  // an empty block
     if (!trial_.is_on()) return false;
-    outcome_ = Outcome::empty;
+    trial_.outcome = Outcome::empty;
     return true;
   }
-  audit(Fate::marker, std::string_view(raw_).substr(0, at));
+  audit(Fate::marker, std::string_view(reading_.raw).substr(0, at));
   on_opener(found);
   return true;
 }
 
 void Parser::make_call_body(std::string_view name, bool in_parameter) {
   BodyOptions options;
-  options.schema = tools_ && !name.empty() ? tools_->find(name) : nullptr;
+  options.schema = options_.tools && !name.empty() ? options_.tools->find(name) : nullptr;
   options.section_close = &format_->spec().section_close;
-  options.repairs = repair_;
+  options.repairs = options_.repair;
   options.in_parameter = in_parameter;
-  body_ = make_body(call(), markers().calls[call_], options);
-  body_called_ = false;
+  reading_.body = make_body(call(), markers().calls[at_.call], options);
+  reading_.has_called = false;
 }
 
 void Parser::begin_bare(std::uint8_t call_number, bool has_closer) {
-  call_ = call_number;
-  has_closer_ = has_closer;
-  raw_opener_ = raw_.size();
-  specials_.clear();
-  may_chain_ = false;
-  name_.clear();
+  at_.call = call_number;
+  reading_.has_closer = has_closer;
+  reading_.raw_opener = reading_.raw.size();
+  reading_.specials.clear();
+  at_.may_chain = false;
+  reading_.name.clear();
   make_call_body(call().fixed_name, false);
   enter(State::body);
   if (!call().fixed_name.empty()) begin_call(call().fixed_name, {});
 }
 
 std::size_t Parser::read_header(char byte) {
-  if (name_.size() > kMaxNameBytes && !is_utf8_continuation(byte)) {
+  if (reading_.name.size() > kMaxNameBytes && !is_utf8_continuation(byte)) {
     on_failure("no tool name follows the opener", {});
     return 0;
   }
   const bool continues = cursor_.would_continue(static_cast<unsigned char>(byte));
-  const bool stops = call().name_stops.find(byte) != std::string::npos ||
-                     (byte == '{' && call().body == BodyKind::json_arguments && !is_blank(name_));
+  const bool stops =
+      call().name_stops.find(byte) != std::string::npos ||
+      (byte == '{' && call().body == BodyKind::json_arguments && !is_blank(reading_.name));
   if (!continues && stops) {
     cursor_.flush([this](std::string_view text) { release(text); });
     if (!name_call()) return 0;
     enter(State::body);
     return 0;
   }
-  raw_ += byte;
+  reading_.raw += byte;
   const MarkerCursor::Found found =
       cursor_.put(std::string_view(&byte, 1), [this](std::string_view text) { release(text); });
   if (found.marker != nullptr) on_header_end(found);
@@ -150,30 +153,30 @@ std::size_t Parser::read_header(char byte) {
 void Parser::on_header_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
-  has_call_markup_ = role == Role::name_close && !has_space(trim(name_));
+  trial_.has_call_markup = role == Role::name_close && !has_space(trim(reading_.name));
   const auto& openers = call().xml_parameters.open.texts;
-  in_parameter_ = std::find(openers.begin(), openers.end(), found.text) != openers.end();
+  reading_.in_parameter = std::find(openers.begin(), openers.end(), found.text) != openers.end();
   if (role != Role::name_close) {
-    raw_.resize(raw_.size() - found.text.size());  // the closer is not the call's
+    reading_.raw.resize(reading_.raw.size() - found.text.size());  // the closer is not the call's
   }
   if (role != Role::name_close && !closes) {
     on_failure("the name does not end", {});
-    if (outcome_ != Outcome::open) return;
-    if (state_ != State::malformed) return on_marker(found);
+    if (trial_.outcome != Outcome::open) return;
+    if (at_.state != State::malformed) return on_marker(found);
     return role == Role::reasoning_close ? emit_malformed(found.text) : on_malformed_end(found);
   }
-  if (closes && trial_.is_on() && without_prefix(trim(name_)).empty()) {
-    outcome_ = Outcome::empty;
+  if (closes && trial_.is_on() && without_prefix(trim(reading_.name)).empty()) {
+    trial_.outcome = Outcome::empty;
     return;
   }
   if (!name_call()) {
-    if (role != Role::name_close && outcome_ == Outcome::open) on_malformed_end(found);
+    if (role != Role::name_close && trial_.outcome == Outcome::open) on_malformed_end(found);
     return;
   }
   if (role == Role::name_close) return enter(State::body);
   put_arguments("{}");
   end_call();
-  body_.reset();
+  reading_.body.reset();
   put_call_text(Fate::marker, found.text);
   on_closer(role, found);
 }
@@ -188,7 +191,7 @@ std::string_view Parser::without_prefix(std::string_view name) const {
 
 // The name has been read: announces the call, or finds it malformed.
 bool Parser::name_call() {
-  std::string_view name = trim(name_);
+  std::string_view name = trim(reading_.name);
   std::string_view attributes;
   name = unquote(name, attributes);
   std::string id(call().name_is_id ? name : std::string_view{});
@@ -213,7 +216,7 @@ bool Parser::name_call() {
     const std::size_t half = copy.size() / 2;
     if (copy[half] == '.' && copy.substr(0, half) == copy.substr(half + 1)) copy.resize(half);
   }
-  const bool is_offered = tools_ && tools_->find(copy) != nullptr;
+  const bool is_offered = options_.tools && options_.tools->find(copy) != nullptr;
   const bool is_prose = !is_offered && copy.find_first_of(" {}") != std::string::npos;
   if (copy.empty() || has_control(copy) || is_prose ||
       copy.find_first_of("<>`") != std::string::npos ||
@@ -221,8 +224,8 @@ bool Parser::name_call() {
     on_failure("no tool name follows the opener", {});
     return false;
   }
-  make_call_body(copy, in_parameter_);
-  in_parameter_ = false;
+  make_call_body(copy, reading_.in_parameter);
+  reading_.in_parameter = false;
   const bool has_own_id = id != copy;  // a bare name is nobody's id
   if (!begin_call(copy, has_own_id ? std::string_view(id) : std::string_view{})) {
     on_failure("the tool is not one of the request's", {});
@@ -234,7 +237,8 @@ bool Parser::name_call() {
 std::size_t Parser::read_body(std::string_view text) {
   const bool was_announced = calls_.is_open();
   if (!was_announced) {
-    std::size_t room = max_held_bytes_ - std::min(raw_.size(), max_held_bytes_);
+    std::size_t room = options_.limits.max_held_bytes -
+                       std::min(reading_.raw.size(), options_.limits.max_held_bytes);
     while (room < text.size() && is_utf8_continuation(text[room])) ++room;
     text = text.substr(0, room);
     if (text.empty()) {
@@ -243,7 +247,7 @@ std::size_t Parser::read_body(std::string_view text) {
     }
   }
   const std::int32_t before = calls_.index();
-  const BodyResult result = body_->put(text, *this);
+  const BodyResult result = reading_.body->put(text, *this);
   // A call that began and ended within this put has been announced too.
   on_body(result, text, was_announced || calls_.index() != before);
   return result.consumed;
@@ -253,8 +257,8 @@ void Parser::on_body(const BodyResult& result, std::string_view text, bool was_a
   const std::string_view read = text.substr(0, result.consumed);
   const bool is_announced = was_announced || calls_.is_open();
   if (is_announced && !keeps_call_text() && result.status == ScanStatus::more) {  // most input
-    raw_.clear();
-    raw_opener_ = 0;
+    reading_.raw.clear();
+    reading_.raw_opener = 0;
     return;
   }
   Letters unread;
@@ -265,98 +269,106 @@ void Parser::on_body(const BodyResult& result, std::string_view text, bool was_a
   }
   if (is_announced) {
     if (keeps_call_text()) {  // but for what may turn out to be a closer, or not the call's
-      pending_text_ += read;
-      std::size_t open = body_->undecided_bytes();
+      reading_.pending_text += read;
+      std::size_t open = reading_.body->undecided_bytes();
       if (result.status == ScanStatus::done) open = result.closer.size() + unread.size();
       if (result.status == ScanStatus::failed) open = unread.size();
-      const std::size_t sure = pending_text_.size() - std::min(open, pending_text_.size());
-      put_call_text(Fate::tool_call, std::string_view(pending_text_).substr(0, sure));
-      pending_text_.erase(0, sure);
+      const std::size_t sure =
+          reading_.pending_text.size() - std::min(open, reading_.pending_text.size());
+      put_call_text(Fate::tool_call, std::string_view(reading_.pending_text).substr(0, sure));
+      reading_.pending_text.erase(0, sure);
       if (result.status == ScanStatus::done) {
         put_call_text(Fate::marker,
-                      std::string_view(pending_text_).substr(0, result.closer.size()));
+                      std::string_view(reading_.pending_text).substr(0, result.closer.size()));
       }
-      if (result.status != ScanStatus::more) pending_text_.clear();
+      if (result.status != ScanStatus::more) reading_.pending_text.clear();
     }
-    raw_.clear();
-    raw_opener_ = 0;
+    reading_.raw.clear();
+    reading_.raw_opener = 0;
   } else {
-    raw_ += read;
-    if (result.status == ScanStatus::failed) unread.clear();  // raw_ has it
+    reading_.raw += read;
+    if (result.status == ScanStatus::failed) unread.clear();  // reading_.raw has it
   }
   switch (result.status) {
     case ScanStatus::more: break;
     case ScanStatus::done:
-      if (!raw_.empty()) audit(Fate::marker, raw_);  // an empty list of calls
-      raw_.clear();
-      body_.reset();
+      if (!reading_.raw.empty()) audit(Fate::marker, reading_.raw);  // an empty list of calls
+      reading_.raw.clear();
+      reading_.body.reset();
       if (result.closer.empty()) {
-        closer_pending_ = has_closer_;
-        may_chain_ = has_closer_ || call().bare != BarePlace::nowhere || !call().separators.empty();
+        at_.closer_pending = reading_.has_closer;
+        at_.may_chain =
+            reading_.has_closer || call().bare != BarePlace::nowhere || !call().separators.empty();
         after_markup({});
-        line_ = Line::inside;
+        at_.line = Line::inside;
       } else {
         // The section's opener may be missing; its closer is markup all the same.
-        closer_pending_ = !in_section_ && !format_->spec().section_close.is_empty();
-        if (result.closed_section) in_section_ = closer_pending_ = false;
+        at_.closer_pending = !at_.in_section && !format_->spec().section_close.is_empty();
+        if (result.closed_section) at_.in_section = at_.closer_pending = false;
         after_markup(result.closed_section ? std::string_view(format_->spec().section_close.after)
                                            : std::string_view(call().close.after));
       }
       read_again(unread);
       break;
-    case ScanStatus::failed: on_failure(body_->problem(), unread); break;
+    case ScanStatus::failed: on_failure(reading_.body->problem(), unread); break;
   }
 }
 
 bool Parser::begin_call(std::string_view name, std::string_view id) {
   const KnownTools known = call().known_tools;
-  const bool must_know = known == KnownTools::required || (known == KnownTools::if_given && tools_);
+  const bool must_know =
+      known == KnownTools::required || (known == KnownTools::if_given && options_.tools);
   // A list that has begun with a call is one of calls.
-  if (must_know && !body_called_ && (!tools_ || tools_->find(name) == nullptr)) return false;
-  body_called_ = true;
+  if (must_know && !reading_.has_called &&
+      (!options_.tools || options_.tools->find(name) == nullptr))
+    return false;
+  reading_.has_called = true;
   drop_space(Fate::whitespace);
-  boundary_ = Boundary::none;
+  at_.boundary = Boundary::none;
   if (!is_rehearsing()) settle_trial();
-  calls_.begin(name, id, tools_ ? tools_->find(name) : nullptr, token_end_, *out_);
-  put_call_text(Fate::marker, std::string_view(raw_).substr(0, raw_opener_));
-  put_call_text(Fate::tool_call, std::string_view(raw_).substr(raw_opener_));
-  closer_is_calls_ = raw_opener_ > 0;
-  raw_.clear();
-  raw_opener_ = 0;
+  calls_.begin(name, id, options_.tools ? options_.tools->find(name) : nullptr, token_end_, *out_);
+  put_call_text(Fate::marker, std::string_view(reading_.raw).substr(0, reading_.raw_opener));
+  put_call_text(Fate::tool_call, std::string_view(reading_.raw).substr(reading_.raw_opener));
+  at_.closer_is_calls = reading_.raw_opener > 0;
+  reading_.raw.clear();
+  reading_.raw_opener = 0;
   return true;
 }
 
 // Text of the last call that has begun: its markers too, also after its end.
 void Parser::put_call_text(Fate fate, std::string_view text) {
   if (calls_.is_over()) fate = Fate::malformed;
-  if (audits_) add_audit(fate, text, false, calls_.text_index());
+  if (options_.audit) audit_trail_.put(fate, text, false, calls_.text_index(), *out_);
   if (calls_.wants_text()) calls_.put_text(text, token_end_, *out_);
 }
 
 void Parser::put_arguments(std::string_view fragment) { calls_.put(fragment, token_end_, *out_); }
 
-void Parser::end_call() { calls_.end(body_ ? body_->repairs() : 0, token_end_, *out_); }
+void Parser::end_call() {
+  calls_.end(reading_.body ? reading_.body->repairs() : 0, token_end_, *out_);
+}
 
 void Parser::end_call(CallStatus status) {
-  calls_.end(status, body_ ? body_->repairs() : 0, token_end_, *out_);
+  calls_.end(status, reading_.body ? reading_.body->repairs() : 0, token_end_, *out_);
 }
 
 // The call cannot be read. What nothing marked as a call is content; the rest is reported.
 void Parser::on_failure(const char* problem, const Letters& unread) {
   if (was_mention()) {
-    outcome_ = Outcome::mention;
+    trial_.outcome = Outcome::mention;
     return;
   }
   if (!is_rehearsing()) settle_trial();
-  if (!calls_.is_open() && call().is_tentative() && !body_called_ && state_ != State::malformed) {
-    body_.reset();
+  if (!calls_.is_open() && call().is_tentative() && !reading_.has_called &&
+      at_.state != State::malformed) {
+    reading_.body.reset();
     release_raw_as_content();
     return;
   }
-  problem_ = problem;
-  malformed_is_empty_ = true;
-  const std::string raw = std::move(raw_);
-  raw_.clear();
+  reading_.problem = problem;
+  reading_.malformed_is_empty = true;
+  const std::string raw = std::move(reading_.raw);
+  reading_.raw.clear();
   enter(State::malformed);
   if (!raw.empty()) emit_malformed(raw);
   read_again(unread);
@@ -366,28 +378,28 @@ void Parser::on_failure(const char* problem, const Letters& unread) {
 // call came behind it, and it stands in reasoning or within a line. Elsewhere somebody meant to
 // call, and is told. Reasoning that may go on behind a call keeps whatever is none.
 bool Parser::was_mention() const {
-  if (!trial_.is_on() || state_ == State::malformed) return false;
+  if (!trial_.is_on() || at_.state == State::malformed) return false;
   if (is_rehearsing()) return !calls_.is_open();
   if (call().is_tentative()) return true;
-  if (body_called_ || has_call_markup_) return false;
-  if (place_.state != State::reasoning && !is_amid_line_) return false;
-  const std::string_view behind = trim(std::string_view(raw_).substr(raw_opener_));
-  return state_ != State::body || behind.empty() || begins_python_name(behind[0]);
+  if (reading_.has_called || trial_.has_call_markup) return false;
+  if (trial_.place.state != State::reasoning && !trial_.is_amid_line) return false;
+  const std::string_view behind = trim(std::string_view(reading_.raw).substr(reading_.raw_opener));
+  return at_.state != State::body || behind.empty() || begins_python_name(behind[0]);
 }
 
 void Parser::emit_malformed(std::string_view text) {
   if (is_rehearsing()) {
-    outcome_ = Outcome::mention;
+    trial_.outcome = Outcome::mention;
     return;
   }
   drop_space(Fate::whitespace);
-  malformed_is_empty_ = false;
-  if (!text.empty()) last_byte_ = text.back();
+  reading_.malformed_is_empty = false;
+  if (!text.empty()) at_.last_byte = text.back();
   if (calls_.is_open()) {
-    calls_.put_malformed(text, problem_, token_end_, *out_);
+    calls_.put_malformed(text, reading_.problem, token_end_, *out_);
     return put_call_text(Fate::malformed, text);
   }
-  out_->add_text(EventKind::malformed, -1, text, token_end_, problem_);
+  out_->add_text(EventKind::malformed, -1, text, token_end_, reading_.problem);
   audit(Fate::malformed, text);
 }
 
@@ -395,10 +407,11 @@ void Parser::on_malformed_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
   if (calls_.is_open()) {
-    if (closes && malformed_is_empty_ && body_ && body_->may_end_here(*this)) {
+    if (closes && reading_.malformed_is_empty && reading_.body &&
+        reading_.body->may_end_here(*this)) {
       end_call();
     } else {
-      if (malformed_is_empty_) emit_malformed({});
+      if (reading_.malformed_is_empty) emit_malformed({});
       end_call(CallStatus::malformed);
     }
     if (closes) put_call_text(Fate::marker, found.text);
@@ -406,52 +419,52 @@ void Parser::on_malformed_end(const MarkerCursor::Found& found) {
     emit_malformed(found.text);
   }
   if (role == Role::markup_open) audit(Fate::marker, found.text);
-  body_.reset();
-  closer_is_calls_ = false;
-  state_ = State::content;
+  reading_.body.reset();
+  at_.closer_is_calls = false;
+  at_.state = State::content;
   if (closes) return on_closer(role, found);
   if (role == Role::markup_open) return on_markup(found);
-  boundary_ = Boundary::none;
+  at_.boundary = Boundary::none;
   on_marker(found);
 }
 
 void Parser::finish_body(FinishReason reason) {
   const bool stopped = ended_itself(reason);
   bool ends = false;
-  if (repair_ && calls_.is_open()) {
-    ends = stopped && body_->may_end_here(*this);
-    ends ? body_->end(*this) : body_->complete(*this);
+  if (options_.repair && calls_.is_open()) {
+    ends = stopped && reading_.body->may_end_here(*this);
+    ends ? reading_.body->end(*this) : reading_.body->complete(*this);
   } else {
-    body_->end(*this);
-    ends = calls_.is_open() && stopped && body_->may_end_here(*this);
+    reading_.body->end(*this);
+    ends = calls_.is_open() && stopped && reading_.body->may_end_here(*this);
   }
-  put_call_text(Fate::tool_call, pending_text_);
+  put_call_text(Fate::tool_call, reading_.pending_text);
   if (calls_.is_open()) {
     if (ends) {
       end_call();
     } else {
       end_call(CallStatus::incomplete);
     }
-  } else if (call().is_tentative() && !body_called_) {
-    body_.reset();
+  } else if (call().is_tentative() && !reading_.has_called) {
+    reading_.body.reset();
     release_raw_as_content();
     return;
-  } else if (trim(raw_).find_first_not_of(",") != std::string_view::npos) {
-    problem_ = "the output ends before the tool's name";
-    emit_malformed(raw_);
+  } else if (trim(reading_.raw).find_first_not_of(",") != std::string_view::npos) {
+    reading_.problem = "the output ends before the tool's name";
+    emit_malformed(reading_.raw);
   } else {
-    audit(Fate::tool_call, raw_);  // a list without its bracket
+    audit(Fate::tool_call, reading_.raw);  // a list without its bracket
   }
-  raw_.clear();
+  reading_.raw.clear();
 }
 
 void Parser::finish_malformed(FinishReason reason) {
   cursor_.flush([this](std::string_view text) { release(text); });
   if (!calls_.is_open()) return;
   const bool stopped = ended_itself(reason);
-  if (!malformed_is_empty_) {
+  if (!reading_.malformed_is_empty) {
     end_call(CallStatus::malformed);
-  } else if (stopped && body_ && body_->may_end_here(*this)) {
+  } else if (stopped && reading_.body && reading_.body->may_end_here(*this)) {
     end_call();
   } else {
     end_call(CallStatus::incomplete);

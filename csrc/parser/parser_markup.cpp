@@ -28,23 +28,23 @@ bool has_word(std::string_view text, std::string_view word) {
 
 // The output may go on with a header that the prompt has opened; anything else is content.
 std::size_t Parser::read_beginning(char byte) {
-  raw_ += byte;
+  reading_.raw += byte;
   const auto& markup = format_->spec().markup;
   bool may_go_on = false;
   for (std::size_t i = 0; i < markup.size(); ++i) {
     for (const std::string& text : markup[i].begins) {
-      if (text == raw_) {
-        markup_ = static_cast<std::uint8_t>(i);
+      if (text == reading_.raw) {
+        header_.markup = static_cast<std::uint8_t>(i);
         enter(State::markup);
-        is_begun_ = true;
+        header_.is_begun = true;
         return 1;
       }
-      may_go_on |= text.starts_with(raw_);
+      may_go_on |= text.starts_with(reading_.raw);
     }
   }
   if (may_go_on) return 1;
-  const std::string raw = std::move(raw_);
-  raw_.clear();
+  const std::string raw = std::move(reading_.raw);
+  reading_.raw.clear();
   enter(State::content);
   read_again(raw);
   return 1;
@@ -53,25 +53,26 @@ std::size_t Parser::read_beginning(char byte) {
 std::size_t Parser::read_markup(std::string_view text) {
   const MarkerCursor::Found found =
       cursor_.put(text.substr(0, 1), [this](std::string_view piece) { release(piece); });
-  const bool is_prose = is_amid_line_ || format_->spec().markup[markup_].is_inline ||
-                        place_.state == State::reasoning || (!raw_.empty() && is_space(raw_[0]));
+  const bool is_prose = trial_.is_amid_line || format_->spec().markup[header_.markup].is_inline ||
+                        trial_.place.state == State::reasoning ||
+                        (!reading_.raw.empty() && is_space(reading_.raw[0]));
   if (found.marker != nullptr) {
     on_marker(found);
-  } else if (trial_.is_on() && is_prose && !fits_header(raw_, false)) {
-    outcome_ = Outcome::mention;
-  } else if (raw_.size() > kMaxHeaderBytes || (is_begun_ && text[0] == '\n')) {
+  } else if (trial_.is_on() && is_prose && !fits_header(reading_.raw, false)) {
+    trial_.outcome = Outcome::mention;
+  } else if (reading_.raw.size() > kMaxHeaderBytes || (header_.is_begun && text[0] == '\n')) {
     if (trial_.is_on()) {
-      outcome_ = Outcome::mention;
+      trial_.outcome = Outcome::mention;
       return 1;
     }
     cursor_.flush([this](std::string_view piece) { release(piece); });
     audit_header({});
-    boundary_ = Boundary::none;
-    if (!format_->spec().markup[markup_].is_inline) markup_return_ = State::content;
-    const std::string raw = std::move(raw_);
-    raw_.clear();
-    line_ = Line::inside;
-    enter(markup_return_);
+    at_.boundary = Boundary::none;
+    if (!format_->spec().markup[header_.markup].is_inline) at_.markup_return = State::content;
+    const std::string raw = std::move(reading_.raw);
+    reading_.raw.clear();
+    at_.line = Line::inside;
+    enter(at_.markup_return);
     release(raw);
   }
   return 1;
@@ -79,13 +80,13 @@ std::size_t Parser::read_markup(std::string_view text) {
 
 void Parser::on_markup(const MarkerCursor::Found& found) {
   const MarkupSpec& markup = format_->spec().markup[found.marker->value];
-  closer_pending_ = false;
-  may_chain_ = false;
+  at_.closer_pending = false;
+  at_.may_chain = false;
   if (!markup.has_header()) return after_markup(markup.open.after);
-  markup_ = found.marker->value;
-  raw_.clear();
+  header_.markup = found.marker->value;
+  reading_.raw.clear();
   enter(State::markup);
-  is_begun_ = false;
+  header_.is_begun = false;
 }
 
 // Markup within text, such as a citation's: the text around it goes on.
@@ -95,50 +96,50 @@ void Parser::on_inline_markup(const MarkerCursor::Found& found) {
     if (is_read_again(found)) return release(found.text);
     if (!trial_.is_on()) begin_trial(found);
   }
-  const std::string held = std::exchange(idle_, {}) + std::exchange(space_, {});
-  if (state_ == State::content) boundary_ = Boundary::none;
-  if (!held.empty()) state_ == State::content ? emit_content(held) : emit_reasoning(held);
-  audit(Fate::marker, found.text, state_ == State::reasoning);
-  skip_ = {};
+  const std::string held = std::exchange(at_.idle, {}) + std::exchange(at_.space, {});
+  if (at_.state == State::content) at_.boundary = Boundary::none;
+  if (!held.empty()) at_.state == State::content ? emit_content(held) : emit_reasoning(held);
+  audit(Fate::marker, found.text, at_.state == State::reasoning);
+  at_.skip = {};
   if (!has_header) return reset_cursor();
-  markup_return_ = state_;
-  markup_ = found.marker->value;
-  raw_.clear();
-  is_begun_ = false;
+  at_.markup_return = at_.state;
+  header_.markup = found.marker->value;
+  reading_.raw.clear();
+  header_.is_begun = false;
   enter(State::markup);
 }
 
 // Whether a header may say this, or begin with it if it is not whole.
 bool Parser::fits_header(std::string_view header, bool is_whole) {
-  const auto& pattern = format_->header(markup_);
+  const auto& pattern = format_->header(header_.markup);
   if (!pattern || header.empty()) return true;
-  if (!header_search_) header_search_ = std::make_unique<RegexSearch>(pattern, 0, 0, false);
-  header_search_->advance({header, 0, is_whole});
-  return header_search_->is_decided() ? header_search_->match().begin == 0
-                                      : header_search_->earliest() == 0;
+  if (!header_.search) header_.search = std::make_unique<RegexSearch>(pattern, 0, 0, false);
+  header_.search->advance({header, 0, is_whole});
+  return header_.search->is_decided() ? header_.search->match().begin == 0
+                                      : header_.search->earliest() == 0;
 }
 
 // What a header says that is none: nothing ends it, or it says something else.
 void Parser::give_up_header(std::string_view header) {
   audit_header({});
   if (is_blank(header)) return audit(Fate::marker, header);
-  problem_ =
+  reading_.problem =
       fits_header(header, true) ? "nothing ends the header" : "the header says something else";
-  out_->add_text(EventKind::malformed, -1, header, token_end_, problem_);
+  out_->add_text(EventKind::malformed, -1, header, token_end_, reading_.problem);
   audit(Fate::malformed, header);
 }
 
 void Parser::on_markup_end(const MarkerCursor::Found& found) {
-  const MarkupSpec& markup = format_->spec().markup[markup_];
-  const bool fits = fits_header(raw_, true);
-  const std::string header = std::move(raw_);
-  raw_.clear();
+  const MarkupSpec& markup = format_->spec().markup[header_.markup];
+  const bool fits = fits_header(reading_.raw, true);
+  const std::string header = std::move(reading_.raw);
+  reading_.raw.clear();
   const Role role = static_cast<Role>(found.marker->role);
   if (role != Role::header_close) {
     const bool ends_message = role == Role::ignore || role == Role::markup_open || markup.is_inline;
     if ((ends_message || !fits) && !is_blank(header)) {
       if (trial_.is_on()) {  // its opener was a mention
-        outcome_ = Outcome::mention;
+        trial_.outcome = Outcome::mention;
         return;
       }
       give_up_header(header);
@@ -150,24 +151,24 @@ void Parser::on_markup_end(const MarkerCursor::Found& found) {
       enter(State::content);
       return release(found.text);
     }
-    state_ = State::content;
+    at_.state = State::content;
     return on_marker(found);
   }
-  if (trial_.is_on() && !fits && (is_amid_line_ || markup.is_inline)) {
-    outcome_ = Outcome::mention;
+  if (trial_.is_on() && !fits && (trial_.is_amid_line || markup.is_inline)) {
+    trial_.outcome = Outcome::mention;
     return;
   }
   settle_trial();
   if (fits) {
-    raw_ = header;
+    reading_.raw = header;
   } else {
     give_up_header(header);
   }
-  raw_ += found.text;
+  reading_.raw += found.text;
   if (markup.is_inline) {
-    audit(Fate::marker, raw_, markup_return_ == State::reasoning);
-    raw_.clear();
-    return enter(markup_return_);
+    audit(Fate::marker, reading_.raw, at_.markup_return == State::reasoning);
+    reading_.raw.clear();
+    return enter(at_.markup_return);
   }
   drop_space(Fate::whitespace);
   if (call_recipient(header)) return;
@@ -175,19 +176,19 @@ void Parser::on_markup_end(const MarkerCursor::Found& found) {
       format_->spec().reasoning &&
       std::any_of(markup.reasoning.begin(), markup.reasoning.end(),
                   [&](const std::string& word) { return has_word(header, word); });
-  audit_header(raw_, is_reasoning);
-  raw_.clear();
+  audit_header(reading_.raw, is_reasoning);
+  reading_.raw.clear();
   after_markup(markup.close.after);
-  skip_is_reasonings_ = is_reasoning;
+  at_.skip_is_reasonings = is_reasoning;
   if (!is_reasoning) return;
-  boundary_ = Boundary::none;
-  reasoning_is_empty_ = true;
+  at_.boundary = Boundary::none;
+  at_.reasoning_is_empty = true;
   enter(State::reasoning);
 }
 
 // Begins the call to the tool that the header names; false where it names none.
 bool Parser::call_recipient(std::string_view header) {
-  const MarkupSpec& markup = format_->spec().markup[markup_];
+  const MarkupSpec& markup = format_->spec().markup[header_.markup];
   const std::size_t at =
       markup.recipient.empty() ? std::string_view::npos : header.find(markup.recipient);
   if (at == std::string_view::npos) return false;
@@ -202,13 +203,13 @@ bool Parser::call_recipient(std::string_view header) {
     return false;
   }
   audit_header({});
-  call_ = static_cast<std::uint8_t>(call - calls.begin());
-  raw_opener_ = 0;
-  has_closer_ = !call->close.is_empty();
-  skip_ = {};
-  boundary_ = Boundary::none;
-  name_ = name;
-  state_ = State::header;
+  at_.call = static_cast<std::uint8_t>(call - calls.begin());
+  reading_.raw_opener = 0;
+  reading_.has_closer = !call->close.is_empty();
+  at_.skip = {};
+  at_.boundary = Boundary::none;
+  reading_.name = name;
+  at_.state = State::header;
   if (name_call()) enter(State::body);
   return true;
 }

@@ -20,54 +20,42 @@ bool is_quote(char byte) { return byte == '`' || byte == '"' || byte == '\''; }
 // Whether the marker can only be text where it stands. By its token it never is.
 bool Parser::is_mention(Role role, const MarkerCursor::Found& found) const {
   const bool opens_call = role == Role::call_open || role == Role::section_open;
-  if (opens_call && state_ != State::malformed && is_read_again(found)) return true;
+  if (opens_call && at_.state != State::malformed && is_read_again(found)) return true;
   if (role == Role::reasoning_open) {
-    if (state_ == State::reasoning) return !reasoning_is_empty_;  // no nesting
-    return !found.marker->has_token && is_quote(last_byte_) && boundary_ == Boundary::none;
+    if (at_.state == State::reasoning) return !at_.reasoning_is_empty;  // no nesting
+    return !found.marker->has_token && is_quote(at_.last_byte) && at_.boundary == Boundary::none;
   }
   if (role != Role::markup_open) return false;
   const MarkupSpec& markup = format_->spec().markup[found.marker->value];
   if (markup.has_header() && !found.marker->has_token && is_read_again(found)) return true;
   // A marker around content ends the reasoning only where there is none.
   const bool is_plain = !markup.tells() && !markup.is_inline;
-  return state_ == State::reasoning && is_plain && !reasoning_is_empty_;
+  return at_.state == State::reasoning && is_plain && !at_.reasoning_is_empty;
 }
 
 // A marker that changes nothing is markup next to other markup, and text within text.
 void Parser::hold_idle(std::string_view marker) {
-  idle_ += space_;
-  idle_ += marker;
-  space_.clear();
-  if (state_ == State::content) boundary_ = Boundary::after_markup;
-  may_chain_ = false;
+  at_.idle += at_.space;
+  at_.idle += marker;
+  at_.space.clear();
+  if (at_.state == State::content) at_.boundary = Boundary::after_markup;
+  at_.may_chain = false;
   reset_cursor();
 }
 
 void Parser::begin_trial(const MarkerCursor::Found& found) {
-  place_ = {state_,
-            boundary_,
-            line_,
-            in_section_,
-            in_fence_,
-            closer_pending_,
-            may_chain_,
-            reasoning_is_empty_,
-            has_content_,
-            skip_,
-            skip_is_reasonings_,
-            space_,
-            idle_,
-            call_,
-            closer_is_calls_,
-            calls_.place(),
-            audited_bytes_};
-  rehearsed_bytes_ = 0;
-  has_call_markup_ = false;
+  trial_.place = at_;
+  trial_.calls = calls_.place();
+  trial_.audited_bytes = audit_trail_.bytes();
+  trial_.rehearsed_bytes = 0;
+  trial_.has_call_markup = false;
   const Role role = static_cast<Role>(found.marker->role);
-  tries_call_ = role == Role::call_open || role == Role::section_open;
-  is_word_ = role == Role::call_open &&
-             format_->spec().calls[format_->openers()[found.marker->value].front()].may_be_text;
-  is_amid_line_ = boundary_ == Boundary::none && last_byte_ != '\n' && found.text[0] != '\n';
+  trial_.tries_call = role == Role::call_open || role == Role::section_open;
+  trial_.is_word =
+      role == Role::call_open &&
+      format_->spec().calls[format_->openers()[found.marker->value].front()].may_be_text;
+  trial_.is_amid_line =
+      at_.boundary == Boundary::none && at_.last_byte != '\n' && found.text[0] != '\n';
   trial_.begin(found.text, found.marker->has_token);
   out_ = &trial_.events();
 }
@@ -78,23 +66,23 @@ void Parser::settle_trial() {
   trial_.end();
   main_out_->append(trial_.events());
   out_ = main_out_;
-  if (state_ == State::content && cursor_.is_idle()) reset_cursor();
+  if (at_.state == State::content && cursor_.is_idle()) reset_cursor();
 }
 
 // Keeps what was read while this trial was on; its marker is no part of that.
 void Parser::keep_input(std::uint64_t trial, std::string_view text, Symbol symbol) {
-  replay_left_ -= std::min(replay_left_, text.size());
+  trial_.replay_left -= std::min(trial_.replay_left, text.size());
   if (trial_.is_on() && trial_.number() == trial) trial_.add(text, symbol, token_end_);
 }
 
 void Parser::act() {
-  const Outcome outcome = std::exchange(outcome_, Outcome::open);
+  const Outcome outcome = std::exchange(trial_.outcome, Outcome::open);
   if (outcome == Outcome::mention) return read_as_mention();
   if (outcome == Outcome::empty) return read_as_empty();
   const bool is_too_long =
-      has_rehearsed() && rehearsed_bytes_ > kMaxRehearsedBytes && state_ == State::content;
+      has_rehearsed() && trial_.rehearsed_bytes > kMaxRehearsedBytes && at_.state == State::content;
   if (outcome != Outcome::rehearsal && !is_too_long) return;
-  const MarkerCursor::Found closer = std::exchange(closes_rehearsal_, {});
+  const MarkerCursor::Found closer = std::exchange(trial_.closes_rehearsal, {});
   const std::string held(cursor_.held());
   read_as_rehearsal(closer.marker != nullptr ? closer.text : held);
   if (closer.marker != nullptr) return on_marker(closer);
@@ -105,31 +93,17 @@ void Parser::act() {
 void Parser::drop_trial() {
   trial_.end();
   out_ = main_out_;
-  body_.reset();
-  raw_.clear();
-  name_.clear();
-  raw_opener_ = 0;
-  header_opener_.clear();
-  body_called_ = false;
-  pending_text_.clear();
-  boundary_ = place_.boundary;
-  line_ = place_.line;
-  in_section_ = place_.in_section;
-  in_fence_ = place_.in_fence;
-  closer_pending_ = place_.closer_pending;
-  may_chain_ = place_.may_chain;
-  reasoning_is_empty_ = place_.reasoning_is_empty;
-  has_content_ = place_.has_content;
-  skip_ = place_.skip;
-  skip_is_reasonings_ = place_.skip_is_reasonings;
-  space_ = std::move(place_.space);
-  idle_ = std::move(place_.idle);
-  call_ = place_.call;
-  closer_is_calls_ = place_.closer_is_calls;
-  calls_.go_back(place_.calls);
-  audited_bytes_ = place_.audited_bytes;
-  ignored_.clear();
-  enter(place_.state);
+  reading_.body.reset();
+  reading_.raw.clear();
+  reading_.name.clear();
+  reading_.raw_opener = 0;
+  header_.opener.clear();
+  reading_.has_called = false;
+  reading_.pending_text.clear();
+  calls_.go_back(trial_.calls);
+  audit_trail_.go_back(trial_.audited_bytes);
+  at_ = std::move(trial_.place);
+  enter(at_.state);
 }
 
 // Reads the trial's input again, its marker as text. Openers in it were part of what was tried, so
@@ -139,9 +113,9 @@ void Parser::read_as_mention() {
   const std::vector<Trial::Piece> pieces = trial_.pieces();
   const std::uint64_t token_end = token_end_;
   drop_trial();
-  line_ = Line::inside;
-  is_word_ ? release(trial_.marker()) : hold_idle(drop_skipped(trial_.marker()));
-  replay_left_ = input.size();
+  at_.line = Line::inside;
+  trial_.is_word ? release(trial_.marker()) : hold_idle(drop_skipped(trial_.marker()));
+  trial_.replay_left = input.size();
   for (const Trial::Piece& piece : pieces) {
     const std::string_view text =
         std::string_view(input).substr(piece.begin, piece.end - piece.begin);
@@ -151,7 +125,7 @@ void Parser::read_as_mention() {
       continue;
     }
     if (piece.symbol == Trial::kSpecial) {
-      replay_left_ -= text.size();
+      trial_.replay_left -= text.size();
       read_special(text);
       continue;
     }
@@ -159,7 +133,7 @@ void Parser::read_as_mention() {
     read_token(piece.symbol, text);
     after_reading(trial, text, piece.symbol);
   }
-  replay_left_ = 0;
+  trial_.replay_left = 0;
   token_end_ = token_end;
 }
 
@@ -172,7 +146,7 @@ void Parser::read_as_empty() {
   if (is_amid_text() && !is_token) return hold_idle(block);
   drop_space(Fate::whitespace);
   audit(Fate::marker, block);
-  if (state_ == State::content) after_markup({});
+  if (at_.state == State::content) after_markup({});
 }
 
 // The reasoning went on behind a call: all of the trial's input but `behind` is reasoning.
@@ -186,25 +160,27 @@ void Parser::read_as_rehearsal(std::string_view behind) {
 // The input ends while the trial is open.
 void Parser::end_trial(FinishReason reason) {
   const bool stopped = ended_itself(reason);
-  if (state_ == State::content) {
+  if (at_.state == State::content) {
     cursor_.flush([this](std::string_view text) { release(text); });
-    if (outcome_ != Outcome::open) return act();
+    if (trial_.outcome != Outcome::open) return act();
   }
   if (has_rehearsed()) {
     // A cut says nothing of how the reasoning would have gone on.
-    if (rehearsed_bytes_ == 0 || stopped) return settle_trial();
+    if (trial_.rehearsed_bytes == 0 || stopped) return settle_trial();
     return read_as_rehearsal({});
   }
-  const bool in_reasoning = place_.state == State::reasoning && (stopped || is_rehearsing());
-  const bool is_blank_behind = state_ == State::opening
-                                   ? is_blank(std::string_view(raw_).substr(raw_opener_))
-                                   : is_blank(trial_.input());
-  const bool is_prose = !has_call_markup_ && state_ == State::header &&
-                        (place_.state == State::reasoning || is_amid_line_) &&
-                        (stopped || trim(name_).find(' ') != std::string_view::npos);
-  const bool in_header = state_ == State::markup && (stopped || !fits_header(raw_, false));
+  const bool in_reasoning = trial_.place.state == State::reasoning && (stopped || is_rehearsing());
+  const bool is_blank_behind =
+      at_.state == State::opening
+          ? is_blank(std::string_view(reading_.raw).substr(reading_.raw_opener))
+          : is_blank(trial_.input());
+  const bool is_prose = !trial_.has_call_markup && at_.state == State::header &&
+                        (trial_.place.state == State::reasoning || trial_.is_amid_line) &&
+                        (stopped || trim(reading_.name).find(' ') != std::string_view::npos);
+  const bool in_header =
+      at_.state == State::markup && (stopped || !fits_header(reading_.raw, false));
   if (in_reasoning || in_header || is_prose ||
-      (is_blank_behind && (stopped || state_ == State::content))) {
+      (is_blank_behind && (stopped || at_.state == State::content))) {
     return read_as_mention();
   }
   settle_trial();

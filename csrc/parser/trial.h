@@ -7,13 +7,34 @@
 #include <string_view>
 #include <vector>
 
+#include "parser/call_writer.h"
 #include "parser/events.h"
+#include "parser/place.h"
 #include "text/marker_set.h"
 
 namespace unspool {
 
 class Trial {
  public:
+  /// What it comes to, once the input of this step is kept.
+  enum class Outcome : std::uint8_t { open, mention, empty, rehearsal };
+
+  // Where its marker stands, to go back to:
+  Place place;
+  CallWriter::Place calls;
+  std::uint64_t audited_bytes = 0;
+  bool is_amid_line = false;
+  // What its marker is:
+  bool tries_call = false;  // it opens a call, or a section of calls
+  bool is_word = false;     // it may be a word of the text
+  // What came after it:
+  bool has_call_markup = false;
+  std::size_t rehearsed_bytes = 0;            // of reasoning after a rehearsed call
+  MarkerCursor::Found closes_rehearsal = {};  // the marker that did
+  Outcome outcome = Outcome::open;
+  // After it has been dropped:
+  std::size_t replay_left = 0;  // of the input that is read again
+
   /// A stretch of text, or one token that the format knows by its id.
   struct Piece {
     std::size_t begin, end;
