@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "body/json_scanner.h"
+#include "body/value_reader.h"
 #include "fuzz.h"
 #include "text/json_value.h"
 #include "text/utf8.h"
@@ -99,9 +99,9 @@ struct Answer {
 
 void check_call(const ToolCall& call) {
   if (call.status != CallStatus::complete) return;
-  JsonScanner scanner;
-  const bool is_read = scanner.put(call.arguments, nullptr).consumed == call.arguments.size();
-  if (!is_read || !scanner.is_complete() || !call.arguments.starts_with('{')) {
+  ValueReader reader;
+  const bool is_read = reader.check(call.arguments).consumed == call.arguments.size();
+  if (!is_read || !reader.is_complete() || !call.arguments.starts_with('{')) {
     std::cerr << "\narguments: " << call.arguments << "\n";
     fail("a complete call's arguments are a JSON object");
   }

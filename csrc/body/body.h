@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "body/json_scanner.h"
+#include "body/value_reader.h"
 #include "format/format.h"
 #include "format/schema.h"
 #include "text/held.h"

@@ -14,7 +14,7 @@ BodyResult JsonArguments::put(std::string_view text, CallSink& sink) {
   }
   if (in_string_) return put_string(text.substr(begin), begin, sink);
   out_.clear();
-  const ScanResult result = scanner_.put(text.substr(begin), &out_);
+  const ScanResult result = reader_.put(text.substr(begin), out_);
   if (!out_.empty()) sink.put_arguments(out_);
   if (result.status == ScanStatus::done) sink.end_call();
   return {begin + result.consumed, result.status};
@@ -31,7 +31,7 @@ BodyResult JsonArguments::put_string(std::string_view text, std::size_t begin, C
 }
 
 BodyResult JsonArguments::put_token(Symbol, std::string_view literal, CallSink& sink) {
-  if (in_string_ || scanner_.in_string()) return put(literal, sink);
+  if (in_string_ || reader_.in_string()) return put(literal, sink);
   return {0, ScanStatus::failed};
 }
 

@@ -19,7 +19,7 @@ class JsonArguments final : public Body {
  private:
   BodyResult put_string(std::string_view text, std::size_t begin, CallSink& sink);
 
-  JsonScanner scanner_;
+  ValueReader reader_;
   JsonInString inner_;
   bool has_begun_ = false;
   bool in_string_ = false;

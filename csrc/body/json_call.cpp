@@ -130,7 +130,7 @@ std::size_t JsonCall::put_arguments_string(std::string_view text, CallSink& sink
 std::size_t JsonCall::put_scanned(std::string_view text, CallSink& sink) {
   out_.clear();
   const bool is_said = state_ == State::arguments_object || state_ == State::flat_value;
-  const ScanResult result = scanner_.put(text, is_said ? &out_ : nullptr);
+  const ScanResult result = is_said ? reader_.put(text, out_) : reader_.check(text);
   say_arguments(out_, sink);
   if (result.status == ScanStatus::failed) problem_ = "the call is not valid JSON";
   if (result.status == ScanStatus::done) {
@@ -225,7 +225,7 @@ JsonCall::Key JsonCall::classify_key() {
 }
 
 JsonCall::Step JsonCall::begin_value(char byte, CallSink& sink) {
-  scanner_.reset();
+  reader_.reset();
   decoder_.reset();
   inner_.reset();
   const bool is_name = key_kind_ == Key::name || (key_kind_ == Key::wrapper && byte == '"');
@@ -358,7 +358,7 @@ bool JsonCall::in_string() const {
     case State::arguments_string: return true;
     case State::arguments_object:
     case State::flat_value:
-    case State::skipped_value: return scanner_.in_string();
+    case State::skipped_value: return reader_.in_string();
     default: return false;
   }
 }

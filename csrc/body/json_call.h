@@ -80,7 +80,7 @@ class JsonCall final : public Body {
   std::string name_, id_, key_;
   std::string held_arguments_;  // written before the name
   std::string out_;             // of this call of put
-  JsonScanner scanner_;
+  ValueReader reader_;
   JsonStringDecoder decoder_;
   bool keeps_unread_ = false;    // it may turn out to be lost
   std::size_t unread_from_ = 0;  // where it begins in the text of this call of put

@@ -20,7 +20,7 @@ JsonInString::Result JsonInString::put(std::string_view text, std::string& out) 
         if (is_done_ || decoded[read] != '{') break;
         has_begun_ = true;
       }
-      const ScanResult result = scanner_.put(decoded.substr(read), &out);
+      const ScanResult result = reader_.put(decoded.substr(read), out);
       read += result.consumed;
       if (result.status == ScanStatus::done) is_done_ = true;
       if (result.status == ScanStatus::failed) break;

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "body/json_scanner.h"
 #include "body/json_string.h"
+#include "body/value_reader.h"
 
 namespace unspool {
 
@@ -27,7 +27,7 @@ class JsonInString {
 
  private:
   JsonStringDecoder decoder_;
-  JsonScanner scanner_;
+  ValueReader reader_;
   bool has_begun_ = false;
   bool is_done_ = false;
 };

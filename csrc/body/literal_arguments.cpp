@@ -6,19 +6,19 @@ namespace unspool {
 
 BodyResult LiteralArguments::put(std::string_view text, CallSink& sink) {
   std::size_t begin = 0;
-  if (!scanner_.has_begun()) {
+  if (!reader_.has_begun()) {
     begin = text.find_first_not_of(kSpace);
     if (begin == std::string_view::npos) return {text.size(), ScanStatus::more};
     if (text[begin] != '{') return {begin, ScanStatus::failed};
   }
   out_.clear();
-  return finish_put(scanner_.put(text.substr(begin), out_), begin, sink);
+  return finish_put(reader_.put(text.substr(begin), out_), begin, sink);
 }
 
 BodyResult LiteralArguments::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
-  if (!scanner_.has_begun()) return {0, ScanStatus::failed};
+  if (!reader_.has_begun()) return {0, ScanStatus::failed};
   out_.clear();
-  return finish_put(scanner_.put_token(symbol, literal, out_), 0, sink);
+  return finish_put(reader_.put_token(symbol, literal, out_), 0, sink);
 }
 
 BodyResult LiteralArguments::finish_put(const ScanResult& result, std::size_t begin,
@@ -26,26 +26,26 @@ BodyResult LiteralArguments::finish_put(const ScanResult& result, std::size_t be
   if (!out_.empty()) sink.put_arguments(out_);
   if (result.status == ScanStatus::done) sink.end_call();
   BodyResult said{begin + result.consumed, result.status};
-  if (result.status == ScanStatus::failed) said.unread = scanner_.unwritten();
+  if (result.status == ScanStatus::failed) said.unread = reader_.unwritten();
   return said;
 }
 
 void LiteralArguments::end(CallSink& sink) {
   out_.clear();
-  scanner_.end(out_);
+  reader_.end(out_);
   if (!out_.empty()) sink.put_arguments(out_);
 }
 
 bool LiteralArguments::may_end_here(CallSink& sink) {
-  if (scanner_.has_begun()) return false;
+  if (reader_.has_begun()) return false;
   sink.put_arguments("{}");
   return true;
 }
 
 void LiteralArguments::complete(CallSink& sink) {
   out_.clear();
-  if (scanner_.has_begun()) {
-    scanner_.close(out_);
+  if (reader_.has_begun()) {
+    reader_.close(out_);
   } else {
     out_ = "{}";
   }

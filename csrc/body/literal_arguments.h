@@ -5,14 +5,14 @@
 #include <string>
 
 #include "body/body.h"
-#include "body/literal_scanner.h"
+#include "body/value_reader.h"
 
 namespace unspool {
 
 class LiteralArguments final : public Body {
  public:
   LiteralArguments(const MarkerSet& quotes, const ToolSchema* schema, bool repairs)
-      : scanner_(LiteralStyle::bare, &quotes, schema, repairs) {}
+      : reader_(repairs ? kNearlyBare : kBareText, quotes, schema) {}
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -20,18 +20,18 @@ class LiteralArguments final : public Body {
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
   std::uint16_t repairs() const override {
-    return repairs_ | (scanner_.repairs() & (kSingleQuotes | kMissingQuote));
+    return repairs_ | (reader_.repairs() & (kSingleQuotes | kMissingQuote));
   }
   const char* problem() const override { return "the arguments are not a whole object"; }
   std::size_t undecided_bytes() const override {
-    return scanner_.unwritten().size() + scanner_.cursor_held().size();
+    return reader_.unwritten().size() + reader_.delimiter().size();
   }
-  void add_held(Held& out) const override { scanner_.add_held(out); }
+  void add_held(Held& out) const override { reader_.add_held(out); }
 
  private:
   BodyResult finish_put(const ScanResult& result, std::size_t begin, CallSink& sink);
 
-  LiteralScanner scanner_;
+  ValueReader reader_;
   std::string out_;
   std::uint16_t repairs_ = 0;
 };

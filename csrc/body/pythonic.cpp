@@ -26,7 +26,7 @@ BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
   while (i < text.size()) {
     if (state_ == State::value) {
       out_.clear();
-      const ScanResult result = scanner_.put(text.substr(i), out_);
+      const ScanResult result = reader_.put(text.substr(i), out_);
       say(out_, sink);
       i += result.consumed;
       if (result.status == ScanStatus::more) break;
@@ -49,7 +49,7 @@ BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
 }
 
 BodyResult Pythonic::put_token(Symbol, std::string_view literal, CallSink& sink) {
-  if (state_ == State::value && scanner_.in_string()) return put(literal, sink);
+  if (state_ == State::value && reader_.in_string()) return put(literal, sink);
   problem_ = "a marker stands inside the call";
   return {0, ScanStatus::failed};
 }
@@ -124,7 +124,7 @@ Pythonic::Step Pythonic::step(char byte, CallSink& sink) {
       key_.clear();
       say(out_, sink);
       has_arguments_ = true;
-      scanner_.reset();
+      reader_.reset();
       state_ = State::value;
       return Step::next;
     case State::after_value:
@@ -182,13 +182,13 @@ void Pythonic::say(std::string_view text, CallSink& sink) {
 void Pythonic::end(CallSink& sink) {
   if (state_ != State::value) return;
   out_.clear();
-  scanner_.end(out_);
+  reader_.end(out_);
   say(out_, sink);
 }
 
 void Pythonic::complete(CallSink& sink) {
   out_.clear();
-  if (state_ == State::value) scanner_.close(out_);
+  if (state_ == State::value) reader_.close(out_);
   out_ += has_arguments_ ? "}" : "{}";
   repairs_ |= kClosed;
   say(out_, sink);

@@ -5,15 +5,14 @@
 #include <string>
 
 #include "body/body.h"
-#include "body/literal_scanner.h"
+#include "body/value_reader.h"
 
 namespace unspool {
 
 class Pythonic final : public Body {
  public:
   /// `is_tentative`: nothing marks this as a call, so more must be seen before it is announced.
-  explicit Pythonic(bool is_tentative)
-      : is_tentative_(is_tentative), scanner_(LiteralStyle::python) {}
+  explicit Pythonic(bool is_tentative) : is_tentative_(is_tentative), reader_(kPython) {}
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -24,7 +23,7 @@ class Pythonic final : public Body {
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override { return unread().size(); }
   void add_held(Held& out) const override {
-    if (state_ == State::value) return scanner_.add_held(out);
+    if (state_ == State::value) return reader_.add_held(out);
     out.add(HeldReason::key, unread());
   }
 
@@ -47,7 +46,7 @@ class Pythonic final : public Body {
   Step fail(const char* problem);
   /// What was read of an announced call and could not be written.
   std::string_view unread() const {
-    if (state_ == State::value) return scanner_.unwritten();
+    if (state_ == State::value) return reader_.unwritten();
     return state_ == State::key || state_ == State::equals ? std::string_view(raw_key_)
                                                            : std::string_view{};
   }
@@ -64,7 +63,7 @@ class Pythonic final : public Body {
   std::string name_, key_;
   std::string raw_key_;  // with the white space behind it
   std::string out_;
-  LiteralScanner scanner_;
+  ValueReader reader_;
   std::uint16_t repairs_ = 0;
   const char* problem_ = "";
 };

@@ -10,17 +10,18 @@ BodyResult Repaired::put(std::string_view text, CallSink& sink) {
     json_.clear();
     has_ended_ = false;
     // A call is no bare word: it is left to the body, which refuses it.
-    const bool is_word = !scanner_.has_begun() &&
+    const bool is_word = !reader_.has_begun() &&
                          std::string_view(" \t\r\n{[\"'").find(text[i]) == std::string_view::npos;
     if (is_word) return {i, ScanStatus::failed, {}, false, unread_};
-    ScanResult result = scanner_.put(text.substr(i, 1), json_, true);
+    ScanResult result = reader_.put(text.substr(i, 1), json_);
     BodyResult passed = pass_on(sink);
     if (result.consumed == 0 && result.status == ScanStatus::done)
       result.status = ScanStatus::failed;
     if (result.status == ScanStatus::failed || passed.status == ScanStatus::failed) {
       return {i, ScanStatus::failed, {}, false, unread_};
     }
-    if (result.consumed > 0) keep_unread(text[i++]);
+    keep_unread(text.substr(i, result.consumed));
+    i += result.consumed;
     if (passed.status == ScanStatus::done) return {i, ScanStatus::done};
     if (has_ended_) return {i, ScanStatus::more};
   }
@@ -39,17 +40,17 @@ BodyResult Repaired::pass_on(CallSink& sink) {
   return result;
 }
 
-// A byte has been read. What neither the scanner nor the body is done with stays, to the letter.
-void Repaired::keep_unread(char byte) {
+// What neither the scanner nor the body is done with stays, to the letter.
+void Repaired::keep_unread(std::string_view text) {
   if (!is_announced_) return unread_.clear();
-  unread_ += byte;
+  unread_ += text;
   if (body_->undecided_bytes() > 0) return;
-  const std::size_t open = scanner_.unwritten().size();
+  const std::size_t open = reader_.unwritten().size();
   unread_.erase(0, unread_.size() - std::min(open, unread_.size()));
 }
 
 bool Repaired::may_end_here(CallSink& sink) {
-  const std::string_view open = scanner_.unwritten();
+  const std::string_view open = reader_.unwritten();
   if (!open.empty() && open[0] != ',') return false;
   if (!body_->may_end_here(relay_to(sink))) return false;
   if (!open.empty()) repairs_ |= kTrailingComma;
@@ -57,13 +58,13 @@ bool Repaired::may_end_here(CallSink& sink) {
 }
 
 BodyResult Repaired::put_token(Symbol, std::string_view literal, CallSink& sink) {
-  if (scanner_.in_string()) return put(literal, sink);
+  if (reader_.in_string()) return put(literal, sink);
   return {0, ScanStatus::failed, {}, false, unread_};
 }
 
 void Repaired::complete(CallSink& sink) {
   json_.clear();
-  scanner_.close(json_);
+  reader_.close(json_);
   pass_on(sink);
 }
 

@@ -6,28 +6,29 @@
 #include <string>
 
 #include "body/body.h"
-#include "body/literal_scanner.h"
+#include "body/value_reader.h"
 
 namespace unspool {
 
-class Repaired final : public Body, private CallSink {
+class Repaired final : public Body, private CallSink, private ValueListener {
  public:
-  explicit Repaired(std::unique_ptr<Body> body)
-      : body_(std::move(body)), scanner_(LiteralStyle::json) {}
+  explicit Repaired(std::unique_ptr<Body> body) : body_(std::move(body)), reader_(kNearlyJson) {
+    reader_.set_listener(this);
+  }
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override { body_->end(relay_to(sink)); }
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
-  std::uint16_t repairs() const override { return scanner_.repairs() | repairs_; }
+  std::uint16_t repairs() const override { return reader_.repairs() | repairs_; }
   const char* problem() const override {
     return *body_->problem() != '\0' ? body_->problem() : "the call cannot be mended";
   }
   std::size_t undecided_bytes() const override { return unread_.size(); }
   void add_held(Held& out) const override {
     body_->add_held(out);
-    scanner_.add_held(out);
+    reader_.add_held(out);
   }
 
  private:
@@ -43,12 +44,18 @@ class Repaired final : public Body, private CallSink {
   }
   const ToolSchemas* tools() const override { return sink_->tools(); }
 
+  // ValueListener: a byte that has only shown what stands before it is left until that is passed
+  // on.
+  Answer on_value_end(std::size_t, std::size_t) override { return Answer::stop; }
+  Answer on_key_end(std::size_t, std::size_t) override { return Answer::stop; }
+  Answer on_comma(std::size_t, std::size_t) override { return Answer::stop; }
+
   CallSink& relay_to(CallSink& sink) {
     sink_ = &sink;
     return *this;
   }
   BodyResult pass_on(CallSink& sink);
-  void keep_unread(char byte);
+  void keep_unread(std::string_view text);
 
   std::unique_ptr<Body> body_;
   CallSink* sink_ = nullptr;  // of the call at hand
@@ -56,7 +63,7 @@ class Repaired final : public Body, private CallSink {
   bool has_ended_ = false;  // a call, with the byte at hand
   std::uint16_t repairs_ = 0;
   std::string unread_;  // the end of an announced call's text, until it is certain
-  LiteralScanner scanner_;
+  ValueReader reader_;
   std::string json_;
 };
 

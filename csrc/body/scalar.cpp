@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "body/json_scanner.h"
 #include "text/json_escape.h"
 #include "text/white_space.h"
 
@@ -69,10 +68,9 @@ bool append_number(std::string_view text, std::string& out) {
 
 // JSON to the letter, of the kind that its first byte tells.
 bool append_json(std::string_view text, std::string& out) {
-  JsonScanner scanner;
+  ValueReader reader;
   std::string value;
-  const ScanResult result = scanner.put(text, &value);
-  if (result.consumed != text.size() || !scanner.is_complete()) return false;
+  if (reader.put(text, value).consumed != text.size() || !reader.is_complete()) return false;
   out += value;
   return true;
 }
@@ -126,6 +124,18 @@ void append_typed(std::string_view text, TypeSet types, std::string& out, bool p
   if (!is_typed) append_json_string(text, out);
 }
 
+void append_typed_literal(std::string_view text, TypeSet types, std::string& out) {
+  ValueReader python(kPython);
+  std::string value;
+  const ScanResult result = python.put(text, value);
+  const bool is_container = value.starts_with('{') || value.starts_with('[');
+  if (is_container && result.status == ScanStatus::done && result.consumed == text.size()) {
+    out += value;
+  } else {
+    append_typed(text, types, out, true);
+  }
+}
+
 void append_typed_beginning(std::string_view text, TypeSet types, std::string& out) {
   std::string value;
   append_typed(text, types, value);
@@ -142,7 +152,11 @@ bool TypedCandidate::put_byte(char byte) {
     if (kSpace.find(byte) != std::string_view::npos) return true;
     first_ = byte;
   }
-  if (!types_.has(TypeSet::string)) return put_lenient(byte);
+  if (!types_.has(TypeSet::string)) {
+    const bool fits = may_be_scalar(first_, size_++, is_over_, byte);
+    is_over_ = is_over_ || is_space(byte);
+    return fits;
+  }
   const bool is_word = python_ && (first_ == 'N' || first_ == 'T' || first_ == 'F');
   return is_word ? put_word(byte) : put_strict(byte);
 }
@@ -175,7 +189,7 @@ bool TypedCandidate::put_strict(char byte) {
       if (first_ != '-' && (first_ < '0' || first_ > '9')) return false;
   }
   if (!is_over_) {
-    const ScanResult result = scanner_.put(std::string_view(&byte, 1), nullptr);
+    const ScanResult result = reader_.check(std::string_view(&byte, 1));
     if (result.status == ScanStatus::failed) return false;
     is_over_ = result.status == ScanStatus::done;
     if (result.consumed == 1) return true;
@@ -183,17 +197,14 @@ bool TypedCandidate::put_strict(char byte) {
   return kSpace.find(byte) != std::string_view::npos;
 }
 
-bool TypedCandidate::put_lenient(char byte) {
-  if (kSpace.find(byte) != std::string_view::npos) {
-    is_over_ = true;
-    return true;
-  }
-  if (is_over_) return false;
+bool may_be_scalar(char first, std::size_t size, bool is_over, char byte) {
+  if (is_space(byte)) return true;
+  if (is_over) return false;
   constexpr std::string_view kNumber = "+-.0123456789";
-  if (kNumber.find(first_) != std::string_view::npos) {
+  if (kNumber.find(first) != std::string_view::npos) {
     return kNumber.find(byte) != std::string_view::npos || byte == 'e' || byte == 'E';
   }
-  return ++size_ <= 5;  // true, false, null, None
+  return size < 5;  // true, false, null, None
 }
 
 }  // namespace unspool

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "body/json_scanner.h"
+#include "body/value_reader.h"
 #include "format/schema.h"
 
 namespace unspool {
@@ -18,6 +18,15 @@ void append_typed(std::string_view text, TypeSet types, std::string& out, bool p
 /// The same for text that the end of the output cut off: what is written is a beginning of JSON.
 void append_typed_beginning(std::string_view text, TypeSet types, std::string& out);
 
+/// Appends the value of a quoted text that the schema calls something else than a string: a list or
+/// an object as JSON or Python writes it, a number, a word.
+void append_typed_literal(std::string_view text, TypeSet types, std::string& out);
+
+/// Whether text may still be a number or a word such as `true`, with white space after it, if
+/// `byte` follows. `first`: its first byte; `size`: how many came before; `is_over`: white space
+/// did.
+bool may_be_scalar(char first, std::size_t size, bool is_over, char byte);
+
 /// Follows a value as it arrives and tells whether it may still be something other than a string.
 class TypedCandidate {
  public:
@@ -30,15 +39,14 @@ class TypedCandidate {
  private:
   bool put_byte(char byte);
   bool put_strict(char byte);
-  bool put_lenient(char byte);
   bool put_word(char byte);
 
   TypeSet types_;
   bool python_ = false;
-  JsonScanner scanner_;    // where a string is allowed too
-  char first_ = 0;         // the first byte that is not white space
-  std::uint8_t size_ = 0;  // of a word
-  bool is_over_ = false;   // white space has followed
+  ValueReader reader_;  // where a string is allowed too
+  char first_ = 0;      // the first byte that is not white space
+  std::size_t size_ = 0;
+  bool is_over_ = false;  // white space has followed
 };
 
 }  // namespace unspool

@@ -25,8 +25,7 @@ void TaggedValue::begin(TypeSet types, std::string& out) {
   opener_read_ = spec_.value_open.empty() ? kNotLookedFor : 0;
   entities_ = EntityDecoder();
   candidate_ = TypedCandidate(types_, spec_.python_values);
-  scanner_.reset();
-  literal_.reset();
+  reader_.reset();
   held_.clear();
   first_ = std::string::npos;
   space_.clear();
@@ -58,7 +57,7 @@ void TaggedValue::add_held(Held& out) const {
     out.add(HeldReason::marker, std::string_view(spec_.value_open).substr(0, opener_read_));
   }
   if (mode_ == Mode::undecided) out.add(HeldReason::value, held_);
-  if (mode_ == Mode::container && is_literal_) literal_.add_held(out);
+  if (mode_ == Mode::container) reader_.add_held(out);
   out.add(HeldReason::character, entities_.held());
   out.add(HeldReason::space, space_);
 }
@@ -186,7 +185,7 @@ void TaggedValue::put_undecided(std::string_view text, std::string& out) {
       if (is_space(byte)) continue;
       const bool is_object = held_[first_] == '{';
       std::string_view may_follow = is_object ? "\"}" : "]\"{[-0123456789tfn";
-      if (is_literal_) {
+      if (is_loose_) {
         may_follow = is_object ? "\"'}0123456789" : "]\"'{[(-0123456789tfnTFN";
       }
       if (may_follow.find(byte) == std::string_view::npos) {
@@ -209,16 +208,10 @@ void TaggedValue::put_undecided(std::string_view text, std::string& out) {
 
 void TaggedValue::put_container(std::string_view text, std::string& out) {
   if (text.empty()) return;
-  ScanResult result;
-  if (!is_whole()) {
-    result = is_literal_ ? literal_.put(text, out) : scanner_.put(text, &out);
-  }
-  std::string_view rest = text.substr(result.consumed);
-  if (result.status != ScanStatus::failed) {  // white space may follow, and nothing else
-    rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
-  }
-  if (result.status == ScanStatus::failed || !rest.empty()) {
-    fail("a parameter's value is not valid JSON", std::string(word()).append(rest));
+  const ScanResult result = reader_.put_whole(text, out);
+  if (result.status == ScanStatus::failed) {
+    fail("a parameter's value is not valid JSON",
+         std::string(word()).append(text.substr(result.consumed)));
   }
 }
 
@@ -241,7 +234,7 @@ void TaggedValue::end(std::string& out) {
     case Mode::string: out += '"'; break;
     case Mode::undecided: append_typed(held_, types_, out, spec_.python_values); break;
     case Mode::container:
-      if (!is_whole() && !has_failed()) {
+      if (!reader_.is_complete() && !has_failed()) {
         fail("a parameter's value is not whole JSON",
              word().empty() ? std::string() : std::string(word()).append(space_));
       }
@@ -252,7 +245,7 @@ void TaggedValue::end(std::string& out) {
 }
 
 void TaggedValue::end_word(std::string& out) {
-  if (mode_ == Mode::container && is_literal_ && !has_failed()) literal_.end(out);
+  if (mode_ == Mode::container && !has_failed()) reader_.end(out);
 }
 
 void TaggedValue::cut_off(std::string& out) {
@@ -261,8 +254,8 @@ void TaggedValue::cut_off(std::string& out) {
   if (mode_ != Mode::undecided || held_.empty()) return;
   // A number's digits and a text's beginning are what they are.
   if (types_.has(TypeSet::string)) return become_string(out);
-  JsonScanner scanner;
-  const ScanResult result = scanner.put(held_, nullptr);
+  ValueReader reader;
+  const ScanResult result = reader.check(held_);
   if (result.status != ScanStatus::failed && result.consumed == held_.size()) {
     out += held_;
     return;
@@ -281,15 +274,12 @@ void TaggedValue::cut_off(std::string& out) {
 bool TaggedValue::close(std::string& out) {
   switch (mode_) {
     case Mode::string: out += '"'; return true;
-    case Mode::container:
-      if (!is_literal_) return scanner_.close(out);
-      literal_.close(out);
-      return true;
+    case Mode::container: return reader_.close(out);
     case Mode::undecided: break;
   }
-  JsonScanner scanner;
-  scanner.put(held_, nullptr);
-  return scanner.close(out);  // null where nothing was written
+  ValueReader reader;
+  reader.check(held_);
+  return reader.close(out);  // null where nothing was written
 }
 
 }  // namespace unspool

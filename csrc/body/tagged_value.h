@@ -8,9 +8,8 @@
 #include <string_view>
 
 #include "body/entities.h"
-#include "body/json_scanner.h"
-#include "body/literal_scanner.h"
 #include "body/scalar.h"
+#include "body/value_reader.h"
 #include "format/format_spec.h"
 #include "text/held.h"
 
@@ -21,8 +20,10 @@ class TaggedValue {
   /// `repairs`: an object or list may be almost JSON.
   TaggedValue(const XmlParametersSpec& spec, bool repairs)
       : spec_(spec),
-        is_literal_(spec.python_values || repairs),
-        literal_(spec.python_values ? LiteralStyle::python : LiteralStyle::json) {}
+        reader_(spec.python_values ? kPython
+                : repairs          ? kNearlyJson
+                                   : kJson),
+        is_loose_(spec.python_values || repairs) {}
 
   /// A new value, of one of these types.
   void begin(TypeSet types, std::string& out);
@@ -46,7 +47,7 @@ class TaggedValue {
   bool is_at_line_start() const;
 
   /// What had to be mended in this value, as bits of Repair.
-  std::uint16_t repairs() const { return spec_.python_values ? 0 : literal_.repairs(); }
+  std::uint16_t repairs() const { return spec_.python_values ? 0 : reader_.repairs(); }
 
   void add_held(Held& out) const;
   /// Of what may be a character reference, and of a bare word: raw text again where the value
@@ -62,7 +63,7 @@ class TaggedValue {
  private:
   /// The bare word of a container that is being read, or that could not be read.
   std::string_view word() const {
-    return mode_ == Mode::container && is_literal_ ? literal_.word() : std::string_view{};
+    return mode_ == Mode::container ? reader_.word() : std::string_view{};
   }
   enum class Mode : std::uint8_t { undecided, string, container };
 
@@ -77,10 +78,10 @@ class TaggedValue {
   void give_up_opener(std::string& out);
   void become_string(std::string& out);
   bool opens_container(char byte) const;
-  bool is_whole() const { return is_literal_ ? literal_.is_complete() : scanner_.is_complete(); }
 
   const XmlParametersSpec& spec_;
-  bool is_literal_;  // objects and lists are read by literal_
+  ValueReader reader_;  // of an object or list
+  bool is_loose_;       // which is not JSON to the letter
   TypeSet types_;
   Mode mode_ = Mode::undecided;
   bool is_at_start_ = false;     // white space may be markup
@@ -88,11 +89,9 @@ class TaggedValue {
   std::size_t opener_read_ = 0;  // how much of value_open; npos: it is no longer looked for
   EntityDecoder entities_;
   TypedCandidate candidate_;
-  JsonScanner scanner_;     // of a container
-  LiteralScanner literal_;  // of one that is not JSON to the letter
-  std::string held_;        // an undecided value
-  std::size_t first_ = 0;   // where its first byte that is not white space stands
-  std::string space_;       // white space that may be the value's end
+  std::string held_;       // an undecided value
+  std::size_t first_ = 0;  // where its first byte that is not white space stands
+  std::string space_;      // white space that may be the value's end
   const char* problem_ = "";
   std::string unread_;
 };

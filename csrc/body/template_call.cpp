@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "body/json_dialect.h"
-
 namespace unspool {
 
 namespace {
@@ -11,10 +9,11 @@ namespace {
 constexpr std::size_t kNowhere = std::string::npos;
 
 /// The region is JSON; its name comes with the opener or in it, before the arguments.
-class JsonTemplateCall final : public TemplateCall, private JsonListener {
+class JsonTemplateCall final : public TemplateCall, private ValueListener {
  public:
   JsonTemplateCall(const TemplateField& field, std::string name, const ToolSchemas* tools)
-      : shape_(&*field.call), tools_(tools), reader_(field.content, this) {
+      : shape_(&*field.call), tools_(tools), reader_(make_json_reader(field.content)) {
+    reader_.set_listener(this);
     if (!shape_->name.keys.empty() && shape_->name.keys[0] == "content") {
       name_path_.assign(shape_->name.keys.begin() + 1, shape_->name.keys.end());
     } else {
@@ -24,7 +23,7 @@ class JsonTemplateCall final : public TemplateCall, private JsonListener {
 
   bool put(std::string_view text, CallSink& sink, std::string& unread) override {
     if (!can_stream_) return true;
-    const ScanResult result = reader_.put(text, out_);
+    const ScanResult result = reader_.put_whole(text, out_);
     const bool has_failed = result.status == ScanStatus::failed;
     if (is_begun_) tell(sink);
     if (!is_announced_) {
@@ -40,15 +39,18 @@ class JsonTemplateCall final : public TemplateCall, private JsonListener {
 
   void cut(CallSink& sink) override {
     if (place_ == Place::told || !is_announced_) return;
-    held_ = kNowhere;
-    out_ += reader_.held();
+    held_ = key_ = kNowhere;
+    if (!reader_.word().empty()) out_.append("\"").append(reader_.word());
+    out_ += reader_.delimiter();
     tell(sink);
   }
 
   void add_held(Held& out) const override {
     if (place_ == Place::told) return;
-    if (held_ != kNowhere) out.add(HeldReason::value, std::string_view(out_).substr(held_));
-    out.add(HeldReason::value, reader_.held());
+    const std::size_t held = std::min(held_, key_);
+    if (held != kNowhere) out.add(HeldReason::value, std::string_view(out_).substr(held));
+    out.add(HeldReason::value, reader_.word());
+    out.add(HeldReason::value, reader_.delimiter());
   }
 
   bool end(CallSink&) override { return is_whole(); }
@@ -67,33 +69,50 @@ class JsonTemplateCall final : public TemplateCall, private JsonListener {
     return depth == path.size() && std::equal(path.begin(), path.end(), keys_.begin());
   }
 
-  void on_key(std::size_t depth, std::string_view key) override {
-    if (depth > kMaxPath) return;
-    keys_.resize(depth);
-    const auto value = parse_json(key);
-    keys_[depth - 1] = value ? value->text : std::string(key);
+  Answer on_key(std::size_t, std::size_t) override {
+    key_ = out_.size();
+    return Answer::proceed;
   }
 
-  void on_value(std::size_t depth, char first, std::string& out) override {
-    if (depth > kMaxPath) return;
+  Answer on_key_end(std::size_t depth, std::size_t) override {
+    const std::size_t begin = std::exchange(key_, kNowhere);
+    if (depth > kMaxPath || begin == kNowhere) return Answer::proceed;
+    const std::string key = out_.substr(begin) + '"';
+    keys_.resize(depth);
+    const auto value = parse_json(key);
+    keys_[depth - 1] = value ? value->text : key;
+    return Answer::proceed;
+  }
+
+  Answer on_value(std::size_t depth, char first, std::size_t) override {
+    if (depth <= kMaxPath) begin_value(depth, first);
+    return Answer::proceed;
+  }
+
+  Answer on_value_end(std::size_t depth, std::size_t) override {
+    end_value(depth);
+    return Answer::proceed;
+  }
+
+  void begin_value(std::size_t depth, char first) {
     if (is_at(depth, shape_->arguments) && place_ == Place::before) {
       if (first != '{' || name_.empty()) {
         can_stream_ = false;
       } else if (can_stream_) {
         is_begun_ = true;
         place_ = Place::inside;
-        sent_ = out.size();
+        sent_ = out_.size();
       }
     } else if (name_path_.size() > 0 && is_at(depth, name_path_) && name_.empty()) {
       if (first == '"') {
-        name_begin_ = out.size();
+        name_begin_ = out_.size();
       } else {
         can_stream_ = false;
       }
     } else if (place_ == Place::inside && depth == shape_->arguments.size() + 1 &&
                (first == '"' || first == '[') && schema_ != nullptr &&
                is_cast(schema_->types_of(keys_[depth - 1]))) {
-      held_ = out.size();
+      held_ = out_.size();
     }
     if (first == '[') {
       keys_.resize(depth + 1);
@@ -101,24 +120,24 @@ class JsonTemplateCall final : public TemplateCall, private JsonListener {
     }
   }
 
-  void on_value_end(std::size_t depth, std::string& out) override {
+  void end_value(std::size_t depth) {
     if (name_begin_ != kNowhere && depth == name_path_.size()) {
-      const auto name = parse_json(std::string_view(out).substr(name_begin_));
+      const auto name = parse_json(std::string_view(out_).substr(name_begin_));
       name_begin_ = kNowhere;
       set_name(name ? name->text : std::string());
     }
     if (place_ != Place::inside) return;
     if (held_ != kNowhere && depth == shape_->arguments.size() + 1) {
-      if (auto value = parse_json(std::string_view(out).substr(held_))) {
+      if (auto value = parse_json(std::string_view(out_).substr(held_))) {
         cast(*value, *schema_->types_of(keys_[depth - 1]));
-        out.resize(held_);
-        append_json(*value, out);
+        out_.resize(held_);
+        append_json(*value, out_);
       }
       held_ = kNowhere;
     }
     if (depth == shape_->arguments.size()) {
       place_ = Place::after;
-      end_ = out.size();
+      end_ = out_.size();
     }
   }
 
@@ -127,12 +146,16 @@ class JsonTemplateCall final : public TemplateCall, private JsonListener {
       is_announced_ = true;
       sink.begin_call(name_, {});
     }
-    if (place_ == Place::told) return out_.clear();
-    const std::size_t end = std::min(place_ == Place::after ? end_ : out_.size(), held_);
+    if (place_ == Place::told) {
+      key_ = kNowhere;
+      return out_.clear();
+    }
+    const std::size_t end = std::min({place_ == Place::after ? end_ : out_.size(), held_, key_});
     if (end > sent_) sink.put_arguments(std::string_view(out_).substr(sent_, end - sent_));
     out_.erase(0, end);
     sent_ = 0;
     if (held_ != kNowhere) held_ -= end;
+    if (key_ != kNowhere) key_ -= end;
     if (place_ == Place::after) place_ = Place::told;
   }
 
@@ -142,13 +165,14 @@ class JsonTemplateCall final : public TemplateCall, private JsonListener {
   const CallShape* shape_;
   const ToolSchemas* tools_;
   const ToolSchema* schema_ = nullptr;
-  JsonDialectReader reader_;
+  ValueReader reader_;
   std::vector<std::string> name_path_;
   std::vector<std::string> keys_;  // on the way to where the reader is
   std::string name_;
   std::string out_;
   std::size_t sent_ = 0;
   std::size_t end_ = 0;
+  std::size_t key_ = kNowhere;   // where a key begins that is not whole
   std::size_t held_ = kNowhere;  // a value that may become another type
   std::size_t name_begin_ = kNowhere;
   Place place_ = Place::before;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "body/json_dialect.h"
+#include "body/value_reader.h"
 #include "text/code_point.h"
 
 namespace unspool {
@@ -98,8 +98,8 @@ std::optional<std::string> whole_text(const Decimal& number) {
 
 std::optional<JsonValue> read_json(const ContentSpec& spec, std::string_view text) {
   std::string strict;
-  JsonDialectReader reader(spec);
-  const ScanResult result = reader.put(text, strict);
+  ValueReader reader = make_json_reader(spec);
+  const ScanResult result = reader.put_whole(text, strict);
   const bool is_whole = result.status != ScanStatus::failed && reader.is_complete();
   // What may be text is JSON only to the letter.
   const bool is_exact = !spec.allows_other || std::none_of(text.begin(), text.end(), [](char c) {
@@ -221,6 +221,10 @@ bool cast_string(const std::string& text, TypeSet types, JsonValue& out) {
 }
 
 }  // namespace
+
+ValueReader make_json_reader(const ContentSpec& spec) {
+  return ValueReader(spec.unquoted_keys ? kPlainKeys : kJson, spec.string_delims);
+}
 
 std::optional<TagReader::Tag> TagReader::next(const TextWindow& window) {
   if (!search_) search_.emplace(spec_->tag, place_, before_, is_found_);

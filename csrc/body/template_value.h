@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "body/value_reader.h"
 #include "format/response_template.h"
 #include "format/schema.h"
 #include "text/json_value.h"
@@ -15,6 +16,9 @@ namespace unspool {
 
 /// The named groups that took part in an opener.
 using Captures = std::vector<std::pair<std::string, std::string>>;
+
+/// Reads a region of JSON as its field writes it.
+ValueReader make_json_reader(const ContentSpec& spec);
 
 /// The value of a text; nothing where it cannot be read.
 std::optional<JsonValue> read_content(const ContentSpec& spec, std::string_view text);

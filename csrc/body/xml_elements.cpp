@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "body/literal_scanner.h"
 #include "body/scalar.h"
 #include "text/json_escape.h"
 #include "text/white_space.h"

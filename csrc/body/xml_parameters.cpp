@@ -65,7 +65,7 @@ BodyResult XmlParameters::put(std::string_view text, CallSink& sink) {
 BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
   out_.clear();
   if (state_ == State::json) {
-    if (scanner_.in_string()) return put(literal, sink);
+    if (reader_.in_string()) return put(literal, sink);
     fail("a marker stands inside the call's JSON");
     return finish_put(0, sink);
   }
@@ -97,7 +97,7 @@ std::size_t XmlParameters::read_some(std::string_view text) {
     case State::parameter:
       if (spec_.json_body && !has_parameters_ && cursor_.is_idle() && text[0] == '{') {
         has_parameters_ = has_json_ = true;
-        scanner_.reset();
+        reader_.reset();
         enter(State::json);
         return 0;
       }
@@ -185,7 +185,7 @@ void XmlParameters::end_call(std::string_view closer) {
 }
 
 std::size_t XmlParameters::read_json(std::string_view text) {
-  const ScanResult result = scanner_.put(text, &out_);
+  const ScanResult result = reader_.put(text, out_);
   if (result.status == ScanStatus::failed) {
     tail_.put(text.substr(result.consumed, 1));
     fail("the arguments are not valid JSON");
@@ -359,7 +359,7 @@ void XmlParameters::complete(CallSink& sink) {
   if (!out_.empty()) sink.put_arguments(out_);
   out_.clear();
   if (has_failed()) return;
-  if (state_ == State::json && !scanner_.close(out_)) return;
+  if (state_ == State::json && !reader_.close(out_)) return;
   if (state_ == State::key) {  // text behind the name is a value's
     const std::string_view behind = split_key(key_).behind;
     if (!behind.empty() && !is_space(behind[0])) return;

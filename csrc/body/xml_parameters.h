@@ -10,7 +10,6 @@
 #include <string>
 
 #include "body/body.h"
-#include "body/json_scanner.h"
 #include "body/tagged_value.h"
 #include "text/letters.h"
 
@@ -115,7 +114,7 @@ class XmlParameters final : public Body {
   bool has_json_ = false;  // all arguments were one JSON object
   bool is_whole_ = false;  // their last brace has been written
   std::uint16_t repairs_ = 0;
-  JsonScanner scanner_;  // of all arguments
+  ValueReader reader_;  // of all arguments
 
   std::string key_;
   std::size_t key_end_ = 0;  // where what ends the name begins in it; npos: not yet

@@ -1,7 +1,9 @@
 #include "parser/arguments_guard.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "body/scalar.h"
 #include "text/json_value.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
@@ -20,6 +22,8 @@ constexpr std::uint64_t kHashPrime = 0x100000001b3;
 constexpr std::int64_t kMaxScale = 309;
 constexpr std::uint8_t kDigits = 19;
 constexpr std::uint64_t kTooLarge = 1797693134862315808;
+
+bool is_number(char first) { return first == '-' || (first >= '0' && first <= '9'); }
 
 }  // namespace
 
@@ -57,7 +61,7 @@ bool NumberRange::is_finite() const {
 }
 
 void ArgumentsGuard::reset(const ToolSchema* schema) {
-  scanner_.reset();
+  reader_.reset();
   problem_ = "";
   bytes_ = 0;
   is_object_ = is_done_ = in_number_ = in_key_ = false;
@@ -73,31 +77,38 @@ void ArgumentsGuard::reset(const ToolSchema* schema) {
 namespace {
 
 /// Whether a value's numbers and its depth are what arguments may have.
-struct SoundWatch : ScanWatch {
-  std::string_view text;
-  std::size_t max_depth;
-  std::size_t number = 0;
-  NumberRange range = {};
+class SoundListener final : public ValueListener {
+ public:
+  SoundListener(std::string_view text, std::size_t max_depth)
+      : text_(text), max_depth_(max_depth) {}
 
-  SoundWatch(std::string_view from, std::size_t deepest) : text(from), max_depth(deepest) {}
+  Answer on_value(std::size_t depth, char first, std::size_t at) override {
+    begin_ = at;
+    is_number_ = is_number(first);
+    const bool is_deep = depth >= max_depth_ && (first == '{' || first == '[');
+    return is_deep ? Answer::refuse : Answer::proceed;
+  }
 
-  bool opens(std::size_t depth, std::size_t) const { return depth <= max_depth; }
-  bool begins_number(std::size_t at) {
-    range.reset();
-    number = at;
-    return true;
+  Answer on_value_end(std::size_t, std::size_t end) override {
+    if (!std::exchange(is_number_, false)) return Answer::proceed;
+    NumberRange range;
+    for (const char byte : text_.substr(begin_, end - begin_)) range.put(byte);
+    return range.is_finite() ? Answer::proceed : Answer::refuse;
   }
-  bool ends_number(std::size_t at) {
-    for (; number < at; ++number) range.put(text[number]);
-    return range.is_finite();
-  }
+
+ private:
+  std::string_view text_;
+  std::size_t max_depth_;
+  std::size_t begin_ = 0;
+  bool is_number_ = false;
 };
 
 bool is_sound(std::string_view value, std::size_t max_depth) {
   const std::string text = std::string(value) + ' ';  // ends a number
-  SoundWatch watch(text, max_depth);
-  JsonScanner scanner;
-  return scanner.put_watched(text, watch).status == ScanStatus::done;
+  SoundListener listener(text, max_depth);
+  ValueReader reader;
+  reader.set_listener(&listener);
+  return reader.check(text).status == ScanStatus::done;
 }
 
 }  // namespace
@@ -143,77 +154,83 @@ std::size_t ArgumentsGuard::room_in(std::string_view text) const {
 }
 
 /// What the guard does at the bytes that mean something.
-struct ArgumentsGuard::Watch : ScanWatch {
-  ArgumentsGuard& guard;
-  std::string_view text;
-  std::size_t passed = 0;
-  std::size_t key = 0;     // where the key at hand goes on
-  std::size_t number = 0;  // where the number at hand goes on
-
-  Watch(ArgumentsGuard& to, std::string_view from) : guard(to), text(from) {}
+class ArgumentsGuard::Listener final : public ValueListener {
+ public:
+  Listener(ArgumentsGuard& guard, std::string_view text) : guard_(guard), text_(text) {}
 
   void pass_to(std::size_t end) {
-    if (guard.repairs_) guard.pass(text.substr(passed, end - passed));
-    passed = end;
+    if (guard_.repairs_) guard_.pass(text_.substr(passed_, end - passed_));
+    passed_ = end;
   }
 
-  void read_key(std::size_t end) { guard.put_key(text.substr(key, end - key)); }
+  void read_key(std::size_t end) { guard_.put_key(text_.substr(key_, end - key_)); }
 
   void read_number(std::size_t end) {
-    for (; number < end; ++number) guard.number_.put(text[number]);
+    for (; number_ < end; ++number_) guard_.number_.put(text_[number_]);
   }
 
-  bool opens(std::size_t depth, std::size_t) {
-    return depth <= guard.max_depth_ ||
-           guard.fail("the arguments are nested deeper than max_depth");
+  Answer on_value(std::size_t depth, char first, std::size_t at) override {
+    if (is_number(first)) {
+      guard_.in_number_ = true;
+      guard_.number_.reset();
+      number_ = at;
+    } else if ((first == '{' || first == '[') && depth >= guard_.max_depth_) {
+      return refuse("the arguments are nested deeper than max_depth");
+    }
+    return Answer::proceed;
   }
 
-  bool begins_key(std::size_t depth, std::size_t at) {
-    if (depth > 1) return true;
-    guard.in_key_ = true;
-    guard.key_.reset();
-    guard.key_hash_ = kHashBegin;
-    guard.key_text_.clear();
-    key = at + 1;
-    return true;
+  Answer on_value_end(std::size_t, std::size_t end) override {
+    if (!guard_.in_number_) return Answer::proceed;
+    read_number(end);
+    guard_.in_number_ = false;
+    if (guard_.number_.is_finite()) return Answer::proceed;
+    return refuse("a number is too large for a double");
   }
 
-  bool ends_key(std::size_t depth, std::size_t at) {
-    if (depth > 1) return true;
+  Answer on_key(std::size_t depth, std::size_t at) override {
+    if (depth > 1) return Answer::proceed;
+    guard_.in_key_ = true;
+    guard_.key_.reset();
+    guard_.key_hash_ = kHashBegin;
+    guard_.key_text_.clear();
+    key_ = at + 1;
+    return Answer::proceed;
+  }
+
+  Answer on_key_end(std::size_t depth, std::size_t at) override {
+    if (depth > 1) return Answer::proceed;
     read_key(at + 1);
     pass_to(at);
-    if (!guard.end_key()) return false;
-    if (guard.schema_ != nullptr && !guard.is_dropped_) {
+    if (!guard_.end_key()) return Answer::refuse;
+    if (guard_.schema_ != nullptr && !guard_.is_dropped_) {
       pass_to(at + 1);
-      const TypeSet* types = guard.schema_->types_of(guard.key_text_);
-      if (types != nullptr && !types->has(TypeSet::string)) guard.types_ = types;
+      const TypeSet* types = guard_.schema_->types_of(guard_.key_text_);
+      if (types != nullptr && !types->has(TypeSet::string)) guard_.types_ = types;
     }
-    return true;
+    return Answer::proceed;
   }
 
-  bool begins_number(std::size_t at) {
-    guard.in_number_ = true;
-    guard.number_.reset();
-    number = at;
-    return true;
-  }
-
-  bool ends_number(std::size_t at) {
-    read_number(at);
-    guard.in_number_ = false;
-    return guard.number_.is_finite() || guard.fail("a number is too large for a double");
-  }
-
-  bool comma(std::size_t depth, std::size_t at) {
-    if (depth > 1 || !guard.repairs_) return true;
+  Answer on_comma(std::size_t depth, std::size_t at) override {
+    if (depth > 1 || !guard_.repairs_) return Answer::proceed;
     pass_to(at);
-    guard.end_typed();
-    guard.is_held_ = true;
-    guard.is_dropped_ = false;
-    return true;
+    guard_.end_typed();
+    guard_.is_held_ = true;
+    guard_.is_dropped_ = false;
+    return Answer::proceed;
   }
 
-  static bool raw_control(std::size_t) { return false; }
+ private:
+  Answer refuse(const char* problem) {
+    guard_.fail(problem);
+    return Answer::refuse;
+  }
+
+  ArgumentsGuard& guard_;
+  std::string_view text_;
+  std::size_t passed_ = 0;
+  std::size_t key_ = 0;     // where the key at hand goes on
+  std::size_t number_ = 0;  // where the number at hand goes on
 };
 
 // Returns how much of the text was read: less than all of it where the arguments fail.
@@ -229,17 +246,19 @@ std::size_t ArgumentsGuard::scan(std::string_view text) {
   }
   if (has_failed()) return begin;
   text.remove_prefix(begin);
-  Watch watch(*this, text);
-  const ScanResult result = scanner_.put_watched(text, watch);
-  if (in_number_) watch.read_number(result.consumed);
-  if (in_key_) watch.read_key(result.consumed);
+  Listener listener(*this, text);
+  reader_.set_listener(&listener);
+  const ScanResult result = reader_.check(text);
+  reader_.set_listener(nullptr);
+  if (in_number_) listener.read_number(result.consumed);
+  if (in_key_) listener.read_key(result.consumed);
   is_done_ = result.status == ScanStatus::done;
   if (is_done_) {
-    watch.pass_to(result.consumed - 1);
+    listener.pass_to(result.consumed - 1);
     end_typed();
     is_dropped_ = false;
   }
-  watch.pass_to(result.consumed);
+  listener.pass_to(result.consumed);
   if (result.status == ScanStatus::failed && !has_failed())
     fail("the arguments are not valid JSON");
   if (is_done_ && result.consumed < text.size()) fail("text follows the end of the arguments");

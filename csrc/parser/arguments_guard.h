@@ -8,9 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "body/json_scanner.h"
 #include "body/json_string.h"
-#include "body/literal_scanner.h"
+#include "body/value_reader.h"
 #include "format/schema.h"
 #include "parser/events.h"
 #include "text/held.h"
@@ -19,7 +18,7 @@ namespace unspool {
 
 /// Bounds of one answer. What exceeds them is reported as malformed, and parsing continues.
 struct ParserLimits {
-  static constexpr std::size_t kMaxDepth = JsonScanner::kMaxDepth;
+  static constexpr std::size_t kMaxDepth = ValueReader::kMaxDepth;
 
   std::size_t max_calls = 1000;
   std::size_t max_argument_bytes = std::size_t{16} << 20;  // of one call
@@ -94,11 +93,11 @@ class ArgumentsGuard {
   }
 
  private:
-  struct Watch;
+  class Listener;
 
   // Text inside a string that changes nothing: most fragments.
   bool is_plain(std::string_view fragment) {
-    const bool is_plain = scanner_.in_text() && !in_key_ && !repairs_ && !has_failed() &&
+    const bool is_plain = reader_.in_text() && !in_key_ && !repairs_ && !has_failed() &&
                           bytes_ + fragment.size() <= max_bytes_ &&
                           find_json_special(fragment, 0) == fragment.size();
     if (is_plain) bytes_ += fragment.size();
@@ -116,7 +115,7 @@ class ArgumentsGuard {
   std::size_t max_bytes_;
   std::size_t max_depth_;
   bool repairs_;
-  JsonScanner scanner_;
+  ValueReader reader_{kStrictJson};
   const char* problem_ = "";
   std::size_t bytes_ = 0;
   bool is_object_ = false;

@@ -1,0 +1,125 @@
+// The ways to write a value: JSON, and what is nearly JSON, as tables of what a byte does.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace unspool {
+
+enum class ValueState : std::uint8_t {
+  value,          // a value must come
+  first_element,  // a value, or the end of the list
+  element,        // after a comma in a list
+  first_key,      // a key or }
+  key,            // after a comma in an object
+  colon,          // :
+  after_value,    // , or the end of the container
+  string,         // inside a string
+  escape,         // after a backslash
+  hex_1,          // inside \uXXXX: how many digits have been read, plus one
+  hex_2,
+  hex_3,
+  hex_4,
+  t_rue,  // inside true: what has been read, and what must come
+  tr_ue,
+  tru_e,
+  f_alse,
+  fa_lse,
+  fal_se,
+  fals_e,
+  n_ull,
+  nu_ll,
+  nul_l,
+  minus,            // a digit must come
+  zero,             // after a leading 0
+  integer,          // in digits
+  point,            // a digit must come
+  fraction,         // in digits after the point
+  exponent,         // a sign or digit must come
+  exponent_sign,    // a digit must come
+  exponent_digits,  // in the exponent's digits
+  // Not in JSON:
+  quote_open,    // after one or two quotes of a Python string
+  code_point,    // inside \x, \u, \U or an octal escape
+  maybe_close,   // after a quote that may be the string's end
+  triple_close,  // after one or two quotes inside a triple-quoted string
+  word,          // inside a word or number that waits for its end
+  key_word,      // inside a key without quotes
+  bare_string,   // inside a word that can only be text
+  marked,        // inside a string between marker quotes
+  opening,       // inside what may open a string with a delimiter of its own
+  delimited,     // inside such a string
+  done,
+};
+
+/// A byte that does more than lead to another state.
+enum class ValueAction : std::uint8_t {
+  open = static_cast<std::uint8_t>(ValueState::done) + 1,
+  open_in_set,  // a brace that holds a container opens a set
+  close,
+  begin_key,
+  begin_string,
+  begin_scalar,  // a number or a word that is JSON
+  begin_word,
+  begin_key_word,
+  end_string,
+  end_literal,
+  end_number,  // by a byte that is not the number's
+  colon,
+  colon_of_key,  // in a brace that may open a set
+  comma,
+  hold_comma,  // it counts only if another element follows
+  hold_space,
+  raw_control,  // a control character inside a string
+  step,         // as the state's own function says
+  fail,
+};
+
+class ValueStep {
+ public:
+  constexpr ValueStep() = default;
+  constexpr ValueStep(ValueState state) : code_(static_cast<std::uint8_t>(state)) {}
+  constexpr ValueStep(ValueAction action) : code_(static_cast<std::uint8_t>(action)) {}
+
+  constexpr bool is_state() const { return code_ <= static_cast<std::uint8_t>(ValueState::done); }
+  constexpr ValueState state() const { return static_cast<ValueState>(code_); }
+  constexpr ValueAction action() const { return static_cast<ValueAction>(code_); }
+
+ private:
+  std::uint8_t code_ = static_cast<std::uint8_t>(ValueAction::fail);
+};
+
+/// How values are written, as far as it is not JSON.
+struct DialectRules {
+  bool raw_controls = true;    // control characters in strings are escaped
+  bool loose = false;          // Python's words and numbers, keys without quotes, commas too many
+  bool single_quotes = false;  // 'text' is a string
+  bool python = false;         // Python's strings, tuples and sets
+  bool bare_text = false;      // a word that is nothing else is a string
+  bool plain_keys = false;     // a key of letters, digits and _-.$ needs no quotes
+};
+
+struct Dialect {
+  DialectRules rules;
+  std::array<std::array<ValueStep, 256>, static_cast<std::size_t>(ValueState::done) + 1> table{};
+
+  ValueStep next(ValueState state, char byte) const {
+    return table[static_cast<std::size_t>(state)][static_cast<unsigned char>(byte)];
+  }
+};
+
+extern const Dialect kJson;
+extern const Dialect kStrictJson;  // JSON to the letter
+extern const Dialect kNearlyJson;  // JSON as models slip in it
+extern const Dialect kPython;      // Python literals
+extern const Dialect kBareText;    // unquoted text is a string
+extern const Dialect kNearlyBare;  // the same, with single quotes
+extern const Dialect kPlainKeys;   // JSON with plain keys
+
+/// Whether a byte ends a word; a colon and a round bracket do not everywhere.
+inline bool ends_word(char byte) {
+  return byte == ',' || byte == '}' || byte == ']' || byte == ')' || byte == ':';
+}
+
+}  // namespace unspool

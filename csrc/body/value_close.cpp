@@ -1,0 +1,110 @@
+// What completes a value that the output cut off.
+#include "body/scalar.h"
+#include "body/value_reader.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+std::string_view literal_rest(ValueState state) {
+  switch (state) {
+    case ValueState::t_rue: return "rue";
+    case ValueState::tr_ue: return "ue";
+    case ValueState::tru_e:
+    case ValueState::fals_e: return "e";
+    case ValueState::f_alse: return "alse";
+    case ValueState::fa_lse: return "lse";
+    case ValueState::fal_se: return "se";
+    case ValueState::n_ull: return "ull";
+    case ValueState::nu_ll: return "ll";
+    case ValueState::nul_l: return "l";
+    case ValueState::minus:
+    case ValueState::point:
+    case ValueState::exponent:
+    case ValueState::exponent_sign: return "0";
+    default: return {};
+  }
+}
+
+// A word as it must have been meant.
+std::string whole_word(const std::string& word) {
+  if (word.empty()) return word;
+  for (const std::string_view whole : {"true", "false", "null", "True", "False", "None"}) {
+    if (whole.starts_with(word)) return std::string(whole);
+  }
+  return word;
+}
+
+}  // namespace
+
+bool ValueReader::close(std::string& out) {
+  out_ = &out;
+  at_ = 0;
+  copied_ = std::string_view::npos;  // nothing is copied
+  if (!is_loose() && (state_ == State::key || state_ == State::element)) {
+    return false;  // a comma cannot be taken back
+  }
+  repairs_ |= kClosed;
+  pending_.clear();
+  if (!close_token()) return false;
+  while (state_ != State::done) {
+    if (!close_value()) return false;
+  }
+  return true;
+}
+
+// The end of a string, number or word.
+bool ValueReader::close_token() {
+  Step result = Step::next;
+  if (state_ >= State::hex_1 && state_ <= State::hex_4) {
+    const auto missing = static_cast<std::size_t>(State::hex_4) - static_cast<std::size_t>(state_);
+    out_->append(missing + 1, '0');
+    result = close_string(Step::next);
+  } else if (state_ == State::escape && !is_loose()) {
+    *out_ += '\\';
+    result = close_string(Step::next);
+  } else if (state_ == State::marked) {
+    on_quote();
+  } else if (in_word()) {
+    close_word();
+  } else if (state_ == State::bare_string || state_ == State::delimited) {
+    to() += '"';
+    result = end_value(0);
+  } else if (in_string() || state_ == State::maybe_close) {
+    result = close_string(Step::next);
+  } else if (state_ >= State::t_rue && state_ <= State::exponent_digits) {
+    *out_ += literal_rest(state_);
+    result = end_value(0);
+  }
+  return result != Step::failed;
+}
+
+void ValueReader::close_word() {
+  if (state_ == State::word) word_ = whole_word(word_);
+  const std::string word = word_;
+  const Step result = end_word();
+  if (result != Step::failed) return;
+  append_json_string(trim(word), to());
+  if (state_ == State::word) end_value(0);
+}
+
+// One step towards the end: a missing value or a closing bracket.
+bool ValueReader::close_value() {
+  if (state_ == State::colon) {
+    *out_ += ": ";
+    if (colon() == Step::failed) return false;
+  }
+  if (state_ == State::value) return write_scalar("null") != Step::failed;
+  if (stack_.empty()) return false;
+  if (is_undecided()) {
+    const bool has_key = state_ == State::after_value;
+    decide_cut();
+    if (has_key) *out_ += ": null";
+  }
+  *out_ += stack_.back() == object ? '}' : ']';
+  stack_.pop_back();
+  return end_value(0) != Step::failed;
+}
+
+}  // namespace unspool

@@ -1,0 +1,218 @@
+// Strings without escapes: between markers of the format, or between delimiters of a template.
+#include <algorithm>
+
+#include "body/scalar.h"
+#include "body/value_reader.h"
+
+namespace unspool {
+
+bool ValueReader::may_be_quote(char byte) const {
+  if (state_ == State::marked || !cursor_.is_idle()) return true;
+  if (!in_bare_text() && !wants_value() && !wants_key()) return false;
+  return cursor_.would_continue(static_cast<unsigned char>(byte));
+}
+
+ValueReader::Step ValueReader::read_quote(std::size_t& i) {
+  flush(i);
+  Step result = Step::again;
+  if (in_bare_text()) {
+    result = put_bare(i);
+  } else {
+    const std::size_t size = state_ == State::marked ? in_.size() - i : 1;
+    i += put_marked(in_.substr(i, size));
+  }
+  copied_ = i;
+  return result;
+}
+
+ScanResult ValueReader::put_token(Symbol symbol, std::string_view literal, std::string& out) {
+  const bool may_quote = quotes_ != nullptr && (state_ == State::marked || wants_value() ||
+                                                wants_key() || in_bare_text());
+  if (may_quote) {
+    in_ = {};
+    out_ = &out;
+    at_ = 0;
+    copied_ = std::string_view::npos;  // nothing is copied
+    return put_quote_token(symbol, literal);
+  }
+  if (!in_string()) return {0, ScanStatus::failed};
+  return put(literal, out);
+}
+
+ScanResult ValueReader::put_quote_token(Symbol symbol, std::string_view literal) {
+  std::string& out = *out_;
+  if (in_bare_text()) {
+    const auto found = cursor_.put_token(symbol, literal, [](std::string_view) {});
+    if (found.marker == nullptr) return put(literal, out);
+    if (!end_bare()) return {0, ScanStatus::failed};
+    return {literal.size(), state_ == State::done ? ScanStatus::done : ScanStatus::more};
+  }
+  std::string released;
+  const auto found =
+      cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
+  if (state_ == State::marked) write_marked(released);
+  if (found.marker != nullptr) on_quote();
+  if (state_ == State::marked || released.empty()) return {literal.size(), ScanStatus::more};
+  if (cursor_.is_idle() && released == literal && wants_value()) {
+    return put(literal, out);  // bare text, which may hold any token
+  }
+  return {0, ScanStatus::failed};
+}
+
+// Text that may be a marker quote: inside a string between two of them, or where one may begin.
+std::size_t ValueReader::put_marked(std::string_view text) {
+  const bool is_inside = state_ == State::marked;
+  std::string released;
+  const auto found = cursor_.put(text, [&](std::string_view piece) {
+    if (is_inside) {
+      write_marked(piece);
+    } else {
+      released += piece;
+    }
+  });
+  if (found.marker != nullptr) {
+    on_quote();
+  } else if (!released.empty()) {  // no quote after all: a word that begins like one
+    cursor_.flush([&](std::string_view piece) { released += piece; });
+    to() += std::exchange(pending_, {});
+    is_key_ = wants_key();
+    state_ = is_key_ ? State::key_word : State::word;
+    word_ = released;
+    if (!is_key_) become_bare_string();
+  }
+  return found.consumed;
+}
+
+// Bare text, which holds no marker quote. Where that is mended, one ends it.
+ValueReader::Step ValueReader::put_bare(std::size_t& i) {
+  std::string released;
+  const auto found =
+      cursor_.put(in_.substr(i, 1), [&](std::string_view piece) { released += piece; });
+  const bool is_read = cursor_.is_idle() && found.marker == nullptr;
+  if (is_read) released.pop_back();  // the byte at hand is no part of a marker
+  for (const char byte : released) step(byte);
+  if (found.marker != nullptr && !end_bare()) {
+    (in_word() ? word_ : pending_) += found.text.substr(0, found.text.size() - 1);
+    return Step::failed;
+  }
+  if (!is_read) i += found.consumed;
+  return Step::again;
+}
+
+// A marker quote ends text that none has opened; false where that is not mended.
+bool ValueReader::end_bare() {
+  if (!dialect_->rules.single_quotes) return false;
+  if (state_ == State::word) become_bare_string();
+  append_json_escaped(word_, to());
+  word_.clear();
+  to() += '"';
+  repairs_ |= kMissingQuote;
+  end_value(at_);
+  return true;
+}
+
+void ValueReader::on_quote() {
+  if (state_ == State::marked) {
+    if (typed_as_ == nullptr) {
+      close_string(Step::next);
+      return;
+    }
+    append_typed_literal(typed_, *typed_as_, to());
+    typed_.clear();
+    typed_as_ = nullptr;
+    end_value(at_);
+    return;
+  }
+  is_key_ = wants_key();
+  to() += std::exchange(pending_, {});
+  state_ = State::marked;
+  const bool is_parameter = schema_ != nullptr && !is_key_ && stack_.size() == 1;
+  typed_as_ = is_parameter ? schema_->types_of(parameter_) : nullptr;
+  if (typed_as_ != nullptr && typed_as_->has(TypeSet::string)) typed_as_ = nullptr;
+  if (typed_as_ == nullptr) to() += '"';
+}
+
+void ValueReader::write_marked(std::string_view text) {
+  if (typed_as_ == nullptr) {
+    append_json_escaped(text, to());
+  } else {
+    typed_ += text;
+  }
+}
+
+std::string_view ValueReader::delimiter() const {
+  if (quotes_ != nullptr) return cursor_.held();
+  return state_ == State::opening || state_ == State::delimited ? std::string_view(word_)
+                                                                : std::string_view{};
+}
+
+bool ValueReader::may_be_delimiter(char byte) const {
+  if (state_ == State::opening || state_ == State::delimited) return true;
+  if (skips_delimiter_ || (!wants_value() && !wants_key())) return false;
+  return std::any_of(delimiters_->begin(), delimiters_->end(),
+                     [&](const auto& pair) { return pair.first[0] == byte; });
+}
+
+ValueReader::Step ValueReader::read_delimiter(std::size_t i) {
+  at_ = i;
+  flush(i);
+  copied_ = i + 1;
+  if (state_ == State::delimited) return read_delimited(in_[i]);
+  if (state_ != State::opening) {
+    place_ = state_;
+    word_.clear();
+    state_ = State::opening;
+  }
+  return read_opening(in_[i]);
+}
+
+ValueReader::Step ValueReader::read_opening(char byte) {
+  word_ += byte;
+  bool may_continue = false;
+  for (delimiter_ = 0; delimiter_ < delimiters_->size(); ++delimiter_) {
+    const std::string& opener = (*delimiters_)[delimiter_].first;
+    if (opener == word_) break;
+    may_continue |= opener.starts_with(word_);
+  }
+  if (delimiter_ == delimiters_->size()) {
+    return may_continue ? Step::next : give_up_delimiter();
+  }
+  word_.clear();
+  is_key_ = place_ == State::first_key || place_ == State::key;
+  const Step result = is_key_ ? report_key() : report_value('"');
+  state_ = State::delimited;
+  *out_ += '"';
+  return result;
+}
+
+// No delimiter: what seemed to be one is JSON.
+ValueReader::Step ValueReader::give_up_delimiter() {
+  state_ = place_;
+  const std::string again = std::exchange(word_, {});
+  const std::string_view text = in_;
+  const std::size_t at = at_;
+  skips_delimiter_ = true;
+  ScanResult result = read(std::string_view(again).substr(0, 1), out_);
+  skips_delimiter_ = false;
+  if (result.status != ScanStatus::failed && again.size() > 1) {
+    result = read(std::string_view(again).substr(1), out_);
+  }
+  in_ = text;
+  at_ = at;
+  copied_ = at + 1;
+  return result.status == ScanStatus::failed ? Step::failed : Step::next;
+}
+
+ValueReader::Step ValueReader::read_delimited(char byte) {
+  const std::string& end = (*delimiters_)[delimiter_].second;
+  word_ += byte;
+  while (!end.starts_with(word_)) {
+    append_json_escaped(std::string_view(word_).substr(0, 1), *out_);
+    word_.erase(0, 1);
+  }
+  if (word_.size() < end.size()) return Step::next;
+  word_.clear();
+  return close_string(Step::next);
+}
+
+}  // namespace unspool

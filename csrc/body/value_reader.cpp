@@ -1,0 +1,350 @@
+#include "body/value_reader.h"
+
+#include "body/scalar.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::size_t kNothingToCopy = std::string_view::npos;
+
+// The end of a run inside a string in which no byte means anything.
+std::size_t end_of_run(std::string_view text, std::size_t at, char quote) {
+  if (quote == '"') return find_json_special(text, at);
+  while (at < text.size() && static_cast<unsigned char>(text[at]) >= 0x20 && text[at] != quote &&
+         text[at] != '"' && text[at] != '\\') {
+    ++at;
+  }
+  return at;
+}
+
+ValueState scalar_state(char byte) {
+  switch (byte) {
+    case 't': return ValueState::t_rue;
+    case 'f': return ValueState::f_alse;
+    case 'n': return ValueState::n_ull;
+    case '-': return ValueState::minus;
+    case '0': return ValueState::zero;
+    default: return ValueState::integer;
+  }
+}
+
+}  // namespace
+
+void ValueReader::reset() {
+  state_ = State::value;
+  quote_ = '"';
+  is_key_ = is_raw_ = is_triple_ = skips_delimiter_ = false;
+  repairs_ = 0;
+  for (std::string* text : {&stack_, &word_, &pending_, &held_, &parameter_, &typed_}) {
+    text->clear();
+  }
+  typed_as_ = nullptr;
+  if (quotes_ != nullptr) cursor_.reset(quotes_);
+}
+
+ScanResult ValueReader::read(std::string_view text, std::string* out) {
+  if (state_ == State::done) return {0, ScanStatus::done};
+  in_ = text;
+  out_ = out;
+  copied_ = 0;
+  std::size_t i = 0;
+  for (Step result = Step::next; i < text.size() && state_ != State::done;) {
+    if (quotes_ != nullptr && may_be_quote(text[i])) {
+      result = read_quote(i);
+    } else if (delimiters_ != nullptr && may_be_delimiter(text[i])) {
+      result = read_delimiter(i);
+    } else {
+      if (state_ == State::string) {
+        i = end_of_run(text, i, quote_);
+        if (i == text.size()) break;
+      }
+      const ValueStep next = dialect_->next(state_, text[i]);
+      if (next.is_state()) {
+        state_ = next.state();
+        ++i;
+        continue;
+      }
+      at_ = i;
+      result = act(next.action());
+    }
+    if (result == Step::next || result == Step::stop) ++i;
+    if (result == Step::failed) {
+      flush(i);
+      decide_cut();
+      return {i, ScanStatus::failed};
+    }
+    if (result == Step::stop || result == Step::stop_before) break;
+  }
+  flush(i);
+  return {i, state_ == State::done ? ScanStatus::done : ScanStatus::more};
+}
+
+ScanResult ValueReader::put_whole(std::string_view text, std::string& out) {
+  const ScanResult result = put(text, out);
+  if (result.status != ScanStatus::done) return result;
+  const std::size_t rest = text.find_first_not_of(kSpace, result.consumed);
+  if (rest == std::string_view::npos) return {text.size(), ScanStatus::done};
+  return {rest, ScanStatus::failed};
+}
+
+ValueReader::Step ValueReader::act(ValueAction action) {
+  switch (action) {
+    case ValueAction::open: return open();
+    case ValueAction::open_in_set: return open_in_set();
+    case ValueAction::close: return close_container();
+    case ValueAction::begin_key: return begin_key();
+    case ValueAction::begin_string: return begin_string();
+    case ValueAction::begin_scalar: return begin_scalar();
+    case ValueAction::begin_word: return begin_word(State::word);
+    case ValueAction::begin_key_word: return begin_word(State::key_word);
+    case ValueAction::end_string: return end_string();
+    case ValueAction::end_literal: return end_value(at_ + 1);
+    case ValueAction::end_number: return end_number();
+    case ValueAction::colon: return colon();
+    case ValueAction::colon_of_key: return colon_of_key();
+    case ValueAction::comma: return comma();
+    case ValueAction::hold_comma: return hold_comma();
+    case ValueAction::hold_space:
+      pending_ += in_[at_];
+      copied_ = at_ + 1;
+      return Step::next;
+    case ValueAction::raw_control: write_raw_control(); return Step::next;
+    case ValueAction::step: {
+      flush(at_);
+      copied_ = at_ + 1;
+      const Step result = step(in_[at_]);
+      if (result == Step::again || result == Step::stop_before || result == Step::failed) {
+        copied_ = at_;
+      }
+      return result;
+    }
+    case ValueAction::fail: break;
+  }
+  return Step::failed;
+}
+
+ValueReader::Step ValueReader::step(char byte) {
+  switch (state_) {
+    case State::string: return read_string(byte);
+    case State::quote_open: return read_quote_open(byte);
+    case State::maybe_close: return read_after_quote(byte);
+    case State::triple_close: return read_triple_close(byte);
+    case State::escape: return read_escape(byte);
+    case State::code_point: return read_code_point(byte);
+    case State::word:
+    case State::key_word: return read_word(byte);
+    case State::bare_string: return read_bare_string(byte);
+    default: return Step::failed;
+  }
+}
+
+ValueReader::Step ValueReader::report_value(char first) {
+  if (listener_ == nullptr) return Step::next;
+  flush(at_);
+  return to_step(listener_->on_value(stack_.size(), first, at_));
+}
+
+ValueReader::Step ValueReader::report_key() {
+  if (listener_ == nullptr) return Step::next;
+  flush(at_);
+  return to_step(listener_->on_key(stack_.size(), at_));
+}
+
+ValueReader::Step ValueReader::open() {
+  if (stack_.size() == kMaxDepth) return Step::failed;
+  const char byte = in_[at_];
+  const Step result = begin_element(byte);
+  if (result == Step::failed) return result;
+  state_ = byte == '{' ? State::first_key : State::first_element;
+  if (!is_loose()) {
+    stack_ += byte == '{' ? object : list;
+  } else if (byte == '{' && dialect_->rules.python) {
+    // Only the innermost brace may be undecided: a container in it settles that before.
+    write({});
+    stack_ += undecided;
+    held_.clear();
+  } else {
+    write(byte == '{' ? "{" : "[");
+    stack_ += byte == '{' ? object : byte == '[' ? list : tuple;
+  }
+  return result;
+}
+
+ValueReader::Step ValueReader::close_container() {
+  const char frame = stack_.empty() ? '\0' : stack_.back();
+  const char closer = frame == list ? ']' : frame == tuple ? ')' : frame == '\0' ? '\0' : '}';
+  if (in_[at_] != closer) return Step::failed;
+  if (is_loose()) {
+    flush(at_);
+    if (frame == undecided) decide(state_ == State::first_key ? object : set);
+    if (!pending_.empty()) {
+      repairs_ |= kTrailingComma;
+      out_->append(pending_, 1);
+      pending_.clear();
+    }
+    write(stack_.back() == object ? "}" : "]");
+  }
+  stack_.pop_back();
+  return end_value(at_ + 1);
+}
+
+ValueReader::Step ValueReader::begin_key() {
+  const Step comma = write_comma();
+  const Step result = comma == Step::failed ? comma : both(comma, report_key());
+  if (result == Step::failed) return result;
+  is_key_ = true;
+  open_string(in_[at_]);
+  return result;
+}
+
+ValueReader::Step ValueReader::begin_string() {
+  const Step result = begin_element('"');
+  if (result == Step::failed) return result;
+  is_key_ = false;
+  open_string(in_[at_]);
+  return result;
+}
+
+ValueReader::Step ValueReader::begin_scalar() {
+  const Step result = report_value(in_[at_]);
+  if (result != Step::failed) state_ = scalar_state(in_[at_]);
+  return result;
+}
+
+ValueReader::Step ValueReader::end_number() { return before(end_value(at_)); }
+
+// A value is whole; `end` is the place after it.
+ValueReader::Step ValueReader::end_value(std::size_t end) {
+  state_ = stack_.empty() ? State::done : State::after_value;
+  if (listener_ == nullptr) return Step::next;
+  flush(end);
+  return to_step(listener_->on_value_end(stack_.size(), end));
+}
+
+ValueReader::Step ValueReader::colon() {
+  state_ = State::value;
+  return listener_ == nullptr ? Step::next : to_step(listener_->on_colon(stack_.size()));
+}
+
+ValueReader::Step ValueReader::comma() {
+  state_ = stack_.back() == object ? State::key : State::element;
+  if (listener_ == nullptr) return Step::next;
+  flush(at_);
+  return to_step(listener_->on_comma(stack_.size(), at_));
+}
+
+ValueReader::Step ValueReader::hold_comma() {
+  flush(at_);
+  if (is_undecided()) decide(set);
+  pending_.assign(1, ',');
+  copied_ = at_ + 1;
+  state_ = stack_.back() == object ? State::key : State::element;
+  return Step::next;
+}
+
+// What stands before an element is certain once the element begins.
+ValueReader::Step ValueReader::write_comma() {
+  if (pending_.empty()) return Step::next;
+  flush(at_);
+  to() += pending_;
+  pending_.clear();
+  return listener_ == nullptr ? Step::next : to_step(listener_->on_comma(stack_.size(), at_));
+}
+
+ValueReader::Step ValueReader::begin_element(char first) {
+  const Step comma = write_comma();
+  return comma == Step::failed ? comma : both(comma, report_value(first));
+}
+
+void ValueReader::write_raw_control() {
+  flush(at_);
+  if (out_ != nullptr) append_json_escaped(in_.substr(at_, 1), *out_);
+  copied_ = at_ + 1;
+}
+
+void ValueReader::decide(Frame frame) {
+  stack_.back() = frame;
+  *out_ += frame == object ? '{' : '[';
+  *out_ += held_;
+  held_.clear();
+}
+
+// Nothing more is read of a brace that may open a set: what is written is a beginning of JSON.
+void ValueReader::decide_cut() {
+  if (!is_undecided()) return;
+  quote_key();
+  decide(object);
+}
+
+// A container cannot be a key.
+ValueReader::Step ValueReader::open_in_set() {
+  flush(at_);
+  decide(set);
+  return open();
+}
+
+ValueReader::Step ValueReader::colon_of_key() {
+  if (!is_undecided()) return Step::failed;
+  flush(at_);
+  quote_key();
+  decide(object);
+  state_ = State::value;
+  return Step::next;
+}
+
+bool ValueReader::is_complete() const {
+  switch (state_) {
+    case State::done: return true;
+    case State::zero:
+    case State::integer:
+    case State::fraction:
+    case State::exponent_digits:
+    case State::maybe_close:
+    case State::bare_string: return stack_.empty();
+    case State::quote_open: return stack_.empty() && count_ == 2;
+    case State::word: return stack_.empty() && !word_.empty();
+    default: return false;
+  }
+}
+
+bool ValueReader::in_string() const {
+  switch (state_) {
+    case State::string:
+    case State::escape:
+    case State::hex_1:
+    case State::hex_2:
+    case State::hex_3:
+    case State::hex_4:
+    case State::quote_open:
+    case State::code_point:
+    case State::triple_close:
+    case State::marked:
+    case State::delimited:
+    case State::bare_string: return true;
+    default: return false;
+  }
+}
+
+void ValueReader::add_held(Held& out) const {
+  out.add(HeldReason::value, held_);
+  out.add(HeldReason::separator, pending_);
+  if (in_word() || state_ == State::bare_string) out.add(HeldReason::value, word_);
+  out.add(HeldReason::value, typed_);
+  if (quotes_ != nullptr) out.add(cursor_);
+}
+
+void ValueReader::end(std::string& out) {
+  out_ = &out;
+  copied_ = kNothingToCopy;
+  if (state_ == State::marked) {  // what may be the closing quote is not the text's
+    if (typed_as_ != nullptr) append_typed_beginning(typed_, *typed_as_, out);
+  } else if (state_ == State::word) {
+    write_word_beginning();
+    word_.clear();
+  }
+  decide_cut();
+}
+
+}  // namespace unspool

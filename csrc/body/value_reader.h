@@ -1,0 +1,280 @@
+// Reads one value as it arrives, in any dialect, and writes it as JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "body/dialect.h"
+#include "format/schema.h"
+#include "text/held.h"
+#include "text/json_escape.h"
+#include "text/marker_set.h"
+
+namespace unspool {
+
+enum class ScanStatus : std::uint8_t { more, done, failed };
+
+struct ScanResult {
+  std::size_t consumed = 0;  // on failure: the bytes before the one that cannot be
+  ScanStatus status = ScanStatus::more;
+};
+
+/// What had to be mended, as bits.
+enum Repair : std::uint16_t {
+  kSingleQuotes = 1,
+  kTrailingComma = 2,
+  kPythonLiteral = 4,
+  kUnquotedKey = 8,
+  kRawNewline = 16,
+  kClosed = 32,
+  kDuplicateKey = 64,  // of two by one name the first was kept
+  kQuotedValue = 128,
+  kMissingQuote = 256,
+  kMarkup = 512,  // a marker was missing, or not spelled as the format spells it
+};
+
+/// Receives the structure of what a reader reads. `depth`: how many containers are open around it.
+/// `at`: the byte's place in the text of this call of `put`. Everything before it is written.
+class ValueListener {
+ public:
+  /// `stop`: `put` returns after this step. `refuse`: the read fails at this byte.
+  enum class Answer : std::uint8_t { proceed, stop, refuse };
+
+  /// `first`: the value's first byte as JSON; `"` for any string.
+  virtual Answer on_value(std::size_t /*depth*/, char /*first*/, std::size_t /*at*/) {
+    return Answer::proceed;
+  }
+  /// `end`: the place after the value.
+  virtual Answer on_value_end(std::size_t /*depth*/, std::size_t /*end*/) {
+    return Answer::proceed;
+  }
+  virtual Answer on_key(std::size_t /*depth*/, std::size_t /*at*/) { return Answer::proceed; }
+  /// At the quote that ends a key.
+  virtual Answer on_key_end(std::size_t /*depth*/, std::size_t /*at*/) { return Answer::proceed; }
+  virtual Answer on_colon(std::size_t /*depth*/) { return Answer::proceed; }
+  virtual Answer on_comma(std::size_t /*depth*/, std::size_t /*at*/) { return Answer::proceed; }
+
+ protected:
+  ~ValueListener() = default;
+};
+
+/// Pairs of what opens a string and what closes it.
+using StringDelimiters = std::vector<std::pair<std::string, std::string>>;
+
+/// One value, resumable at any byte. White space before it is read too.
+class ValueReader {
+ public:
+  static constexpr std::size_t kMaxDepth = 512;
+
+  explicit ValueReader(const Dialect& dialect = kJson) : dialect_(&dialect) {}
+
+  /// Strings between delimiters, without escapes.
+  ValueReader(const Dialect& dialect, const StringDelimiters& delimiters)
+      : dialect_(&dialect), delimiters_(&delimiters) {}
+
+  /// Strings between markers, without escapes. `schema`: of the tool whose arguments the value is;
+  /// a parameter that is no string by it is none in quotes either.
+  ValueReader(const Dialect& dialect, const MarkerSet& quotes, const ToolSchema* schema)
+      : dialect_(&dialect), quotes_(&quotes), schema_(schema) {
+    cursor_.reset(&quotes);
+  }
+
+  void set_listener(ValueListener* listener) { listener_ = listener; }
+
+  /// Reads up to the end of the value; appends JSON to `out`. A number or word has no end of its
+  /// own: it ends before a byte that cannot be part of it.
+  ScanResult put(std::string_view text, std::string& out) { return read(text, &out); }
+
+  /// The same with the white space after the value; fails at anything else.
+  ScanResult put_whole(std::string_view text, std::string& out);
+
+  /// Reads without writing; for JSON alone.
+  ScanResult check(std::string_view text) { return read(text, nullptr); }
+
+  /// Reads a token that the format knows by its id.
+  ScanResult put_token(Symbol symbol, std::string_view literal, std::string& out);
+
+  /// The input ended: writes what is certain of a word; what was written stays a prefix of JSON.
+  void end(std::string& out);
+
+  /// Writes what is missing to make the value whole; false if that cannot be done by adding.
+  bool close(std::string& out);
+
+  void reset();
+
+  bool has_begun() const { return state_ != State::value || !stack_.empty(); }
+  /// Whether the value would be whole if the input ended here.
+  bool is_complete() const;
+  bool in_string() const;
+  /// Inside a string of JSON, and not in an escape.
+  bool in_text() const { return state_ == State::string; }
+  bool wants_value() const {
+    return state_ == State::value || state_ == State::first_element || state_ == State::element;
+  }
+  std::size_t depth() const { return stack_.size(); }
+
+  /// The bare word that is being read, or that could not be read.
+  std::string_view word() const { return in_word() ? std::string_view(word_) : std::string_view{}; }
+  /// The last of what was read that is not written, as it was read: a word, or a comma that counts
+  /// only if something follows. After a failure, what could not be read.
+  std::string_view unwritten() const { return in_word() ? word_ : pending_; }
+  /// What may be the beginning of a string's delimiter.
+  std::string_view delimiter() const;
+  /// Appends what was read and not yet written.
+  void add_held(Held& out) const;
+  std::uint16_t repairs() const { return repairs_; }
+
+ private:
+  using State = ValueState;
+  using Answer = ValueListener::Answer;
+  /// What follows from a byte: it is read; it is read again in another state; it ends this `put`.
+  enum class Step : std::uint8_t { next, again, stop, stop_before, failed };
+  /// A container: what closes it and what is written. `{` in Python may turn out to be a set.
+  enum Frame : char { object = 'o', list = 'a', tuple = 't', set = 's', undecided = 'u' };
+
+  ScanResult read(std::string_view text, std::string* out);
+  Step act(ValueAction action);
+  Step step(char byte);
+
+  Step open();
+  Step close_container();
+  Step begin_key();
+  Step begin_string();
+  Step begin_scalar();
+  Step end_number();
+  Step colon();
+  Step comma();
+  Step hold_comma();
+  Step write_comma();
+  void write_raw_control();
+  Step end_value(std::size_t end);
+  Step begin_element(char first);
+  Step report_value(char first);
+  Step report_key();
+
+  // Python's braces
+  Step open_in_set();
+  Step colon_of_key();
+  void decide(Frame frame);
+  void decide_cut();
+  void quote_key();
+
+  // Strings
+  void open_string(char quote);
+  Step end_string();
+  Step close_string(Step after);
+  bool has_unsure_end() const;
+  Step read_string(char byte);
+  Step read_quote_open(char byte);
+  Step read_after_quote(char byte);
+  Step read_triple_close(char byte);
+  Step read_escape(char byte);
+  bool begin_code_point(char byte);
+  Step read_code_point(char byte);
+  Step end_code_point();
+
+  // Words
+  Step begin_word(State state);
+  Step read_word(char byte);
+  bool is_string_prefix(char byte) const;
+  Step end_word();
+  Step write_key_word(const std::string& word);
+  Step write_word(const std::string& word);
+  Step write_scalar(std::string_view json);
+  void write_word_beginning();
+  void become_bare_string();
+  void bare_text(std::string_view text);
+  Step read_bare_string(char byte);
+
+  // Strings between marker quotes
+  bool may_be_quote(char byte) const;
+  Step read_quote(std::size_t& i);
+  std::size_t put_marked(std::string_view text);
+  Step put_bare(std::size_t& i);
+  bool end_bare();
+  void on_quote();
+  void write_marked(std::string_view text);
+  ScanResult put_quote_token(Symbol symbol, std::string_view literal);
+
+  // Strings between delimiters
+  bool may_be_delimiter(char byte) const;
+  Step read_delimiter(std::size_t i);
+  Step read_opening(char byte);
+  Step give_up_delimiter();
+  Step read_delimited(char byte);
+
+  // What completes a value
+  bool close_token();
+  void close_word();
+  bool close_value();
+
+  bool in_word() const { return state_ == State::word || state_ == State::key_word; }
+  bool wants_key() const { return state_ == State::first_key || state_ == State::key; }
+  bool in_bare_text() const { return state_ == State::word || state_ == State::bare_string; }
+  bool is_undecided() const { return !stack_.empty() && stack_.back() == undecided; }
+  bool is_loose() const { return dialect_->rules.loose; }
+  /// Where text goes: into `held_` while a brace is undecided.
+  std::string& to() { return is_undecided() ? held_ : *out_; }
+  /// Copies what was read since the last copy.
+  void flush(std::size_t end) {
+    if (end > copied_ && out_ != nullptr) to().append(in_, copied_, end - copied_);
+    if (end > copied_) copied_ = end;
+  }
+  /// Writes something else in place of the byte at hand.
+  void write(std::string_view instead) {
+    flush(at_);
+    to() += instead;
+    copied_ = at_ + 1;
+  }
+  static Step to_step(Answer answer) {
+    if (answer == Answer::proceed) return Step::next;
+    return answer == Answer::stop ? Step::stop : Step::failed;
+  }
+  /// The result of two reports in one step.
+  static Step both(Step first, Step second) {
+    return first == Step::next || second == Step::failed ? second : first;
+  }
+  /// The same where the byte at hand is read again.
+  static Step before(Step step) {
+    if (step == Step::next) return Step::again;
+    return step == Step::stop ? Step::stop_before : step;
+  }
+
+  const Dialect* dialect_;
+  ValueListener* listener_ = nullptr;
+  State state_ = State::value;
+  char quote_ = '"';
+  bool is_key_ = false;  // the string being read
+  bool is_raw_ = false;
+  bool is_triple_ = false;
+  std::uint8_t count_ = 0;   // quotes seen, or digits of an escape
+  std::uint8_t digits_ = 0;  // that the escape has
+  char escape_ = 0;
+  std::uint32_t code_point_ = 0;
+  std::uint16_t repairs_ = 0;
+  std::string stack_;
+  // Of this call of put:
+  std::string_view in_;
+  std::string* out_ = nullptr;
+  std::size_t at_ = 0;  // the byte at hand
+  std::size_t copied_ = 0;
+
+  std::string word_;     // a word, white space at the end of a bare string, or part of a delimiter
+  std::string pending_;  // a comma and the white space after it
+  std::string held_;     // what follows a brace that may open a set
+  const StringDelimiters* delimiters_ = nullptr;
+  std::size_t delimiter_ = 0;   // that opened the string
+  State place_ = State::value;  // where it did
+  bool skips_delimiter_ = false;
+  const MarkerSet* quotes_ = nullptr;
+  MarkerCursor cursor_;
+  const ToolSchema* schema_ = nullptr;
+  std::string parameter_;              // the last key of the outermost object
+  const TypeSet* typed_as_ = nullptr;  // of a quoted text that is no string
+  std::string typed_;                  // that text
+};
+
+}  // namespace unspool

@@ -1,0 +1,202 @@
+// Strings: quotes, Python's prefixes and triple quotes, escapes.
+#include "body/value_reader.h"
+#include "text/hex.h"
+#include "text/utf8.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+// More white space after a quote is the string's: it bounds what is held.
+constexpr std::size_t kMaxSpaceBytes = 1024;
+
+void append_escaped_utf8(std::uint32_t code_point, std::string& out) {
+  std::string text;
+  append_utf8(code_point, text);
+  append_json_escaped(text, out);
+}
+
+void append_unicode_escape(std::uint32_t unit, std::string& out) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out += "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(unit >> shift) & 0xF];
+}
+
+}  // namespace
+
+void ValueReader::open_string(char quote) {
+  state_ = State::string;
+  quote_ = quote;
+  if (!is_loose()) return;
+  if (quote == '\'' && dialect_->rules.single_quotes) repairs_ |= kSingleQuotes;
+  is_triple_ = is_raw_ = false;
+  count_ = 1;
+  write("\"");
+  if (dialect_->rules.python) state_ = State::quote_open;
+}
+
+// The closing quote of a JSON string.
+ValueReader::Step ValueReader::end_string() {
+  if (!is_key_) return end_value(at_ + 1);
+  is_key_ = false;
+  state_ = State::colon;
+  if (listener_ == nullptr) return Step::next;
+  flush(at_);
+  return to_step(listener_->on_key_end(stack_.size(), at_));
+}
+
+// The end of any other string. `again`: the byte at hand is not the string's.
+ValueReader::Step ValueReader::close_string(Step after) {
+  Step result = Step::next;
+  if (is_key_ && !is_undecided()) {
+    state_ = State::colon;
+    if (listener_ != nullptr) result = to_step(listener_->on_key_end(stack_.size(), at_));
+    to() += '"';
+  } else {
+    to() += '"';
+    result = end_value(after == Step::again ? at_ : at_ + 1);
+  }
+  return after == Step::again ? before(result) : result;
+}
+
+// Whether a quote inside the string may be text.
+bool ValueReader::has_unsure_end() const {
+  const DialectRules& rules = dialect_->rules;
+  return rules.python || (rules.bare_text && rules.single_quotes && quote_ == '\'');
+}
+
+ValueReader::Step ValueReader::read_string(char byte) {
+  if (byte == quote_) {
+    if (is_triple_) {
+      count_ = 1;
+      state_ = State::triple_close;
+      return Step::next;
+    }
+    if (!has_unsure_end()) return close_string(Step::next);
+    word_.assign(1, byte);
+    state_ = State::maybe_close;
+    return Step::next;
+  }
+  if (byte == '\\' && !is_raw_) {
+    state_ = State::escape;
+    return Step::next;
+  }
+  if (byte == '\n' || byte == '\r') repairs_ |= kRawNewline;
+  append_json_escaped(std::string_view(&byte, 1), to());
+  return Step::next;
+}
+
+ValueReader::Step ValueReader::read_quote_open(char byte) {
+  if (byte == quote_) {
+    if (++count_ < 3) return Step::next;
+    is_triple_ = true;
+    state_ = State::string;
+    count_ = 0;
+    return Step::next;
+  }
+  if (count_ == 2) return close_string(Step::again);  // an empty string
+  state_ = State::string;
+  return Step::again;
+}
+
+ValueReader::Step ValueReader::read_after_quote(char byte) {
+  if (is_space(byte) && word_.size() < kMaxSpaceBytes) {
+    word_ += byte;
+    return Step::next;
+  }
+  if (ends_word(byte)) {
+    const std::string space = word_.substr(1);
+    word_.clear();
+    const Step result = close_string(Step::again);
+    if (state_ != State::done) to() += space;
+    return result;
+  }
+  if ((byte == '"' || byte == '\'') && (word_.size() > 1 || byte != quote_)) {
+    word_.clear();  // Python joins strings that stand side by side
+    quote_ = byte;
+    count_ = 1;
+    is_raw_ = false;
+    state_ = State::quote_open;
+    return Step::next;
+  }
+  append_json_escaped(word_, to());  // an unescaped quote
+  word_.clear();
+  state_ = State::string;
+  return Step::again;
+}
+
+ValueReader::Step ValueReader::read_triple_close(char byte) {
+  if (byte == quote_) return ++count_ == 3 ? close_string(Step::next) : Step::next;
+  append_json_escaped(std::string(count_, quote_), to());
+  state_ = State::string;
+  return Step::again;
+}
+
+ValueReader::Step ValueReader::read_escape(char byte) {
+  std::string& into = to();
+  const bool is_python = dialect_->rules.python;
+  state_ = State::string;
+  if (std::string_view("\"\\bfnrt").find(byte) != std::string_view::npos) {
+    into += '\\';
+    into += byte;
+    return Step::next;
+  }
+  if (byte == '\'') {
+    into += '\'';
+    return Step::next;
+  }
+  if (byte == '/') {
+    into += is_python ? "\\\\/" : "\\/";
+    return Step::next;
+  }
+  if (is_python && byte == '\n') return Step::next;  // the line continues
+  if (is_python && (byte == 'a' || byte == 'v')) {
+    append_escaped_utf8(byte == 'a' ? 7 : 11, into);
+    return Step::next;
+  }
+  if (begin_code_point(byte)) return Step::next;
+  into += "\\\\";  // an escape without a meaning stands for itself
+  return Step::again;
+}
+
+bool ValueReader::begin_code_point(char byte) {
+  const bool is_python = dialect_->rules.python;
+  const bool is_octal = is_python && byte >= '0' && byte <= '7';
+  if (byte != 'u' && !is_octal && !(is_python && (byte == 'x' || byte == 'U'))) return false;
+  escape_ = is_octal ? 'o' : byte;
+  digits_ = is_octal ? 3 : byte == 'x' ? 2 : byte == 'u' ? 4 : 8;
+  code_point_ = is_octal ? static_cast<std::uint32_t>(byte - '0') : 0;
+  count_ = is_octal ? 1 : 0;
+  state_ = State::code_point;
+  return true;
+}
+
+ValueReader::Step ValueReader::read_code_point(char byte) {
+  const int digit = hex_value(byte);
+  const bool fits = digit >= 0 && (escape_ != 'o' || digit < 8);
+  if (!fits) {
+    if (escape_ != 'o') return Step::failed;
+    state_ = State::string;
+    count_ = 0;
+    append_escaped_utf8(code_point_, to());
+    return Step::again;
+  }
+  code_point_ = code_point_ * (escape_ == 'o' ? 8U : 16U) + static_cast<std::uint32_t>(digit);
+  return ++count_ < digits_ ? Step::next : end_code_point();
+}
+
+ValueReader::Step ValueReader::end_code_point() {
+  state_ = State::string;
+  count_ = 0;
+  const bool is_surrogate = code_point_ >= 0xD800 && code_point_ < 0xE000;
+  if (code_point_ > 0x10FFFF) return Step::failed;
+  if (escape_ == 'u' || is_surrogate) {
+    append_unicode_escape(code_point_, to());  // pairs join in JSON
+  } else {
+    append_escaped_utf8(code_point_, to());
+  }
+  return Step::next;
+}
+
+}  // namespace unspool
