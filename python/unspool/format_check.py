@@ -13,7 +13,7 @@ from unspool.formats import compile_format
 from unspool.parser import parse
 from unspool.testing.check import assert_format, example_cases
 
-__all__ = ["check_file"]
+__all__ = ["check_file", "example_faults", "sample_faults"]
 
 
 def check_file(path: str | os.PathLike[str]) -> list[str]:
@@ -31,16 +31,21 @@ def check_file(path: str | os.PathLike[str]) -> list[str]:
         return [text if text.startswith(name) else f"{name}:1: {text}"]
     if not file.examples:
         return [f"{name}:1: no example; write [[example]] with input and what it parses to"]
+    return example_faults(file, name) or sample_faults(file, name)
+
+
+def example_faults(file: FormatFile, name: str) -> list[str]:
+    """A fault for each example that is not read as it says, at any split."""
     faults = []
     for place, case in zip(file.example_lines, example_cases(file), strict=True):
         try:
             assert_format(file, case)
         except AssertionError as error:
             faults.append(f"{name}:{place}: {error}")
-    return faults or _unread_sample(file, name)
+    return faults
 
 
-def _unread_sample(file: FormatFile, name: str) -> list[str]:
+def sample_faults(file: FormatFile, name: str) -> list[str]:
     """A fault where what the format says that its model writes is not read so."""
     sample = sample_of(file)
     message = parse(sample, file, SAMPLE_TOOLS)

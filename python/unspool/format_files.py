@@ -12,7 +12,7 @@ from typing import Any
 from unspool._core import read_format_file
 from unspool.errors import FormatError
 
-__all__ = ["FormatFile", "marker_tokens", "markers_of", "parse_format", "read_format"]
+__all__ = ["FormatFile", "marker_tokens", "markers_of", "parse_format", "read_format", "read_text"]
 
 #: The keys whose values are patterns.
 PATTERN_KEYS = (
@@ -69,12 +69,16 @@ def read_format(path: str | os.PathLike[str]) -> FormatFile:
     Raises:
         FormatError: The file is not TOML, or not a format; the message names line and column.
     """
+    return parse_format(read_text(path), source=Path(path).name)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a format file. Raises FormatError if it is not UTF-8."""
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"{file.name}: not UTF-8: {error}") from None
-    return parse_format(text, source=file.name)
 
 
 def parse_format(text: str, source: str = "<format>") -> FormatFile:
