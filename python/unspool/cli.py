@@ -13,13 +13,14 @@ import click
 
 from unspool._core import Delta, __version__
 from unspool.demo import demo_of, embedded_tokens
-from unspool.errors import UnspoolError
+from unspool.errors import FormatError, UnspoolError
 from unspool.explain_format import explain_format, sample_of
 from unspool.format_check import check_file
 from unspool.format_files import read_format
 from unspool.format_schema import format_schema
 from unspool.formats import export_format, formats, get_format
 from unspool.message import Message
+from unspool.migrate_format import migrate_file
 from unspool.parser import Parser
 from unspool.token_streamer import TokenStreamer
 
@@ -130,13 +131,23 @@ def _shortened(lines: list[str], most: int = 6) -> list[str]:
 @cli.command()
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, dir_okay=False))
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of format files, for editors.")
-def check(paths: tuple[str, ...], schema: bool) -> None:
-    """Validate format files, and print how each is understood, with a sample of what its model writes."""
+@click.option(
+    "--migrate", is_flag=True, help="Print files that have tables, from before the notation, as new ones."
+)
+def check(paths: tuple[str, ...], schema: bool, migrate: bool) -> None:
+    """Validate format files, and print how each is understood, with a sample of what its model writes.
+
+    With --migrate the new file goes to standard output. What it cannot say goes to standard error. The exit
+    code is 0 if the new file reads all of the old one's examples.
+    """
     if schema:
         click.echo(json.dumps(format_schema(), indent=1))
         return
     if not paths:
         raise click.UsageError("name a format file, or pass --schema")
+    if migrate:
+        are_read = [_print_migrated(path, has_title=len(paths) > 1) for path in paths]
+        raise SystemExit(0 if all(are_read) else 1)
     failed = False
     for path in paths:
         faults = check_file(path)
@@ -150,6 +161,21 @@ def check(paths: tuple[str, ...], schema: bool) -> None:
                 click.echo(f"  {sentence}")
             click.echo(f"  A sample: {sample_of(file)!r}")
     raise SystemExit(1 if failed else 0)
+
+
+def _print_migrated(path: str, has_title: bool) -> bool:
+    """Print the new file of an old one. Returns whether it reads each example."""
+    try:
+        migration = migrate_file(path)
+    except FormatError as error:
+        click.echo(str(error), err=True)
+        return False
+    if has_title:
+        click.echo(f"# {path}")
+    click.echo(migration.text, nl=False)
+    for line in [*migration.notes, *migration.faults]:
+        click.echo(f"{Path(path).name}: {line}", err=True)
+    return not migration.faults
 
 
 @cli.command()

@@ -1,0 +1,1 @@
+"""Format files that say how to read: what `unspool check --migrate` converts."""
