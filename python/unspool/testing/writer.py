@@ -91,6 +91,8 @@ class _Writer:
         if content:
             around = self._all("content")
             head += around[0].fill(content=content) if around else content
+        if not self._all("call"):
+            calls = []
         text = head + (self._calls(calls, self._call_pattern(style, bool(head))) if calls else "")
         return text.removeprefix(self._turn) if self._has_headers else text
 
