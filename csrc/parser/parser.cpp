@@ -303,87 +303,106 @@ void Parser::release(std::string_view text) {
 
 void Parser::on_marker(const MarkerCursor::Found& found) {
   if (trial_.outcome != Outcome::open) return;  // what stands before it has decided the trial
-  const FormatSpec& spec = format_->spec();
   const Role role = static_cast<Role>(found.marker->role);
-  if (at_.state == State::header) return on_header_end(found);
-  if (at_.state == State::markup) return on_markup_end(found);
-  if (at_.state == State::reasoning) end_label();
-  if (at_.state == State::malformed && role != Role::ignore) return on_malformed_end(found);
+  switch (at_.state) {
+    case State::header: return on_header_end(found);
+    case State::markup: return on_markup_end(found);
+    case State::malformed:
+      if (role != Role::ignore) return on_malformed_end(found);
+      break;
+    case State::reasoning: end_label(); break;
+    default: break;
+  }
   if (is_mention(role, found)) return release(found.text);
-  const bool has_header =
-      role == Role::markup_open && spec.markup[found.marker->value].has_header();
-  if (has_rehearsed() && at_.state == State::content) {
-    if (role == Role::reasoning_close || has_header) {
-      trial_.closes_rehearsal = found;
-      trial_.outcome = Outcome::rehearsal;
-      return;
-    }
-    if (role == Role::call_open && !at_.in_section) settle_trial();  // another call follows
-    if (role == Role::section_open) settle_trial();
-  }
-  if (trial_.is_on() && !has_rehearsed() &&
-      at_.state == State::content) {  // behind a section's opener
-    const bool closes = role == Role::section_close || role == Role::call_close;
-    if (closes || role == Role::ignore || role == Role::reasoning_open || has_header) {
-      trial_.outcome = closes ? Outcome::empty : Outcome::mention;
-      return;
-    }
-  }
+  if (trial_.is_on() && at_.state == State::content && decides_trial(role, found)) return;
+  const MarkupSpec* markup = markup_of(role, found);
   const bool changes_nothing =
-      role == Role::ignore ||
-      (role == Role::markup_open && !spec.markup[found.marker->value].has_header() &&
-       !spec.markup[found.marker->value].is_inline);
+      role == Role::ignore || (markup != nullptr && !markup->has_header() && !markup->is_inline);
   if (changes_nothing && is_amid_text() && !found.marker->has_token) return hold_idle(found.text);
   if (role == Role::ignore) {
     drop_space(Fate::whitespace);
     return audit(Fate::marker, found.text);
   }
-  if (role == Role::markup_open && spec.markup[found.marker->value].is_inline) {
-    return on_inline_markup(found);
-  }
-  if (role == Role::call_close && at_.closer_is_calls) {
-    audit(Fate::marker, std::exchange(at_.idle, {}));
-    put_call_text(Fate::whitespace, std::exchange(at_.space, {}));
-    put_call_text(Fate::marker, found.text);
-    at_.skip_is_reasonings = false;
-    return on_closer(role, found);
-  }
-  const bool may_be_mention = role == Role::call_open || role == Role::section_open ||
-                              (has_header && !found.marker->has_token);
+  if (markup != nullptr && markup->is_inline) return on_inline_markup(found);
+  if (role == Role::call_close && at_.closer_is_calls) return on_own_closer(found);
+  const bool may_be_mention =
+      role == Role::call_open || role == Role::section_open ||
+      (markup != nullptr && markup->has_header() && !found.marker->has_token);
   if (may_be_mention && !trial_.is_on()) begin_trial(found);
+  cross(role, found);
+}
+
+// Whether a marker in the content after the one on trial decides what that one is.
+bool Parser::decides_trial(Role role, const MarkerCursor::Found& found) {
+  const MarkupSpec* markup = markup_of(role, found);
+  const bool has_header = markup != nullptr && markup->has_header();
+  if (has_rehearsed()) {
+    if (role == Role::reasoning_close || has_header) {
+      trial_.closes_rehearsal = found;
+      trial_.outcome = Outcome::rehearsal;
+      return true;
+    }
+    const bool calls_again = role == Role::call_open && !at_.in_section;
+    if (calls_again || role == Role::section_open) settle_trial();
+    return false;
+  }
+  const bool closes = role == Role::section_close || role == Role::call_close;
+  if (!closes && role != Role::ignore && role != Role::reasoning_open && !has_header) return false;
+  trial_.outcome = closes ? Outcome::empty : Outcome::mention;
+  return true;
+}
+
+// A marker that counts: what it opens or closes begins or ends here.
+void Parser::cross(Role role, const MarkerCursor::Found& found) {
+  const MarkupSpec* markup = markup_of(role, found);
   const bool is_reasonings = role == Role::reasoning_open || role == Role::reasoning_close ||
-                             (role == Role::markup_open && !at_.has_content && calls_.index() < 0 &&
-                              is_reasonings_tag(spec, found.text));
+                             (markup != nullptr && !at_.has_content && calls_.index() < 0 &&
+                              is_reasonings_tag(format_->spec(), found.text));
   drop_space(Fate::whitespace, is_reasonings);
-  if (options_.only_reasoning && has_header) {
+  if (role == Role::call_open) return on_opener(found);  // its audit waits for its name
+  if (options_.only_reasoning && markup != nullptr && markup->has_header()) {
     header_.opener = found.text;
-  } else if (role != Role::call_open) {  // that of a call waits for its name
+  } else {
     audit(Fate::marker, found.text, is_reasonings);
   }
-  if (role != Role::call_open) at_.skip_is_reasonings = is_reasonings;
+  at_.skip_is_reasonings = is_reasonings;
   switch (role) {
     case Role::reasoning_open:
-      at_.reasoning_is_empty = true;
-      at_.may_chain = false;
-      at_.skip = spec.reasoning->open.after;
-      at_.label_read = spec.reasoning->label.empty() ? std::string::npos : 0;
-      enter(State::reasoning);
-      break;
-    case Role::reasoning_close:
-      if (!at_.has_content) at_.line = Line::start;
-      after_markup(spec.reasoning->close.after);
-      break;
-    case Role::section_open:
-      at_.in_section = true;
-      at_.may_chain = false;
-      after_markup(spec.section_open.after);
-      break;
-    case Role::call_open: on_opener(found); break;
-    case Role::markup_open: on_markup(found); break;
+    case Role::reasoning_close: return on_reasoning(role);
+    case Role::section_open: return on_section();
+    case Role::markup_open: return on_markup(found);
     case Role::call_close:
-    case Role::section_close: on_closer(role, found); break;
-    default: break;
+    case Role::section_close: return on_closer(role, found);
+    default: return;
   }
+}
+
+void Parser::on_reasoning(Role role) {
+  const ReasoningSpec& reasoning = *format_->spec().reasoning;
+  if (role == Role::reasoning_close) {
+    if (!at_.has_content) at_.line = Line::start;
+    return after_markup(reasoning.close.after);
+  }
+  at_.reasoning_is_empty = true;
+  at_.may_chain = false;
+  at_.skip = reasoning.open.after;
+  at_.label_read = reasoning.label.empty() ? std::string::npos : 0;
+  enter(State::reasoning);
+}
+
+void Parser::on_section() {
+  at_.in_section = true;
+  at_.may_chain = false;
+  after_markup(format_->spec().section_open.after);
+}
+
+// The closer of a call that had an opener of its own: both are part of the call's text.
+void Parser::on_own_closer(const MarkerCursor::Found& found) {
+  audit(Fate::marker, std::exchange(at_.idle, {}));
+  put_call_text(Fate::whitespace, std::exchange(at_.space, {}));
+  put_call_text(Fate::marker, found.text);
+  at_.skip_is_reasonings = false;
+  on_closer(Role::call_close, found);
 }
 
 void Parser::on_opener(const MarkerCursor::Found& found) {
@@ -417,41 +436,19 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   write_to(out);
   token_end_ = token_end;
   while (trial_.is_on()) end_trial(reason);
-  const bool is_cut = !ended_itself(reason);
   switch (at_.state) {
     case State::fence:
     case State::beginning: release_raw_as_content(); break;
-    case State::markup: {
-      const bool is_header = fits_header(reading_.raw, false);
-      cursor_.flush([this](std::string_view text) { release(text); });
-      if (header_.is_begun) {
-        release_raw_as_content();
-      } else if (is_cut && is_header) {
-        audit_header(reading_.raw);
-      } else {
-        give_up_header(reading_.raw);
-      }
-      reading_.raw.clear();
-      break;
-    }
+    case State::markup: finish_header(!ended_itself(reason)); break;
     case State::opening:
-    case State::header:
-      if (call().is_tentative()) {
-        release_raw_as_content();
-        break;
-      }
-      reading_.problem = "the output ends before the tool's name";
-      emit_malformed(reading_.raw);
-      reading_.raw.clear();
-      break;
+    case State::header: finish_name(); break;
     case State::body: finish_body(reason); break;
     case State::malformed: finish_malformed(reason); break;
     case State::content:
     case State::reasoning: break;
   }
   if (at_.state == State::content || at_.state == State::reasoning) {
-    if (!at_.idle.empty())
-      drop_space(Fate::whitespace);  // a marker's beginning is no text behind it
+    if (!at_.idle.empty()) drop_space(Fate::whitespace);  // text after it may begin a marker
     cursor_.flush([this](std::string_view text) { release(text); });
     if (at_.state == State::reasoning) end_label();
   }
@@ -462,6 +459,28 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   }
   at_.space.clear();
   out.add_finish(calls_.reason(reason), token_end_);
+}
+
+// The output ends inside a header.
+void Parser::finish_header(bool is_cut) {
+  const bool is_header = fits_header(reading_.raw, false);
+  cursor_.flush([this](std::string_view text) { release(text); });
+  if (header_.is_begun) {
+    release_raw_as_content();
+  } else if (is_cut && is_header) {
+    audit_header(reading_.raw);
+  } else {
+    give_up_header(reading_.raw);
+  }
+  reading_.raw.clear();
+}
+
+// The output ends before the name of a call does.
+void Parser::finish_name() {
+  if (call().is_tentative()) return release_raw_as_content();
+  reading_.problem = "the output ends before the tool's name";
+  emit_malformed(reading_.raw);
+  reading_.raw.clear();
 }
 
 }  // namespace unspool

@@ -167,6 +167,14 @@ class Parser final : public EventParser, private CallSink {
   std::size_t read_body(std::string_view text);
 
   void on_marker(const MarkerCursor::Found& found);
+  bool decides_trial(Role role, const MarkerCursor::Found& found);
+  const MarkupSpec* markup_of(Role role, const MarkerCursor::Found& found) const {
+    return role == Role::markup_open ? &format_->spec().markup[found.marker->value] : nullptr;
+  }
+  void cross(Role role, const MarkerCursor::Found& found);
+  void on_reasoning(Role role);
+  void on_section();
+  void on_own_closer(const MarkerCursor::Found& found);
   void on_opener(const MarkerCursor::Found& found);
   bool on_opener_again(const MarkerCursor::Found& found);
   void on_markup(const MarkerCursor::Found& found);
@@ -179,19 +187,21 @@ class Parser final : public EventParser, private CallSink {
   void on_header_end(const MarkerCursor::Found& found);
   void on_malformed_end(const MarkerCursor::Found& found);
   void on_body(const BodyResult& result, std::string_view text, bool was_announced);
+  void put_body_text(const BodyResult& result, std::string_view read, std::size_t unread);
+  void end_body(const BodyResult& result);
   void on_failure(const char* problem, const Letters& unread);
 
   bool chains_at(char byte) const;
   int bare_call_at(char byte) const;
   void begin_bare(std::uint8_t call, bool has_closer);
-  std::string_view without_prefix(std::string_view name) const;
   bool name_call();
   bool was_mention() const;
   void make_call_body(std::string_view name, bool in_parameter);
   void end_call(CallStatus status);
   void put_call_text(Fate fate, std::string_view text);
   bool keeps_call_text() const { return options_.audit || calls_.wants_text(); }
-  void end_body(bool closed);
+  void finish_header(bool is_cut);
+  void finish_name();
   void finish_body(FinishReason reason);
   void finish_malformed(FinishReason reason);
 

@@ -1,9 +1,10 @@
 // The parser inside a call: its name, its body, and what becomes of one that cannot be read.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
-#include "body/entities.h"
-#include "body/names.h"
 #include "body/pythonic.h"
+#include "parser/call_name.h"
 #include "parser/parser.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
@@ -18,9 +19,21 @@ constexpr std::size_t kMaxNameBytes = 1024;
 
 bool has_space(std::string_view text) { return text.find(' ') != std::string_view::npos; }
 
-bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+// Which call an opener begins, as the first letter after it says, or the first two.
+constexpr int kNoCall = -1;
+constexpr int kUnsure = -2;
+
+int choose_call(const Format& format, std::size_t opener, char first, std::optional<char> second) {
+  int choice = kNoCall;
+  for (const std::uint8_t candidate : format.openers()[opener]) {
+    const CallSpec& spec = format.spec().calls[candidate];
+    if (!spec.starts.empty() && spec.starts.find(first) == std::string::npos) continue;
+    if (!spec.second.empty() && !second) return kUnsure;
+    if (!spec.second.empty() && spec.second.find(*second) == std::string::npos) continue;
+    if (choice == kNoCall || !spec.starts.empty()) choice = candidate;
+    if (!spec.second.empty()) break;
+  }
+  return choice;
 }
 
 }  // namespace
@@ -44,24 +57,18 @@ std::size_t Parser::read_opening(char byte) {
     reading_.raw += byte;
     return 1;
   }
-  // The first letter tells which kind of call it is, or the first two.
-  const char first = has_first ? reading_.raw[first_at] : byte;
-  const std::size_t second_at =
-      has_first ? reading_.raw.find_first_not_of(kSpace, first_at + 1) : std::string::npos;
-  const char second = second_at != std::string::npos ? reading_.raw[second_at] : byte;
-  int choice = -1;
-  for (const std::uint8_t candidate : format_->openers()[reading_.opener]) {
-    const CallSpec& spec = format_->spec().calls[candidate];
-    if (!spec.starts.empty() && spec.starts.find(first) == std::string::npos) continue;
-    if (!spec.second.empty() && !has_first) {
-      reading_.raw += byte;
-      return 1;
-    }
-    if (!spec.second.empty() && spec.second.find(second) == std::string::npos) continue;
-    if (choice < 0 || !spec.starts.empty()) choice = candidate;
-    if (!spec.second.empty()) break;
+  std::optional<char> second;
+  if (has_first) {
+    const std::size_t second_at = reading_.raw.find_first_not_of(kSpace, first_at + 1);
+    second = second_at != std::string::npos ? reading_.raw[second_at] : byte;
   }
-  if (choice < 0) {
+  const char first = has_first ? reading_.raw[first_at] : byte;
+  const int choice = choose_call(*format_, reading_.opener, first, second);
+  if (choice == kUnsure) {
+    reading_.raw += byte;
+    return 1;
+  }
+  if (choice == kNoCall) {
     on_failure("what follows the opener is not a call", {});
     return 0;
   }
@@ -165,7 +172,7 @@ void Parser::on_header_end(const MarkerCursor::Found& found) {
     if (at_.state != State::malformed) return on_marker(found);
     return role == Role::reasoning_close ? emit_malformed(found.text) : on_malformed_end(found);
   }
-  if (closes && trial_.is_on() && without_prefix(trim(reading_.name)).empty()) {
+  if (closes && trial_.is_on() && without_prefix(call(), trim(reading_.name)).empty()) {
     trial_.outcome = Outcome::empty;
     return;
   }
@@ -181,53 +188,15 @@ void Parser::on_header_end(const MarkerCursor::Found& found) {
   on_closer(role, found);
 }
 
-// The name behind the prefix, which may have lost its beginning.
-std::string_view Parser::without_prefix(std::string_view name) const {
-  for (std::string_view prefix = call().name_prefix; !prefix.empty(); prefix.remove_prefix(1)) {
-    if (name.starts_with(prefix)) return name.substr(prefix.size());
-  }
-  return name;
-}
-
 // The name has been read: announces the call, or finds it malformed.
 bool Parser::name_call() {
-  std::string_view name = trim(reading_.name);
-  std::string_view attributes;
-  name = unquote(name, attributes);
-  std::string id(call().name_is_id ? name : std::string_view{});
-  if (const std::size_t at =
-          call().id_open.empty() ? std::string_view::npos : name.find(call().id_open);
-      at != std::string_view::npos) {
-    id = trim(name.substr(at + call().id_open.size()));
-    name = trim(name.substr(0, at));
-  }
-  name = without_prefix(name);
-  if (call().name_is_id) {
-    const std::size_t colon = name.rfind(':');
-    const bool is_numbered =
-        colon != std::string_view::npos && colon + 1 < name.size() &&
-        name.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
-    if (is_numbered) name = name.substr(0, colon);
-  }
-  // Markup in a name is a marker that went astray.
-  std::string copy(name);
-  if (call().xml_parameters.name_entities) copy = without_entities(copy);
-  if (call().name_twice && copy.size() % 2 == 1) {
-    const std::size_t half = copy.size() / 2;
-    if (copy[half] == '.' && copy.substr(0, half) == copy.substr(half + 1)) copy.resize(half);
-  }
-  const bool is_offered = options_.tools && options_.tools->find(copy) != nullptr;
-  const bool is_prose = !is_offered && copy.find_first_of(" {}") != std::string::npos;
-  if (copy.empty() || has_control(copy) || is_prose ||
-      copy.find_first_of("<>`") != std::string::npos ||
-      attributes.find_first_of("{<") != std::string_view::npos) {
+  const CallName read = read_call_name(call(), reading_.name, tools());
+  if (!read.is_name) {
     on_failure("no tool name follows the opener", {});
     return false;
   }
-  make_call_body(copy, reading_.in_parameter);
-  reading_.in_parameter = false;
-  const bool has_own_id = id != copy;  // a bare name is nobody's id
-  if (!begin_call(copy, has_own_id ? std::string_view(id) : std::string_view{})) {
+  make_call_body(read.name, std::exchange(reading_.in_parameter, false));
+  if (!begin_call(read.name, read.id)) {
     on_failure("the tool is not one of the request's", {});
     return false;
   }
@@ -268,50 +237,54 @@ void Parser::on_body(const BodyResult& result, std::string_view text, bool was_a
     unread.put(result.unread);
   }
   if (is_announced) {
-    if (keeps_call_text()) {  // but for what may turn out to be a closer, or not the call's
-      reading_.pending_text += read;
-      std::size_t open = reading_.body->undecided_bytes();
-      if (result.status == ScanStatus::done) open = result.closer.size() + unread.size();
-      if (result.status == ScanStatus::failed) open = unread.size();
-      const std::size_t sure =
-          reading_.pending_text.size() - std::min(open, reading_.pending_text.size());
-      put_call_text(Fate::tool_call, std::string_view(reading_.pending_text).substr(0, sure));
-      reading_.pending_text.erase(0, sure);
-      if (result.status == ScanStatus::done) {
-        put_call_text(Fate::marker,
-                      std::string_view(reading_.pending_text).substr(0, result.closer.size()));
-      }
-      if (result.status != ScanStatus::more) reading_.pending_text.clear();
-    }
+    if (keeps_call_text()) put_body_text(result, read, unread.size());
     reading_.raw.clear();
     reading_.raw_opener = 0;
   } else {
     reading_.raw += read;
-    if (result.status == ScanStatus::failed) unread.clear();  // reading_.raw has it
+    if (result.status == ScanStatus::failed) unread.clear();  // the raw text has it
   }
-  switch (result.status) {
-    case ScanStatus::more: break;
-    case ScanStatus::done:
-      if (!reading_.raw.empty()) audit(Fate::marker, reading_.raw);  // an empty list of calls
-      reading_.raw.clear();
-      reading_.body.reset();
-      if (result.closer.empty()) {
-        at_.closer_pending = reading_.has_closer;
-        at_.may_chain =
-            reading_.has_closer || call().bare != BarePlace::nowhere || !call().separators.empty();
-        after_markup({});
-        at_.line = Line::inside;
-      } else {
-        // The section's opener may be missing; its closer is markup all the same.
-        at_.closer_pending = !at_.in_section && !format_->spec().section_close.is_empty();
-        if (result.closed_section) at_.in_section = at_.closer_pending = false;
-        after_markup(result.closed_section ? std::string_view(format_->spec().section_close.after)
-                                           : std::string_view(call().close.after));
-      }
-      read_again(unread);
-      break;
-    case ScanStatus::failed: on_failure(reading_.body->problem(), unread); break;
+  if (result.status == ScanStatus::failed) return on_failure(reading_.body->problem(), unread);
+  if (result.status == ScanStatus::more) return;
+  end_body(result);
+  read_again(unread);
+}
+
+// Text of an announced call, but for what may turn out to be a closer, or not the call's.
+void Parser::put_body_text(const BodyResult& result, std::string_view read, std::size_t unread) {
+  std::string& pending = reading_.pending_text;
+  pending += read;
+  std::size_t open = reading_.body->undecided_bytes();
+  if (result.status == ScanStatus::done) open = result.closer.size() + unread;
+  if (result.status == ScanStatus::failed) open = unread;
+  const std::size_t sure = pending.size() - std::min(open, pending.size());
+  put_call_text(Fate::tool_call, std::string_view(pending).substr(0, sure));
+  pending.erase(0, sure);
+  if (result.status == ScanStatus::more) return;
+  if (result.status == ScanStatus::done) {
+    put_call_text(Fate::marker, std::string_view(pending).substr(0, result.closer.size()));
   }
+  pending.clear();
+}
+
+// The body has ended, with its closer or before it.
+void Parser::end_body(const BodyResult& result) {
+  if (!reading_.raw.empty()) audit(Fate::marker, reading_.raw);  // an empty list of calls
+  reading_.raw.clear();
+  reading_.body.reset();
+  if (result.closer.empty()) {
+    at_.closer_pending = reading_.has_closer;
+    at_.may_chain =
+        reading_.has_closer || call().bare != BarePlace::nowhere || !call().separators.empty();
+    after_markup({});
+    at_.line = Line::inside;
+    return;
+  }
+  // The section's opener may be missing; its closer is markup all the same.
+  const MarkerSpec& section_close = format_->spec().section_close;
+  at_.closer_pending = !at_.in_section && !section_close.is_empty();
+  if (result.closed_section) at_.in_section = at_.closer_pending = false;
+  after_markup(result.closed_section ? section_close.after : call().close.after);
 }
 
 bool Parser::begin_call(std::string_view name, std::string_view id) {

@@ -1,0 +1,69 @@
+#include "parser/call_name.h"
+
+#include <algorithm>
+
+#include "body/entities.h"
+#include "body/names.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+}
+
+// `name:3` without its number.
+std::string_view without_number(std::string_view name) {
+  const std::size_t colon = name.rfind(':');
+  const bool is_numbered =
+      colon != std::string_view::npos && colon + 1 < name.size() &&
+      name.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+  return is_numbered ? name.substr(0, colon) : name;
+}
+
+// `name.name` written once.
+void halve(std::string& name) {
+  const std::size_t half = name.size() / 2;
+  const bool is_twice =
+      name.size() % 2 == 1 && name[half] == '.' && name.substr(0, half) == name.substr(half + 1);
+  if (is_twice) name.resize(half);
+}
+
+}  // namespace
+
+std::string_view without_prefix(const CallSpec& call, std::string_view name) {
+  for (std::string_view prefix = call.name_prefix; !prefix.empty(); prefix.remove_prefix(1)) {
+    if (name.starts_with(prefix)) return name.substr(prefix.size());
+  }
+  return name;
+}
+
+CallName read_call_name(const CallSpec& call, std::string_view written, const ToolSchemas* tools) {
+  std::string_view attributes;
+  std::string_view name = unquote(trim(written), attributes);
+  CallName read;
+  if (call.name_is_id) read.id = name;
+  const std::size_t at = call.id_open.empty() ? std::string_view::npos : name.find(call.id_open);
+  if (at != std::string_view::npos) {
+    read.id = trim(name.substr(at + call.id_open.size()));
+    name = trim(name.substr(0, at));
+  }
+  name = without_prefix(call, name);
+  read.name = call.name_is_id ? without_number(name) : name;
+  if (call.xml_parameters.name_entities) read.name = without_entities(read.name);
+  if (call.name_twice) halve(read.name);
+  if (read.id == read.name) read.id.clear();  // a bare name is not an id
+  // Markup in a name is a marker that went astray.
+  const auto has = [&](const char* bytes) {
+    return read.name.find_first_of(bytes) != read.name.npos;
+  };
+  const bool is_offered = tools != nullptr && tools->find(read.name) != nullptr;
+  read.is_name = !read.name.empty() && !has_control(read.name) && (is_offered || !has(" {}")) &&
+                 !has("<>`") && attributes.find_first_of("{<") == std::string_view::npos;
+  return read;
+}
+
+}  // namespace unspool
