@@ -19,6 +19,17 @@ bool is_reasonings_tag(const FormatSpec& spec, std::string_view tag) {
          (has(spec.reasoning->open) || has(spec.reasoning->close));
 }
 
+// Markup that no header follows, around text or at the end of a turn.
+bool changes_nothing(Role role, const MarkupSpec* markup) {
+  return role == Role::ignore || (markup != nullptr && !markup->has_header() && !markup->is_inline);
+}
+
+// What follows such a marker shows whether it counts.
+bool may_be_mention(Role role, const MarkupSpec* markup, const Marker& marker) {
+  const bool has_header = markup != nullptr && markup->has_header();
+  return role == Role::call_open || role == Role::section_open || (has_header && !marker.has_token);
+}
+
 }  // namespace
 
 Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
@@ -78,13 +89,10 @@ bool Parser::is_undecided() const {
 
 void Parser::add_held(Held& out, bool as_text) const {
   if (trial_.is_on()) {
-    out.add(HeldReason::marker, trial_.place.idle);
-    out.add(HeldReason::space, trial_.place.space);
     const bool is_call = is_rehearsing() || (at_.state == State::body && call().is_tentative());
     HeldReason reason = is_call ? HeldReason::call : HeldReason::name;
     if (at_.state == State::markup) reason = HeldReason::header;
-    out.add(reason, trial_.marker());
-    return out.add(reason, trial_.input());
+    return trial_.add_held(out, reason);
   }
   if (at_.label_read != std::string::npos) {
     const std::string_view label = format_->spec().reasoning->label;
@@ -215,15 +223,7 @@ void Parser::read_token(Symbol symbol, std::string_view literal) {
     if (result.consumed > 0 || trial_.outcome != Outcome::open) return;
   }
   if (at_.state == State::fence || at_.state == State::beginning) release_raw_as_content();
-  if (at_.state == State::opening) {
-    const MarkerCursor::Found found = cursor_.put_token(symbol, literal, [](std::string_view) {});
-    reading_.raw += literal;
-    if (found.marker != nullptr && on_opener_again(found)) return;
-    reading_.raw.resize(reading_.raw.size() - literal.size());
-    trial_.has_call_markup = true;
-    on_failure("what follows the opener is not a call", {});
-    if (trial_.outcome != Outcome::open) return;
-  }
+  if (at_.state == State::opening && read_token_after_opener(symbol, literal)) return;
   if (at_.state == State::content) {
     at_.line = Line::inside;
     bare_candidate_ = -1;
@@ -232,6 +232,17 @@ void Parser::read_token(Symbol symbol, std::string_view literal) {
       cursor_.put_token(symbol, literal, [this](std::string_view text) { release(text); });
   if (at_.state == State::header) reading_.raw += literal;
   if (found.marker != nullptr) on_marker(found);
+}
+
+// Whether the token is read: an opener again, or what shows that the opener was a mention.
+bool Parser::read_token_after_opener(Symbol symbol, std::string_view literal) {
+  const MarkerCursor::Found found = cursor_.put_token(symbol, literal, [](std::string_view) {});
+  reading_.raw += literal;
+  if (found.marker != nullptr && on_opener_again(found)) return true;
+  reading_.raw.resize(reading_.raw.size() - literal.size());
+  trial_.has_call_markup = true;
+  on_failure("what follows the opener is not a call", {});
+  return trial_.outcome != Outcome::open;
 }
 
 void Parser::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
@@ -316,19 +327,16 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
   if (is_mention(role, found)) return release(found.text);
   if (trial_.is_on() && at_.state == State::content && decides_trial(role, found)) return;
   const MarkupSpec* markup = markup_of(role, found);
-  const bool changes_nothing =
-      role == Role::ignore || (markup != nullptr && !markup->has_header() && !markup->is_inline);
-  if (changes_nothing && is_amid_text() && !found.marker->has_token) return hold_idle(found.text);
+  if (changes_nothing(role, markup) && is_amid_text() && !found.marker->has_token) {
+    return hold_idle(found.text);
+  }
   if (role == Role::ignore) {
     drop_space(Fate::whitespace);
     return audit(Fate::marker, found.text);
   }
   if (markup != nullptr && markup->is_inline) return on_inline_markup(found);
   if (role == Role::call_close && at_.closer_is_calls) return on_own_closer(found);
-  const bool may_be_mention =
-      role == Role::call_open || role == Role::section_open ||
-      (markup != nullptr && markup->has_header() && !found.marker->has_token);
-  if (may_be_mention && !trial_.is_on()) begin_trial(found);
+  if (may_be_mention(role, markup, *found.marker) && !trial_.is_on()) begin_trial(found);
   cross(role, found);
 }
 
@@ -447,6 +455,12 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
     case State::content:
     case State::reasoning: break;
   }
+  finish_text();
+  out.add_finish(calls_.reason(reason), token_end_);
+}
+
+// The output ends between regions, or in reasoning.
+void Parser::finish_text() {
   if (at_.state == State::content || at_.state == State::reasoning) {
     if (!at_.idle.empty()) drop_space(Fate::whitespace);  // text after it may begin a marker
     cursor_.flush([this](std::string_view text) { release(text); });
@@ -458,7 +472,6 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
     drop_space(Fate::whitespace);
   }
   at_.space.clear();
-  out.add_finish(calls_.reason(reason), token_end_);
 }
 
 // The output ends inside a header.

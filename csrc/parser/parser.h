@@ -123,6 +123,7 @@ class Parser final : public EventParser, private CallSink {
   void read_again(const Letters& letters);
   void read_again(std::string_view text);
   void read_token(Symbol symbol, std::string_view literal);
+  bool read_token_after_opener(Symbol symbol, std::string_view literal);
   void read_special(std::string_view text);
   std::size_t read_some(std::string_view text);
 
@@ -139,7 +140,8 @@ class Parser final : public EventParser, private CallSink {
   void drop_trial();
   void read_as_mention();
   void read_as_empty();
-  void read_as_rehearsal(std::string_view behind);
+  void read_as_rehearsal(std::string_view rest);
+  bool ends_as_mention(bool stopped);
   void end_trial(FinishReason reason);
   bool gives_up_section();
   bool is_rehearsing() const {
@@ -158,6 +160,7 @@ class Parser final : public EventParser, private CallSink {
   void hold_idle(std::string_view marker);
   std::size_t read_content(std::string_view text);
   std::size_t read_bare(std::string_view text);
+  bool begins_bare(char byte);
   std::size_t read_candidate(std::string_view text);
   std::size_t read_fence(char byte);
   std::size_t read_beginning(char byte);
@@ -200,6 +203,7 @@ class Parser final : public EventParser, private CallSink {
   void end_call(CallStatus status);
   void put_call_text(Fate fate, std::string_view text);
   bool keeps_call_text() const { return options_.audit || calls_.wants_text(); }
+  void finish_text();
   void finish_header(bool is_cut);
   void finish_name();
   void finish_body(FinishReason reason);

@@ -13,7 +13,7 @@ namespace unspool {
 
 namespace {
 
-// White space behind an opener beyond this is no call's, and a longer name is none.
+// More white space after an opener is not a call's, and a longer name is not a name.
 constexpr std::size_t kMaxSpaceBytes = 64;
 constexpr std::size_t kMaxNameBytes = 1024;
 
@@ -89,7 +89,7 @@ std::size_t Parser::read_opening(char byte) {
   return 0;
 }
 
-// An opener with nothing but white space behind the last one: models repeat it, and mean one call.
+// An opener with nothing but white space since the last one: models repeat it, and mean one call.
 bool Parser::on_opener_again(const MarkerCursor::Found& found) {
   const std::size_t at = reading_.raw.size() - found.text.size();
   if (at < reading_.raw_opener ||
@@ -348,16 +348,16 @@ void Parser::on_failure(const char* problem, const Letters& unread) {
 }
 
 // Whether the opener on trial was a mention, now that what follows cannot be read: nothing of a
-// call came behind it, and it stands in reasoning or within a line. Elsewhere somebody meant to
-// call, and is told. Reasoning that may go on behind a call keeps whatever is none.
+// call came after it, and it stands in reasoning or within a line. Elsewhere a call was meant, and
+// it is reported. Reasoning that may go on after a call keeps whatever is not one.
 bool Parser::was_mention() const {
   if (!trial_.is_on() || at_.state == State::malformed) return false;
   if (is_rehearsing()) return !calls_.is_open();
   if (call().is_tentative()) return true;
   if (reading_.has_called || trial_.has_call_markup) return false;
   if (trial_.place.state != State::reasoning && !trial_.is_amid_line) return false;
-  const std::string_view behind = trim(std::string_view(reading_.raw).substr(reading_.raw_opener));
-  return at_.state != State::body || behind.empty() || begins_python_name(behind[0]);
+  const std::string_view after = trim(std::string_view(reading_.raw).substr(reading_.raw_opener));
+  return at_.state != State::body || after.empty() || begins_python_name(after[0]);
 }
 
 void Parser::emit_malformed(std::string_view text) {

@@ -60,22 +60,7 @@ std::size_t Parser::read_bare(std::string_view text) {
       return read_candidate(text);
     }
   }
-  if (is_place && !cursor_.would_continue(static_cast<unsigned char>(byte))) {
-    const int call = at_.in_fence ? -1 : bare_call_at(byte);
-    const auto& calls = format_->spec().calls;
-    const bool has_fences =
-        std::any_of(calls.begin(), calls.end(), [](const CallSpec& c) { return c.fenced; });
-    if (call >= 0 || (has_fences && byte == '`' && at_.line != Line::inside)) {
-      cursor_.flush([this](std::string_view held) { release(held); });
-      reading_.raw.clear();
-      if (call >= 0) {
-        begin_bare(static_cast<std::uint8_t>(call), false);
-      } else {
-        enter(State::fence);
-      }
-      return 0;
-    }
-  }
+  if (is_place && begins_bare(byte)) return 0;
   if (!in_gap && (at_.line == Line::inside || !is_space(byte))) {
     size = std::min(text.find('\n'), text.size() - 1) + 1;
   }
@@ -87,6 +72,21 @@ std::size_t Parser::read_bare(std::string_view text) {
   }
   if (found.marker != nullptr) on_marker(found);
   return found.consumed;
+}
+
+// Whether a call begins with this byte, or the opening line of a fenced block, or its end.
+bool Parser::begins_bare(char byte) {
+  if (cursor_.would_continue(static_cast<unsigned char>(byte))) return false;
+  const auto& calls = format_->spec().calls;
+  const int call = at_.in_fence ? -1 : bare_call_at(byte);
+  const bool is_fence =
+      byte == '`' && at_.line != Line::inside &&
+      std::any_of(calls.begin(), calls.end(), [](const CallSpec& spec) { return spec.fenced; });
+  if (call < 0 && !is_fence) return false;
+  cursor_.flush([this](std::string_view held) { release(held); });
+  reading_.raw.clear();
+  call >= 0 ? begin_bare(static_cast<std::uint8_t>(call), false) : enter(State::fence);
+  return true;
 }
 
 // A call may begin here, or a marker: a bare call is tried once it can be no marker any more.
@@ -111,10 +111,10 @@ int Parser::bare_call_at(char byte) const {
   const auto& calls = format_->spec().calls;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const BarePlace place = calls[i].bare;
-    const bool behind_markup = at_.in_section && at_.boundary == Boundary::after_markup;
+    const bool after_marker = at_.in_section && at_.boundary == Boundary::after_markup;
     const bool may_begin = (place == BarePlace::line && at_.line != Line::inside) ||
                            (place == BarePlace::start && at_.line == Line::start) ||
-                           (place == BarePlace::section && behind_markup);
+                           (place == BarePlace::section && after_marker);
     if (may_begin && calls[i].starts.find(byte) != std::string::npos) return static_cast<int>(i);
   }
   return -1;
@@ -172,7 +172,7 @@ void Parser::emit_reasoning(std::string_view text) {
   audit(Fate::reasoning, text);
 }
 
-// Reasoning behind the label that its opener may have; nothing while that is being read.
+// Reasoning after the label that its opener may have; nothing while that is being read.
 std::string_view Parser::drop_label(std::string_view text) {
   if (at_.label_read == std::string::npos) return text;
   const std::string& label = format_->spec().reasoning->label;
@@ -235,7 +235,7 @@ void Parser::release_content(std::string_view text) {
       if (at_.space.size() <= kMaxSpaceBytes) continue;
       text = text.substr(i + 1);
     } else if (at_.closer_pending && std::string_view("}])").find(byte) != std::string_view::npos) {
-      // A bracket too many: models do this, and nobody wants to read it.
+      // A bracket too many: models write it, and no one wants to read it.
       drop_space(Fate::whitespace);
       calls_.put_malformed(text.substr(i, 1), "a bracket follows the call's end", token_end_,
                            *out_);
@@ -254,7 +254,7 @@ void Parser::release_content(std::string_view text) {
   }
 }
 
-// Text behind a section's opener: a mention where text stands before it too.
+// Text after a section's opener: a mention if text stands before it too.
 bool Parser::gives_up_section() {
   if (!trial_.is_on() || calls_.index() != trial_.calls.index) return false;
   if (trial_.place.state == State::content && trial_.place.boundary != Boundary::none) {

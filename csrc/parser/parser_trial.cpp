@@ -10,7 +10,7 @@ namespace unspool {
 
 namespace {
 
-// A model that reasons on for longer behind a call rehearsed it; it bounds what a stream holds.
+// A model that reasons on for longer after a call rehearsed it; it bounds what a stream holds.
 constexpr std::size_t kMaxRehearsedBytes = std::size_t{64} * 1024;
 
 bool is_quote(char byte) { return byte == '`' || byte == '"' || byte == '\''; }
@@ -149,10 +149,10 @@ void Parser::read_as_empty() {
   if (at_.state == State::content) after_markup({});
 }
 
-// The reasoning went on behind a call: all of the trial's input but `behind` is reasoning.
-void Parser::read_as_rehearsal(std::string_view behind) {
+// The reasoning went on after a call: all of the trial's input but `rest` is reasoning.
+void Parser::read_as_rehearsal(std::string_view rest) {
   std::string text = trial_.text();
-  text.resize(text.size() - behind.size());
+  text.resize(text.size() - rest.size());
   drop_trial();
   release_reasoning(drop_skipped(text));
 }
@@ -169,21 +169,22 @@ void Parser::end_trial(FinishReason reason) {
     if (trial_.rehearsed_bytes == 0 || stopped) return settle_trial();
     return read_as_rehearsal({});
   }
-  const bool in_reasoning = trial_.place.state == State::reasoning && (stopped || is_rehearsing());
-  const bool is_blank_behind =
-      at_.state == State::opening
-          ? is_blank(std::string_view(reading_.raw).substr(reading_.raw_opener))
-          : is_blank(trial_.input());
-  const bool is_prose = !trial_.has_call_markup && at_.state == State::header &&
-                        (trial_.place.state == State::reasoning || trial_.is_amid_line) &&
-                        (stopped || trim(reading_.name).find(' ') != std::string_view::npos);
-  const bool in_header =
-      at_.state == State::markup && (stopped || !fits_header(reading_.raw, false));
-  if (in_reasoning || in_header || is_prose ||
-      (is_blank_behind && (stopped || at_.state == State::content))) {
-    return read_as_mention();
+  ends_as_mention(stopped) ? read_as_mention() : settle_trial();
+}
+
+// Whether the marker on trial was a mention, now that the input ends.
+bool Parser::ends_as_mention(bool stopped) {
+  const bool is_in_reasoning = trial_.place.state == State::reasoning;
+  if (is_in_reasoning && (stopped || is_rehearsing())) return true;
+  if (at_.state == State::markup && (stopped || !fits_header(reading_.raw, false))) return true;
+  if (at_.state == State::header && !trial_.has_call_markup) {
+    const bool is_prose = stopped || trim(reading_.name).find(' ') != std::string_view::npos;
+    if (is_prose && (is_in_reasoning || trial_.is_amid_line)) return true;
   }
-  settle_trial();
+  const std::string_view after = at_.state == State::opening
+                                     ? std::string_view(reading_.raw).substr(reading_.raw_opener)
+                                     : trial_.input();
+  return is_blank(after) && (stopped || at_.state == State::content);
 }
 
 }  // namespace unspool

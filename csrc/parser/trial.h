@@ -1,4 +1,4 @@
-// What is read behind a marker that may be a mention. Its events wait until it reads as a call; if
+// What is read after a marker that may be a mention. Its events wait until it reads as a call; if
 // it does not, the same input is read again without that marker.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "parser/call_writer.h"
 #include "parser/events.h"
 #include "parser/place.h"
+#include "text/held.h"
 #include "text/marker_set.h"
 
 namespace unspool {
@@ -69,10 +70,10 @@ class Trial {
 
   std::string_view marker() const { return marker_; }
   bool is_token() const { return is_token_; }
-  /// What was read behind the marker.
+  /// What was read after the marker.
   std::string_view input() const { return input_; }
   const std::vector<Piece>& pieces() const { return pieces_; }
-  /// The marker and what was read behind it, as text: without special tokens.
+  /// The marker and what was read after it, as text: without special tokens.
   std::string text() const {
     std::string text = marker_;
     for (const Piece& piece : pieces_) {
@@ -81,6 +82,14 @@ class Trial {
     return text;
   }
   Events& events() { return events_; }
+
+  /// Appends all that waits, in the order of the input.
+  void add_held(Held& out, HeldReason reason) const {
+    out.add(HeldReason::marker, place.idle);
+    out.add(HeldReason::space, place.space);
+    out.add(reason, marker_);
+    out.add(reason, input_);
+  }
 
  private:
   std::string marker_;
