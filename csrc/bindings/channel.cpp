@@ -69,7 +69,7 @@ Result wait_in_slices(Attempt&& attempt, Wait&& wait, const Deadline& deadline, 
 }
 
 py::object to_python(Delta&& delta, const PyChannel& self) {
-  PyObject* object = make_delta(std::move(delta), self.field);
+  PyObject* object = wrap_delta(std::move(delta), self.field);
   if (object == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(object);
 }
@@ -152,9 +152,18 @@ bool wait(PyChannel& self, const std::optional<double>& timeout) {
                         false);
 }
 
+// Releases the GIL only while it has to wait; `delta` is moved from only if it was put.
+void put_native(DeltaChannel& channel, Delta& delta, const Deadline& deadline, bool is_last) {
+  using Put = DeltaChannel::Put;
+  const Put put = wait_in_slices(
+      [&] { return is_last ? channel.put_final(delta, kNow) : channel.put(delta, kNow); },
+      [&](const Deadline& until) { channel.wait_for_room(until); }, deadline, Put::timed_out);
+  if (put != Put::accepted) refuse_put(put);
+}
+
 void put(PyChannel& self, py::handle delta, const std::optional<double>& timeout, bool is_last) {
   Delta copy = to_native(self, delta);
-  put_to_channel(self.native(), copy, deadline_of(timeout), is_last);
+  put_native(self.native(), copy, deadline_of(timeout), is_last);
 }
 
 // Waits for room before it takes a delta from the iterable: after an interrupt or a timeout an
@@ -172,19 +181,22 @@ void put_many(PyChannel& self, const py::iterable& deltas, const std::optional<d
     if (!delta && PyErr_Occurred() != nullptr) throw py::error_already_set();
     if (!delta) return;
     Delta copy = to_native(self, delta);
-    put_to_channel(channel, copy, deadline, false);
+    put_native(channel, copy, deadline, false);
   }
 }
 
 }  // namespace
 
-PyChannel::PyChannel(std::size_t maxsize)
-    : channel_(std::make_unique<DeltaChannel>(maxsize)), fork_(fork_count) {}
-
 // A child leaks the native channel of its parent: to destroy a condition variable waits for threads
 // that are not there.
+PyChannel::PyChannel(std::size_t maxsize)
+    : fork_(fork_count), channel_(new DeltaChannel(maxsize), [fork = fork_](DeltaChannel* channel) {
+        if (fork == fork_count) delete channel;
+      }) {}
+
+// A streamer may keep the native channel, whose waker has a pointer to this.
 PyChannel::~PyChannel() {
-  if (native_or_null() == nullptr) static_cast<void>(channel_.release());
+  if (DeltaChannel* channel = native_or_null()) channel->disarm();
 }
 
 DeltaChannel* PyChannel::native_or_null() const {
@@ -251,11 +263,13 @@ void drain_channel(PyChannel& self, std::vector<Delta>& deltas) {
     throw ChannelCancelledError("the channel was cancelled; nothing more comes");
 }
 
-void put_to_channel(DeltaChannel& channel, Delta& delta, const Deadline& deadline, bool is_last) {
+void send_deltas(TokenStreamer& streamer, PyChannel& self) {
   using Put = DeltaChannel::Put;
-  const Put put = wait_in_slices(
-      [&] { return is_last ? channel.put_final(delta, kNow) : channel.put(delta, kNow); },
-      [&](const Deadline& until) { channel.wait_for_room(until); }, deadline, Put::timed_out);
+  if (self.native_or_null() == nullptr) streamer.drop_unsent();
+  DeltaChannel& channel = self.native();
+  const Put put = wait_in_slices([&] { return streamer.send(kNow); },
+                                 [&](const Deadline& until) { channel.wait_for_room(until); },
+                                 std::nullopt, Put::timed_out);
   if (put != Put::accepted) refuse_put(put);
 }
 

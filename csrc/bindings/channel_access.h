@@ -9,6 +9,7 @@
 #include "bindings/python_types.h"
 #include "channel/delta_channel.h"
 #include "delta/chat_writer.h"
+#include "stream/token_streamer.h"
 
 namespace unspool::bindings {
 
@@ -27,6 +28,9 @@ class PyChannel {
 
   /// The native channel; null where `native` throws.
   DeltaChannel* native_or_null() const;
+
+  /// The native channel, for a streamer that puts into it.
+  const std::shared_ptr<DeltaChannel>& shared() const { return channel_; }
 
   /// No more puts; the consumer gets `error` after what is in it.
   void fail(py::object error);
@@ -51,17 +55,16 @@ class PyChannel {
  private:
   void wake();
 
-  std::unique_ptr<DeltaChannel> channel_;
   unsigned fork_;  // in which process it was made
+  std::shared_ptr<DeltaChannel> channel_;
   py::object failure_;
   std::map<std::uint64_t, py::object> waiters_;  // by ticket
   std::uint64_t last_ticket_ = 0;
 };
 
-/// Puts, releasing the GIL only while it has to wait. Throws our channel errors, or Python's
-/// KeyboardInterrupt; `delta` is moved from only where it was put.
-void put_to_channel(DeltaChannel& channel, Delta& delta, const DeltaChannel::Deadline& deadline,
-                    bool is_last);
+/// Sends what the streamer has unsent; releases the GIL only while it waits for room. Throws our
+/// channel errors, or Python's KeyboardInterrupt: the rest then waits for the next call.
+void send_deltas(TokenStreamer& streamer, PyChannel& channel);
 
 /// Appends all that is ready, without waiting; raises what `DeltaChannel.drain` does.
 void drain_channel(PyChannel& channel, std::vector<Delta>& deltas);

@@ -198,7 +198,7 @@ PyObject* create(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     }
     if (ids != Py_None) read_token_ids(ids, delta.token_ids);
     const ReasoningField parsed = parse_reasoning_field(field);
-    return make_delta(std::move(delta), parsed);
+    return wrap_delta(std::move(delta), parsed);
   });
 }
 
@@ -307,13 +307,12 @@ void intern(std::array<PyObject*, Size>& list) {
 
 }  // namespace
 
-PyObject* make_delta(Delta&& delta, ReasoningField field) {
+PyObject* wrap_delta(Delta&& delta, ReasoningField field) {
   return emplace_delta(field, [&] { return std::move(delta); });
 }
 
-PyObject* make_delta(const Event& event, const Events& events, const ChunkParser& stream,
-                     std::int32_t choice, ReasoningField field) {
-  return emplace_delta(field, [&] { return unspool::make_delta(event, events, stream, choice); });
+PyObject* take_delta(TokenStreamer& streamer, std::size_t i, ReasoningField field) {
+  return emplace_delta(field, [&] { return streamer.take(i); });
 }
 
 const Delta* as_delta(PyObject* object) {

@@ -8,10 +8,11 @@
 
 namespace unspool::bindings {
 
-/// A new reference; null with an error set.
-PyObject* make_delta(Delta&& delta, ReasoningField field);
-PyObject* make_delta(const Event& event, const Events& events, const ChunkParser& stream,
-                     std::int32_t choice, ReasoningField field);
+/// A new reference to a Delta object; null with an error set.
+PyObject* wrap_delta(Delta&& delta, ReasoningField field);
+
+/// The same for a delta of the streamer's last read.
+PyObject* take_delta(TokenStreamer& streamer, std::size_t i, ReasoningField field);
 
 /// The native delta inside; null where `object` is not a Delta.
 const Delta* as_delta(PyObject* object);

@@ -21,7 +21,7 @@ void register_vocabulary(py::module_& module);
 void register_format(py::module_& module);
 void register_response_template(py::module_& module);
 void register_delta(py::module_& module);
-void register_parser(py::module_& module);
+void register_token_streamer(py::module_& module);
 void register_stream_batch(py::module_& module);
 void register_channel(py::module_& module);
 void register_wire(py::module_& module);

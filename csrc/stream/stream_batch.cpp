@@ -33,11 +33,6 @@ ParsedOutput parse_output(const StreamRecipe& recipe, const Output& output, Even
 
 }  // namespace
 
-void put_prompt(const StreamRecipe& recipe, ChunkParser& parser) {
-  if (recipe.prompt) parser.put_prompt(*recipe.prompt);
-  if (recipe.prompt_ids) parser.put_prompt(*recipe.prompt_ids);
-}
-
 void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs) {
   const auto& vocabulary = recipe.options.vocabulary;
   if (vocabulary && vocabulary->unknown() == UnknownId::ignored) return;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "delta/message.h"
-#include "stream/chunk_parser.h"
+#include "stream/token_streamer.h"
 
 namespace unspool {
 
@@ -23,8 +23,13 @@ struct StreamRecipe {
   std::optional<std::vector<TokenId>> prompt_ids;
 };
 
-/// Gives a new stream the recipe's prompt. Throws ArgumentError for ids without a vocabulary.
-void put_prompt(const StreamRecipe& recipe, ChunkParser& parser);
+/// Gives a new ChunkParser or TokenStreamer the recipe's prompt. Throws ArgumentError for ids
+/// without a vocabulary.
+template <typename Stream>
+void put_prompt(const StreamRecipe& recipe, Stream& stream) {
+  if (recipe.prompt) stream.put_prompt(std::string_view(*recipe.prompt));
+  if (recipe.prompt_ids) stream.put_prompt(std::span<const TokenId>(*recipe.prompt_ids));
+}
 
 /// One whole output: text, or token ids.
 struct Output {

@@ -1,59 +1,39 @@
 #include "stream/token_streamer.h"
 
-#include <utility>
+#include "text/scratch.h"
 
 namespace unspool {
-
-Delta make_delta(const Event& event, const Events& events, const ChunkParser& stream,
-                 std::int32_t choice) {
-  Delta delta;
-  delta.kind = event.kind;
-  delta.index = event.index;
-  delta.choice = choice;
-  delta.status = event.status;
-  delta.finish_reason = event.finish_reason;
-  delta.text = events.text(event);
-  delta.id = events.id(event);
-  delta.name = events.name(event);
-  delta.reason = event.reason;
-  delta.span = event.span;
-  const auto ids = stream.ids_of(event.span);
-  delta.token_ids.assign(ids.begin(), ids.end());
-  return delta;
-}
 
 TokenStreamer::TokenStreamer(std::shared_ptr<const Format> format, TokenStreamerOptions options)
     : parser_(std::move(format), options.stream),
       channel_(std::move(options.channel)),
       choice_(options.stream.parser.choice),
-      closes_channel_(options.closes_channel) {
+      first_put_(options.first_put),
+      closes_channel_(options.closes_channel),
+      audits_(options.stream.parser.audit),
+      keeps_audit_(options.stream.keeps_message),
+      makes_deltas_(channel_ || options.incomplete_calls == IncompleteCalls::withhold) {
   if (options.incomplete_calls == IncompleteCalls::withhold) whole_calls_.emplace();
 }
 
 std::span<const Delta> TokenStreamer::put(std::span<const TokenId> ids) {
-  return parse_chunk(std::nullopt, ids);
+  if (has_unsent()) send();
+  read_put(ids, false);
+  return deliver();
 }
 
 std::span<const Delta> TokenStreamer::parse_chunk(std::optional<std::string_view> text,
                                                   std::optional<std::span<const TokenId>> ids,
                                                   std::optional<FinishReason> finish_reason) {
-  if (ids) parser_.check_ids(*ids);
-  events_.clear();
-  if (text && ids) {
-    parser_.put_text_and_ids(*text, *ids, events_);
-  } else if (ids) {
-    parser_.put_ids(*ids, events_);
-  } else {
-    parser_.put_text(text.value_or(""), events_);
-  }
-  if (finish_reason) parser_.finish(*finish_reason, events_);
+  const bool only_sends = has_unsent_end() && !text && !ids;
+  if (has_unsent()) send();
+  if (only_sends) return {};
+  read(text, ids, finish_reason);
   return deliver();
 }
 
 std::span<const Delta> TokenStreamer::end(FinishReason reason) {
-  events_.clear();
-  parser_.finish(reason, events_);
-  return deliver();
+  return parse_chunk(std::nullopt, std::nullopt, reason);
 }
 
 void TokenStreamer::fail(std::exception_ptr error) {
@@ -65,28 +45,105 @@ bool TokenStreamer::wants_more() const {
 }
 
 std::span<const Delta> TokenStreamer::deliver() {
+  if (channel_) {
+    send();  // a reader that has gone is no error: see `wants_more`
+    return {};
+  }
+  if (!makes_deltas_) make_deltas();
+  release();
+  return deltas_;
+}
+
+void TokenStreamer::read(std::optional<std::string_view> text,
+                         std::optional<std::span<const TokenId>> ids,
+                         std::optional<FinishReason> finish_reason) {
+  if (ids) parser_.check_ids(*ids);
+  events_.clear();
+  if (makes_deltas_) drop_unsent();
+  was_long_ = (text ? text->size() : 0) + (ids ? ids->size_bytes() : 0) > kKeptBytes;
+  if (text && ids) {
+    parser_.put_text_and_ids(*text, *ids, events_);
+  } else if (ids) {
+    parser_.put_ids(*ids, events_);
+  } else {
+    parser_.put_text(text.value_or(""), events_);
+  }
+  if (finish_reason) parser_.finish(*finish_reason, events_);
+  if (audits_) keep_audit();
+  if (!makes_deltas_) return;
+  make_deltas();
+  release();
+}
+
+void TokenStreamer::read_put(std::span<const TokenId> ids, bool is_row) {
+  if (first_put_ == FirstPut::prompt || (first_put_ == FirstPut::row_is_prompt && is_row)) {
+    if (!ids.empty()) parser_.put_prompt(ids);
+    events_.clear();
+    drop_unsent();
+  } else {
+    read(std::nullopt, ids, std::nullopt);
+  }
+  first_put_ = FirstPut::output;  // a refused put does not count
+}
+
+Delta TokenStreamer::make_delta(const Event& event) const {
+  Delta delta;
+  delta.kind = event.kind;
+  delta.index = event.index;
+  delta.choice = choice_;
+  delta.status = event.status;
+  delta.finish_reason = event.finish_reason;
+  delta.text = events_.text(event);
+  delta.id = events_.id(event);
+  delta.name = events_.name(event);
+  delta.reason = event.reason;
+  delta.span = event.span;
+  const auto ids = parser_.ids_of(event.span);
+  delta.token_ids.assign(ids.begin(), ids.end());
+  return delta;
+}
+
+void TokenStreamer::make_deltas() {
   deltas_.clear();
   for (const Event& event : events_.list()) {
-    Delta delta = make_delta(event, events_, parser_, choice_);
     if (whole_calls_) {
-      whole_calls_->put(std::move(delta), deltas_);
+      whole_calls_->put(make_delta(event), deltas_);
     } else {
-      deltas_.push_back(std::move(delta));
+      deltas_.push_back(make_delta(event));
     }
   }
+}
+
+void TokenStreamer::keep_audit() {
+  if (!keeps_audit_) audit_.clear();
+  audit_.insert(audit_.end(), events_.audit().begin(), events_.audit().end());
+}
+
+void TokenStreamer::release() {
+  if (!was_long_) return;
   events_.clear();
   parser_.forget_told();
-  if (!channel_) return deltas_;
-  for (Delta& delta : deltas_) {
+}
+
+DeltaChannel::Put TokenStreamer::send(const DeltaChannel::Deadline& deadline) {
+  using Put = DeltaChannel::Put;
+  for (; sent_count_ < deltas_.size(); ++sent_count_) {
+    Delta& delta = deltas_[sent_count_];
     const bool is_last = closes_channel_ && delta.kind == EventKind::finish;
-    // A reader that has gone is no error: `wants_more` tells.
-    if (is_last) {
-      channel_->put_final(delta);
-    } else {
-      channel_->put(delta);
-    }
+    const Put put = is_last ? channel_->put_final(delta, deadline) : channel_->put(delta, deadline);
+    if (put == Put::timed_out) return put;
+    if (put == Put::accepted) continue;
+    drop_unsent();
+    return put;
   }
-  return {};
+  drop_unsent();
+  return Put::accepted;
+}
+
+void TokenStreamer::drop_unsent() {
+  deltas_.clear();
+  shrink_scratch(deltas_);
+  sent_count_ = 0;
 }
 
 }  // namespace unspool

@@ -1,12 +1,15 @@
-// One answer's whole path for a host in C++: token ids or text in, deltas out, or into a channel.
+// One answer's whole path: token ids or text in, deltas out, or into a channel. Python's Parser and
+// TokenStreamer wrap it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "channel/delta_channel.h"
@@ -15,11 +18,19 @@
 
 namespace unspool {
 
+/// What the first put of token ids is.
+enum class FirstPut : std::uint8_t {
+  output,
+  prompt,         // read and not emitted
+  row_is_prompt,  // the prompt if it is a row of a batch, as transformers' `generate` passes it
+};
+
 struct TokenStreamerOptions {
   ChunkParserOptions stream;              // its vocabulary null: text only
   std::shared_ptr<DeltaChannel> channel;  // null: deltas are returned
   IncompleteCalls incomplete_calls = IncompleteCalls::forward;
   bool closes_channel = true;  // false: several answers share it, and their maker closes it
+  FirstPut first_put = FirstPut::output;
 };
 
 /// One thread at a time. Model output never throws; what a caller gets wrong does.
@@ -48,32 +59,70 @@ class TokenStreamer {
   /// No more output; the last deltas, the very last one together with the channel's end.
   std::span<const Delta> end(FinishReason reason = FinishReason::stop);
 
-  /// The model has failed: the channel's reader gets the error behind what came before it.
+  /// The model has failed: the channel's reader gets the error after what came before it.
   void fail(std::exception_ptr error);
 
   /// Whether there is a point in another token: no stop string has ended the text, and the reader
   /// has not gone. Ask after each put, and call `end` once it is false.
   bool wants_more() const;
 
+  // The same in steps, for a host that waits in its own way or has its own kind of delta: `send`
+  // what is unsent, `read`, then `send` again, or `take` each delta and `release`.
+
+  /// Reads a chunk as `parse_chunk` does; its deltas stay here.
+  void read(std::optional<std::string_view> text, std::optional<std::span<const TokenId>> ids,
+            std::optional<FinishReason> finish_reason);
+
+  /// Reads token ids as `put` does. `is_row`: they are a row of a batch.
+  void read_put(std::span<const TokenId> ids, bool is_row);
+
+  /// The deltas of the last read. Each may be taken once.
+  std::size_t delta_count() const { return makes_deltas_ ? deltas_.size() : events_.list().size(); }
+  Delta take(std::size_t i) {
+    return makes_deltas_ ? std::move(deltas_[i]) : make_delta(events_.list()[i]);
+  }
+
+  /// Returns the memory of a long chunk; after the last `take`.
+  void release();
+
+  /// Puts deltas into the channel. `timed_out`: the rest waits for the next `send`. `closed`,
+  /// `cancelled`: no one waits for it, and it is dropped.
+  DeltaChannel::Put send(const DeltaChannel::Deadline& deadline = std::nullopt);
+  bool has_unsent() const { return channel_ && sent_count_ < deltas_.size(); }
+  void drop_unsent();
+
+  /// Whether the end has been read, but not sent: a call without input then only sends it.
+  bool has_unsent_end() const { return has_unsent() && parser_.is_finished(); }
+
+  FirstPut first_put() const { return first_put_; }
+
   /// What is known of the stream, and the whole answer so far.
   const ChunkParser& stream() const { return parser_; }
   const Message& message() const { return parser_.message(); }
+  /// The fate of every byte, if the options ask for it. Without a message: of the last chunk.
+  const std::vector<Events::Audited>& audit() const { return audit_; }
   const std::shared_ptr<DeltaChannel>& channel() const { return channel_; }
 
  private:
+  Delta make_delta(const Event& event) const;
+  void make_deltas();
+  void keep_audit();
   std::span<const Delta> deliver();
 
   ChunkParser parser_;
   std::shared_ptr<DeltaChannel> channel_;
   std::int32_t choice_;
+  FirstPut first_put_;
   bool closes_channel_;
+  bool audits_;
+  bool keeps_audit_;   // false: only the last chunk's
+  bool makes_deltas_;  // false: they are made as they are taken
+  bool was_long_ = false;
   std::optional<WholeCalls> whole_calls_;
-  Events events_;
-  std::vector<Delta> deltas_;
+  Events events_;              // of the last read
+  std::vector<Delta> deltas_;  // of the last read
+  std::size_t sent_count_ = 0;
+  std::vector<Events::Audited> audit_;
 };
-
-/// An event of the last put as what travels; `choice`: which of the request's answers it is.
-Delta make_delta(const Event& event, const Events& events, const ChunkParser& stream,
-                 std::int32_t choice);
 
 }  // namespace unspool

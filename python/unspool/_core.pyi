@@ -585,7 +585,7 @@ class StreamRecipe:
     ) -> list[Message]:
         """Read whole outputs, each a text or token ids, with a stream for each; as of `parse_batch`."""
 
-class ChunkParser:
+class TokenStreamer:
     """The native base of `unspool.Parser` and `unspool.TokenStreamer`; use those."""
 
     def __init__(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from unspool._core import ChunkParser, Delta
+from unspool._core import Delta, TokenStreamer
 from unspool.errors import ArgumentError
 
 __all__ = ["MalformedText", "Message", "TokenCounts", "ToolCall"]
@@ -151,7 +151,7 @@ def _repairs(bits: int) -> tuple[str, ...]:
 
 
 def build_message(
-    parser: ChunkParser, deltas: list[Delta], reasoning_field: str = "reasoning_content"
+    streamer: TokenStreamer, deltas: list[Delta], reasoning_field: str = "reasoning_content"
 ) -> Message:
-    """Read a native parser's message."""
-    return parser._message(tuple(deltas), reasoning_field)
+    """Build a native streamer's message."""
+    return streamer._message(tuple(deltas), reasoning_field)

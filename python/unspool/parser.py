@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from unspool._core import ChunkParser, Delta, DeltaChannel, Format, ToolSchemas, Vocabulary
+from unspool import _core
+from unspool._core import Delta, DeltaChannel, Format, ToolSchemas, Vocabulary
 from unspool.choose_format import choose_format, kept_reasoning
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
@@ -25,7 +26,7 @@ UnknownTools = Literal["forward", "content", "drop-with-report"]
 _UNKNOWN_TOOLS = get_args(UnknownTools)
 
 
-class Parser(ChunkParser):
+class Parser(_core.TokenStreamer):
     """One answer's parser: feed it chunks, get the deltas that became certain.
 
     Args:

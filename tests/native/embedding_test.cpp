@@ -159,6 +159,79 @@ void test_stop_strings_and_tools() {
     "anyOf": [{"$ref": "#"}, {"$ref": "#"}, {"$ref": "#"}]}}])");
 }
 
+// A host that waits in its own way: what a full channel has no room for goes first next time.
+void test_steps_with_a_full_channel() {
+  using Put = DeltaChannel::Put;
+  constexpr auto kNow = DeltaChannel::Clock::time_point::min();
+  const auto vocabulary = bytes_and_markers();
+  auto options = options_for(vocabulary);
+  options.channel = std::make_shared<DeltaChannel>(1);
+  TokenStreamer streamer(read_format(kFormat, {vocabulary}), options);
+  CHECK(!streamer.has_unsent());
+  streamer.read("a", std::nullopt, std::nullopt);
+  CHECK(streamer.has_unsent() && streamer.send(kNow) == Put::accepted);
+  streamer.read("b", std::nullopt, FinishReason::length);
+  CHECK(streamer.send(kNow) == Put::timed_out);
+  CHECK(streamer.has_unsent_end());
+  std::string seen;
+  std::jthread reader([&] {
+    Delta delta;
+    while (options.channel->get(delta) == DeltaChannel::Got::item)
+      seen.append(delta.text).append(delta.kind == EventKind::finish ? "." : "");
+  });
+  CHECK(streamer.end().empty());  // sends the rest, and is no second end
+  reader.join();
+  CHECK_EQUAL(seen, "ab.");
+  CHECK(!streamer.has_unsent() && options.channel->is_finished());
+  try {
+    streamer.end();
+    CHECK(false);
+  } catch (const StreamError&) {
+  }
+}
+
+void test_unsent_deltas_of_a_closed_channel_are_dropped() {
+  auto options = options_for(bytes_and_markers());
+  options.channel = std::make_shared<DeltaChannel>();
+  TokenStreamer streamer(read_format(kFormat, {options.stream.vocabulary}), options);
+  streamer.read("a", std::nullopt, std::nullopt);
+  options.channel->close();
+  CHECK(streamer.send() == DeltaChannel::Put::closed);
+  CHECK(!streamer.has_unsent() && !streamer.wants_more());
+}
+
+// Deltas of whole calls only, the fate of every byte, and a first put that is the prompt.
+void test_options_of_a_streamer() {
+  const auto vocabulary = bytes_and_markers();
+  for (const bool keeps_message : {true, false}) {
+    auto options = options_for(vocabulary);
+    options.incomplete_calls = IncompleteCalls::withhold;
+    options.first_put = FirstPut::prompt;
+    options.stream.keeps_message = keeps_message;
+    options.stream.parser.audit = true;
+    TokenStreamer streamer(read_format(kFormat, {vocabulary}), options);
+    CHECK(streamer.put(bytes_of("Question?<think>")).empty());
+    std::string seen;
+    const auto add = [&](std::span<const Delta> deltas) {
+      for (const Delta& delta : deltas) seen.append(to_string(delta.kind)).append(" ");
+    };
+    add(streamer.put(bytes_of("hm</think>\n")));
+    CHECK_EQUAL(streamer.audit().size(), 3U);
+    add(streamer.put(256));
+    add(streamer.put(bytes_of(R"({"name": "f", "arguments": {"a")")));
+    add(streamer.end(FinishReason::length));
+    CHECK_EQUAL(seen, "reasoning finish ");
+    std::string fates;
+    for (const auto& piece : streamer.audit()) fates += piece.text;
+    const std::string_view whole = "hm</think>\n<call>{\"name\": \"f\", \"arguments\": {\"a\"";
+    CHECK(keeps_message ? fates == whole : whole.ends_with(fates) && fates.size() < 40);
+  }
+  auto options = options_for(vocabulary);
+  options.first_put = FirstPut::row_is_prompt;  // a span of ids is no row of a batch
+  TokenStreamer streamer(read_format(kFormat, {vocabulary}), options);
+  CHECK_EQUAL(streamer.put('a').size(), 1U);
+}
+
 std::string run(const std::shared_ptr<const Vocabulary>& vocabulary, std::string_view format) {
   TokenStreamer streamer(read_format(format, {vocabulary}), options_for(vocabulary));
   std::string seen;
@@ -218,6 +291,9 @@ int main() {
   test_a_reader_that_goes();
   test_returned_deltas_and_errors();
   test_stop_strings_and_tools();
+  test_steps_with_a_full_channel();
+  test_unsent_deltas_of_a_closed_channel_are_dropped();
+  test_options_of_a_streamer();
   test_broken_files();
   return TEST_RESULT();
 }

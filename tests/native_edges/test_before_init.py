@@ -63,7 +63,7 @@ def run(result: Any) -> None:
 
 def test_all_classes_are_here() -> None:
     names = {cls.__name__ for cls in CLASSES}
-    assert names >= {"Vocabulary", "Detokenizer", "Format", "ToolSchemas", "ChunkParser", "DeltaChannel"}
+    assert names >= {"Vocabulary", "Detokenizer", "Format", "ToolSchemas", "TokenStreamer", "DeltaChannel"}
     assert names >= {"WireWriter", "StreamRecipe", "Delta"}
     assert all(members(cls) for cls in CLASSES)
 
@@ -104,7 +104,7 @@ def test_slots_refuse() -> None:
 
 def test_an_argument_refuses() -> None:
     uses: list[Callable[[], Any]] = [
-        lambda: _core.ChunkParser(make(_core.Format)),
+        lambda: _core.TokenStreamer(make(_core.Format)),
         lambda: unspool.Parser(make(_core.Format)),
         lambda: unspool.Parser("hermes", make(_core.ToolSchemas)),
         lambda: unspool.Parser("hermes", tokenizer=make(_core.Vocabulary)),
@@ -112,7 +112,7 @@ def test_an_argument_refuses() -> None:
         lambda: _core._is_template(make(_core.Format)),
         lambda: _core._bind_template(make(_core.Format), []),
         lambda: unspool.WireWriter("chat_completions", model="m").drain(make(_core.DeltaChannel)),
-        lambda: _core.ChunkParser(compile_format("hermes"), channel=make(_core.DeltaChannel)),
+        lambda: _core.TokenStreamer(compile_format("hermes"), channel=make(_core.DeltaChannel)),
     ]
     for use in uses:
         with pytest.raises(TypeError, match="__init__"):
@@ -127,13 +127,13 @@ def test_subclasses_refuse() -> None:
     with pytest.raises(TypeError, match="__init__ of this object has not run"):
         Early()
 
-    class Both(_core.StreamRecipe, _core.ChunkParser):  # type: ignore[misc]
+    class Both(_core.StreamRecipe, _core.TokenStreamer):  # type: ignore[misc]
         pass
 
     both = Both.__new__(Both)
     with pytest.raises(TypeError, match="__init__"):
         both.parse_chunk("text")
-    _core.ChunkParser.__init__(both, compile_format("hermes"))
+    _core.TokenStreamer.__init__(both, compile_format("hermes"))
     assert [delta.text for delta in both.parse_chunk("text")] == ["text"]
     assert both.region == "content"
     with pytest.raises(TypeError, match="__init__"):

@@ -1,4 +1,6 @@
-// ChunkParser: the native base of unspool.Parser and unspool.TokenStreamer.
+// TokenStreamer: the native base of unspool.Parser and unspool.TokenStreamer.
+#include "stream/token_streamer.h"
+
 #include <pybind11/stl.h>
 
 #include <cstring>
@@ -11,7 +13,6 @@
 #include "bindings/native_class.h"
 #include "bindings/text_argument.h"
 #include "stream/stream_batch.h"
-#include "stream/token_streamer.h"
 #include "text/error.h"
 #include "text/scratch.h"
 
@@ -19,32 +20,19 @@ namespace unspool::bindings {
 
 namespace {
 
-// Above this, reading takes long enough (some 100 µs) that handing over the GIL pays.
-constexpr std::size_t kLongTextBytes = 1 << 18;
-constexpr std::size_t kLongIdCount = 1 << 14;
+// Reading so much takes some 100 µs, and handing over the GIL pays. An id counts as the bytes that
+// are read in its time.
+constexpr std::size_t kLongBytes = 1 << 18;
+constexpr std::size_t kBytesOfId = 1 << 4;
 
-/// Whether the first put of a streamer is the prompt, as transformers' generate does it.
-enum class FirstPut : std::uint8_t { output, prompt, tensor_is_prompt };
-
-struct PyChunkParser {
-  ChunkParser parser;
+/// A streamer and what Python adds to it.
+struct PyTokenStreamer {
+  TokenStreamer streamer;
   ReasoningField field;
-  FirstPut first_put;
-  py::object channel;  // a PyChannel, or null
-  std::int32_t choice = 0;
-  bool closes_channel = true;
-  bool audits = false;
-  bool keeps_audit = true;                  // false: only the last chunk's
-  std::vector<Events::Audited> audit = {};  // as far as it is kept
-  std::vector<Delta> unsent = {};           // on their way into the channel
-  std::size_t sent_count = 0;               // of those, which have arrived
-  Events events = {};
-  std::optional<WholeCalls> whole_calls = std::nullopt;
-  std::vector<Delta> deltas = {};  // of one put
-  std::vector<TokenId> ids = {};
+  py::object channel;             // a PyChannel, or null
+  std::vector<TokenId> ids = {};  // of one call's arguments
   bool is_busy = false;
   bool is_unattended = false;
-  bool was_long = false;                           // the last chunk
   std::shared_ptr<StreamRecipe> recipe = nullptr;  // where a batch is to be read with it
 
   template <typename Use>
@@ -56,7 +44,7 @@ struct PyChunkParser {
 /// A call that may let go of the GIL, or run a caller's Python, must not be entered twice.
 class Busy {
  public:
-  explicit Busy(PyChunkParser& self) : self_(self) {
+  explicit Busy(PyTokenStreamer& self) : self_(self) {
     if (self.is_busy) {
       throw StreamError("this stream is in use by another thread; give each stream to one thread");
     }
@@ -67,130 +55,91 @@ class Busy {
   Busy& operator=(const Busy&) = delete;
 
  private:
-  PyChunkParser& self_;
+  PyTokenStreamer& self_;
 };
 
 /// While native work runs without the GIL, other threads must not look at the stream.
 class Unattended {
  public:
-  explicit Unattended(PyChunkParser& self) : self_(self) { self.is_unattended = true; }
+  explicit Unattended(PyTokenStreamer& self) : self_(self) { self.is_unattended = true; }
   ~Unattended() { self_.is_unattended = false; }
   Unattended(const Unattended&) = delete;
   Unattended& operator=(const Unattended&) = delete;
 
  private:
-  PyChunkParser& self_;
+  PyTokenStreamer& self_;
 };
 
-/// The native stream, for a look at it.
-const ChunkParser& look(const PyChunkParser& self) {
+/// The native streamer, for a look at it.
+const TokenStreamer& look(const PyTokenStreamer& self) {
   if (self.is_unattended)
     throw StreamError("another thread feeds this stream a chunk; look at it before or after that");
-  return self.parser;
+  return self.streamer;
 }
 
-Delta to_delta(const Event& event, PyChunkParser& self) {
-  return make_delta(event, self.events, self.parser, self.choice);
+// What Ctrl-C has left unsent goes first.
+void send(PyTokenStreamer& self) {
+  if (self.channel && self.streamer.has_unsent())
+    send_deltas(self.streamer, *native_or_null<PyChannel>(self.channel.ptr()));
 }
 
-// Ctrl-C ends the wait for a full channel: what was not put by then stays, and goes first next
-// time.
-void send(PyChunkParser& self) {
-  PyChannel& channel = *native_or_null<PyChannel>(self.channel.ptr());
-  try {
-    for (; self.sent_count < self.unsent.size(); ++self.sent_count) {
-      Delta& delta = self.unsent[self.sent_count];
-      const bool is_last = self.closes_channel && delta.kind == EventKind::finish;
-      put_to_channel(channel.native(), delta, std::nullopt, is_last);
-    }
-  } catch (const StreamError&) {  // it has ended: no one waits for them
-    self.unsent.clear();
-    self.sent_count = 0;
-    throw;
+// Runs `read`, without the GIL if `size` bytes of input take long.
+template <typename Read>
+void read_chunk(PyTokenStreamer& self, std::size_t size, Read&& read) {
+  if (size < kLongBytes) {
+    read();
+  } else {
+    const Unattended unattended(self);
+    const GilRelease release;  // a text is immutable, and its owner is in the caller's hands
+    read();
   }
-  self.unsent.clear();
-  self.sent_count = 0;
-  shrink_scratch(self.unsent);
+  self.ids.clear();
+  shrink_scratch(self.ids);
 }
 
-// The events of one put, as a list of deltas; or into the channel, and an empty list.
-PyObject* deliver(PyChunkParser& self) {
-  if (self.audits) {
-    if (!self.keeps_audit) self.audit.clear();
-    const auto& audit = self.events.audit();
-    self.audit.insert(self.audit.end(), audit.begin(), audit.end());
-  }
-  const bool is_plain = !self.whole_calls && !self.channel;
-  if (!is_plain) {
-    self.deltas.clear();
-    for (const Event& event : self.events.list()) {
-      if (self.whole_calls) {
-        self.whole_calls->put(to_delta(event, self), self.deltas);
-      } else {
-        self.deltas.push_back(to_delta(event, self));
-      }
-    }
-  }
-  const std::size_t count = is_plain ? self.events.list().size() : self.deltas.size();
-  py::list list(self.channel ? 0 : count);
+// The deltas of the last read, as a list; or into the channel, and an empty list.
+PyObject* deliver(PyTokenStreamer& self) {
   if (self.channel) {
     native_or_null<PyChannel>(self.channel.ptr())->field = self.field;
-    for (Delta& delta : self.deltas) self.unsent.push_back(std::move(delta));
+    send(self);
+    return PyList_New(0);
   }
-  for (std::size_t i = 0; !self.channel && i < count; ++i) {
-    PyObject* delta = is_plain ? make_delta(self.events.list()[i], self.events, self.parser,
-                                            self.choice, self.field)
-                               : make_delta(std::move(self.deltas[i]), self.field);
+  const std::size_t count = self.streamer.delta_count();
+  py::list list(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    PyObject* delta = take_delta(self.streamer, i, self.field);
     if (delta == nullptr) throw py::error_already_set();
     PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), delta);
   }
-  if (self.was_long) {  // what a long chunk took is given back now, not by the next one
-    self.events.clear();
-    self.ids.clear();
-    shrink_scratch(self.ids);
-    self.parser.forget_told();
-  }
-  if (self.channel) send(self);
+  self.streamer.release();
   return list.release().ptr();
 }
 
-void read_chunk(PyChunkParser& self, PyObject* text, PyObject* tokens, PyObject* finish_reason) {
-  const bool has_text = text != nullptr && text != Py_None;
-  const bool has_tokens = tokens != nullptr && tokens != Py_None;
+bool is_there(PyObject* argument) { return argument != nullptr && argument != Py_None; }
+
+PyObject* parse_arguments(PyTokenStreamer& self, PyObject* text, PyObject* tokens,
+                          PyObject* finish_reason) {
   std::optional<TextArgument> argument;
-  if (has_text) argument.emplace(text);
-  self.events.clear();
-  if (!self.unsent.empty()) {
-    send(self);
-    if (self.parser.is_finished() && !has_text && !has_tokens) return;  // the end, called again
-  }
+  if (is_there(text)) argument.emplace(text);
+  const bool only_sends = self.streamer.has_unsent_end() && !argument && !is_there(tokens);
+  send(self);
+  if (only_sends) return PyList_New(0);
+  std::optional<std::string_view> view;
+  if (argument) view = argument->view();
   self.ids.clear();
-  if (has_tokens) read_token_ids(tokens, self.ids);
+  if (is_there(tokens)) read_token_ids(tokens, self.ids);
+  std::optional<std::span<const TokenId>> ids;
+  if (is_there(tokens)) ids = self.ids;
   std::optional<FinishReason> reason;
-  if (finish_reason != nullptr && finish_reason != Py_None)
-    reason = parse_finish_reason(read_text(finish_reason));
-  self.parser.check_ids(self.ids);
-  const std::string_view view = argument ? argument->view() : std::string_view{};
-  self.was_long = view.size() + self.ids.size() * sizeof(TokenId) > kKeptBytes;
-  const auto work = [&] {
-    if (has_text && has_tokens) {
-      self.parser.put_text_and_ids(view, self.ids, self.events);
-    } else if (has_tokens) {
-      self.parser.put_ids(self.ids, self.events);
-    } else {
-      self.parser.put_text(view, self.events);
-    }
-    if (reason) self.parser.finish(*reason, self.events);
-  };
-  if (view.size() < kLongTextBytes && self.ids.size() < kLongIdCount) return work();
-  const Unattended unattended(self);
-  const GilRelease release;  // the text is immutable, and its owner is in the caller's hands
-  work();
+  if (is_there(finish_reason)) reason = parse_finish_reason(read_text(finish_reason));
+  read_chunk(self, (view ? view->size() : 0) + self.ids.size() * kBytesOfId,
+             [&] { self.streamer.read(view, ids, reason); });
+  return deliver(self);
 }
 
 PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
-    PyChunkParser& self = native<PyChunkParser>(object);
+    PyTokenStreamer& self = native<PyTokenStreamer>(object);
     const Busy busy(self);
     PyObject* values[3] = {nullptr, nullptr, nullptr};
     constexpr const char* kNames[3] = {"text", "tokens", "finish_reason"};
@@ -208,13 +157,12 @@ PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count,
       }
       values[at] = args[count + i];
     }
-    read_chunk(self, values[0], values[1], values[2]);
-    return deliver(self);
+    return parse_arguments(self, values[0], values[1], values[2]);
   });
 }
 
-bool is_prompt(const PyChunkParser& self, PyObject* value) {
-  if (self.first_put != FirstPut::tensor_is_prompt) return self.first_put == FirstPut::prompt;
+// A tensor of two dimensions; a list never is.
+bool is_row(PyObject* value) {
   if (PyLong_Check(value) || PyList_Check(value) || PyTuple_Check(value)) return false;
   const py::handle object(value);
   return py::hasattr(object, "dim") && object.attr("dim")().cast<int>() >= 2;
@@ -222,17 +170,13 @@ bool is_prompt(const PyChunkParser& self, PyObject* value) {
 
 PyObject* put(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
-    PyChunkParser& self = native<PyChunkParser>(object);
+    PyTokenStreamer& self = native<PyTokenStreamer>(object);
     const Busy busy(self);
-    if (self.first_put != FirstPut::output && is_prompt(self, value)) {
-      self.ids.clear();
-      read_token_ids(value, self.ids);
-      if (!self.ids.empty()) self.parser.put_prompt(self.ids);
-      self.first_put = FirstPut::output;
-      return PyList_New(0);
-    }
-    read_chunk(self, nullptr, value, nullptr);
-    self.first_put = FirstPut::output;  // a refused put was none
+    send(self);
+    const bool row = self.streamer.first_put() == FirstPut::row_is_prompt && is_row(value);
+    self.ids.clear();
+    read_token_ids(value, self.ids);
+    read_chunk(self, self.ids.size() * kBytesOfId, [&] { self.streamer.read_put(self.ids, row); });
     return deliver(self);
   });
 }
@@ -254,10 +198,11 @@ const char* region_name(Region region) {
   return "";
 }
 
-py::object message(const PyChunkParser& self, const py::tuple& deltas,
+py::object message(const PyTokenStreamer& self, const py::tuple& deltas,
                    const py::str& reasoning_field) {
-  return make_message(look(self).message(), self.parser.token_counts(), self.parser.extra(),
-                      self.audit, deltas, reasoning_field);
+  const TokenStreamer& streamer = look(self);
+  return make_message(streamer.message(), streamer.stream().token_counts(),
+                      streamer.stream().extra(), streamer.audit(), deltas, reasoning_field);
 }
 
 // A bound on what one answer may hold.
@@ -283,7 +228,7 @@ StopIn parse_stop_in(const std::string& name) {
   throw ArgumentError("stop_in is '" + name + "'; use 'content' or 'everywhere'");
 }
 
-std::unique_ptr<PyChunkParser> make_parser(
+std::unique_ptr<PyTokenStreamer> make_streamer(
     const std::shared_ptr<Format>& format, const std::shared_ptr<ToolSchemas>& tools,
     const std::shared_ptr<Vocabulary>& vocabulary, const py::object& prompt,
     const std::optional<bool>& starts_in_reasoning, const std::string& reasoning_field,
@@ -322,33 +267,36 @@ std::unique_ptr<PyChunkParser> make_parser(
   options.detokenizer.stop = stop;
   options.detokenizer.include_stop = include_stop;
   if (starts_in_reasoning) options.parser.start = Format::Start{*starts_in_reasoning, {}, -1};
-  const FirstPut first = first_put == "prompt"   ? FirstPut::prompt
-                         : first_put == "output" ? FirstPut::output
-                                                 : FirstPut::tensor_is_prompt;
-  const std::int32_t number = options.parser.choice;
   if (py::isinstance<py::str>(prompt)) {
     if (!starts_in_reasoning) recipe.prompt = read_text(prompt);
   } else if (!prompt.is_none()) {
     read_token_ids(prompt, recipe.prompt_ids.emplace());
   }
-  std::unique_ptr<PyChunkParser> self(new PyChunkParser{
-      ChunkParser(recipe.format, recipe.options), parse_reasoning_field(reasoning_field), first,
-      channel == nullptr ? py::object() : py::cast(channel, py::return_value_policy::reference),
-      number, closes_channel, audit, keeps_message});
-  if (incomplete == IncompleteCalls::withhold) self->whole_calls.emplace();
-  put_prompt(recipe, self->parser);
+  TokenStreamerOptions streamer_options;
+  streamer_options.stream = recipe.options;
+  if (channel != nullptr) streamer_options.channel = channel->shared();
+  streamer_options.incomplete_calls = incomplete;
+  streamer_options.closes_channel = closes_channel;
+  streamer_options.first_put = first_put == "prompt"   ? FirstPut::prompt
+                               : first_put == "output" ? FirstPut::output
+                                                       : FirstPut::row_is_prompt;
+  std::unique_ptr<PyTokenStreamer> self(new PyTokenStreamer{
+      TokenStreamer(recipe.format, std::move(streamer_options)),
+      parse_reasoning_field(reasoning_field),
+      channel == nullptr ? py::object() : py::cast(channel, py::return_value_policy::reference)});
+  put_prompt(recipe, self->streamer);
   if (keeps_recipe) self->recipe = std::make_shared<StreamRecipe>(std::move(recipe));
   return self;
 }
 
 }  // namespace
 
-void register_parser(py::module_& module) {
-  py::class_<PyChunkParser> parser(module, "ChunkParser", is_collected<PyChunkParser>());
-  parser
-      .def(py::init(&make_parser), py::arg("format"), py::kw_only(), py::arg("tools") = py::none(),
-           py::arg("vocabulary") = py::none(), py::arg("prompt") = py::none(),
-           py::arg("starts_in_reasoning") = py::none(),
+void register_token_streamer(py::module_& module) {
+  py::class_<PyTokenStreamer> streamer(module, "TokenStreamer", is_collected<PyTokenStreamer>());
+  streamer
+      .def(py::init(&make_streamer), py::arg("format"), py::kw_only(),
+           py::arg("tools") = py::none(), py::arg("vocabulary") = py::none(),
+           py::arg("prompt") = py::none(), py::arg("starts_in_reasoning") = py::none(),
            py::arg("reasoning_field") = "reasoning_content", py::arg("skip_special_tokens") = true,
            py::arg("stop") = std::vector<std::string>{}, py::arg("include_stop") = false,
            py::arg("first_put") = "output", py::arg("channel") = py::none(), py::arg("choice") = 0,
@@ -363,47 +311,54 @@ void register_parser(py::module_& module) {
            py::arg("keeps_recipe") = false, py::arg("incomplete_calls") = "forward",
            py::arg("stop_in") = "content", py::arg("kept_reasoning") = py::none())
       .def_property_readonly(
-          "region", [](const PyChunkParser& self) { return region_name(look(self).region()); })
-      .def_property_readonly("held_bytes",
-                             [](const PyChunkParser& self) { return look(self).held().bytes(); })
+          "region",
+          [](const PyTokenStreamer& self) { return region_name(look(self).stream().region()); })
+      .def_property_readonly(
+          "held_bytes",
+          [](const PyTokenStreamer& self) { return look(self).stream().held().bytes(); })
       .def_property_readonly("held",
-                             [](const PyChunkParser& self) {
-                               const Held held = look(self).held();
+                             [](const PyTokenStreamer& self) {
+                               const Held held = look(self).stream().held();
                                return py::make_tuple(py::bytes(held.text()),
                                                      std::string(to_string(held.reason())));
                              })
-      .def_property_readonly("held_markers",
-                             [](const PyChunkParser& self) {
-                               py::list list;
-                               for (const std::string_view marker : look(self).held().markers()) {
-                                 list.append(std::string(marker));
-                               }
-                               return list;
-                             })
-      .def_property_readonly("is_finished",
-                             [](const PyChunkParser& self) { return look(self).is_finished(); })
-      .def_property_readonly("_has_prompt",
-                             [](const PyChunkParser& self) { return look(self).has_prompt(); })
-      .def_property_readonly("is_stopped",
-                             [](const PyChunkParser& self) { return look(self).is_stopped(); })
       .def_property_readonly(
-          "stop_reason",
-          [](const PyChunkParser& self) { return text_or_none(look(self).stop_reason()); })
-      .def_property_readonly("token_count",
-                             [](const PyChunkParser& self) { return look(self).token_count(); })
+          "held_markers",
+          [](const PyTokenStreamer& self) {
+            py::list list;
+            for (const std::string_view marker : look(self).stream().held().markers()) {
+              list.append(std::string(marker));
+            }
+            return list;
+          })
+      .def_property_readonly(
+          "is_finished",
+          [](const PyTokenStreamer& self) { return look(self).stream().is_finished(); })
+      .def_property_readonly(
+          "_has_prompt",
+          [](const PyTokenStreamer& self) { return look(self).stream().has_prompt(); })
+      .def_property_readonly(
+          "is_stopped",
+          [](const PyTokenStreamer& self) { return look(self).stream().is_stopped(); })
+      .def_property_readonly("stop_reason",
+                             [](const PyTokenStreamer& self) {
+                               return text_or_none(look(self).stream().stop_reason());
+                             })
+      .def_property_readonly(
+          "token_count",
+          [](const PyTokenStreamer& self) { return look(self).stream().token_count(); })
       .def("_message", &message, py::arg("deltas"), py::arg("reasoning_field"))
-      .def_property_readonly("_recipe", [](const PyChunkParser& self) { return self.recipe; })
-      .def("_audit", [](const PyChunkParser& self) {
-        look(self);
+      .def_property_readonly("_recipe", [](const PyTokenStreamer& self) { return self.recipe; })
+      .def("_audit", [](const PyTokenStreamer& self) {
         py::list list;
-        for (const Events::Audited& item : self.audit) {
+        for (const Events::Audited& item : look(self).audit()) {
           list.append(py::make_tuple(std::string(to_string(item.fate)), item.text));
         }
         return list;
       });
-  add_fast_method(parser, &kParseChunk);
-  add_fast_method(parser, &kPut);
-  refuse_pickle(parser, "a live stream");
+  add_fast_method(streamer, &kParseChunk);
+  add_fast_method(streamer, &kPut);
+  refuse_pickle(streamer, "a live stream");
 }
 
 }  // namespace unspool::bindings
