@@ -11,6 +11,7 @@
 #include "format/tool_schemas.h"
 #include "stream/chunk_parser.h"
 #include "stream/stream_batch.h"
+#include "stream/stream_options.h"
 #include "stream/token_streamer.h"
 #include "text/error.h"
 #include "vocabulary/vocabulary.h"

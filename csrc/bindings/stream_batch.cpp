@@ -12,6 +12,7 @@
 #include "bindings/fast_method.h"
 #include "bindings/gil.h"
 #include "bindings/message_type.h"
+#include "bindings/stream_recipe.h"
 #include "bindings/text_argument.h"
 #include "text/error.h"
 
@@ -188,6 +189,7 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
 
 void register_stream_batch(py::module_& module) {
   py::class_<StreamRecipe, std::shared_ptr<StreamRecipe>> recipe(module, "StreamRecipe");
+  add_recipe_options(module, recipe);
   recipe.def("parse", &parse, py::arg("outputs"), py::arg("finish_reasons"), py::arg("threads"),
              py::arg("reasoning_field"));
   refuse_pickle(recipe, "a stream's recipe");

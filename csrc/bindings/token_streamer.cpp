@@ -12,7 +12,7 @@
 #include "bindings/message_type.h"
 #include "bindings/native_class.h"
 #include "bindings/text_argument.h"
-#include "stream/stream_batch.h"
+#include "stream/stream_recipe.h"
 #include "text/error.h"
 #include "text/scratch.h"
 
@@ -33,7 +33,6 @@ struct PyTokenStreamer {
   std::vector<TokenId> ids = {};  // of one call's arguments
   bool is_busy = false;
   bool is_unattended = false;
-  std::shared_ptr<StreamRecipe> recipe = nullptr;  // where a batch is to be read with it
 
   template <typename Use>
   void for_each_object(Use&& use) {
@@ -205,87 +204,31 @@ py::object message(const PyTokenStreamer& self, const py::tuple& deltas,
                       streamer.stream().extra(), streamer.audit(), deltas, reasoning_field);
 }
 
-// A bound on what one answer may hold.
-std::size_t read_limit(const py::object& value, const char* name, std::size_t highest) {
-  if (PyBool_Check(value.ptr()) || PyIndex_Check(value.ptr()) == 0) {
-    throw py::type_error(std::string(name) + " is of type " + Py_TYPE(value.ptr())->tp_name +
-                         "; pass an int");
-  }
-  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-  if (!number) throw py::error_already_set();
-  int overflow = 0;
-  const long long limit = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-  if (overflow != 0 || limit < 1 || static_cast<unsigned long long>(limit) > highest) {
-    throw ArgumentError(std::string(name) + " must be from 1 to " + std::to_string(highest) +
-                        "; got " + std::string(py::str(number)));
-  }
-  return static_cast<std::size_t>(limit);
+FirstPut parse_first_put(std::string_view name) {
+  if (name == "output") return FirstPut::output;
+  if (name == "prompt") return FirstPut::prompt;
+  if (name == "row_is_prompt") return FirstPut::row_is_prompt;
+  throw ArgumentError("first_put is '" + std::string(name) +
+                      "'; use 'output', 'prompt' or 'row_is_prompt'");
 }
 
-StopIn parse_stop_in(const std::string& name) {
-  if (name == "content") return StopIn::content;
-  if (name == "everywhere") return StopIn::everywhere;
-  throw ArgumentError("stop_in is '" + name + "'; use 'content' or 'everywhere'");
-}
-
-std::unique_ptr<PyTokenStreamer> make_streamer(
-    const std::shared_ptr<Format>& format, const std::shared_ptr<ToolSchemas>& tools,
-    const std::shared_ptr<Vocabulary>& vocabulary, const py::object& prompt,
-    const std::optional<bool>& starts_in_reasoning, const std::string& reasoning_field,
-    bool skip_special_tokens, const std::vector<std::string>& stop, bool include_stop,
-    const std::string& first_put, PyChannel* channel, const py::object& choice, bool closes_channel,
-    std::uint64_t id_seed, bool keeps_message, bool audit, const std::string& unknown_tools,
-    bool parallel_tool_calls, bool repair, bool only_reasoning, const py::object& max_calls,
-    const py::object& max_argument_bytes, const py::object& max_depth,
-    const py::object& max_held_bytes, bool keeps_recipe, const std::string& incomplete_calls,
-    const std::string& stop_in, const std::shared_ptr<Format>& kept_reasoning) {
-  StreamRecipe recipe;
-  recipe.format = format;
-  ChunkParserOptions& options = recipe.options;
-  options.parser.tools = tools;
-  options.parser.id_seed = id_seed;
-  options.parser.choice = read_number(choice, "choice", "answers");
-  options.parser.audit = audit;
-  options.parser.unknown_tools = unknown_tools == "content"            ? UnknownTools::content
-                                 : unknown_tools == "drop-with-report" ? UnknownTools::drop
-                                                                       : UnknownTools::forward;
-  options.parser.parallel_calls = parallel_tool_calls;
-  options.parser.repair = repair;
-  options.parser.only_reasoning = only_reasoning;
-  constexpr std::size_t kHighest = std::size_t{1} << 30;
-  ParserLimits& limits = options.parser.limits;
-  limits.max_calls = read_limit(max_calls, "max_calls", kHighest);
-  limits.max_argument_bytes = read_limit(max_argument_bytes, "max_argument_bytes", kHighest);
-  limits.max_depth = read_limit(max_depth, "max_depth", ParserLimits::kMaxDepth);
-  limits.max_held_bytes = read_limit(max_held_bytes, "max_held_bytes", kHighest);
-  const IncompleteCalls incomplete = parse_incomplete_calls(incomplete_calls);
-  options.kept_reasoning = kept_reasoning;
-  options.stop_in = parse_stop_in(stop_in);
-  options.keeps_message = keeps_message;
-  options.vocabulary = vocabulary;
-  options.detokenizer.skip_special_tokens = skip_special_tokens;
-  options.detokenizer.stop = stop;
-  options.detokenizer.include_stop = include_stop;
-  if (starts_in_reasoning) options.parser.start = Format::Start{*starts_in_reasoning, {}, -1};
-  if (py::isinstance<py::str>(prompt)) {
-    if (!starts_in_reasoning) recipe.prompt = read_text(prompt);
-  } else if (!prompt.is_none()) {
-    read_token_ids(prompt, recipe.prompt_ids.emplace());
+std::unique_ptr<PyTokenStreamer> make_streamer(const StreamRecipe& recipe,
+                                               const std::string& reasoning_field,
+                                               PyChannel* channel, const py::object& choice,
+                                               bool closes_channel, const std::string& first_put) {
+  TokenStreamerOptions options = recipe.options;
+  options.stream.parser.choice = read_number(choice, "choice", "answers");
+  options.closes_channel = closes_channel;
+  options.first_put = parse_first_put(first_put);
+  py::object held;
+  if (channel != nullptr) {
+    options.channel = channel->shared();
+    held = py::cast(channel, py::return_value_policy::reference);
   }
-  TokenStreamerOptions streamer_options;
-  streamer_options.stream = recipe.options;
-  if (channel != nullptr) streamer_options.channel = channel->shared();
-  streamer_options.incomplete_calls = incomplete;
-  streamer_options.closes_channel = closes_channel;
-  streamer_options.first_put = first_put == "prompt"   ? FirstPut::prompt
-                               : first_put == "output" ? FirstPut::output
-                                                       : FirstPut::row_is_prompt;
-  std::unique_ptr<PyTokenStreamer> self(new PyTokenStreamer{
-      TokenStreamer(recipe.format, std::move(streamer_options)),
-      parse_reasoning_field(reasoning_field),
-      channel == nullptr ? py::object() : py::cast(channel, py::return_value_policy::reference)});
+  std::unique_ptr<PyTokenStreamer> self(
+      new PyTokenStreamer{TokenStreamer(recipe.format, std::move(options)),
+                          parse_reasoning_field(reasoning_field), std::move(held)});
   put_prompt(recipe, self->streamer);
-  if (keeps_recipe) self->recipe = std::make_shared<StreamRecipe>(std::move(recipe));
   return self;
 }
 
@@ -294,22 +237,10 @@ std::unique_ptr<PyTokenStreamer> make_streamer(
 void register_token_streamer(py::module_& module) {
   py::class_<PyTokenStreamer> streamer(module, "TokenStreamer", is_collected<PyTokenStreamer>());
   streamer
-      .def(py::init(&make_streamer), py::arg("format"), py::kw_only(),
-           py::arg("tools") = py::none(), py::arg("vocabulary") = py::none(),
-           py::arg("prompt") = py::none(), py::arg("starts_in_reasoning") = py::none(),
-           py::arg("reasoning_field") = "reasoning_content", py::arg("skip_special_tokens") = true,
-           py::arg("stop") = std::vector<std::string>{}, py::arg("include_stop") = false,
-           py::arg("first_put") = "output", py::arg("channel") = py::none(), py::arg("choice") = 0,
-           py::arg("closes_channel") = true, py::arg("id_seed") = 0,
-           py::arg("keeps_message") = true, py::arg("audit") = false,
-           py::arg("unknown_tools") = "forward", py::arg("parallel_tool_calls") = true,
-           py::arg("repair") = false, py::arg("only_reasoning") = false,
-           py::arg("max_calls") = ParserLimits{}.max_calls,
-           py::arg("max_argument_bytes") = ParserLimits{}.max_argument_bytes,
-           py::arg("max_depth") = ParserLimits{}.max_depth,
-           py::arg("max_held_bytes") = ParserLimits{}.max_held_bytes,
-           py::arg("keeps_recipe") = false, py::arg("incomplete_calls") = "forward",
-           py::arg("stop_in") = "content", py::arg("kept_reasoning") = py::none())
+      .def(py::init(&make_streamer), py::arg("recipe"),
+           py::arg("reasoning_field") = "reasoning_content", py::kw_only(),
+           py::arg("channel") = py::none(), py::arg("choice") = 0, py::arg("closes_channel") = true,
+           py::arg("first_put") = "output")
       .def_property_readonly(
           "region",
           [](const PyTokenStreamer& self) { return region_name(look(self).stream().region()); })
@@ -348,7 +279,6 @@ void register_token_streamer(py::module_& module) {
           "token_count",
           [](const PyTokenStreamer& self) { return look(self).stream().token_count(); })
       .def("_message", &message, py::arg("deltas"), py::arg("reasoning_field"))
-      .def_property_readonly("_recipe", [](const PyTokenStreamer& self) { return self.recipe; })
       .def("_audit", [](const PyTokenStreamer& self) {
         py::list list;
         for (const Events::Audited& item : look(self).audit()) {

@@ -20,7 +20,7 @@ constexpr std::size_t kBlock = 32;
 
 ParsedOutput parse_output(const StreamRecipe& recipe, const Output& output, Events& events) {
   events.restart();
-  ChunkParser parser(recipe.format, recipe.options);
+  ChunkParser parser(recipe.format, recipe.options.stream);
   put_prompt(recipe, parser);
   if (output.has_ids) {
     parser.put_ids(output.ids, events);
@@ -34,7 +34,7 @@ ParsedOutput parse_output(const StreamRecipe& recipe, const Output& output, Even
 }  // namespace
 
 void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs) {
-  const auto& vocabulary = recipe.options.vocabulary;
+  const auto& vocabulary = recipe.options.stream.vocabulary;
   if (vocabulary && vocabulary->unknown() == UnknownId::ignored) return;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!vocabulary && !outputs[i].ids.empty()) {

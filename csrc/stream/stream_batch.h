@@ -4,32 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "delta/message.h"
-#include "stream/token_streamer.h"
+#include "stream/stream_recipe.h"
 
 namespace unspool {
-
-/// What a stream is made of: it makes any number of them.
-struct StreamRecipe {
-  std::shared_ptr<const Format> format;
-  ChunkParserOptions options;
-  std::optional<std::string> prompt;  // as text, or
-  std::optional<std::vector<TokenId>> prompt_ids;
-};
-
-/// Gives a new ChunkParser or TokenStreamer the recipe's prompt. Throws ArgumentError for ids
-/// without a vocabulary.
-template <typename Stream>
-void put_prompt(const StreamRecipe& recipe, Stream& stream) {
-  if (recipe.prompt) stream.put_prompt(std::string_view(*recipe.prompt));
-  if (recipe.prompt_ids) stream.put_prompt(std::span<const TokenId>(*recipe.prompt_ids));
-}
 
 /// One whole output: text, or token ids.
 struct Output {

@@ -5,14 +5,14 @@
 namespace unspool {
 
 TokenStreamer::TokenStreamer(std::shared_ptr<const Format> format, TokenStreamerOptions options)
-    : parser_(std::move(format), options.stream),
-      channel_(std::move(options.channel)),
+    : channel_(std::move(options.channel)),
       choice_(options.stream.parser.choice),
       first_put_(options.first_put),
       closes_channel_(options.closes_channel),
       audits_(options.stream.parser.audit),
       keeps_audit_(options.stream.keeps_message),
-      makes_deltas_(channel_ || options.incomplete_calls == IncompleteCalls::withhold) {
+      makes_deltas_(channel_ || options.incomplete_calls == IncompleteCalls::withhold),
+      parser_(std::move(format), std::move(options.stream)) {
   if (options.incomplete_calls == IncompleteCalls::withhold) whole_calls_.emplace();
 }
 

@@ -109,7 +109,6 @@ class TokenStreamer {
   void keep_audit();
   std::span<const Delta> deliver();
 
-  ChunkParser parser_;
   std::shared_ptr<DeltaChannel> channel_;
   std::int32_t choice_;
   FirstPut first_put_;
@@ -117,6 +116,7 @@ class TokenStreamer {
   bool audits_;
   bool keeps_audit_;   // false: only the last chunk's
   bool makes_deltas_;  // false: they are made as they are taken
+  ChunkParser parser_;
   bool was_long_ = false;
   std::optional<WholeCalls> whole_calls_;
   Events events_;              // of the last read

@@ -34,6 +34,7 @@ def read_format_file(text: str, source: str) -> str:
 def format_words() -> str:
     """Every word that a format's file may use, with its meaning, as JSON."""
 
+def _stream_options() -> list[tuple[str, Any, tuple[str, ...], str]]: ...
 def _compile_template(json: str, name: str, tokens: Sequence[tuple[int, str]]) -> Format: ...
 def _bind_template(format: Format, tokens: Sequence[tuple[int, str]]) -> Format: ...
 def _is_template(format: Format) -> bool: ...
@@ -576,6 +577,26 @@ class WireWriter:
 class StreamRecipe:
     """What streams are made of; `unspool.parse_batch` reads with it."""
 
+    def __init__(
+        self,
+        format: Format,
+        options: dict[str, Any],
+        tools: ToolSchemas | None = None,
+        vocabulary: Vocabulary | None = None,
+        prompt: str | Sequence[int] | None = None,
+        starts_in_reasoning: bool | None = None,
+        kept_reasoning: Format | None = None,
+    ) -> None:
+        """Collect what a stream needs.
+
+        Args:
+            options: The core's own options by name, those of `_stream_options`. A missing one has its default;
+                other names are ignored.
+
+        Raises:
+            TypeError, ArgumentError: A value is of another type, out of bounds or no choice.
+        """
+
     def parse(
         self,
         outputs: tuple[Any, ...],
@@ -590,35 +611,13 @@ class TokenStreamer:
 
     def __init__(
         self,
-        format: Format,
-        *,
-        tools: ToolSchemas | None = None,
-        vocabulary: Vocabulary | None = None,
-        prompt: str | Sequence[int] | None = None,
-        starts_in_reasoning: bool | None = None,
+        recipe: StreamRecipe,
         reasoning_field: str = "reasoning_content",
-        skip_special_tokens: bool = True,
-        stop: Sequence[str] = ...,
-        include_stop: bool = False,
-        first_put: str = "output",
+        *,
         channel: DeltaChannel | None = None,
         choice: int = 0,
         closes_channel: bool = True,
-        id_seed: int = 0,
-        keeps_message: bool = True,
-        audit: bool = False,
-        unknown_tools: str = "forward",
-        parallel_tool_calls: bool = True,
-        repair: bool = False,
-        only_reasoning: bool = False,
-        max_calls: int = 1000,
-        max_argument_bytes: int = 16777216,
-        max_depth: int = 512,
-        max_held_bytes: int = 1048576,
-        keeps_recipe: bool = False,
-        incomplete_calls: str = "forward",
-        stop_in: str = "content",
-        kept_reasoning: Format | None = None,
+        first_put: Literal["output", "prompt", "row_is_prompt"] = "output",
     ) -> None: ...
     def parse_chunk(
         self,
@@ -697,7 +696,5 @@ class TokenStreamer:
 
     @property
     def _has_prompt(self) -> bool: ...
-    @property
-    def _recipe(self) -> StreamRecipe: ...
     def _message(self, deltas: tuple[Delta, ...], reasoning_field: str) -> Message: ...
     def _audit(self) -> list[tuple[str, str]]: ...

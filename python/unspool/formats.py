@@ -8,17 +8,16 @@ import json
 import os
 import weakref
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 from unspool._core import Format, Vocabulary
 from unspool.errors import ArgumentError, FormatError, UnknownFormatError
 from unspool.fork_safety import ForkSafeLock
 from unspool.format_files import FormatFile, parse_format, read_format
 from unspool.response_template import bind_template
+from unspool.stream_options import Trust
 
 __all__ = ["compile_format", "export_format", "formats", "get_format", "register_format"]
-
-Trust = Literal["id", "text", "either"]
 
 _registered: dict[str, FormatFile] = {}
 _lock = ForkSafeLock()

@@ -11,7 +11,7 @@ from unspool._core import Format, ToolSchemas
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
 from unspool.message import Message
-from unspool.parser import Parser
+from unspool.stream_recipe import make_recipe, with_defaults
 
 __all__ = ["BatchParser", "parse_batch"]
 
@@ -70,9 +70,9 @@ class BatchParser:
     ) -> None:
         if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
             raise ArgumentError(f"threads is {threads}; pass 1 or more")
-        parser = Parser(format, tools, **options, _keeps_recipe=True)
-        self._recipe = parser._recipe
-        self._reasoning_field = parser._reasoning_field
+        given = with_defaults(format, tools, options)
+        self._recipe, _, _ = make_recipe(given)
+        self._reasoning_field = given["reasoning_field"]
         self._threads = threads
 
     def parse(self, outputs: Iterable[Any], finish_reason: str | Iterable[str] = "stop") -> list[Message]:

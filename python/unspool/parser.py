@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any
 
 from unspool import _core
-from unspool._core import Delta, DeltaChannel, Format, ToolSchemas, Vocabulary
-from unspool.choose_format import choose_format, kept_reasoning
-from unspool.errors import ArgumentError
+from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.format_files import FormatFile
-from unspool.formats import Trust, compile_format
 from unspool.message import Message, build_message
-from unspool.schema import compile_tools
 from unspool.stray_tag import warn_of_stray_tag
-from unspool.vocabulary_sources import from_tokenizer
+from unspool.stream_options import (
+    IncompleteCalls,
+    ReasoningField,
+    StartIn,
+    StopIn,
+    ToolCallsInReasoning,
+    Trust,
+    UnknownTools,
+)
+from unspool.stream_recipe import make_recipe, with_defaults
 
-__all__ = ["Parser", "parse"]
-
-ReasoningField = Literal["reasoning_content", "reasoning"]
-StartIn = Literal["auto", "content", "reasoning"]
-IncompleteCalls = Literal["forward", "withhold"]
-StopIn = Literal["content", "everywhere"]
-UnknownTools = Literal["forward", "content", "drop-with-report"]
-_UNKNOWN_TOOLS = get_args(UnknownTools)
+__all__ = ["ChannelParser", "Parser", "begin_stream", "parse"]
 
 
 class Parser(_core.TokenStreamer):
@@ -35,44 +33,44 @@ class Parser(_core.TokenStreamer):
             "response_template" the tokenizer's own response template.
         tools: The request's tools, as the API holds them, or compiled `ToolSchemas`. None: not known,
             every name is taken; an empty list: the request has none, and calls are content.
-        reasoning: The name of the format whose reasoning is meant; None: the format's own; False or
-            "none": reasoning tags are content.
-        prompt: What the model was given, as text or (with `tokenizer`) token ids: it tells whether the
-            output starts inside reasoning. Not emitted.
-        tokenizer: A tokenizer or `Vocabulary`, for token ids; markers that are tokens are then known
-            by id, and text that merely spells one is text.
-        tool_choice: "auto"; "none": calls are content; "required", or a tool's name (also as the API's
-            dict): the output may also be what guided decoding writes, the list of calls or the
-            arguments alone.
+        reasoning: The name of the format whose reasoning is meant; None: the format's own; False or "none":
+            reasoning tags are content.
+        prompt: What the model was given, as text or (with `tokenizer`) token ids. It shows whether the output
+            starts inside reasoning. Not emitted.
+        tokenizer: A tokenizer or `Vocabulary`, for token ids; markers that are tokens are then known by id,
+            and text that merely spells one is text.
+        tool_choice: "auto"; "none": calls are content; "required", or a tool's name (also as the API's dict):
+            the output may also be what guided decoding writes, the list of calls or the arguments alone.
         tool_calls_in_reasoning: "auto": a call inside reasoning waits. It is text if the reasoning closes
-            behind it, and a call if the output ends or another call follows. "keep": it is text. "end": it
+            after it, and a call if the output ends or another call follows. "keep": it is text. "end": it
             ends the reasoning and counts. None: as the format says.
-        unknown_tools: What becomes of a call to a tool that the request does not offer: "forward" it,
-            make its text "content", or "drop-with-report" (`Message.dropped`).
+        unknown_tools: What becomes of a call to a tool that the request does not offer: "forward" it, make
+            its text "content", or "drop-with-report" (`Message.dropped`).
         parallel_tool_calls: False: only the first call is sent, the rest is in `Message.dropped`.
-        repair: Read JSON with single quotes, trailing commas, Python's literals, bare keys, and close
-            what the end of the output left open; `ToolCall.repairs` tells what was done.
+        repair: Read JSON with single quotes, trailing commas, Python's literals, bare keys, and close what
+            the end of the output left open; `ToolCall.repairs` lists what was done.
         only_reasoning: Take the reasoning with its markup out, and pass everything else on as content, byte
-            for byte, calls and their markup included: for a stack that reads reasoning first and calls
-            behind it. `region` tells an open call all the same.
+            for byte, calls and their markup included: for a stack that reads reasoning first and calls after
+            it. `region` reports an open call all the same.
         start_in: "auto": as the prompt and the format say; or "content" or "reasoning".
         max_calls: How many calls one answer may have. The text of further ones is malformed.
         max_argument_bytes: How long one call's arguments may be.
         max_depth: How deep the arguments' lists and objects may be nested, at most 512.
-        max_held_bytes: How much text may be held back until it shows whether it is a call. Beyond that,
-            it is text.
+        max_held_bytes: How much text may be held back until it is clear whether it is a call. Beyond that, it
+            is text.
         reasoning_field: The name of reasoning on the wire.
         trust: How markers that are tokens are known where ids come: "id", "text" or "either".
         skip_special_tokens: Leave special tokens that are no markers of the format out of content and
             reasoning. Headers, names and arguments read them all the same.
-        stop, include_stop: Stop strings: they end the output, and are part of it or not.
-        stop_in: "content": a stop string counts in content alone, and markup does not match; "everywhere":
-            in reasoning and in calls too, where ids come alone. One inside a call leaves it incomplete.
-        incomplete_calls: What the deltas show of a call that is cut off or turns out malformed. "forward":
-            what came of it; "withhold": nothing, so the deltas of a call wait until it is complete. The
-            message has the call in any case, with its status.
+        stop: Stop strings: the first one ends the output.
+        include_stop: Whether the stop string is part of the output.
+        stop_in: "content": a stop string counts in content alone, and markup does not match; "everywhere": in
+            reasoning and in calls too, where ids come alone. One inside a call leaves it incomplete.
+        incomplete_calls: What the deltas show of a call that is cut off or malformed. "forward": what came of
+            it; "withhold": nothing, so the deltas of a call wait until it is complete. The message has the
+            call in any case, with its status.
         keep_message: False: `finish` gives no texts, so that memory stays flat.
-        audit: Tell the fate of every byte in `Message.audit`. With `keep_message=False` it holds the last
+        audit: Report the fate of every byte in `Message.audit`. With `keep_message=False` it holds the last
             chunk's only: read `message.audit` after each chunk.
         id_seed: Not 0: the same call ids every time, for tests.
 
@@ -81,6 +79,9 @@ class Parser(_core.TokenStreamer):
         ArgumentError: An option is none of its choices.
         VocabularyError: The tokenizer cannot be compiled.
     """
+
+    _reasoning_field: str
+    _untold: tuple[Any, Any] | None  # the format and reasoning that a stray tag is compared with
 
     def __init__(
         self,
@@ -91,7 +92,7 @@ class Parser(_core.TokenStreamer):
         prompt: str | Sequence[int] | None = None,
         tokenizer: Any = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
-        tool_calls_in_reasoning: Literal["auto", "keep", "end"] | None = None,
+        tool_calls_in_reasoning: ToolCallsInReasoning | None = None,
         unknown_tools: UnknownTools = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,
@@ -111,66 +112,8 @@ class Parser(_core.TokenStreamer):
         keep_message: bool = True,
         audit: bool = False,
         id_seed: int = 0,
-        _first_put: str = "output",
-        _channel: DeltaChannel | None = None,
-        _choice: int = 0,
-        _closes_channel: bool = True,
-        _keeps_recipe: bool = False,
     ) -> None:
-        kept = kept_reasoning(format, reasoning)
-        format, reasoning = choose_format(format, tokenizer, reasoning)
-        vocabulary: Vocabulary | None = None if tokenizer is None else from_tokenizer(tokenizer)
-        schemas = compile_tools(tools)
-        named, required, off = _read_choice(tool_choice, schemas)
-        if start_in not in ("auto", "content", "reasoning"):
-            raise ArgumentError(f"start_in is '{start_in}'; use 'auto', 'content' or 'reasoning'")
-        if unknown_tools not in _UNKNOWN_TOOLS:
-            raise ArgumentError(
-                f"unknown_tools is '{unknown_tools}'; use 'forward', 'content' or 'drop-with-report'"
-            )
-        compiled = compile_format(
-            format,
-            reasoning=reasoning,
-            tool_calls_in_reasoning=tool_calls_in_reasoning,
-            tools=not off and (schemas is None or len(schemas) > 0),
-            tool_choice=named,
-            required=required,
-            vocabulary=vocabulary,
-            trust=trust,
-        )
-        super().__init__(
-            compiled,
-            tools=schemas,
-            vocabulary=vocabulary,
-            prompt=prompt,
-            starts_in_reasoning=None if start_in == "auto" else start_in == "reasoning",
-            reasoning_field=reasoning_field,
-            skip_special_tokens=skip_special_tokens,
-            stop=[stop] if isinstance(stop, str) else list(stop),
-            include_stop=include_stop,
-            stop_in=stop_in,
-            incomplete_calls=incomplete_calls,
-            first_put=_first_put,
-            channel=_channel,
-            choice=_choice,
-            closes_channel=_closes_channel,
-            id_seed=id_seed,
-            keeps_message=keep_message,
-            audit=audit,
-            unknown_tools=unknown_tools,
-            parallel_tool_calls=parallel_tool_calls,
-            repair=repair,
-            only_reasoning=only_reasoning,
-            max_calls=max_calls,
-            max_argument_bytes=max_argument_bytes,
-            max_depth=max_depth,
-            max_held_bytes=max_held_bytes,
-            keeps_recipe=_keeps_recipe,
-            kept_reasoning=kept,
-        )
-        self._reasoning_field = reasoning_field
-        # What may be warned of: reasoning that the prompt may have opened.
-        self._untold = (format, reasoning) if start_in == "auto" and not only_reasoning else None
+        begin_stream(self, locals())
 
     def finish(self, reason: str = "stop") -> Message:
         """End the stream; get the last deltas (`Message.deltas`) and the whole message.
@@ -205,6 +148,42 @@ class Parser(_core.TokenStreamer):
         return self._whole(deltas)
 
 
+class ChannelParser(Parser):
+    """A `Parser` whose deltas go into a channel; `TokenStreamer` is the one for token ids.
+
+    Args:
+        format, tools, options: As of `Parser`.
+        channel, choice, closes_channel: As of `TokenStreamer`.
+    """
+
+    def __init__(
+        self,
+        format: str | FormatFile | Format,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        *,
+        channel: DeltaChannel | None,
+        choice: int = 0,
+        closes_channel: bool = True,
+        **options: Any,
+    ) -> None:
+        given = with_defaults(format, tools, options)
+        begin_stream(self, given, channel=channel, choice=choice, closes_channel=closes_channel)
+
+
+def begin_stream(stream: Parser, given: dict[str, Any], **delivery: Any) -> None:
+    """Run the native constructor.
+
+    Args:
+        given: The format, the tools and every option by name.
+        delivery: Arguments of the native class that say where deltas go.
+    """
+    recipe, format, reasoning = make_recipe(given)
+    stream._reasoning_field = given["reasoning_field"]
+    _core.TokenStreamer.__init__(stream, recipe, stream._reasoning_field, **delivery)
+    may_warn = given["start_in"] == "auto" and not given["only_reasoning"]
+    stream._untold = (format, reasoning) if may_warn else None
+
+
 def parse(
     output: str | bytes | Sequence[int],
     format: str | FormatFile | Format,
@@ -215,25 +194,3 @@ def parse(
 ) -> Message:
     """Parse a whole output with a new `Parser`; `options` are the parser's."""
     return Parser(format, tools, **options).parse(output, finish_reason)
-
-
-def _read_choice(
-    choice: str | Mapping[str, Any] | None, schemas: ToolSchemas | None
-) -> tuple[str | None, bool, bool]:
-    """The named tool, whether some tool is required, whether tools are off."""
-    if choice is None or choice == "auto":
-        return None, False, False
-    if choice == "none":
-        return None, False, True
-    if choice in ("required", "any"):
-        return None, True, False
-    if isinstance(choice, Mapping):
-        name = (choice.get("function") or choice).get("name")
-        if not isinstance(name, str):
-            raise ArgumentError("tool_choice names no tool; write {'function': {'name': ...}}")
-        choice = name
-    if schemas is not None and choice not in schemas:
-        raise ArgumentError(
-            f"tool_choice is '{choice}'; use 'auto', 'none', 'required' or the name of one of the tools"
-        )
-    return choice, False, False

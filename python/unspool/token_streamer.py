@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
-from unspool.formats import Trust
 from unspool.message import Message
-from unspool.parser import IncompleteCalls, Parser, ReasoningField, StartIn, StopIn, UnknownTools
+from unspool.parser import Parser, begin_stream
+from unspool.stream_options import (
+    IncompleteCalls,
+    ReasoningField,
+    StartIn,
+    StopIn,
+    ToolCallsInReasoning,
+    Trust,
+    UnknownTools,
+)
 
 __all__ = ["TokenStreamer"]
 
@@ -33,13 +41,13 @@ class TokenStreamer(Parser):
         format: The name of a format, a `FormatFile`, or a compiled `Format`; as of `Parser`.
         tools, reasoning, tool_choice, prompt, …: as of `Parser`.
         channel: Where deltas go; the channel is closed by `end`.
-        choice: Which of the request's answers this is, from 0 (`Delta.choice`), where it has several.
-            With an `id_seed`, each has other call ids; those of formats that number calls by the
-            tool's name ("functions.f:0") are as the model's template demands, whatever the choice.
-        closes_channel: False: `end` leaves the channel open, so that several streamers, one for each
-            choice, share it. Whoever made it closes it after the last of them.
-        skip_prompt: Whether the first `put` is the prompt. None: where it is a tensor of two
-            dimensions; a list of ids never is.
+        choice: Which of the request's answers this is, from 0 (`Delta.choice`), where it has several. With an
+            `id_seed`, each has other call ids; those of formats that number calls by the tool's name
+            ("functions.f:0") are as the model's template demands, whatever the choice.
+        closes_channel: False: `end` leaves the channel open, so that several streamers, one for each choice,
+            share it. Whoever made it closes it after the last of them.
+        skip_prompt: Whether the first `put` is the prompt. None: where it is a tensor of two dimensions; a
+            list of ids never is.
 
     Raises:
         UnknownFormatError, ArgumentError, VocabularyError: as of `Parser`.
@@ -54,7 +62,7 @@ class TokenStreamer(Parser):
         reasoning: str | bool | None = None,
         prompt: str | Sequence[int] | None = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
-        tool_calls_in_reasoning: Literal["auto", "keep", "end"] | None = None,
+        tool_calls_in_reasoning: ToolCallsInReasoning | None = None,
         unknown_tools: UnknownTools = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,
@@ -80,37 +88,13 @@ class TokenStreamer(Parser):
     ) -> None:
         if tokenizer is None:
             raise ArgumentError("tokenizer is None; a streamer of token ids needs one")
-        first_put = {None: "tensor_is_prompt", True: "prompt", False: "output"}[skip_prompt]
-        super().__init__(
-            format,
-            tools,
-            reasoning=reasoning,
-            prompt=prompt,
-            tokenizer=tokenizer,
-            tool_choice=tool_choice,
-            tool_calls_in_reasoning=tool_calls_in_reasoning,
-            unknown_tools=unknown_tools,
-            parallel_tool_calls=parallel_tool_calls,
-            repair=repair,
-            start_in=start_in,
-            max_calls=max_calls,
-            max_argument_bytes=max_argument_bytes,
-            max_depth=max_depth,
-            max_held_bytes=max_held_bytes,
-            reasoning_field=reasoning_field,
-            trust=trust,
-            skip_special_tokens=skip_special_tokens,
-            stop=stop,
-            include_stop=include_stop,
-            stop_in=stop_in,
-            incomplete_calls=incomplete_calls,
-            keep_message=keep_message,
-            audit=audit,
-            id_seed=id_seed,
-            _first_put=first_put,
-            _channel=channel,
-            _choice=choice,
-            _closes_channel=closes_channel,
+        begin_stream(
+            self,
+            {**locals(), "only_reasoning": False},
+            channel=channel,
+            choice=choice,
+            closes_channel=closes_channel,
+            first_put={None: "row_is_prompt", True: "prompt", False: "output"}[skip_prompt],
         )
 
     def end(self, finish_reason: str = "stop") -> list[Delta]:

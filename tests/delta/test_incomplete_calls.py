@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from unspool import ArgumentError, DeltaChannel, Parser, Vocabulary, WireWriter, parse_batch
+from unspool.parser import ChannelParser
 from unspool.testing.wire import assemble
 
 WHOLE = '<tool_call>\n{"name": "f", "arguments": {"a": [1, 2]}}\n</tool_call>'
@@ -15,7 +16,7 @@ BROKEN = '<tool_call>\n{"name": "h", "arguments": {"c": @@}}\n</tool_call>'
 
 
 def stream(output: str, size: int = 1, reason: str = "stop", **options: Any) -> tuple[list[Any], Any]:
-    parser = Parser("hermes", id_seed=1, **options)
+    parser = ChannelParser("hermes", channel=None, id_seed=1, **options)
     deltas = [d for at in range(0, len(output), size) for d in parser.parse_chunk(output[at : at + size])]
     message = parser.finish(reason)
     return [*deltas, *message.deltas], message
@@ -67,7 +68,7 @@ def test_positions_leave_no_gap() -> None:
 
 def test_a_channel_gets_the_same() -> None:
     channel = DeltaChannel()
-    parser = Parser("hermes", incomplete_calls="withhold", _channel=channel)
+    parser = ChannelParser("hermes", incomplete_calls="withhold", channel=channel)
     parser.parse_chunk(WHOLE + CUT)
     parser.finish("length")
     assert kinds(list(channel)) == ONE
@@ -96,8 +97,8 @@ def test_a_writer_withholds(protocol: str, is_streamed: bool) -> None:
 def test_a_writer_keeps_the_choices_apart() -> None:
     writer = WireWriter("chat_completions", model="m", n=2, incomplete_calls="withhold")
     rows = [
-        stream(WHOLE, _choice=0)[0],
-        stream(CUT, _choice=1)[0],
+        stream(WHOLE, choice=0)[0],
+        stream(CUT, choice=1)[0],
     ]
     written = b""
     for pair in zip(*rows, strict=False):

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from unspool import ConditioningHook, DeltaChannel, DeltaStream, Parser
+from unspool import ConditioningHook, DeltaChannel, DeltaStream
 from unspool.errors import ChannelCancelledError
 from unspool.generation.worker import GenerationWorker, active_workers
+from unspool.parser import ChannelParser
 from unspool.serve.demo_run import DemoAnswer, DemoRun
 
 _lock = threading.Lock()
@@ -73,11 +74,11 @@ class Scripted:
     def stream(self, prompt: Any, **options: Any) -> DeltaStream:
         self.asked.append({"prompt": prompt, **options})
         channel = DeltaChannel()
-        parser = Parser(
+        parser = ChannelParser(
             self.format,
             **{"tools": options["tools"], **self._parser_options},
-            _channel=channel,
-            _closes_channel=False,
+            channel=channel,
+            closes_channel=False,
         )
         run: Any = Script(channel, DemoAnswer(parser, [], "stop"), self._body, self._finish_reason)
         worker = GenerationWorker(channel, run.work)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unspool import DeltaChannel, DeltaStream, Parser
+from unspool import DeltaChannel, DeltaStream
 from unspool.generation.worker import GenerationWorker
+from unspool.parser import ChannelParser
 from unspool.serve.demo_run import DemoAnswer, DemoRun
 
 
@@ -32,7 +33,7 @@ class EndlessModel:
 
     def stream(self, _: Any, **options: Any) -> DeltaStream:
         channel = DeltaChannel()
-        parser = Parser("hermes", options["tools"], _channel=channel, _closes_channel=False)
+        parser = ChannelParser("hermes", options["tools"], channel=channel, closes_channel=False)
         run = EndlessRun(channel, [DemoAnswer(parser, [self._word] * 12000, "stop")], 1, 0.01)
         run.log = self._log
         worker = GenerationWorker(channel, run.work)

@@ -232,6 +232,36 @@ void test_options_of_a_streamer() {
   CHECK_EQUAL(streamer.put('a').size(), 1U);
 }
 
+void test_options_by_name() {
+  TokenStreamerOptions options;
+  for (const StreamOption& option : stream_options()) set_option(options, option, option.initial);
+  set_option(options, "incomplete_calls", "withhold");
+  set_option(options, "unknown_tools", "drop-with-report");
+  set_option(options, "stop_in", "everywhere");
+  set_option(options, "max_calls", std::uint64_t{20});
+  set_option(options, "repair", true);
+  set_option(options, "stop", std::vector<std::string>{"STOP"});
+  CHECK(options.incomplete_calls == IncompleteCalls::withhold);
+  CHECK(options.stream.parser.unknown_tools == UnknownTools::drop);
+  CHECK(options.stream.stop_in == StopIn::everywhere);
+  CHECK_EQUAL(options.stream.parser.limits.max_calls, 20U);
+  CHECK(options.stream.parser.repair);
+  CHECK_EQUAL(options.stream.detokenizer.stop.at(0), "STOP");
+  const auto refuses = [&](std::string_view name, OptionValue value) {
+    try {
+      set_option(options, name, std::move(value));
+      return false;
+    } catch (const ArgumentError&) {
+      return true;
+    }
+  };
+  CHECK(refuses("color", true));
+  CHECK(refuses("repair", std::uint64_t{1}));
+  CHECK(refuses("max_calls", std::uint64_t{0}));
+  CHECK(refuses("max_depth", std::uint64_t{513}));
+  CHECK(refuses("stop_in", "calls"));
+}
+
 std::string run(const std::shared_ptr<const Vocabulary>& vocabulary, std::string_view format) {
   TokenStreamer streamer(read_format(format, {vocabulary}), options_for(vocabulary));
   std::string seen;
@@ -294,6 +324,7 @@ int main() {
   test_steps_with_a_full_channel();
   test_unsent_deltas_of_a_closed_channel_are_dropped();
   test_options_of_a_streamer();
+  test_options_by_name();
   test_broken_files();
   return TEST_RESULT();
 }

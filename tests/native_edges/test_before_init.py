@@ -103,8 +103,10 @@ def test_slots_refuse() -> None:
 
 
 def test_an_argument_refuses() -> None:
+    recipe = _core.StreamRecipe(compile_format("hermes"), {})
     uses: list[Callable[[], Any]] = [
-        lambda: _core.TokenStreamer(make(_core.Format)),
+        lambda: _core.StreamRecipe(make(_core.Format), {}),
+        lambda: _core.TokenStreamer(make(_core.StreamRecipe)),
         lambda: unspool.Parser(make(_core.Format)),
         lambda: unspool.Parser("hermes", make(_core.ToolSchemas)),
         lambda: unspool.Parser("hermes", tokenizer=make(_core.Vocabulary)),
@@ -112,7 +114,7 @@ def test_an_argument_refuses() -> None:
         lambda: _core._is_template(make(_core.Format)),
         lambda: _core._bind_template(make(_core.Format), []),
         lambda: unspool.WireWriter("chat_completions", model="m").drain(make(_core.DeltaChannel)),
-        lambda: _core.TokenStreamer(compile_format("hermes"), channel=make(_core.DeltaChannel)),
+        lambda: _core.TokenStreamer(recipe, channel=make(_core.DeltaChannel)),
     ]
     for use in uses:
         with pytest.raises(TypeError, match="__init__"):
@@ -133,7 +135,7 @@ def test_subclasses_refuse() -> None:
     both = Both.__new__(Both)
     with pytest.raises(TypeError, match="__init__"):
         both.parse_chunk("text")
-    _core.TokenStreamer.__init__(both, compile_format("hermes"))
+    _core.TokenStreamer.__init__(both, _core.StreamRecipe(compile_format("hermes"), {}))
     assert [delta.text for delta in both.parse_chunk("text")] == ["text"]
     assert both.region == "content"
     with pytest.raises(TypeError, match="__init__"):

@@ -11,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 import torch
-from unspool import DeltaChannel, DeltaStream, Parser, StreamGenerator
+from unspool import DeltaChannel, DeltaStream, StreamGenerator
 from unspool.errors import ChannelCancelledError
 from unspool.generation.worker import GenerationWorker
+from unspool.parser import ChannelParser
 from unspool.serve import ApiServer, ServeOptions, create_app
 from unspool.serve.demo_model import DemoModels
 from unspool.serve.demo_run import DemoAnswer, DemoRun
@@ -52,7 +53,7 @@ class ScriptedModel:
     def stream(self, prompt: Any, **options: Any) -> DeltaStream:
         self.asked.append({"prompt": prompt, **options})
         channel = DeltaChannel()
-        parser = Parser(self._format, options["tools"], _channel=channel, _closes_channel=False)
+        parser = ChannelParser(self._format, options["tools"], channel=channel, closes_channel=False)
         run = Script(channel, DemoAnswer(parser, [], "stop"), self._body)
         self.channels.append(channel)
         self.runs.append(run)

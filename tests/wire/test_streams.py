@@ -6,6 +6,7 @@ import random
 
 import pytest
 from unspool import Delta, Parser
+from unspool.parser import ChannelParser
 from unspool.testing import Case, byte_splits
 from unspool.testing.wire import assemble, differences
 
@@ -39,7 +40,7 @@ def test_answers_side_by_side(protocol: str) -> None:
         queues: list[list[Delta]] = []
         messages = []
         for choice, text in enumerate(texts):
-            parser = Parser("qwen3", id_seed=choice + 1, _choice=choice)
+            parser = ChannelParser("qwen3", channel=None, choice=choice, id_seed=choice + 1)
             size = rng.randint(1, 9)
             cut = [text[place : place + size] for place in range(0, len(text), size)]
             queues.append([delta for piece in cut for delta in parser.parse_chunk(piece)])

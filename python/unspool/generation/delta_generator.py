@@ -34,6 +34,7 @@ from unspool.generation.sampling_params import SamplingParams
 from unspool.generation.settings import read_settings
 from unspool.generation.warm_up import WarmUp
 from unspool.generation.worker import GenerationWorker, check_timeout
+from unspool.stream_options import PARSER_OPTIONS
 from unspool.token_streamer import TokenStreamer
 from unspool.vocabulary_sources import from_tokenizer
 
@@ -46,11 +47,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DeltaGenerator"]
 
-# What one stream's TokenStreamer takes beside the format and the tools.
-_PARSER_OPTIONS = {
-    "tool_calls_in_reasoning", "unknown_tools", "parallel_tool_calls", "repair", "start_in", "reasoning_field",
-    "trust", "skip_special_tokens", "include_stop", "audit", "id_seed", "max_calls", "max_argument_bytes",
-    "max_depth", "max_held_bytes", "stop_in", "incomplete_calls",
+# Options of one stream's TokenStreamer that a caller may set.
+_PARSER_OPTIONS = PARSER_OPTIONS.keys() - {
+    "only_reasoning", "keep_message", "tokenizer", "prompt", "reasoning", "tool_choice", "stop",
 }  # fmt: skip
 
 

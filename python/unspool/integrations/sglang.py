@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 from unspool._core import Delta
 from unspool.format_files import FormatFile
 from unspool.formats import formats, get_format
-from unspool.parser import Parser, StartIn, UnknownTools
+from unspool.parser import Parser
+from unspool.stream_options import StartIn, UnknownTools
 
 try:
     from sglang.srt.environ import envs

@@ -21,7 +21,8 @@ from unspool.errors import VocabularyError
 from unspool.format_files import FormatFile
 from unspool.formats import compile_format, formats, get_format
 from unspool.message import Message
-from unspool.parser import Parser, StartIn
+from unspool.parser import Parser
+from unspool.stream_options import StartIn
 
 try:
     from vllm.reasoning import ReasoningParser, ReasoningParserManager

@@ -22,9 +22,9 @@ from unspool.serve.streaming import cancel_on_disconnect, pulses
 
 if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
-    from unspool.parser import IncompleteCalls
     from unspool.serve.requests import GenerationRequest
     from unspool.serve.state import ServerState
+    from unspool.stream_options import IncompleteCalls
 
 __all__ = ["Answer"]
 

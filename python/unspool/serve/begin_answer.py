@@ -18,8 +18,8 @@ from unspool.serve.served_model import (
 if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
     from unspool.generation.result import StreamResult
-    from unspool.parser import StopIn
     from unspool.serve.requests import GenerationRequest
+    from unspool.stream_options import StopIn
 
 __all__ = ["begin_answer", "no_tool_call", "template_kwargs_of", "usage_of"]
 

@@ -15,8 +15,9 @@ from unspool.format_files import FormatFile
 from unspool.formats import formats, get_format
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.worker import GenerationWorker
-from unspool.parser import Parser, StopIn
+from unspool.parser import ChannelParser
 from unspool.serve.demo_run import DemoAnswer, DemoRun
+from unspool.stream_options import StopIn
 from unspool.testing.cases import Case, shipped_cases
 from unspool.testing.writer import write_answer
 
@@ -142,15 +143,15 @@ class DemoModel:
             options = dict(case.options)
             if tool_choice == "none":
                 options["tool_choice"] = "none"
-            parser = Parser(
+            parser = ChannelParser(
                 "none" if raw else self._file,
                 None if case.tools is None else list(case.tools),
+                channel=channel,
+                choice=choice,
+                closes_channel=False,
                 parallel_tool_calls=parallel_tool_calls,
-                reasoning_field=reasoning_field,  # type: ignore[arg-type]
+                reasoning_field=reasoning_field,
                 stop=sampling.stop if stop_in == "content" else (),
-                _channel=channel,
-                _choice=choice,
-                _closes_channel=False,
                 **({} if raw else options),
             )
             output, finish_reason, stop = _stopped(case, sampling.stop if stop_in == "everywhere" else ())

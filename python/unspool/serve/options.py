@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from unspool.errors import ArgumentError
-from unspool.parser import IncompleteCalls, StopIn
+from unspool.stream_options import IncompleteCalls, StopIn
 
 __all__ = ["ServeOptions"]
 

@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 from unspool.errors import ArgumentError
 from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 from unspool.generation.sampling_params import SamplingParams
-from unspool.parser import IncompleteCalls, StopIn
 from unspool.serve.api_errors import ApiError
 from unspool.serve.fields import Fields, unfit
 from unspool.serve.load_json import load_json
+from unspool.stream_options import IncompleteCalls, StopIn
 
 __all__ = [
     "GenerationRequest",

@@ -1,0 +1,136 @@
+// StreamRecipe's constructor: Python's values to the options in stream/stream_options.h.
+#include "bindings/stream_recipe.h"
+
+#include <pybind11/gil_safe_call_once.h>
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <utility>
+
+#include "bindings/native_class.h"
+#include "stream/stream_options.h"
+#include "text/error.h"
+
+namespace unspool::bindings {
+
+namespace {
+
+[[noreturn]] void refuse(const StreamOption& option, py::handle value, const char* wanted) {
+  throw py::type_error(std::string(option.name) + " is of type " + Py_TYPE(value.ptr())->tp_name +
+                       "; pass " + wanted);
+}
+
+/// The option's name as Python's dictionaries look it up fastest; made once.
+py::handle name_of(const StreamOption& option) {
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<std::vector<py::object>> storage;
+  const auto& names = storage
+                          .call_once_and_store_result([] {
+                            std::vector<py::object> made;
+                            for (const StreamOption& each : stream_options()) {
+                              PyObject* name =
+                                  PyUnicode_InternFromString(std::string(each.name).c_str());
+                              if (name == nullptr) throw py::error_already_set();
+                              made.push_back(py::reinterpret_steal<py::object>(name));
+                            }
+                            return made;
+                          })
+                          .get_stored();
+  return names[static_cast<std::size_t>(&option - stream_options().data())];
+}
+
+std::uint64_t read_number(const StreamOption& option, py::handle value) {
+  if (PyBool_Check(value.ptr()) || PyIndex_Check(value.ptr()) == 0) refuse(option, value, "an int");
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!number) throw py::error_already_set();
+  const unsigned long long read = PyLong_AsUnsignedLongLong(number.ptr());
+  if (read != static_cast<unsigned long long>(-1) || PyErr_Occurred() == nullptr) return read;
+  PyErr_Clear();  // negative, or above 64 bits
+  throw ArgumentError(std::string(option.name) + " must be from " + std::to_string(option.lowest) +
+                      " to " + std::to_string(option.highest) + "; got " +
+                      std::string(py::str(number)));
+}
+
+// As pybind11 reads an argument of this type.
+template <typename Value>
+Value read_as(const StreamOption& option, py::handle value, const char* wanted) {
+  py::detail::make_caster<Value> caster;
+  if (!caster.load(value, true)) refuse(option, value, wanted);
+  return py::detail::cast_op<Value>(std::move(caster));
+}
+
+std::vector<std::string> read_texts(const StreamOption& option, py::handle value) {
+  if (PyUnicode_Check(value.ptr())) return {std::string(read_text(value))};
+  const auto list = py::reinterpret_steal<py::object>(PySequence_List(value.ptr()));
+  if (!list) throw py::error_already_set();
+  return read_as<std::vector<std::string>>(option, list, "a str, or a list of str");
+}
+
+// The kind of the default is the kind of every value.
+OptionValue read_value(const StreamOption& option, py::handle value) {
+  if (std::holds_alternative<bool>(option.initial)) return read_as<bool>(option, value, "a bool");
+  if (std::holds_alternative<std::uint64_t>(option.initial)) return read_number(option, value);
+  if (!std::holds_alternative<std::string>(option.initial)) return read_texts(option, value);
+  if (!PyUnicode_Check(value.ptr())) refuse(option, value, "a str");
+  return std::string(read_text(value));
+}
+
+// Sets the options that stand in `given`, which may hold more.
+void read_options(const py::dict& given, TokenStreamerOptions& options) {
+  for (const StreamOption& option : stream_options()) {
+    PyObject* value = PyDict_GetItemWithError(given.ptr(), name_of(option).ptr());
+    if (value != nullptr) set_option(options, option, read_value(option, value));
+    if (value == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  }
+}
+
+std::shared_ptr<StreamRecipe> make_recipe(const std::shared_ptr<Format>& format,
+                                          const py::dict& options,
+                                          const std::shared_ptr<ToolSchemas>& tools,
+                                          const std::shared_ptr<Vocabulary>& vocabulary,
+                                          const py::object& prompt,
+                                          const std::optional<bool>& starts_in_reasoning,
+                                          const std::shared_ptr<Format>& kept_reasoning) {
+  auto recipe = std::make_shared<StreamRecipe>();
+  recipe->format = format;
+  read_options(options, recipe->options);
+  ChunkParserOptions& stream = recipe->options.stream;
+  stream.parser.tools = tools;
+  stream.vocabulary = vocabulary;
+  stream.kept_reasoning = kept_reasoning;
+  if (starts_in_reasoning) stream.parser.start = Format::Start{*starts_in_reasoning, {}, -1};
+  if (py::isinstance<py::str>(prompt)) {
+    if (!starts_in_reasoning) recipe->prompt = read_text(prompt);
+  } else if (!prompt.is_none()) {
+    read_token_ids(prompt, recipe->prompt_ids.emplace());
+  }
+  return recipe;
+}
+
+py::object to_python(const OptionValue& value) {
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value))
+    return py::tuple(py::cast(*texts));
+  return std::visit([](const auto& held) -> py::object { return py::cast(held); }, value);
+}
+
+// (name, default, words, meaning) of each option.
+py::list list_options() {
+  py::list list;
+  for (const StreamOption& option : stream_options()) {
+    list.append(py::make_tuple(option.name, to_python(option.initial),
+                               py::tuple(py::cast(option.words)), option.meaning));
+  }
+  return list;
+}
+
+}  // namespace
+
+void add_recipe_options(py::module_& module,
+                        py::class_<StreamRecipe, std::shared_ptr<StreamRecipe>>& recipe) {
+  module.def("_stream_options", &list_options);
+  recipe.def(py::init(&make_recipe), py::arg("format"), py::arg("options"),
+             py::arg("tools") = py::none(), py::arg("vocabulary") = py::none(),
+             py::arg("prompt") = py::none(), py::arg("starts_in_reasoning") = py::none(),
+             py::arg("kept_reasoning") = py::none());
+}
+
+}  // namespace unspool::bindings

@@ -1,0 +1,202 @@
+#include "stream/stream_options.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "text/error.h"
+
+namespace unspool {
+
+namespace {
+
+using Options = TokenStreamerOptions;
+
+// `at` returns a reference to the option's place in the options, which holds the default.
+template <typename At>
+using PlaceOf = std::remove_reference_t<std::invoke_result_t<At, Options&>>;
+
+template <typename At>
+PlaceOf<At> initial_of(At at) {
+  Options options;
+  return at(options);
+}
+
+// An option whose place holds a value as it is: a flag, or texts.
+template <typename At>
+StreamOption plain(std::string_view name, At at, std::string_view meaning) {
+  const auto set = [at](Options& options, OptionValue value) {
+    at(options) = std::get<PlaceOf<At>>(std::move(value));
+  };
+  return {name, meaning, initial_of(at), set};
+}
+
+template <typename At>
+StreamOption number(std::string_view name, At at, std::uint64_t lowest, std::uint64_t highest,
+                    std::string_view meaning) {
+  const auto set = [at](Options& options, OptionValue value) {
+    at(options) = static_cast<PlaceOf<At>>(std::get<std::uint64_t>(value));
+  };
+  return {name, meaning, std::uint64_t{initial_of(at)}, set, {}, lowest, highest};
+}
+
+// One of several words, in the order of the enumeration.
+template <typename At>
+StreamOption choice(std::string_view name, At at, const std::vector<std::string_view>& words,
+                    std::string_view meaning) {
+  const auto set = [at, words](Options& options, OptionValue value) {
+    const auto found = std::find(words.begin(), words.end(), std::get<std::string>(value));
+    at(options) = static_cast<PlaceOf<At>>(found - words.begin());
+  };
+  const auto initial = static_cast<std::size_t>(initial_of(at));
+  return {name, meaning, std::string(words[initial]), set, words};
+}
+
+constexpr std::uint64_t kHighestLimit = std::uint64_t{1} << 30;
+
+// What becomes of calls and reasoning.
+void add_policies(std::vector<StreamOption>& out) {
+  out.push_back(choice(
+      "unknown_tools", [](Options& all) -> auto& { return all.stream.parser.unknown_tools; },
+      {"forward", "content", "drop-with-report"},
+      "What becomes of a call to a tool that the request does not offer: \"forward\" it, make "
+      "its text \"content\", or \"drop-with-report\" (`Message.dropped`)."));
+  out.push_back(plain(
+      "parallel_tool_calls", [](Options& all) -> auto& { return all.stream.parser.parallel_calls; },
+      "False: only the first call is sent, the rest is in `Message.dropped`."));
+  out.push_back(choice(
+      "incomplete_calls", [](Options& all) -> auto& { return all.incomplete_calls; },
+      {"forward", "withhold"},
+      "What the deltas show of a call that is cut off or malformed. \"forward\": what came of "
+      "it; \"withhold\": nothing, so the deltas of a call wait until it is complete. The "
+      "message has the call in any case, with its status."));
+  out.push_back(plain(
+      "repair", [](Options& all) -> auto& { return all.stream.parser.repair; },
+      "Read JSON with single quotes, trailing commas, Python's literals, bare keys, and close "
+      "what the end of the output left open; `ToolCall.repairs` lists what was done."));
+  out.push_back(plain(
+      "only_reasoning", [](Options& all) -> auto& { return all.stream.parser.only_reasoning; },
+      "Take the reasoning with its markup out, and pass everything else on as content, byte "
+      "for byte, calls and their markup included: for a stack that reads reasoning first and "
+      "calls after it. `region` reports an open call all the same."));
+}
+
+// Bounds of one answer.
+void add_limits(std::vector<StreamOption>& out) {
+  out.push_back(number(
+      "max_calls", [](Options& all) -> auto& { return all.stream.parser.limits.max_calls; }, 1,
+      kHighestLimit, "How many calls one answer may have. The text of further ones is malformed."));
+  out.push_back(number(
+      "max_argument_bytes",
+      [](Options& all) -> auto& { return all.stream.parser.limits.max_argument_bytes; }, 1,
+      kHighestLimit, "How long one call's arguments may be."));
+  out.push_back(number(
+      "max_depth", [](Options& all) -> auto& { return all.stream.parser.limits.max_depth; }, 1,
+      ParserLimits::kMaxDepth,
+      "How deep the arguments' lists and objects may be nested, at most 512."));
+  out.push_back(number(
+      "max_held_bytes",
+      [](Options& all) -> auto& { return all.stream.parser.limits.max_held_bytes; }, 1,
+      kHighestLimit,
+      "How much text may be held back until it is clear whether it is a call. Beyond that, it "
+      "is text."));
+}
+
+// What counts as text, and where it stops.
+void add_texts(std::vector<StreamOption>& out) {
+  out.push_back(plain(
+      "skip_special_tokens",
+      [](Options& all) -> auto& { return all.stream.detokenizer.skip_special_tokens; },
+      "Leave special tokens that are no markers of the format out of content and reasoning. "
+      "Headers, names and arguments read them all the same."));
+  out.push_back(plain(
+      "stop", [](Options& all) -> auto& { return all.stream.detokenizer.stop; },
+      "Stop strings: the first one ends the output."));
+  out.push_back(plain(
+      "include_stop", [](Options& all) -> auto& { return all.stream.detokenizer.include_stop; },
+      "Whether the stop string is part of the output."));
+  out.push_back(choice(
+      "stop_in", [](Options& all) -> auto& { return all.stream.stop_in; },
+      {"content", "everywhere"},
+      "\"content\": a stop string counts in content alone, and markup does not match; "
+      "\"everywhere\": in reasoning and in calls too, where ids come alone. One inside a call "
+      "leaves it incomplete."));
+}
+
+// What is kept and reported.
+void add_records(std::vector<StreamOption>& out) {
+  out.push_back(plain(
+      "keep_message", [](Options& all) -> auto& { return all.stream.keeps_message; },
+      "False: `finish` gives no texts, so that memory stays flat."));
+  out.push_back(plain(
+      "audit", [](Options& all) -> auto& { return all.stream.parser.audit; },
+      "Report the fate of every byte in `Message.audit`. With `keep_message=False` it holds "
+      "the last chunk's only: read `message.audit` after each chunk."));
+  out.push_back(number(
+      "id_seed", [](Options& all) -> auto& { return all.stream.parser.id_seed; }, 0,
+      std::numeric_limits<std::uint64_t>::max(),
+      "Not 0: the same call ids every time, for tests."));
+}
+
+std::vector<StreamOption> make_options() {
+  std::vector<StreamOption> options;
+  add_policies(options);
+  add_limits(options);
+  add_texts(options);
+  add_records(options);
+  return options;
+}
+
+// 'a', 'b' or 'c'
+std::string list_of(const std::vector<std::string_view>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text.append("'").append(words[i]).append("'");
+  }
+  return text;
+}
+
+void check(const StreamOption& option, const OptionValue& value) {
+  const std::string name(option.name);
+  if (value.index() != option.initial.index())
+    throw ArgumentError(name + " has a value of another type than its default");
+  if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+    if (*number >= option.lowest && *number <= option.highest) return;
+    throw ArgumentError(name + " must be from " + std::to_string(option.lowest) + " to " +
+                        std::to_string(option.highest) + "; got " + std::to_string(*number));
+  }
+  if (option.words.empty()) return;
+  const std::string& word = std::get<std::string>(value);
+  if (std::find(option.words.begin(), option.words.end(), word) == option.words.end())
+    throw ArgumentError(name + " is '" + word + "'; use " + list_of(option.words));
+}
+
+}  // namespace
+
+const std::vector<StreamOption>& stream_options() {
+  static const std::vector<StreamOption> options = make_options();
+  return options;
+}
+
+const StreamOption* find_stream_option(std::string_view name) {
+  for (const StreamOption& option : stream_options()) {
+    if (option.name == name) return &option;
+  }
+  return nullptr;
+}
+
+void set_option(TokenStreamerOptions& options, const StreamOption& option, OptionValue value) {
+  check(option, value);
+  option.set(options, std::move(value));
+}
+
+void set_option(TokenStreamerOptions& options, std::string_view name, OptionValue value) {
+  const StreamOption* option = find_stream_option(name);
+  if (option == nullptr)
+    throw ArgumentError("there is no option '" + std::string(name) + "'; see stream_options()");
+  set_option(options, *option, std::move(value));
+}
+
+}  // namespace unspool

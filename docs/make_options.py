@@ -1,0 +1,44 @@
+"""Writes docs/options.md from the table of options: `python docs/make_options.py`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from unspool.stream_options import DELIVERY_OPTIONS, PARSER_OPTIONS, Option
+
+PAGE = Path(__file__).parent / "options.md"
+HEAD = """# Options of a stream
+
+Made from the table of options by `python docs/make_options.py`; a test compares. `Parser`, `parse` and `parse_batch`
+take all of the first table, `TokenStreamer` all but `only_reasoning`. [How it works](how-it-works.md#policies) has the
+policies in full.
+
+A C++ host sets the core's own options as fields of `TokenStreamerOptions`, or by name with `set_option`
+([embedding](embedding.md)).
+
+"""
+
+
+def row(option: Option) -> str:
+    """One line of a table."""
+    choices = f" One of {', '.join(f'`{word}`' for word in option.words)}." if option.words else ""
+    return f"| `{option.name}` | `{option.default!r}` | {option.meaning}{choices} |\n"
+
+
+def table(options: Iterable[Option]) -> str:
+    """Options by name."""
+    rows = sorted(options, key=lambda option: option.name)
+    return "| option | default | meaning |\n|---|---|---|\n" + "".join(map(row, rows))
+
+
+def make() -> str:
+    """The whole page."""
+    delivery = "\n## Of `TokenStreamer` alone\n\n" + table(DELIVERY_OPTIONS.values())
+    return HEAD + table(PARSER_OPTIONS.values()) + delivery
+
+
+if __name__ == "__main__":
+    PAGE.write_text(make(), encoding="utf-8")
+    sys.exit(0)
