@@ -26,7 +26,7 @@ constexpr Member kMembers[] = {
     {"id", &PatternFile::id},
 };
 
-constexpr std::size_t kMaxAlternatives = 100;
+constexpr std::size_t kMaxAlternatives = 1000;
 
 void check_holes(const FileKey& key, const Pattern& pattern, const std::string& text) {
   bool has_one = false;
@@ -58,7 +58,7 @@ void PatternFile::read_key(std::string_view key, const JsonValue& value) {
   const bool is_list = value.is(JsonValue::Kind::array);
   const std::size_t count = is_list ? value.items.size() : 1;
   if (count == 0 || count > kMaxAlternatives)
-    throw PatternError(path, "write one to 100 alternatives");
+    throw PatternError(path, "write one to 1,000 alternatives");
   for (std::size_t i = 0; i < count; ++i) {
     const JsonValue& item = is_list ? value.items[i] : value;
     try {

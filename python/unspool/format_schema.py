@@ -11,7 +11,7 @@ __all__ = ["format_schema"]
 
 _TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 _TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
-_TEXT_OR_LIST: dict[str, Any] = {"anyOf": [_TEXT, {**_TEXTS, "minItems": 1, "maxItems": 100}]}
+_TEXT_OR_LIST: dict[str, Any] = {"anyOf": [_TEXT, {**_TEXTS, "minItems": 1, "maxItems": 1000}]}
 _TYPES: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
     "texts": _TEXTS,

@@ -71,7 +71,7 @@ def test_few_words() -> None:
         ('reasoning = "<think>${content}</think>"', "mine.toml:4:1: reasoning: "),
         ('reasoning = "<think>${reasoning:loud}</think>"', "an option 'loud'; use verbatim"),
         ('reasoning = ""', "mine.toml:4:1: reasoning"),
-        ("reasoning = []", "write one to 100 alternatives"),
+        ("reasoning = []", "write one to 1,000 alternatives"),
         ('turn = "<${name}>"', "mine.toml:4:1: turn: .*must not contain a hole"),
         ('cal = "x"', "mine.toml:4:1: cal: unknown key"),
     ],

@@ -11,9 +11,8 @@ import unspool
 from unspool import Format, FormatError, ToolSchemas
 
 
-def call(opener: str | list[str], **more: Any) -> dict[str, Any]:
-    openers = [opener] if isinstance(opener, str) else opener
-    return {"open": openers, "close": ["</end>"], "body": "json_arguments", "name_close": ["|"], **more}
+def call(opener: str, closer: str = "</end>") -> str:
+    return f"{opener}${{name}}|${{arguments}}{closer}"
 
 
 def read(format: Format, output: str) -> list[tuple[str, str]]:
@@ -26,7 +25,7 @@ def test_more_than_256_openers(split: bool) -> None:
     """Each opener's call is read with that call's own closer and body (N12)."""
     count = 300
     openers = [f"<open{i}>" for i in range(count)]
-    calls = [call(openers[i::200], close=[f"</end{i}>"]) for i in range(200)]
+    calls = [call(openers[i], f"</end{i % 200}>") for i in range(count)]
     format = Format({"name": "many", "call": calls})
     for i in range(count):
         output = f'{openers[i]}f{i}|{{"n": {i}}}</end{i % 200}>after'
@@ -41,21 +40,19 @@ def test_more_than_256_openers(split: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("description", "message"),
+    ("patterns", "message"),
     [
-        ({"call": [call(f"<{i}>") for i in range(300)]}, "more than 200 kinds of call"),
-        ({"call": [call([f"<{i}>" for i in range(1001)])]}, "more than 1,000 openers"),
-        ({"call": [call("<" * 1025)]}, "a marker has 1025 bytes; at most 1024"),
-        ({"call": [call("<a>", open_before=" " * 65)]}, "more than 64 bytes"),
-        ({"call": [call([f"{i}" + "<" * 1000 for i in range(1000)])]}, "too many or too long"),
-        ({"call": [call([f"{i}" + "<" * 50 for i in range(999)])] * 200}, "more than 64 MiB"),
-        ({"call": [call("<a>")], "markup": [{"open": ["<b>"]}] * 201}, "more than 200 kinds of markup"),
+        ({"call": [call(f"<{i}>") for i in range(1001)]}, "write one to 1,000 alternatives"),
+        ({"call": call("<" * 1025)}, "a marker has 1025 bytes; at most 1024"),
+        ({"call": call(" " * 65 + "<a>")}, "more than 64 bytes"),
+        ({"call": [call(f"<{i}|" + "<" * 1000) for i in range(1000)]}, "too many or too long"),
+        ({"call": call("<a>"), "content": [f"<b{i}>" for i in range(201)]}, "more than 200 kinds of markup"),
     ],
 )
-def test_what_is_too_large_is_refused(description: dict[str, Any], message: str) -> None:
+def test_what_is_too_large_is_refused(patterns: dict[str, Any], message: str) -> None:
     begin = time.thread_time()
     with pytest.raises(FormatError, match=message):
-        Format({"name": "large", **description})
+        Format({"name": "large", **patterns})
     assert time.thread_time() - begin < 20
 
 
