@@ -14,6 +14,8 @@ std::unique_ptr<Body> make_body(const CallSpec& call, const CallMarkers& markers
   switch (call.body) {
     case BodyKind::json_call:
       body = std::make_unique<JsonCall>(call.json_call, call.is_tentative());
+      if (call.json_call.python)
+        return std::make_unique<Repaired>(std::move(body), kPython);
       break;
     case BodyKind::json_arguments: body = std::make_unique<JsonArguments>(); break;
     case BodyKind::literal_arguments:

@@ -90,7 +90,9 @@ Pythonic::Step Pythonic::step(char byte, CallSink& sink) {
       return Step::again;
     case State::after_name:
       if (byte != '(') return fail("a name is not followed by a bracket");
-      if ((!is_tentative_ || sink.knows_tools()) && !announce(sink)) return Step::failed;
+      // Where not even a bracket stands before the name, an argument must follow it.
+      if ((!is_tentative_ || (in_list_ && sink.knows_tools())) && !announce(sink))
+        return Step::failed;
       state_ = State::key_or_end;
       return Step::next;
     case State::key_or_end:

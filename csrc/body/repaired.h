@@ -12,7 +12,9 @@ namespace unspool {
 
 class Repaired final : public Body, private CallSink, private ValueListener {
  public:
-  explicit Repaired(std::unique_ptr<Body> body) : body_(std::move(body)), reader_(kNearlyJson) {
+  /// `dialect`: how the format itself writes. What Python has besides JSON is no slip in kPython.
+  explicit Repaired(std::unique_ptr<Body> body, const Dialect& dialect = kNearlyJson)
+      : body_(std::move(body)), is_python_(dialect.rules.python), reader_(dialect) {
     reader_.set_listener(this);
   }
 
@@ -21,7 +23,11 @@ class Repaired final : public Body, private CallSink, private ValueListener {
   void end(CallSink& sink) override { body_->end(relay_to(sink)); }
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
-  std::uint16_t repairs() const override { return reader_.repairs() | repairs_; }
+  std::uint16_t repairs() const override {
+    constexpr unsigned kOfPython = kSingleQuotes | kPythonLiteral | kTrailingComma;
+    const unsigned repairs = reader_.repairs() | repairs_;
+    return static_cast<std::uint16_t>(is_python_ ? repairs & ~kOfPython : repairs);
+  }
   const char* problem() const override {
     return *body_->problem() != '\0' ? body_->problem() : "the call cannot be mended";
   }
@@ -58,6 +64,7 @@ class Repaired final : public Body, private CallSink, private ValueListener {
   void keep_unread(std::string_view text);
 
   std::unique_ptr<Body> body_;
+  bool is_python_;
   CallSink* sink_ = nullptr;  // of the call at hand
   bool is_announced_ = false;
   bool has_ended_ = false;  // a call, with the byte at hand

@@ -22,6 +22,8 @@ TypeSet agreed_types(TypeSet tag, TypeSet schema) {
 // A longer name is none; it bounds what is held.
 constexpr std::size_t kMaxKeyBytes = 1024;
 constexpr std::string_view kWrapper = "arguments";
+constexpr std::size_t kMaxSpace = 256;  // more before a value is its own; it bounds what is held
+constexpr std::string_view kOnlyKey = "input";  // of a tool's only parameter that no schema names
 
 }  // namespace
 
@@ -145,6 +147,7 @@ MarkerCursor::Found XmlParameters::look(const Letter& letter) {
 }
 
 void XmlParameters::read_between(const Letter& letter) {
+  if (spec_.is_keyless) return read_only_value(letter);
   if (cursor_.is_idle() && letter.symbol == 0 && is_space(letter.text[0])) return;
   const auto found = look(letter);
   if (!released_.empty()) return fail("text stands between the parameters");
@@ -153,6 +156,14 @@ void XmlParameters::read_between(const Letter& letter) {
     case Role::parameter_open:
       if (has_json_) return fail("a parameter follows the call's JSON");
       open_parameter();
+      break;
+    case Role::json_open:
+      if (has_parameters_) return fail("JSON follows the parameters");
+      tail_.clear();
+      break;
+    case Role::json_close:
+      if (!has_json_) return fail("a closing tag closes nothing");
+      tail_.clear();
       break;
     case Role::section_close: closed_section_ = true; [[fallthrough]];
     case Role::body_close:
@@ -200,6 +211,31 @@ void XmlParameters::open_parameter() {
   key_end_ = std::string::npos;
   tail_.clear();
   enter(State::key);
+}
+
+// Nothing but white space up to the call's closer: there are no arguments.
+void XmlParameters::read_only_value(const Letter& letter) {
+  const auto found = look(letter);
+  const bool is_text = !is_blank(released_) || tail_.size() > kMaxSpace;
+  if (found.marker == nullptr && !is_text) return;
+  if (!is_text && static_cast<Role>(found.marker->role) == Role::body_close) {
+    tail_.clear();
+    return end_call(found.text);
+  }
+  const Letters value = std::exchange(tail_, {});
+  open_only_parameter();
+  has_failed() ? unread_.put(value) : read_again(value);
+}
+
+// A value without a key is the tool's only parameter.
+void XmlParameters::open_only_parameter() {
+  if (schema_ != nullptr && schema_->parameters.size() > 1) {
+    return fail("the tool has several parameters, and the call names none");
+  }
+  const bool is_known = schema_ != nullptr && !schema_->parameters.empty();
+  key_ = is_known ? schema_->parameters.begin()->first : std::string(kOnlyKey);
+  types_ = types_of_key({});
+  begin_value();
 }
 
 void XmlParameters::read_key(const Letter& letter) {

@@ -23,7 +23,10 @@ class XmlParameters final : public Body {
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
-  bool may_end_here(CallSink&) override { return state_ == State::behind && ends_call(); }
+  bool may_end_here(CallSink&) override {
+    const bool is_whole_json = state_ == State::parameter && has_json_ && cursor_.is_idle();
+    return is_whole_json || (state_ == State::behind && ends_call());
+  }
   void complete(CallSink& sink) override;
   std::uint16_t repairs() const override { return repairs_; }
   const char* problem() const override { return problem_; }
@@ -68,8 +71,11 @@ class XmlParameters final : public Body {
   void on_tag(const MarkerCursor::Found& found);
   void hold_tag(const MarkerCursor::Found& found, State state);
   void on_opener_in_value(const MarkerCursor::Found& found);
+  void on_closer_of_only_value(const MarkerCursor::Found& found);
   void on_marker_behind(const MarkerCursor::Found& found);
   void open_parameter();
+  void read_only_value(const Letter& letter);
+  void open_only_parameter();
   bool ends_call() const {
     return !has_failed() && (closed_call_ || closed_section_) && (closed_value_ || !holds_tag_);
   }

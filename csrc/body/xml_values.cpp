@@ -74,8 +74,10 @@ void XmlParameters::write_wrapper() {
 // A tag in a value: it ends the value if what follows says so.
 void XmlParameters::on_tag(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
+  if (spec_.is_keyless) return on_closer_of_only_value(found);
   switch (role) {
     case Role::parameter_open: return on_opener_in_value(found);
+    case Role::json_open: holds_tag_ = true; return value_text(found.text);
     case Role::call_open:
       return holds_tag_ ? hold_tag(found, State::next_call) : value_text(found.text);
     case Role::key_end:
@@ -92,6 +94,22 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
   closed_call_ = role == Role::body_close;
   closed_section_ = false;
   closer_ = closed_call_ ? found.text : std::string_view{};
+}
+
+// Nothing but the call's closer ends its only value; where it stands on a line of its own, one
+// within a line is text. A value that holds a call's opener so may be two calls.
+void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found) {
+  const bool counts = spec_.trim != ValueTrim::newline || value_.is_at_line_start();
+  const Role role = static_cast<Role>(found.marker->role);
+  holds_tag_ = holds_tag_ || (counts && role == Role::call_open);
+  if (!counts || role != Role::body_close) return value_text(found.text);
+  if (holds_tag_) {
+    tail_.put(found.text);
+    return fail("the call is not closed");
+  }
+  end_value();
+  if (has_failed()) return fail(problem_);
+  end_call(found.text);
 }
 
 void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
@@ -221,6 +239,11 @@ void XmlParameters::on_marker_behind(const MarkerCursor::Found& found) {
       closer_ = found.text;  // the call's own is missing
       tail_end_ = tail_.size();
       break;
+    case Role::json_open:
+      if (!closed_value_ || closed_section_) return take_tag_as_text();
+      end_value();
+      return fail(has_failed() ? problem_ : "JSON follows the parameters");
+    case Role::json_close:
     case Role::value_close: return take_tag_as_text();
     case Role::ignore: break;
     default: return end_call_behind();

@@ -52,6 +52,7 @@ class Table {
 Table describe_json_call(const JsonCallSpec& spec) {
   Table table;
   if (spec == JsonCallSpec{}) return table;
+  table.set("python", spec.python);
   table.set("name_is_key", spec.name_is_key);
   if (spec.name_is_key) return table;
   table.set("name_keys", spec.name_keys);
@@ -79,6 +80,9 @@ Table describe_parameters(const XmlParametersSpec& spec) {
   table.set("entities", spec.entities);
   table.set("python_values", spec.python_values);
   table.set("json_body", spec.json_body);
+  table.set("json_open", spec.json_open);
+  table.set("json_close", spec.json_close);
+  table.set("keyless", spec.is_keyless);
   return table;
 }
 
@@ -98,6 +102,7 @@ Table describe_call(const CallSpec& call) {
   table.set("name_is_id", call.name_is_id);
   table.set("name_twice", call.name_twice);
   table.set("id_open", call.id_open);
+  table.set("id_close", call.id_close);
   table.set("next", call.next);
   table.set("by_recipient", call.by_recipient);
   if (call.known_tools != KnownTools::any)
@@ -134,6 +139,9 @@ Table describe_markup(const MarkupSpec& spec) {
   table.set("recipient", spec.recipient);
   table.set("not_tools", spec.not_tools);
   table.set("reasoning", spec.reasoning);
+  table.set("calls", spec.calls);
+  table.set("names_tool", spec.names_tool);
+  table.set("starts_open", spec.starts_open);
   table.set("header", spec.header);
   table.set("inline", spec.is_inline);
   return table;

@@ -59,13 +59,15 @@ void for_each_marker(const FormatSpec& spec, const std::function<void(const std:
   for (const CallSpec& call : spec.calls) {
     for (const MarkerSpec* marker :
          {&call.open, &call.close, &call.next, &call.name_close, &call.xml_parameters.open,
-          &call.xml_parameters.name_close, &call.xml_parameters.close, &call.xml_elements.open,
+          &call.xml_parameters.name_close, &call.xml_parameters.close,
+          &call.xml_parameters.json_open, &call.xml_parameters.json_close, &call.xml_elements.open,
           &call.quotes}) {
       each(*marker);
     }
     for (const std::string& text : call.xml_parameters.name_end) use(text);
     use(call.xml_parameters.value_open);
     use(call.id_open);
+    use(call.id_close);
     for (const auto& [text, types] : call.xml_parameters.types) use(text);
   }
 }
@@ -207,7 +209,11 @@ void Format::check() const {
     if (!has_name && !call.has_name_outside()) {
       fail("the body has no name in it; write call.name_close or call.name_stops");
     }
-    if (call.body == BodyKind::xml_parameters &&
+    const bool is_tagged = call.body == BodyKind::xml_parameters;
+    if (is_tagged && call.xml_parameters.is_keyless && call.close.is_empty()) {
+      fail("a value without a key needs call.close");
+    }
+    if (is_tagged && !call.xml_parameters.is_keyless &&
         (call.xml_parameters.open.is_empty() || call.xml_parameters.name_close.is_empty() ||
          call.xml_parameters.close.is_empty() || call.close.is_empty())) {
       fail("xml_parameters needs call.close and the body's open, name_close and close");
@@ -341,6 +347,8 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
       };
       adder.add(markers.parameter, body.open, Role::parameter_open);
       adder.add(markers.parameter, body.close, Role::value_close);
+      adder.add(markers.parameter, body.json_open, Role::json_open);
+      adder.add(markers.parameter, body.json_close, Role::json_close);
       add_ends(markers.parameter);
       adder.add(markers.key, body.name_close, Role::value_begin);
       adder.add(markers.key, body.close, Role::value_close);
@@ -356,6 +364,7 @@ MarkerTable Format::build(bool by_id, MarkerTrust trust) {
       for (const std::string& text : body.open.texts) {
         adder.add(markers.value, text, before, Role::parameter_open);
       }
+      adder.add(markers.value, body.json_open, Role::json_open);
       for (const std::string& text : call.close.texts) {
         adder.add(markers.value, text, before, Role::body_close);
       }
@@ -398,7 +407,11 @@ bool Format::is_spelled(TokenId id) const {
 }
 
 Format::Start Format::start_without_prompt() const {
-  return {spec_.reasoning && spec_.reasoning->starts_open, {}, -1};
+  Start start{spec_.reasoning && spec_.reasoning->starts_open, {}, -1};
+  for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
+    if (spec_.markup[i].starts_open) start.markup = static_cast<int>(i);
+  }
+  return start;
 }
 
 // Whether the prompt ends with what opens a call or a section of calls.

@@ -33,6 +33,8 @@ enum class Role : std::uint8_t {
   key_end,
   value_begin,
   value_close,
+  json_open,
+  json_close,
   body_close,
   quote,
   tag_open,

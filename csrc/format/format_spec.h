@@ -68,6 +68,7 @@ struct JsonCallSpec {
   std::vector<std::string> id_keys{"id"};
   std::vector<std::string> wrapper_keys{"function"};
   bool name_is_key = false;  // {"f": {...}}
+  bool python = false;       // Python's literals: {'name': 'f', 'arguments': {'on': True}}
   bool operator==(const JsonCallSpec&) const = default;
 };
 
@@ -85,6 +86,9 @@ struct XmlParametersSpec {
   bool entities = false;       // &lt; in a value stands for <
   bool python_values = false;  // lists and objects may be written as Python writes them
   bool json_body = false;      // one JSON object may stand in place of all parameters
+  MarkerSpec json_open;        // may stand before that object
+  MarkerSpec json_close;       // and after it
+  bool is_keyless = false;     // the text up to the call's closer is the tool's only parameter
   bool operator==(const XmlParametersSpec&) const = default;
 };
 
@@ -108,6 +112,7 @@ struct CallSpec {
   bool name_is_id = false;    // the whole header is the call's id; the name ends before :NUMBER
   bool name_twice = false;    // f.f is the tool f
   std::string id_open;        // behind the name: what follows is the call's id
+  std::string id_close;       // before the name: what stands before it is the call's id
   MarkerSpec next;            // opens another call where the last one's closer has yet to come
   bool by_recipient = false;  // a header's recipient names the tool
   std::string fixed_name;     // the name is known beforehand (a named tool choice)
@@ -150,11 +155,16 @@ struct MarkupSpec {
   std::string recipient;               // what follows this names the tool that is called
   std::vector<std::string> not_tools;  // recipients that are none
   std::vector<std::string> reasoning;  // words that say that reasoning follows
+  std::vector<std::string> calls;      // words that say that calls follow
   std::string header;                  // a pattern of what a header may say; empty: anything
+  bool names_tool = false;             // a header is the name of the tool that is called
+  bool starts_open = false;            // the output starts in a header if the prompt is not known
   bool is_inline = false;              // it stands within text and reasoning, which go on behind it
 
   bool has_header() const { return !close.is_empty(); }
-  bool tells() const { return !recipient.empty() || !reasoning.empty(); }
+  bool tells() const {
+    return names_tool || !recipient.empty() || !reasoning.empty() || !calls.empty();
+  }
   bool operator==(const MarkupSpec&) const = default;
 };
 

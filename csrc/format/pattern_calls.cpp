@@ -9,6 +9,7 @@ namespace {
 using Kind = HoleKind;
 
 constexpr std::string_view kSeparators = ",;";
+constexpr std::string_view kNameStarts = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 
 /// A literal without a bracket at its end, behind white space or before it.
 bool drop_last(std::string_view& literal, char bracket) {
@@ -36,6 +37,7 @@ void PatternCompiler::read_calls() {
   const bool has_bare = std::any_of(file_.call.begin(), file_.call.end(), is_bare);
   if (has_bare) std::erase_if(file_.call, is_fence);  // the bare call says how they are read
   const std::vector<Pattern> prefixes = take_prefixes();
+  const std::vector<Pattern> json_forms = take_json_forms();
   unwrap();
   std::vector<CallSpec> calls;
   for (const Pattern& pattern : file_.call) calls.push_back(read_call(pattern));
@@ -46,6 +48,7 @@ void PatternCompiler::read_calls() {
   }
   if (has_fence) take_fences(calls);
   merge(calls);
+  for (const Pattern& form : json_forms) add_json_form(form, calls);
   for (CallSpec& call : calls) split_prefix(call);
   if (calls.empty() && !prefixes.empty())
     throw PatternError("call", "two alternatives are the same");
@@ -85,6 +88,47 @@ std::vector<Pattern> PatternCompiler::take_prefixes() {
                        [&](const Pattern& word) { return word.first() == pattern.first(); });
   });
   return words;
+}
+
+// A tagged call whose arguments may also be one JSON object after the same opener: it is one call,
+// since only what follows the name tells the two apart.
+std::vector<Pattern> PatternCompiler::take_json_forms() {
+  std::vector<Pattern> forms;
+  const auto is_tagged = [](const Pattern& p) {
+    return p.has(Kind::name) && p.has(Kind::parameters);
+  };
+  std::erase_if(file_.call, [&](const Pattern& pattern) {
+    const bool is_json = pattern.has(Kind::name) && pattern.has(Kind::arguments) &&
+                         std::any_of(file_.call.begin(), file_.call.end(), [&](const Pattern& p) {
+                           return is_tagged(p) && trim(p.first()) == trim(pattern.first());
+                         });
+    if (is_json && file_.string.empty()) forms.push_back(pattern);
+    return is_json && file_.string.empty();
+  });
+  return forms;
+}
+
+// What stands between the name and the object ends the name, or opens the object after what does.
+void PatternCompiler::add_json_form(const Pattern& pattern, std::vector<CallSpec>& calls) const {
+  const std::string_view open = without_quote_at_end(trim(pattern.first()));
+  const auto call = std::find_if(calls.begin(), calls.end(), [&](const CallSpec& other) {
+    return other.body == BodyKind::xml_parameters && contains(other.open.texts, open);
+  });
+  if (call == calls.end()) throw PatternError("call", "the tagged form of a call with JSON is missing");
+  std::string_view between = trim(without_quote(pattern.before(Kind::arguments)));
+  std::string_view last = trim(pattern.last());
+  for (const std::string& name_close : call->name_close.texts) {
+    if (between.starts_with(name_close)) between.remove_prefix(name_close.size());
+  }
+  for (const std::string& close : call->close.texts) {
+    if (last.ends_with(close)) last.remove_suffix(close.size());
+  }
+  if (between.find('<') == std::string_view::npos) {
+    add_new(call->name_close.texts, between);
+  } else {
+    add_new(call->xml_parameters.json_open.texts, trim(between));
+  }
+  add_new(call->xml_parameters.json_close.texts, trim(last));
 }
 
 // An alternative that is another one with more text around it: the text is markup.
@@ -132,11 +176,17 @@ CallSpec PatternCompiler::read_call(const Pattern& pattern) const {
     const bool is_list = drop_last(first, '[');
     if (is_list) drop_first(last, ']');
     read_object_call(pattern, first, last, is_list, call);
+    call.json_call.python = pattern.hole(Kind::object).has("python");
+    if (opens_message(first)) {
+      call.by_recipient = true;
+      call.close.texts = message_closers(last);
+      return call;
+    }
   } else if (pattern.has(Kind::key)) {
-    drop_last(first, '[');
+    const bool is_list = drop_last(first, '[');
     drop_first(last, ')');
     drop_first(last, ']');
-    read_python_call(first, last, call);
+    read_python_call(first, last, is_list, call);
   } else {
     if (!pattern.has(Kind::name) && !pattern.has(Kind::id))
       throw PatternError("call", "a call has no ${name}, ${id} or ${object}");
@@ -211,19 +261,19 @@ void PatternCompiler::read_objects(JsonCallSpec& keys) const {
   if (!ids.empty()) keys.id_keys = ids;
 }
 
-void PatternCompiler::read_python_call(std::string_view first, std::string_view last,
+void PatternCompiler::read_python_call(std::string_view first, std::string_view last, bool is_list,
                                        CallSpec& call) const {
   call.body = BodyKind::pythonic;
   if (!is_blank(last)) call.separators = kSeparators;
-  if (is_blank(first)) {
-    call.bare = BarePlace::start;
-    call.starts = "[";
-    call.known_tools = KnownTools::if_given;
-  }
+  if (!is_blank(first)) return;
+  call.bare = is_list ? BarePlace::start : BarePlace::line;
+  call.starts = is_list ? "[" : kNameStarts;
+  call.known_tools = is_list ? KnownTools::if_given : KnownTools::required;
 }
 
 Texts PatternCompiler::message_closers(std::string_view own) const {
-  Texts closers{std::string(trim(own))};
+  Texts closers;
+  add_new(closers, trim(own));
   for (const Pattern& pattern : file_.reasoning) add_new(closers, trim(pattern.last()));
   return closers;
 }
@@ -235,9 +285,11 @@ bool PatternCompiler::read_named_call(const Pattern& pattern, CallSpec& call) co
   if (is_id) {
     call.name_is_id = true;
     if (!file_.id.empty()) call.name_prefix = file_.id.front().first();
+  } else if (pattern.has(Kind::id) && pattern.index(Kind::id) < pattern.index(Kind::name)) {
+    call.id_close = trim(pattern.behind(Kind::id));
+    if (call.id_close.empty())
+      throw PatternError("call", "nothing stands between a call's ${id} and ${name}");
   } else if (pattern.has(Kind::id)) {
-    if (pattern.index(Kind::id) < pattern.index(Kind::name))
-      throw PatternError("call", "a call's id before its name cannot be read yet");
     call.id_open = trim(behind);
     behind = pattern.behind(Kind::id);
   }
@@ -264,9 +316,9 @@ bool PatternCompiler::read_named_call(const Pattern& pattern, CallSpec& call) co
       call.name_stops = "{";
     }
   } else {
-    if (!pattern.has(Kind::parameters))
-      throw PatternError("call", "a call has no ${arguments}, ${parameters} or ${object}");
-    read_parameters(call);
+    if (!pattern.has(Kind::parameters) && !pattern.has(Kind::value))
+      throw PatternError("call", "a call has no ${arguments}, ${parameters}, ${value} or ${object}");
+    pattern.has(Kind::value) ? read_keyless(pattern, call) : read_parameters(call);
     if (!is_message) {
       if (!is_blank(behind)) {
         call.name_close.texts.emplace_back(trim(behind));
@@ -288,6 +340,7 @@ void PatternCompiler::merge(std::vector<CallSpec>& calls) const {
   const auto without_markers = [](CallSpec call) {
     call.open = call.close = call.next = call.name_close = {};
     call.id_open.clear();
+    call.id_close.clear();
     call.name_twice = false;
     return call;
   };
@@ -308,6 +361,7 @@ void PatternCompiler::merge(std::vector<CallSpec>& calls) const {
       if ((*same.*marker).after.empty()) (*same.*marker).after = (call.*marker).after;
     }
     if (!call.id_open.empty()) same->id_open = call.id_open;
+    if (!call.id_close.empty()) same->id_close = call.id_close;
     same->name_twice = same->name_twice || call.name_twice;
   }
   calls = std::move(merged);

@@ -13,6 +13,7 @@ FormatSpec PatternCompiler::compile() {
   add_new(spec_.ignore, file_.end);
   for (const std::string& text : file_.leftovers) spec_.markup.push_back(to_markup(text));
   take_authors();
+  take_turn();
   if (!file_.id.empty()) {
     const Pattern& id = file_.id.front();
     if (id.has(HoleKind::random) && id.hole(HoleKind::random).has("9")) {
@@ -34,6 +35,24 @@ FormatSpec PatternCompiler::compile() {
   }
   spec_.markup = std::move(once);
   return spec_;
+}
+
+// What the prompt has written of the first message is missing in the output: each pattern that
+// begins with the turn also stands without it.
+void PatternCompiler::take_turn() {
+  if (!file_.header.empty()) return;  // a header says where the output begins
+  for (const auto patterns :
+       {&PatternFile::reasoning, &PatternFile::content, &PatternFile::calls, &PatternFile::call}) {
+    std::vector<Pattern> all;
+    for (const Pattern& pattern : file_.*patterns) {
+      all.push_back(pattern);
+      const std::string_view rest = without_turn(pattern.first());
+      if (rest.size() == pattern.first().size() || is_blank(rest)) continue;
+      all.push_back(pattern);
+      all.back().texts.front() = rest;
+    }
+    file_.*patterns = std::move(all);
+  }
 }
 
 // <calls><call>..</call></calls> written as one call: the outer tags stand around all of them.

@@ -27,6 +27,28 @@ std::size_t label_size(std::string_view literal) {
   return is_plain && is_one ? word.size() + edges.after.size() : 0;
 }
 
+/// What ends a header: a tag, or a line break where nothing else does.
+std::string_view header_end(const Pattern& header) {
+  return is_blank(header.last()) ? std::string_view(header.last()) : trim(header.last());
+}
+
+bool ends_header(const MarkupSpec& header, std::string_view literal) {
+  return std::any_of(header.close.texts.begin(), header.close.texts.end(), [&](const auto& text) {
+    return literal.ends_with(text) || trim(literal).ends_with(text);
+  });
+}
+
+/// A literal without the bracket of a list at its edge.
+std::string_view without_bracket(std::string_view literal) {
+  std::string_view text = trim(literal);
+  if (text.starts_with(']')) return text.substr(1);
+  if (text.ends_with('[')) return literal.substr(0, literal.rfind('['));
+  return literal;
+}
+
+/// A header that is a tool's name: no white space, no quote, no bracket.
+constexpr const char* kToolName = "[^\\s<>(){}\"'`]+";
+
 /// A text as a pattern that matches it.
 std::string escaped(std::string_view text) {
   std::string pattern;
@@ -110,7 +132,8 @@ void PatternCompiler::read_headed_reasoning() {
   }
   add_new(reasoning.close.texts, file_.end);
   for (const Pattern& pattern : file_.call) {
-    if (opens_message(pattern.first())) add_new(reasoning.close.texts, trim(pattern.last()));
+    if (opens_message(pattern.first()))
+      add_new(reasoning.close.texts, trim(without_bracket(pattern.last())));
   }
 }
 
@@ -130,7 +153,7 @@ void PatternCompiler::read_tagged_reasoning() {
   reasoning.open = to_marker(opens);
   reasoning.close = to_marker(closes);
   if (file_.content.empty()) return;  // a content's opener ends a reasoning that nothing closed
-  const std::string_view content = trim(file_.content.front().first());
+  const std::string_view content = trim(without_turn(file_.content.front().first()));
   if (is_token(content)) add_new(reasoning.close.texts, content);
 }
 
@@ -175,49 +198,96 @@ void PatternCompiler::read_content() {
   }
 }
 
+// What a header says: a literal without what opens and ends it.
+std::string PatternCompiler::header_part(std::string_view literal) const {
+  std::string part(literal);
+  const auto erase = [&](std::string_view mark) {
+    for (std::size_t at = part.find(mark); !mark.empty() && at != std::string::npos;
+         at = part.find(mark)) {
+      part.erase(at, mark.size());
+    }
+  };
+  for (const Pattern& pattern : file_.header) erase(trim(pattern.first()));
+  for (const Pattern& pattern : file_.header) erase(header_end(pattern));
+  return part;
+}
+
+// A turn that ends with what opens a header: the output goes on in it. Where headers are told apart
+// by what they say alone, this is how one may begin.
+void PatternCompiler::read_first_header(MarkupSpec& header) const {
+  const bool is_open = std::any_of(file_.turn.begin(), file_.turn.end(), [&](const auto& turn) {
+    return std::any_of(header.open.texts.begin(), header.open.texts.end(),
+                       [&](const auto& open) { return turn.ends_with(open); });
+  });
+  if (!is_open) return;
+  header.starts_open = header.names_tool;
+  if (header.names_tool || !is_blank(header.close.texts[0])) return;
+  for (const std::string& word : header.reasoning) header.begins.push_back(word);
+  for (const Pattern& pattern : file_.call) {
+    if (!pattern.has(HoleKind::object) || !opens_message(pattern.first())) continue;
+    header.begins.push_back(header_part(without_bracket(pattern.first())));
+  }
+  for (const Pattern& pattern : file_.content) {
+    if (is_blank(header_part(pattern.first()))) header.begins.push_back(header.close.texts[0]);
+  }
+}
+
+// What the headers of calls say: whom they call, or that calls follow.
+void PatternCompiler::read_call_headers(MarkupSpec& header, Texts& closers) const {
+  for (const Pattern& pattern : file_.call) {
+    if (!opens_message(pattern.first())) continue;
+    if (pattern.has(HoleKind::object)) {  // a header that names no tool says that calls follow
+      header.calls.emplace_back(trim(header_part(without_bracket(pattern.first()))));
+      add_new(closers, trim(without_bracket(pattern.last())));
+      continue;
+    }
+    if (!pattern.has(HoleKind::name) || !ends_header(header, pattern.behind(HoleKind::name)))
+      continue;
+    const std::string_view recipient = split_recipient(pattern.first()).word;
+    if (recipient.empty() && !contains(header.open.texts, trim(pattern.first()))) continue;
+    header.recipient = recipient;
+    header.names_tool = recipient.empty();
+    header.not_tools = {"user", "assistant", "all"};
+    add_new(closers, trim(pattern.last()));
+  }
+}
+
 void PatternCompiler::read_header() {
   MarkupSpec header;
   Texts closers;
   for (const Pattern& pattern : file_.header) {
     add_new(header.open.texts, trim(pattern.first()));
-    add_new(header.close.texts, trim(pattern.last()));
+    add_new(header.close.texts, header_end(pattern));
   }
-  const auto ends_header = [&](std::string_view literal) {
-    return std::any_of(header.close.texts.begin(), header.close.texts.end(),
-                       [&](const auto& text) { return trim(literal).ends_with(text); });
+  const auto take_space = [&](std::string_view literal) {  // white space after a header is markup
+    for (const std::string& text : header.close.texts) {
+      const std::size_t at = literal.rfind(text);
+      if (is_blank(text) || at == std::string_view::npos) continue;
+      const std::string_view after = literal.substr(at + text.size());
+      if (is_blank(after) && after.size() > header.close.after.size()) header.close.after = after;
+    }
   };
   for (const Pattern& pattern : file_.reasoning) {
-    std::string word(without_turn(pattern.first()));
-    const bool is_header = ends_header(word);
-    for (const Texts& marks : {header.open.texts, header.close.texts}) {
-      for (const std::string& mark : marks) {
-        for (std::size_t at = word.find(mark); at != std::string::npos; at = word.find(mark)) {
-          word.erase(at, mark.size());
-        }
-      }
-    }
-    if (is_header && !is_blank(word)) header.reasoning.emplace_back(trim(word));
+    const std::string word = header_part(without_turn(pattern.first()));
+    if (ends_header(header, pattern.first()) && !is_blank(word))
+      header.reasoning.emplace_back(trim(word));
     add_new(closers, trim(pattern.last()));
+    take_space(pattern.first());
   }
-  for (const Pattern& pattern : file_.call) {
-    if (!pattern.has(HoleKind::name) || !ends_header(pattern.behind(HoleKind::name)) ||
-        !opens_message(pattern.first())) {
-      continue;
-    }
-    const std::string_view recipient = split_recipient(pattern.first()).word;
-    if (recipient.empty()) continue;
-    header.recipient = recipient;
-    header.not_tools = {"user", "assistant", "all"};
-    add_new(closers, trim(pattern.last()));
-  }
+  read_call_headers(header, closers);
+  read_first_header(header);
   std::string recipient = header.recipient;
   if (recipient.empty() && !header.reasoning.empty()) {
     recipient = header.reasoning[0].substr(0, header.reasoning[0].find('=') + 1);
   }
   if (!recipient.empty()) header.begins = {" " + recipient, recipient};
-  for (const Pattern& pattern : file_.content) add_new(closers, trim(pattern.last()));
-  add_new(closers, header.close.texts);
-  const bool tells = !header.recipient.empty() || !header.reasoning.empty();
+  for (const Pattern& pattern : file_.content) {
+    add_new(closers, trim(pattern.last()));
+    take_space(pattern.first());
+    if (header.names_tool) add_new(header.not_tools, trim(header_part(pattern.first())));
+  }
+  for (const std::string& text : header.close.texts) add_new(closers, trim(text));
+  const bool tells = header.tells();
   MarkupSpec stray;
   for (const std::string& closer : closers) {
     if (!contains(file_.end, closer) || !tells) add_new(stray.open.texts, closer);
@@ -227,8 +297,27 @@ void PatternCompiler::read_header() {
   if (!stray.open.is_empty()) spec_.markup.push_back(std::move(stray));
 }
 
-// The words that the patterns' headers have, in any order; after a recipient or a tag of a call's
-// own header anything but a call's body.
+// The tags that stand in the headers of calls, but for those that open or end a header.
+Texts PatternCompiler::tags_of_calls(const MarkupSpec& markup) const {
+  Texts tags;
+  for (const Pattern& pattern : file_.call) {
+    if (!opens_message(pattern.first())) continue;
+    for (const std::string& text : pattern.texts) {
+      for (std::size_t begin = text.find('<'); begin != std::string::npos;
+           begin = text.find('<', begin + 1)) {
+        const std::size_t end = text.find('>', begin);
+        if (end == std::string::npos || &text == &pattern.texts.back()) break;
+        const std::string tag = text.substr(begin, end + 1 - begin);
+        if (!contains(markup.open.texts, tag) && !contains(markup.close.texts, tag))
+          add_new(tags, tag);
+      }
+    }
+  }
+  return tags;
+}
+
+// The words that the patterns' headers have, in any order; after a recipient or a call's own tag
+// anything but a call's body.
 std::string PatternCompiler::header_pattern(const MarkupSpec& markup) const {
   Texts words, tags;
   const auto add_words = [&](std::string_view literal) {
@@ -250,23 +339,24 @@ std::string PatternCompiler::header_pattern(const MarkupSpec& markup) const {
     }
   };
   for (const auto* patterns : {&file_.reasoning, &file_.content}) {
-    for (const Pattern& pattern : *patterns) add_words(pattern.first());
+    for (const Pattern& pattern : *patterns) {
+      add_words(pattern.first());
+      if (is_blank(markup.close.texts[0])) add_words(header_part(pattern.first()));
+    }
   }
   for (const Pattern& pattern : file_.call) {
-    if (!opens_message(pattern.first()) || !pattern.has(HoleKind::name)) continue;
-    add_words(split_recipient(pattern.first()).before);
-    Texts before_tags = std::move(words);
-    add_words(pattern.behind(HoleKind::name));
-    words = std::move(before_tags);  // a word after the name is the tag's
+    if (opens_message(pattern.first()) && !markup.names_tool)
+      add_words(split_recipient(without_bracket(pattern.first())).before);
   }
+  if (markup.names_tool) return "(?:" + escaped(markup.open.texts[0]) + ")?" + kToolName;
   std::string known = "\\s";
   for (const std::string& word : words) known += "|" + escaped(word);
   for (const std::string& open : markup.open.texts) known += "|" + escaped(open);
-  if (!markup.begins.empty()) add_new(tags, markup.begins.back());
-  std::string rest;
-  for (const std::string& tag : tags) rest += (rest.empty() ? "" : "|") + escaped(tag);
-  const std::string anything = rest.empty() ? "" : "(?:(?:" + rest + ")[^{\"]*)?";
-  return "(?:" + known + ")*" + anything;
+  const bool has_recipient = !markup.begins.empty() && markup.begins.back().ends_with('=');
+  std::string others = has_recipient ? escaped(markup.begins.back()) : "";
+  for (const std::string& tag : tags_of_calls(markup))
+    others += (others.empty() ? "" : "|") + escaped(tag);
+  return "(?:" + known + ")*" + (others.empty() ? "" : "(?:(?:" + others + ")[^{\"]*)?");
 }
 
 }  // namespace unspool

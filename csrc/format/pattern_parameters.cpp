@@ -45,6 +45,16 @@ void PatternCompiler::read_parameters(CallSpec& call) const {
   }
 }
 
+// <tool: name>value</tool>: the value is the tool's only parameter.
+void PatternCompiler::read_keyless(const Pattern& pattern, CallSpec& call) const {
+  const std::string_view before = pattern.before(Kind::value), after = pattern.behind(Kind::value);
+  if (is_blank(before) || is_blank(after)) throw PatternError("call", "nothing ends ${name} or ${value}");
+  call.body = BodyKind::xml_parameters;
+  call.xml_parameters.is_keyless = true;
+  const bool in_lines = before.ends_with('\n') && after.starts_with('\n');
+  call.xml_parameters.trim = in_lines ? ValueTrim::newline : ValueTrim::none;
+}
+
 void PatternCompiler::read_parameter(const Pattern& pattern, XmlParametersSpec& spec) const {
   const Hole& value = pattern.hole(Kind::value);
   const std::string_view behind_value = pattern.behind(Kind::value);

@@ -51,6 +51,11 @@ CallName read_call_name(const CallSpec& call, std::string_view written, const To
     read.id = trim(name.substr(at + call.id_open.size()));
     name = trim(name.substr(0, at));
   }
+  const std::size_t end = call.id_close.empty() ? name.npos : name.find(call.id_close);
+  if (end != name.npos) {  // the id stands before the name
+    read.id = trim(name.substr(0, end));
+    name = trim(name.substr(end + call.id_close.size()));
+  }
   name = without_prefix(call, name);
   read.name = call.name_is_id ? without_number(name) : name;
   if (call.xml_parameters.name_entities) read.name = without_entities(read.name);

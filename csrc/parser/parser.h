@@ -185,7 +185,11 @@ class Parser final : public EventParser, private CallSink {
   bool fits_header(std::string_view header, bool is_whole);
   void give_up_header(std::string_view header);
   void on_markup_end(const MarkerCursor::Found& found);
+  std::string_view recipient_of(std::string_view header) const;
+  bool names_no_stranger(std::string_view header) const;
   bool call_recipient(std::string_view header);
+  bool begin_calls(std::string_view header);
+  void release_begun();
   void on_closer(Role role, const MarkerCursor::Found& found);
   void on_header_end(const MarkerCursor::Found& found);
   void on_malformed_end(const MarkerCursor::Found& found);

@@ -34,9 +34,13 @@ std::size_t Parser::read_beginning(char byte) {
   for (std::size_t i = 0; i < markup.size(); ++i) {
     for (const std::string& text : markup[i].begins) {
       if (text == reading_.raw) {
+        const auto& closers = markup[i].close.texts;
+        const bool is_empty = std::find(closers.begin(), closers.end(), reading_.raw) != closers.end();
+        const std::string closer = is_empty ? std::exchange(reading_.raw, {}) : std::string();
         header_.markup = static_cast<std::uint8_t>(i);
         enter(State::markup);
         header_.is_begun = true;
+        if (is_empty) read_again(closer);
         return 1;
       }
       may_go_on |= text.starts_with(reading_.raw);
@@ -60,6 +64,8 @@ std::size_t Parser::read_markup(std::string_view text) {
     on_marker(found);
   } else if (trial_.is_on() && is_prose && !fits_header(reading_.raw, false)) {
     trial_.outcome = Outcome::mention;
+  } else if (header_.is_begun && !fits_header(reading_.raw, false)) {
+    release_begun();
   } else if (reading_.raw.size() > kMaxHeaderBytes || (header_.is_begun && text[0] == '\n')) {
     if (trial_.is_on()) {
       trial_.outcome = Outcome::mention;
@@ -76,6 +82,13 @@ std::size_t Parser::read_markup(std::string_view text) {
     release(raw);
   }
   return 1;
+}
+
+// The output did not begin with the header that it was to begin with: it is content.
+void Parser::release_begun() {
+  cursor_.flush([this](std::string_view piece) { release(piece); });
+  header_.is_begun = false;
+  release_raw_as_content();
 }
 
 void Parser::on_markup(const MarkerCursor::Found& found) {
@@ -131,7 +144,11 @@ void Parser::give_up_header(std::string_view header) {
 
 void Parser::on_markup_end(const MarkerCursor::Found& found) {
   const MarkupSpec& markup = format_->spec().markup[header_.markup];
-  const bool fits = fits_header(reading_.raw, true);
+  const bool fits = fits_header(reading_.raw, true) && names_no_stranger(reading_.raw);
+  if (!fits && header_.is_begun && static_cast<Role>(found.marker->role) == Role::header_close) {
+    reading_.raw += found.text;
+    return release_begun();
+  }
   const std::string header = std::move(reading_.raw);
   reading_.raw.clear();
   const Role role = static_cast<Role>(found.marker->role);
@@ -154,7 +171,7 @@ void Parser::on_markup_end(const MarkerCursor::Found& found) {
     at_.state = State::content;
     return on_marker(found);
   }
-  if (trial_.is_on() && !fits && (trial_.is_amid_line || markup.is_inline)) {
+  if (trial_.is_on() && !fits && (trial_.is_amid_line || markup.is_inline || markup.names_tool)) {
     trial_.outcome = Outcome::mention;
     return;
   }
@@ -171,7 +188,7 @@ void Parser::on_markup_end(const MarkerCursor::Found& found) {
     return enter(at_.markup_return);
   }
   drop_space(Fate::whitespace);
-  if (call_recipient(header)) return;
+  if (call_recipient(header) || begin_calls(header)) return;
   const bool is_reasoning =
       format_->spec().reasoning &&
       std::any_of(markup.reasoning.begin(), markup.reasoning.end(),
@@ -186,14 +203,59 @@ void Parser::on_markup_end(const MarkerCursor::Found& found) {
   enter(State::reasoning);
 }
 
+// A header that is a name alone opens an answer's first call only if the name is one of the
+// request's tools, where these are known.
+bool Parser::names_no_stranger(std::string_view header) const {
+  const MarkupSpec& markup = format_->spec().markup[header_.markup];
+  if (!markup.names_tool) return true;
+  const std::string_view name = recipient_of(header);
+  if (name.empty() || tools() == nullptr || calls_.index() >= 0) return !name.empty();
+  return tools()->find(name) != nullptr ||
+         std::find(markup.not_tools.begin(), markup.not_tools.end(), name) !=
+             markup.not_tools.end();
+}
+
+// Whom the header calls; empty where it calls no one.
+std::string_view Parser::recipient_of(std::string_view header) const {
+  const MarkupSpec& markup = format_->spec().markup[header_.markup];
+  if (markup.names_tool) {
+    for (const std::string& open : markup.open.texts) {
+      if (header.starts_with(open)) header.remove_prefix(open.size());
+    }
+    return trim(header);
+  }
+  const std::size_t at =
+      markup.recipient.empty() ? std::string_view::npos : header.find(markup.recipient);
+  if (at == std::string_view::npos) return {};
+  const std::string_view name = header.substr(at + markup.recipient.size());
+  return name.substr(0, name.find_first_of(" \t\r\n<"));
+}
+
+// Begins the calls that a header announces without a name; false where it announces none.
+bool Parser::begin_calls(std::string_view header) {
+  const MarkupSpec& markup = format_->spec().markup[header_.markup];
+  const bool says_so = std::any_of(markup.calls.begin(), markup.calls.end(),
+                                   [&](const std::string& word) { return trim(header) == word; });
+  const auto& calls = format_->spec().calls;
+  const auto call = std::find_if(calls.begin(), calls.end(),
+                                 [](const CallSpec& spec) { return spec.by_recipient; });
+  if (!says_so || call == calls.end()) return false;
+  audit_header(reading_.raw);
+  reading_.raw.clear();
+  at_.call = static_cast<std::uint8_t>(call - calls.begin());
+  reading_.raw_opener = 0;
+  reading_.has_closer = !call->close.is_empty();
+  at_.skip = {};
+  at_.boundary = Boundary::none;
+  make_call_body({}, false);
+  enter(State::body);
+  return true;
+}
+
 // Begins the call to the tool that the header names; false where it names none.
 bool Parser::call_recipient(std::string_view header) {
   const MarkupSpec& markup = format_->spec().markup[header_.markup];
-  const std::size_t at =
-      markup.recipient.empty() ? std::string_view::npos : header.find(markup.recipient);
-  if (at == std::string_view::npos) return false;
-  std::string_view name = header.substr(at + markup.recipient.size());
-  name = name.substr(0, name.find_first_of(" \t\r\n<"));
+  const std::string_view name = recipient_of(header);
   const auto& calls = format_->spec().calls;
   const auto call = std::find_if(calls.begin(), calls.end(),
                                  [](const CallSpec& spec) { return spec.by_recipient; });

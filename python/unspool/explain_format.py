@@ -79,7 +79,7 @@ def _sentences(description: dict[str, Any]) -> Iterator[str]:
 
 def _call(call: dict[str, Any]) -> Iterator[str]:
     if call.get("by_recipient"):
-        opens = "A call opens after a header that names its tool"
+        opens = "A call opens after a header that says so, or names its tool"
     elif "bare" in call:
         opens = f"A call may begin without an opener {_PLACES[call['bare']]}, if what follows reads as one"
     else:
@@ -96,6 +96,11 @@ def _call(call: dict[str, Any]) -> Iterator[str]:
         yield f"Its arguments are {_ARGUMENTS[body]}."
         return
     tags = call["xml_parameters"]
+    if tags.get("keyless"):
+        yield f"Its text is the tool's only parameter; {_TRIMS[tags.get('trim', 'newline')]}."
+        return
+    if tags.get("json_open"):
+        yield f"One JSON object between {_named(tags, 'json_open')} and {_named(tags, 'json_close')} is its arguments."
     yield (
         f"A parameter opens at {_named(tags, 'open')}; its name ends at "
         f"{_listed([*tags.get('name_end', ()), *tags['name_close']])}, its value at {_named(tags, 'close')}; "

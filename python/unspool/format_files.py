@@ -102,7 +102,7 @@ def parse_format(text: str, source: str = "<format>") -> FormatFile:
 # The keys of a description whose texts open or close something.
 _MARKERS = {
     "open", "close", "name_close", "name_end", "next", "quotes", "ignore", "begins", "id_open",
-    "value_open", "label",
+    "id_close", "json_open", "json_close", "value_open", "label",
 }  # fmt: skip
 
 

@@ -85,8 +85,12 @@ def test_a_bad_file_is_refused_with_its_line(line: str, message: str) -> None:
     ("text", "message"),
     [
         ('call = "<c>${name}${parameters}</c>"', "needs a key 'parameter'"),
-        ('call = "<c>${name}</c>"', r"no \$\{arguments\}, \$\{parameters\} or \$\{object\}"),
-        ('call = "<c>${id}|${name}${arguments}</c>"', "id before its name"),
+        ('call = "<c>${name}</c>"', r"no \$\{arguments\}, \$\{parameters\}, \$\{value\} or \$\{object\}"),
+        (
+            'call = "<c>${id}${name}|${arguments}</c>"',
+            r"nothing stands between a call's \$\{id\} and \$\{name\}",
+        ),
+        ('call = "<c>${name}${value}</c>"', r"nothing ends \$\{name\} or \$\{value\}"),
         ('call = "<c>${name}|${parameters}</c>"\nparameter = "<p=${key}>${value}"', r"nothing ends"),
         (
             'call = "<c>${name}|${parameters}</c>"\nparameter = "<p=${key}${value}</p>"',
