@@ -50,9 +50,10 @@ def test_every_rule_with_a_template_has_one_here() -> None:
 
 @pytest.mark.parametrize("name", RULES)
 def test_every_family_is_found_by_each_of_its_names(name: str) -> None:
-    for word in RULES[name].get("names", ()):
+    rule = RULES[name]
+    for word in rule.get("names", ()):
         assert first(f"some-org/{word.upper()}-Instruct") == canonical(name), word
-    for model_type in RULES[name].get("model_types", ()):
+    for model_type in rule.get("model_types", ()):
         assert first(model_type=model_type) == canonical(name), model_type
 
 

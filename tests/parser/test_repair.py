@@ -65,8 +65,9 @@ def test_off_by_default() -> None:
     assert [call.status for call in message.tool_calls] == ["malformed"]
 
 
+# json's calls count only with tools; cwm's have one argument.
 @pytest.mark.parametrize(
-    "name", [file.name for file in unspool.formats() if file.has_tools and file.name != "json"]
+    "name", [file.name for file in unspool.formats() if file.has_tools and file.name not in ("json", "cwm")]
 )
 def test_what_is_cut_off_is_closed_at_every_place(name: str) -> None:
     file = unspool.get_format(name)

@@ -12,11 +12,11 @@ FORMATS = [file.name for file in unspool.formats()]
 # Between them they use every body, option and framing. The others differ from one of these in the
 # texts of their markers, and get fewer examples; --thorough gives all of them the same.
 DISTINCT = {
-    "apertus", "beam", "cohere_command3", "deepseek_r1", "deepseek_v3", "deepseek_v32", "dots",
-    "gemma4", "glm45", "granite", "hermes", "hy_v3", "inkling", "json", "k2_horizon", "kimi_k2",
-    "kimi_k3", "lfm2", "llama3_json", "longcat", "minicpm5", "minimax_m2", "minimax_m3", "mistral",
-    "muse", "olmo3", "openai", "phi4_mini_json", "pythonic", "qwen3", "qwen3_coder", "seed_oss",
-    "step3", "xlam",
+    "apertus", "beam", "cohere_command3", "cwm", "deepseek_r1", "deepseek_v3", "deepseek_v32", "dots",
+    "functionary_v32", "gemma4", "glm45", "glm53_flash", "granite", "granite_pythonic", "hermes", "hy_v3",
+    "hyperclovax", "inkling", "json", "k2_horizon", "kimi_k2", "kimi_k3", "lfm2", "llama3_json", "longcat",
+    "minicpm5", "minimax_m2", "minimax_m3", "mistral", "muse", "olmo3", "openai", "phi4_mini_json",
+    "pythonic", "qwen3", "qwen3_coder", "sarashina", "seed_oss", "solar_open", "step3", "xlam",
 }  # fmt: skip
 
 

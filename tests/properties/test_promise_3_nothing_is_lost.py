@@ -48,8 +48,12 @@ def test_every_byte_has_a_fate(format: str, data: st.DataObject) -> None:
     description = get_format(format).description
     has_headers = any("close" in markup for markup in description.get("markup", ()))
     for text in fates.get("marker", []):
-        left = re.sub(r"```[\w+. \t-]*", "", text)
-        for marker in sorted(markers_of(description), key=len, reverse=True):
+        markers = sorted(markers_of(description), key=len, reverse=True)
+        left = text
+        for marker in (marker for marker in markers if "```" in marker.lstrip("`")):
+            left = left.replace(marker, " ")
+        left = re.sub(r"```[\w+. \t-]*", "", left)
+        for marker in markers:
             left = left.replace(marker, " ").replace(marker.strip(), " ")
         assert has_headers or not left.strip(" \t\r\n[]`,;"), text
 

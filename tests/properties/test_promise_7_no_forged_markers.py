@@ -27,8 +27,14 @@ def test_spelled_markers_are_text(format: str, data: st.DataObject) -> None:
     message = Parser(format, None, tokenizer=vocabulary, start_in="content", audit=True).parse(
         list(spelled.encode())
     )
-    if ids and not any("bare" in call for call in get_format(format).description.get("call", ())):
-        assert message.content == spelled
+    description = get_format(format).description
+    if ids and not any("bare" in call for call in description.get("call", ())):
+        # A line break at the beginning may end the header that the prompt has opened.
+        begins = {text for item in description.get("markup", ()) for text in item.get("begins", ())}
+        if "\n" in begins and spelled.startswith("\n"):
+            assert message.content.strip() == spelled.strip()
+        else:
+            assert message.content == spelled
     assert message.tool_calls == ()
     assert message.reasoning == ""
 
