@@ -9,10 +9,32 @@ BodyResult LiteralArguments::put(std::string_view text, CallSink& sink) {
   if (!reader_.has_begun()) {
     begin = text.find_first_not_of(kSpace);
     if (begin == std::string_view::npos) return {text.size(), ScanStatus::more};
-    if (text[begin] != '{') return {begin, ScanStatus::failed};
+    is_call_ = mends_ && text[begin] == '(';
+    if (text[begin] != '{' && !is_call_) return {begin, ScanStatus::failed};
   }
   out_.clear();
+  if (is_call_) return put_call(text, begin, sink);
   return finish_put(reader_.put(text.substr(begin), out_), begin, sink);
+}
+
+// The arguments as Python writes a call's: round brackets stand for braces, = for the colon after a
+// key.
+BodyResult LiteralArguments::put_call(std::string_view text, std::size_t begin, CallSink& sink) {
+  repairs_ |= kMarkup;
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    char byte = text[i];
+    if (!reader_.has_begun()) {
+      byte = '{';
+    } else if (byte == '=' && reader_.depth() == 1 && reader_.is_in_key()) {
+      byte = ':';
+    } else if (byte == ')' && reader_.depth() == 1 && !reader_.in_string()) {
+      byte = '}';
+    }
+    const ScanResult result = reader_.put(std::string_view(&byte, 1), out_);
+    if (result.status != ScanStatus::more || i + 1 == text.size())
+      return finish_put({result.consumed, result.status}, i, sink);
+  }
+  return {text.size(), ScanStatus::more};
 }
 
 BodyResult LiteralArguments::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {

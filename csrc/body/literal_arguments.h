@@ -12,7 +12,7 @@ namespace unspool {
 class LiteralArguments final : public Body {
  public:
   LiteralArguments(const MarkerSet& quotes, const ToolSchema* schema, bool repairs)
-      : reader_(repairs ? kNearlyBare : kBareText, quotes, schema) {}
+      : mends_(repairs), reader_(repairs ? kNearlyBare : kBareText, quotes, schema) {}
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -31,6 +31,10 @@ class LiteralArguments final : public Body {
  private:
   BodyResult finish_put(const ScanResult& result, std::size_t begin, CallSink& sink);
 
+  BodyResult put_call(std::string_view text, std::size_t begin, CallSink& sink);
+
+  bool mends_;
+  bool is_call_ = false;  // (city=..) in place of {city:..}
   ValueReader reader_;
   std::string out_;
   std::uint16_t repairs_ = 0;

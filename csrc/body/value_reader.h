@@ -109,6 +109,8 @@ class ValueReader {
   /// Whether the value would be whole if the input ended here.
   bool is_complete() const;
   bool in_string() const;
+  /// Inside a bare key, or between a key and its colon.
+  bool is_in_key() const { return state_ == State::key_word || state_ == State::colon; }
   /// Inside a string of JSON, and not in an escape.
   bool in_text() const { return state_ == State::string; }
   bool wants_value() const {

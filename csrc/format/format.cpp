@@ -132,12 +132,33 @@ class Adder {
   bool both_;
 };
 
+// A model that is to write bare Python calls may write one as JSON.
+void add_slips(FormatSpec& spec) {
+  const auto is_bare = [](const CallSpec& call, BodyKind body) {
+    return call.bare != BarePlace::nowhere && call.body == body;
+  };
+  const auto python = std::find_if(spec.calls.begin(), spec.calls.end(), [&](const auto& call) {
+    return is_bare(call, BodyKind::pythonic);
+  });
+  const bool has_json = std::any_of(spec.calls.begin(), spec.calls.end(), [&](const auto& call) {
+    return is_bare(call, BodyKind::json_call);
+  });
+  if (python == spec.calls.end() || has_json) return;
+  CallSpec slip;
+  slip.bare = python->bare;
+  slip.starts = std::string(1, '{');
+  slip.known_tools = KnownTools::required;
+  slip.is_slip = true;
+  spec.calls.push_back(std::move(slip));
+}
+
 }  // namespace
 
 std::shared_ptr<const Format> Format::compile(FormatSpec spec,
                                               const std::vector<MarkerToken>& tokens,
                                               MarkerTrust trust) {
   std::shared_ptr<Format> format(new Format());
+  add_slips(spec);
   format->spec_ = std::move(spec);
   format->check();
   for (const MarkupSpec& markup : format->spec_.markup) {

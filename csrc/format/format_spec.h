@@ -117,6 +117,7 @@ struct CallSpec {
   bool by_recipient = false;  // a header's recipient names the tool
   std::string fixed_name;     // the name is known beforehand (a named tool choice)
   KnownTools known_tools = KnownTools::any;
+  bool is_slip = false;     // not this family's: it counts only where slips are mended
   bool is_certain = false;  // guided decoding wrote it: a bare body is a call whatever it says
   BodyKind body = BodyKind::json_call;
   JsonCallSpec json_call;

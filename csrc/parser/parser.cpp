@@ -416,6 +416,7 @@ void Parser::on_own_closer(const MarkerCursor::Found& found) {
 void Parser::on_opener(const MarkerCursor::Found& found) {
   // Not announced yet: should it come to nothing, the opener is part of the raw text.
   reading_.raw = drop_skipped(found.text);
+  reading_.repairs = 0;
   at_.skip_is_reasonings = false;
   reading_.raw_opener = reading_.raw.size();
   reading_.opener = found.marker->value;

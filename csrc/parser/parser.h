@@ -92,6 +92,7 @@ class Parser final : public EventParser, private CallSink {
   struct Reading {
     std::size_t opener = 0;  // index into Format::openers()
     std::unique_ptr<Body> body;
+    std::uint16_t repairs = 0;  // of what stands around the body
     bool in_parameter = false;  // the marker that ended the name opened a parameter
     bool has_called = false;    // the body has begun a call
     bool has_closer = false;
@@ -110,6 +111,9 @@ class Parser final : public EventParser, private CallSink {
   void end_call() override;
   const ToolSchemas* tools() const override { return options_.tools.get(); }
 
+  std::uint16_t repairs() const {
+    return reading_.repairs | (reading_.body ? reading_.body->repairs() : 0U);
+  }
   const CallSpec& call() const { return format_->spec().calls[at_.call]; }
   const MarkerTable& markers() const {
     return options_.by_id ? format_->by_id() : format_->by_text();

@@ -125,6 +125,8 @@ void Parser::make_call_body(std::string_view name, bool in_parameter) {
 
 void Parser::begin_bare(std::uint8_t call_number, bool has_closer) {
   at_.call = call_number;
+  const bool is_misplaced = call().bare == BarePlace::start && at_.line == Line::begin;
+  reading_.repairs = call().is_slip || is_misplaced ? kMarkup : 0;
   reading_.has_closer = has_closer;
   reading_.raw_opener = reading_.raw.size();
   reading_.specials.clear();
@@ -318,11 +320,11 @@ void Parser::put_call_text(Fate fate, std::string_view text) {
 void Parser::put_arguments(std::string_view fragment) { calls_.put(fragment, token_end_, *out_); }
 
 void Parser::end_call() {
-  calls_.end(reading_.body ? reading_.body->repairs() : 0, token_end_, *out_);
+  calls_.end(repairs(), token_end_, *out_);
 }
 
 void Parser::end_call(CallStatus status) {
-  calls_.end(status, reading_.body ? reading_.body->repairs() : 0, token_end_, *out_);
+  calls_.end(status, repairs(), token_end_, *out_);
 }
 
 // The call cannot be read. What nothing marked as a call is content; the rest is reported.

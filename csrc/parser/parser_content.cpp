@@ -112,7 +112,10 @@ int Parser::bare_call_at(char byte) const {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const BarePlace place = calls[i].bare;
     const bool after_marker = at_.in_section && at_.boundary == Boundary::after_markup;
-    const bool may_begin = (place == BarePlace::line && at_.line != Line::inside) ||
+    const bool mends = options_.repair && tools() != nullptr;  // then text may stand before the call
+    if (calls[i].is_slip && !mends) continue;
+    const bool is_any_line = place == BarePlace::line || (place == BarePlace::start && mends);
+    const bool may_begin = (is_any_line && at_.line != Line::inside) ||
                            (place == BarePlace::start && at_.line == Line::start) ||
                            (place == BarePlace::section && after_marker);
     if (may_begin && calls[i].starts.find(byte) != std::string::npos) return static_cast<int>(i);

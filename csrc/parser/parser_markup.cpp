@@ -244,6 +244,7 @@ bool Parser::begin_calls(std::string_view header) {
   reading_.raw.clear();
   at_.call = static_cast<std::uint8_t>(call - calls.begin());
   reading_.raw_opener = 0;
+  reading_.repairs = 0;
   reading_.has_closer = !call->close.is_empty();
   at_.skip = {};
   at_.boundary = Boundary::none;
@@ -267,6 +268,7 @@ bool Parser::call_recipient(std::string_view header) {
   audit_header({});
   at_.call = static_cast<std::uint8_t>(call - calls.begin());
   reading_.raw_opener = 0;
+  reading_.repairs = 0;
   reading_.has_closer = !call->close.is_empty();
   at_.skip = {};
   at_.boundary = Boundary::none;

@@ -55,6 +55,28 @@ def test_slips_are_mended_and_told(arguments: str, meant: dict[str, Any], repair
     assert call.is_complete
 
 
+@pytest.mark.parametrize(
+    ("format", "output", "content"),
+    [
+        ("gemma4", '<|tool_call>call:get_weather(city=<|"|>Paris<|"|>,days=3)<tool_call|>', ""),
+        ("llama4_pythonic", '{"name": "get_weather", "parameters": {"city": "Paris", "days": 3}}', ""),
+        ("pythonic", 'I look it up.\n[get_weather(city="Paris", days=3)]', "I look it up."),
+    ],
+)
+def test_a_call_in_another_notation_is_mended(format: str, output: str, content: str) -> None:
+    for pieces in byte_splits(output.encode()):
+        parser = unspool.Parser(format, TOOLS, repair=True)
+        for piece in pieces:
+            parser.parse_chunk(piece)
+        message = parser.finish("stop")
+        assert message.content.strip() == content
+        assert not message.malformed
+        (call,) = message.tool_calls
+        assert (call.name, json.loads(call.arguments)) == ("get_weather", {"city": "Paris", "days": 3})
+        assert call.is_complete
+        assert call.repairs
+
+
 def test_names_may_be_in_single_quotes_too() -> None:
     call = call_of("<tool_call>{'name': 'get_weather', 'arguments': {'city': 'Paris'}}</tool_call>")
     assert (call.name, json.loads(call.arguments)) == ("get_weather", {"city": "Paris"})

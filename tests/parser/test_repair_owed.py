@@ -7,36 +7,18 @@ import json
 import pytest
 from unspool import parse
 
-CITY = {"city": {"type": "string"}, "n": {"type": "integer"}}
+CITY = {"city": {"type": "string"}}
 TOOLS = [
     {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": CITY}}}
 ]
 PARIS = [("f", {"city": "Paris"})]
 
 OWED = {
-    "gemma4 writes (k=v)": (
-        "gemma4",
-        '<|tool_call>call:f(city=<|"|>Paris<|"|>,n=3)<tool_call|>',
-        "",
-        [("f", {"city": "Paris", "n": 3})],
-    ),
     "ASCII pipes in DSML": (
         "deepseek_v32",
         '<|DSML|function_calls>\n<|DSML|invoke name="f">\n<|DSML|parameter name="city" string="true">Paris'
         "</|DSML|parameter>\n</|DSML|invoke>\n</|DSML|function_calls>",
         "",
-        PARIS,
-    ),
-    "a JSON call in llama4_pythonic": (
-        "llama4_pythonic",
-        '{"name": "f", "parameters": {"city": "Paris"}}',
-        "",
-        PARIS,
-    ),
-    "prose before a list of Python calls": (
-        "pythonic",
-        'I look it up.\n[f(city="Paris")]',
-        "I look it up.",
         PARIS,
     ),
     "lfm2 writes the body twice": (
