@@ -16,139 +16,166 @@ constexpr std::size_t kMaxNameBytes = 1024;
 // More text between a name and the arguments is not kept.
 constexpr std::size_t kMaxUnreadBytes = 1 << 16;
 
+// The list, the call and the wrapper around the arguments.
+constexpr std::size_t kOuterDepth = 3;
+
+constexpr const char* kNotMended = "the call cannot be mended";
+
 bool contains(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
 }  // namespace
 
+JsonCall::JsonCall(const JsonCallSpec& spec, bool is_tentative, bool repairs)
+    : spec_(spec),
+      is_tentative_(is_tentative),
+      mends_(repairs),
+      reader_(spec.python ? kPython : repairs ? kNearlyJson : kJson) {
+  reader_.set_listener(this);
+  reader_.set_max_depth(ValueReader::kMaxDepth + kOuterDepth);
+}
+
 BodyResult JsonCall::put(std::string_view text, CallSink& sink) {
+  sink_ = &sink;
   unread_from_ = 0;
-  BodyResult result = read(text, sink);
+  BodyResult result = read(text);
   if (keeps_unread_) unread_.append(text, unread_from_, result.consumed - unread_from_);
   if (unread_.size() > kMaxUnreadBytes) keeps_unread_ = false;
   if (!keeps_unread_) unread_.clear();
-  if (result.status == ScanStatus::failed) result.unread = unread_;
+  if (result.status == ScanStatus::failed) result.unread = unread();
   return result;
 }
 
-// From `from` on the text may be lost: a call's arguments may not stand where they belong.
-void JsonCall::keep_unread(std::size_t from) {
-  keeps_unread_ = true;
-  unread_from_ = from;
-  unread_.clear();
+std::string_view JsonCall::unread() const {
+  if (keeps_unread_) return unread_;
+  return is_announced_ && depth_ > 0 ? reader_.unwritten() : std::string_view{};
 }
 
-BodyResult JsonCall::read(std::string_view text, CallSink& sink) {
+BodyResult JsonCall::read(std::string_view text) {
   std::size_t i = 0;
-  const auto fail_here = [&] { return BodyResult{i, ScanStatus::failed}; };
-  while (i < text.size()) {
-    const std::string_view rest = text.substr(i);
-    bool is_end = false;
-    problem_ = "";
-    switch (state_) {
-      case State::key_string:
-        i += put_string(rest, key_, is_end);
-        if (is_end) state_ = State::colon;
-        break;
-      case State::name_string:
-        i += put_string(rest, name_, is_end);
-        if (!is_end) break;
-        if (name_.empty()) {
-          problem_ = "the tool's name is empty";
-          --i;
-          break;
-        }
-        has_name_ = true;
-        name_depth_ = depth_;
-        state_ = State::after_value;
-        if (is_tentative_ && !has_arguments_) break;
-        if (!announce(sink)) {
-          --i;
-        } else if (!has_arguments_) {
-          keep_unread(i);
-        }
-        break;
-      case State::id_string:
-        i += put_string(rest, id_, is_end);
-        if (is_end) state_ = State::after_value;
-        break;
-      case State::arguments_string: i += put_arguments_string(rest, sink); break;
-      case State::arguments_object:
-      case State::arguments_null:
-      case State::flat_value:
-      case State::skipped_value: i += put_scanned(rest, sink); break;
-      default:
-        switch (step(text[i], sink)) {
-          case Step::next: ++i; break;
-          case Step::call_ended: return {i + 1, ScanStatus::more};
-          case Step::again: break;
-          case Step::failed: return fail_here();
-          case Step::done: return {i + 1, ScanStatus::done};
-        }
+  if (mends_ && !reader_.has_begun()) {  // a call is no bare word
+    i = std::min(text.find_first_not_of(kSpace), text.size());
+    if (i < text.size() && std::string_view("{[\"'").find(text[i]) == std::string_view::npos) {
+      problem_ = kNotMended;
+      return {i, ScanStatus::failed};
     }
-    if (*problem_ != '\0') return fail_here();
+  }
+  while (i < text.size()) {
+    const std::string_view piece = next_piece(text.substr(i));
+    place_ = i;
+    out_.clear();
+    from_ = 0;
+    has_ended_ = false;
+    problem_ = "";
+    const ScanResult result = reader_.put(piece, out_);
+    const char* refusal = std::exchange(problem_, "");
+    const std::size_t read = take(piece);
+    if (*problem_ != '\0') return {i + read, ScanStatus::failed};
+    i += result.consumed;
+    if (result.status == ScanStatus::failed) {
+      problem_ = *refusal != '\0' ? refusal : fault();
+      return {i, ScanStatus::failed};
+    }
+    if (result.status == ScanStatus::done) return {i, ScanStatus::done};
+    if (has_ended_) break;
   }
   return {i, ScanStatus::more};
 }
 
-// Reads a string's inside into `into`; sets problem_ where it cannot be.
-std::size_t JsonCall::put_string(std::string_view text, std::string& into, bool& is_end) {
-  std::size_t i = 0;
-  while (i < text.size() && !is_end) {
-    const JsonStringDecoder::Piece piece = decoder_.next(text.substr(i));
-    i += piece.consumed;
-    if (piece.is_invalid) {
-      problem_ = "an escape in a string is not JSON";
-      return i;
-    }
-    is_end = piece.is_end;
-    std::size_t room = kMaxNameBytes - std::min(into.size(), kMaxNameBytes);
-    while (room < piece.decoded.size() && is_utf8_continuation(piece.decoded[room])) ++room;
-    if (piece.decoded.size() > room) {
+// A name is read no further than its limit, and a string in which a fault may stand run by run.
+std::string_view JsonCall::next_piece(std::string_view text) {
+  if (!is_text() && part_ != Part::encoded) return text;
+  if (mends_) return text.substr(0, 1);
+  if (part_ == Part::encoded) return reader_.text_run(text);
+  const std::size_t room = kMaxNameBytes - std::min(text_of_part().size(), kMaxNameBytes);
+  return text.substr(0, std::max<std::size_t>(room, 1));
+}
+
+// Takes what the reader has written of the part at hand. Returns how much of the piece was good.
+std::size_t JsonCall::take(std::string_view piece) {
+  std::size_t read = piece.size();
+  if (is_text()) {
+    take_text(text_of_part());
+    read = 0;
+  } else if (part_ == Part::encoded) {
+    read = take_encoded();
+    if (piece.size() == 1) read = 0;
+  } else if (part_ == Part::arguments || part_ == Part::flat) {
+    say_arguments(std::string_view(out_).substr(from_));
+  }
+  from_ = out_.size();
+  return read;
+}
+
+void JsonCall::take_text(std::string& into) {
+  std::string_view text = std::string_view(out_).substr(std::min(from_, out_.size()));
+  while (!text.empty()) {
+    const JsonStringDecoder::Piece piece = decoder_.next(text);
+    const std::string_view decoded = piece.decoded;
+    if (into.size() >= kMaxNameBytes && !decoded.empty() && !is_utf8_continuation(decoded[0])) {
       problem_ = "a name or key is longer than 1,024 bytes";
-      return i - std::min(piece.consumed, piece.decoded.size() - room);
+      return;
     }
-    into += piece.decoded;
+    into += decoded;
+    text.remove_prefix(piece.consumed);
   }
-  return i;
 }
 
-std::size_t JsonCall::put_arguments_string(std::string_view text, CallSink& sink) {
-  out_.clear();
-  const JsonInString::Result result = inner_.put(text, out_);
+std::size_t JsonCall::take_encoded() {
+  std::string arguments;
+  const JsonInString::Result result =
+      inner_.put(std::string_view(out_).substr(std::min(from_, out_.size())), arguments);
   problem_ = result.problem;
-  say_arguments(out_, sink);
-  if (result.is_end) {
-    arguments_done_ = true;
-    state_ = State::after_value;
-  }
+  say_arguments(arguments);
   return result.consumed;
 }
 
-// Reads a value that the scanner understands.
-std::size_t JsonCall::put_scanned(std::string_view text, CallSink& sink) {
-  out_.clear();
-  const bool is_said = state_ == State::arguments_object || state_ == State::flat_value;
-  const ScanResult result = is_said ? reader_.put(text, out_) : reader_.check(text);
-  say_arguments(out_, sink);
-  if (result.status == ScanStatus::failed) problem_ = "the call is not valid JSON";
-  if (result.status == ScanStatus::done) {
-    if (state_ == State::arguments_null) say_arguments("{}", sink);
-    if (state_ == State::arguments_object || state_ == State::arguments_null) {
-      arguments_done_ = true;
-    }
-    state_ = State::after_value;
-  }
-  return result.consumed;
-}
-
-JsonCall::Step JsonCall::fail(const char* problem) {
+JsonCall::Answer JsonCall::refuse(const char* problem) {
   problem_ = problem;
-  return Step::failed;
+  return Answer::refuse;
 }
 
-JsonCall::Step JsonCall::begin_object() {
+// What is wrong with a byte that the reader has refused.
+const char* JsonCall::fault() {
+  if (mends_) return kNotMended;
+  if (is_text() || part_ == Part::encoded) return "an escape in a string is not JSON";
+  if (part_ == Part::structure && depth_ == 0) {
+    if (!in_array_) return "the call is not a JSON object";
+    return reader_.wants_value() ? "a call in the list is not a JSON object"
+                                 : "the list of calls is not valid JSON";
+  }
+  if (part_ == Part::structure && reader_.wants_value()) begin_value('\0');
+  return *problem_ != '\0' ? problem_ : "the call is not valid JSON";
+}
+
+void JsonCall::begin_part(Part part, std::size_t from) {
+  part_ = part;
+  part_depth_ = reader_.depth();
+  from_ = from;
+  decoder_.reset();
+}
+
+JsonCall::Answer JsonCall::on_value(std::size_t depth, char first, std::size_t) {
+  if (part_ != Part::structure) return Answer::proceed;
+  return depth_ == 0 ? begin_outside(first, depth) : begin_value(first);
+}
+
+// The call, or the list of calls.
+JsonCall::Answer JsonCall::begin_outside(char first, std::size_t depth) {
+  if (first == '{') {
+    begin_object();
+  } else if (depth > 0) {
+    return refuse("a call in the list is not a JSON object");
+  } else if (first == '[') {
+    in_array_ = true;
+  } else {
+    return refuse("the call is not a JSON object");
+  }
+  return Answer::proceed;
+}
+
+void JsonCall::begin_object() {
   has_name_ = has_arguments_ = arguments_done_ = is_announced_ = is_flat_ = false;
   keeps_unread_ = false;
   other_depths_ = name_depth_ = 0;
@@ -156,59 +183,45 @@ JsonCall::Step JsonCall::begin_object() {
   id_.clear();
   held_arguments_.clear();
   depth_ = 1;
-  state_ = State::first_key;
-  return Step::next;
 }
 
-JsonCall::Step JsonCall::step(char byte, CallSink& sink) {
-  if (is_space(byte)) return Step::next;
-  switch (state_) {
-    case State::start:
-      if (byte == '{') return begin_object();
-      if (byte != '[') return fail("the call is not a JSON object");
-      in_array_ = true;
-      state_ = State::first_element;
-      return Step::next;
-    case State::first_element:
-    case State::element:
-      if (byte == '{') return begin_object();
-      if (byte != ']' || state_ == State::element)
-        return fail("a call in the list is not a JSON object");
-      return is_tentative_ ? fail("the list has no calls") : Step::done;
-    case State::after_element:
-      if (byte == ']') return Step::done;
-      if (byte != ',') return fail("the list of calls is not valid JSON");
-      state_ = State::element;
-      return Step::next;
-    case State::first_key:
-    case State::key:
-      if (byte == '}' && state_ == State::first_key) return end_object(sink);
-      if (byte != '"') return fail("the call is not valid JSON");
-      key_.clear();
-      decoder_.reset();
-      state_ = State::key_string;
-      return Step::next;
-    case State::colon:
-      if (byte != ':') return fail("the call is not valid JSON");
-      key_kind_ = classify_key();
-      // Nothing marks a bare object as a call but its keys.
-      if (is_tentative_ && key_kind_ == Key::other && !has_name_ && !has_arguments_ &&
-          key_ != "type") {
-        return fail("the object is not a call");
-      }
-      if (key_kind_ == Key::other && has_name_ && depth_ == name_depth_ && !begin_flat(sink)) {
-        return Step::failed;
-      }
-      state_ = State::value;
-      return Step::next;
-    case State::value: return begin_value(byte, sink);
-    case State::after_value:
-      if (byte == '}') return end_object(sink);
-      if (byte != ',') return fail("the call is not valid JSON");
-      state_ = State::key;
-      return spec_.name_is_key && has_name_ ? end_member(sink) : Step::next;
-    default: return Step::failed;
+JsonCall::Answer JsonCall::on_key(std::size_t, std::size_t) {
+  if (part_ != Part::structure) return Answer::proceed;
+  key_.clear();
+  begin_part(Part::key, out_.size() + 1);
+  return Answer::stop;
+}
+
+JsonCall::Answer JsonCall::on_key_end(std::size_t, std::size_t) {
+  if (part_ != Part::key) return Answer::proceed;
+  out_ += '"';  // completes what the decoder may hold
+  take_text(key_);
+  out_.pop_back();
+  part_ = Part::structure;
+  return *problem_ != '\0' ? Answer::refuse : Answer::proceed;
+}
+
+JsonCall::Answer JsonCall::on_colon(std::size_t) {
+  if (part_ != Part::structure) return Answer::proceed;
+  key_kind_ = classify_key();
+  // Nothing marks a bare object as a call but its keys.
+  if (is_tentative_ && key_kind_ == Key::other && !has_name_ && !has_arguments_ && key_ != "type") {
+    return refuse("the object is not a call");
   }
+  const bool is_beside = key_kind_ == Key::other && has_name_ && depth_ == name_depth_;
+  return is_beside ? begin_flat() : Answer::proceed;
+}
+
+// Where the key is the name, every member is a call.
+JsonCall::Answer JsonCall::on_comma(std::size_t, std::size_t) {
+  const bool ends_call = part_ == Part::structure && depth_ > 0 && spec_.name_is_key && has_name_;
+  if (!ends_call) return Answer::proceed;
+  if (!is_announced_ && !announce()) return Answer::refuse;
+  if (!has_arguments_) say_arguments("{}");
+  sink_->end_call();
+  has_calls_ = has_ended_ = true;
+  begin_object();
+  return Answer::stop;
 }
 
 JsonCall::Key JsonCall::classify_key() {
@@ -224,148 +237,169 @@ JsonCall::Key JsonCall::classify_key() {
   return Key::other;
 }
 
-JsonCall::Step JsonCall::begin_value(char byte, CallSink& sink) {
-  reader_.reset();
-  decoder_.reset();
-  inner_.reset();
-  const bool is_name = key_kind_ == Key::name || (key_kind_ == Key::wrapper && byte == '"');
+JsonCall::Answer JsonCall::begin_value(char first) {
+  const bool is_string = first == '"';
+  const bool is_name = key_kind_ == Key::name || (key_kind_ == Key::wrapper && is_string);
   if (is_name && !has_name_) {
-    if (byte != '"') return fail("the tool's name is not a string");
-    state_ = State::name_string;
-    return Step::next;
+    if (!is_string) return refuse("the tool's name is not a string");
+    begin_part(Part::name, out_.size() + 1);
+    return Answer::stop;
   }
-  if (key_kind_ == Key::wrapper && byte == '{' && depth_ == 1) {
+  if (key_kind_ == Key::wrapper && first == '{' && depth_ == 1) {
     depth_ = 2;
-    state_ = State::first_key;
-    return Step::next;
+    return Answer::proceed;
   }
-  if (key_kind_ == Key::arguments) {
-    if (has_arguments_) return fail("the arguments are written twice");
-    if (byte != '{' && byte != '"' && byte != 'n')
-      return fail("the arguments are not a JSON object");
-    has_arguments_ = true;
-    keeps_unread_ = false;
-    if (has_name_ && !is_announced_ && !announce(sink)) return Step::failed;
-    if (byte == '"') {
-      state_ = State::arguments_string;
-      return Step::next;
-    }
-    state_ = byte == '{' ? State::arguments_object : State::arguments_null;
-    return Step::again;
-  }
-  if (key_kind_ == Key::id && byte == '"' && id_.empty()) {
-    state_ = State::id_string;
-    return Step::next;
-  }
-  if (key_kind_ == Key::flat) {
-    state_ = State::flat_value;
-    return Step::again;
+  if (key_kind_ == Key::arguments) return begin_arguments(first);
+  if (key_kind_ == Key::id && is_string && id_.empty()) {
+    begin_part(Part::id, out_.size() + 1);
+    return Answer::stop;
   }
   if (key_kind_ == Key::other && key_ != "type") {
     other_depths_ |= static_cast<std::uint8_t>(1U << depth_);
   }
-  state_ = State::skipped_value;
-  return Step::again;
+  begin_part(key_kind_ == Key::flat ? Part::flat : Part::skipped, out_.size());
+  return Answer::proceed;
+}
+
+JsonCall::Answer JsonCall::begin_arguments(char first) {
+  if (has_arguments_) return refuse("the arguments are written twice");
+  if (first != '{' && first != '"' && first != 'n') {
+    return refuse("the arguments are not a JSON object");
+  }
+  has_arguments_ = true;
+  keeps_unread_ = false;
+  if (has_name_ && !is_announced_ && !announce()) return Answer::refuse;
+  if (first != '"') {
+    begin_part(first == '{' ? Part::arguments : Part::no_arguments, out_.size());
+    return Answer::proceed;
+  }
+  inner_.reset();
+  begin_part(Part::encoded, out_.size() + 1);
+  return Answer::stop;
 }
 
 // Models write arguments beside the name. They count where the tool's schema knows them; once one
-// has counted, all must. False: the call cannot be what was meant.
-bool JsonCall::begin_flat(CallSink& sink) {
-  if (key_ == "type" || (has_arguments_ && !is_flat_)) return true;
-  const ToolSchema* schema = sink.knows_tools() ? sink.tools()->find(name_) : nullptr;
+// has counted, all must. If not, the call cannot be what was meant.
+JsonCall::Answer JsonCall::begin_flat() {
+  if (key_ == "type" || (has_arguments_ && !is_flat_)) return Answer::proceed;
+  const ToolSchema* schema = sink_->knows_tools() ? sink_->tools()->find(name_) : nullptr;
   const bool is_known = schema != nullptr && schema->find(key_) != nullptr;
-  if (!is_known && !is_flat_) return true;
+  if (!is_known && !is_flat_) return Answer::proceed;
   if (!is_known || (other_depths_ & 1U << depth_) != 0) {
-    problem_ = "what stands beside the name is not an argument of the tool";
-    return false;
+    return refuse("what stands beside the name is not an argument of the tool");
   }
-  if (!is_announced_ && !announce(sink)) return false;
+  if (!is_announced_ && !announce()) return Answer::refuse;
   keeps_unread_ = false;
   std::string member = is_flat_ ? ", " : "{";
   append_json_string(key_, member);
   member += ": ";
-  say_arguments(member, sink);
+  say_arguments(member);
   is_flat_ = has_arguments_ = true;
   key_kind_ = Key::flat;
-  return true;
+  return Answer::proceed;
 }
 
-// Where the key is the name, every member is a call.
-JsonCall::Step JsonCall::end_member(CallSink& sink) {
-  if (!is_announced_ && !announce(sink)) return Step::failed;
-  if (!has_arguments_) say_arguments("{}", sink);
-  sink.end_call();
-  has_calls_ = true;
-  begin_object();
-  state_ = State::key;
-  return Step::call_ended;
-}
-
-JsonCall::Step JsonCall::end_object(CallSink& sink) {
+JsonCall::Answer JsonCall::on_value_end(std::size_t depth, std::size_t end) {
+  if (part_ != Part::structure) {
+    return depth == part_depth_ ? end_part(end) : Answer::proceed;
+  }
   if (depth_ == 2) {
     depth_ = 1;
-    state_ = State::after_value;
-    return Step::next;
+    return Answer::proceed;
   }
-  if (!has_name_) return fail("the call has no name");
-  if (is_tentative_ && !has_arguments_ && !sink.knows_tools())
-    return fail("the object is not a call");
-  if (!has_arguments_ && (other_depths_ & 1U << name_depth_) != 0) {
-    return fail("the call's arguments are not where they belong");
-  }
-  if (!is_announced_ && !announce(sink)) return Step::failed;
-  if (!has_arguments_) say_arguments("{}", sink);
-  if (is_flat_) say_arguments("}", sink);
-  sink.end_call();
-  keeps_unread_ = false;
-  has_calls_ = true;
-  state_ = State::after_element;
-  depth_ = 0;
-  return in_array_ ? Step::call_ended : Step::done;
+  if (depth_ == 1) return end_object();
+  return is_tentative_ && !has_calls_ ? refuse("the list has no calls") : Answer::proceed;
 }
 
-bool JsonCall::announce(CallSink& sink) {
-  if (!sink.begin_call(name_, id_)) {
+JsonCall::Answer JsonCall::end_part(std::size_t end) {
+  const Part part = part_;
+  take({});
+  if (*problem_ != '\0') return Answer::refuse;
+  part_ = Part::structure;
+  if (part == Part::name) return end_name(end);
+  if (part == Part::no_arguments) say_arguments("{}");
+  if (part == Part::arguments || part == Part::encoded || part == Part::no_arguments) {
+    arguments_done_ = true;
+  }
+  return part == Part::encoded ? Answer::stop : Answer::proceed;
+}
+
+JsonCall::Answer JsonCall::end_name(std::size_t end) {
+  if (name_.empty()) return refuse("the tool's name is empty");
+  has_name_ = true;
+  name_depth_ = depth_;
+  if (is_tentative_ && !has_arguments_) return Answer::proceed;
+  if (!announce()) return Answer::refuse;
+  if (has_arguments_) return Answer::proceed;
+  keeps_unread_ = true;  // the arguments may not stand where they belong
+  unread_from_ = place_ + end;
+  unread_.clear();
+  return Answer::proceed;
+}
+
+JsonCall::Answer JsonCall::end_object() {
+  if (!has_name_) return refuse("the call has no name");
+  if (is_tentative_ && !has_arguments_ && !sink_->knows_tools()) {
+    return refuse("the object is not a call");
+  }
+  if (!has_arguments_ && (other_depths_ & 1U << name_depth_) != 0) {
+    return refuse("the call's arguments are not where they belong");
+  }
+  if (!is_announced_ && !announce()) return Answer::refuse;
+  if (!has_arguments_) say_arguments("{}");
+  if (is_flat_) say_arguments("}");
+  sink_->end_call();
+  keeps_unread_ = false;
+  has_calls_ = has_ended_ = true;
+  depth_ = 0;
+  return in_array_ ? Answer::stop : Answer::proceed;
+}
+
+bool JsonCall::announce() {
+  if (!sink_->begin_call(name_, id_)) {
     problem_ = "the tool is not one of the request's";
     return false;
   }
   is_announced_ = true;
-  if (!held_arguments_.empty()) sink.put_arguments(held_arguments_);
+  if (!held_arguments_.empty()) sink_->put_arguments(held_arguments_);
   held_arguments_.clear();
   return true;
 }
 
-void JsonCall::say_arguments(std::string_view text, CallSink& sink) {
+void JsonCall::say_arguments(std::string_view text) {
   if (text.empty()) return;
   if (is_announced_) {
-    sink.put_arguments(text);
+    sink_->put_arguments(text);
   } else {
     held_arguments_ += text;
   }
 }
 
 BodyResult JsonCall::put_token(Symbol, std::string_view literal, CallSink& sink) {
-  if (in_string()) return put(literal, sink);
-  problem_ = "a marker stands inside the call's JSON";
-  return {0, ScanStatus::failed};
-}
-
-bool JsonCall::in_string() const {
-  switch (state_) {
-    case State::key_string:
-    case State::name_string:
-    case State::id_string:
-    case State::arguments_string: return true;
-    case State::arguments_object:
-    case State::flat_value:
-    case State::skipped_value: return reader_.in_string();
-    default: return false;
-  }
+  if (reader_.in_string()) return put(literal, sink);
+  problem_ = mends_ ? kNotMended : "a marker stands inside the call's JSON";
+  return {0, ScanStatus::failed, {}, false, unread()};
 }
 
 bool JsonCall::may_end_here(CallSink&) {
-  if (is_announced_ && arguments_done_ && depth_ > 0 && state_ == State::after_value) return true;
-  return state_ == State::after_element && has_calls_;  // a list without its bracket
+  const std::string_view open = reader_.unwritten();
+  const bool is_comma = open.starts_with(',');
+  if (part_ != Part::structure || !reader_.is_after_value() || (!open.empty() && !is_comma)) {
+    return false;
+  }
+  // A call without its brace, or a list without its bracket.
+  const bool is_whole = depth_ > 0 ? is_announced_ && arguments_done_ : has_calls_;
+  if (is_whole && is_comma) repairs_ |= kTrailingComma;
+  return is_whole;
+}
+
+void JsonCall::complete(CallSink& sink) {
+  if (!mends_) return;
+  sink_ = &sink;
+  out_.clear();
+  from_ = 0;
+  problem_ = "";
+  reader_.close(out_);
 }
 
 }  // namespace unspool

@@ -9,65 +9,90 @@
 
 namespace unspool {
 
-class JsonCall final : public Body {
+class JsonCall final : public Body, private ValueListener {
  public:
   /// `is_tentative`: nothing marks this as a call, so it is not announced before it has arguments.
-  JsonCall(const JsonCallSpec& spec, bool is_tentative)
-      : spec_(spec), is_tentative_(is_tentative) {}
+  /// `repairs`: it may be nearly JSON. What Python has besides JSON is no slip where the spec has it.
+  JsonCall(const JsonCallSpec& spec, bool is_tentative, bool repairs);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink&) override {}
   bool may_end_here(CallSink& sink) override;
+  void complete(CallSink& sink) override;
+  std::uint16_t repairs() const override {
+    constexpr unsigned kOfPython = kSingleQuotes | kPythonLiteral | kTrailingComma;
+    const unsigned found = reader_.repairs() | repairs_;
+    return static_cast<std::uint16_t>(reader_.reads_python() ? found & ~kOfPython : found);
+  }
   const char* problem() const override { return problem_; }
-  std::size_t undecided_bytes() const override { return unread_.size(); }
+  std::size_t undecided_bytes() const override { return unread().size(); }
+  void add_held(Held& out) const override { reader_.add_held(out); }
 
  private:
-  enum class State : std::uint8_t {
-    start,             // { or [
-    first_element,     // { or ]
-    element,           // {
-    after_element,     // , or ]
-    first_key,         // a key or }
-    key,               // a key
-    key_string,        // inside a key
-    colon,             // :
-    value,             // a value, whose meaning the key tells
-    name_string,       // inside the name
-    id_string,         // inside the id
-    arguments_object,  // inside the arguments
-    arguments_string,  // inside a string that holds the arguments
-    arguments_null,    // inside null
-    flat_value,        // inside an argument that stands beside the name
-    skipped_value,     // inside a value that means nothing here
-    after_value,       // , or }
+  /// What is being read.
+  enum class Part : std::uint8_t {
+    structure,     // between the members' keys and values
+    key,           // a key
+    name,          // the name
+    id,            // the id
+    arguments,     // the arguments
+    encoded,       // a string that holds the arguments
+    no_arguments,  // null in their place
+    flat,          // an argument that stands beside the name
+    skipped,       // a value that means nothing here
   };
   enum class Key : std::uint8_t { other, name, arguments, id, wrapper, flat };
-  enum class Step : std::uint8_t { next, again, call_ended, failed, done };
 
-  BodyResult read(std::string_view text, CallSink& sink);
-  bool in_string() const;
-  std::size_t put_string(std::string_view text, std::string& into, bool& is_end);
-  std::size_t put_arguments_string(std::string_view text, CallSink& sink);
-  std::size_t put_scanned(std::string_view text, CallSink& sink);
-  Step step(char byte, CallSink& sink);
-  Step begin_object();
-  Step end_object(CallSink& sink);
-  Step end_member(CallSink& sink);
-  Step begin_value(char byte, CallSink& sink);
-  bool begin_flat(CallSink& sink);
-  void keep_unread(std::size_t from);
-  Step fail(const char* problem);
+  // ValueListener
+  Answer on_value(std::size_t depth, char first, std::size_t at) override;
+  Answer on_value_end(std::size_t depth, std::size_t end) override;
+  Answer on_key(std::size_t depth, std::size_t at) override;
+  Answer on_key_end(std::size_t depth, std::size_t at) override;
+  Answer on_colon(std::size_t depth) override;
+  Answer on_comma(std::size_t depth, std::size_t at) override;
+
+  BodyResult read(std::string_view text);
+  std::string_view next_piece(std::string_view text);
+  std::size_t take(std::string_view piece);
+  void take_text(std::string& into);
+  std::size_t take_encoded();
+  bool is_text() const { return part_ == Part::key || part_ == Part::name || part_ == Part::id; }
+  std::string& text_of_part() {
+    return part_ == Part::key ? key_ : part_ == Part::id ? id_ : name_;
+  }
+  void begin_part(Part part, std::size_t from);
+
+  Answer refuse(const char* problem);
+  const char* fault();
+  Answer begin_outside(char first, std::size_t depth);
+  void begin_object();
+  Answer begin_value(char first);
+  Answer begin_arguments(char first);
+  Answer end_part(std::size_t end);
+  Answer end_name(std::size_t end);
+  Answer end_object();
+  Answer begin_flat();
   Key classify_key();
-  bool announce(CallSink& sink);
-  void say_arguments(std::string_view text, CallSink& sink);
+  bool announce();
+  void say_arguments(std::string_view text);
+  /// What was read of an announced call and may be lost.
+  std::string_view unread() const;
 
   const JsonCallSpec& spec_;
   bool is_tentative_;
-  State state_ = State::start;
+  bool mends_;
+  ValueReader reader_;
+  CallSink* sink_ = nullptr;  // of the call at hand
+  Part part_ = Part::structure;
+  std::size_t part_depth_ = 0;
+  std::size_t from_ = 0;   // where the rest of the part begins in out_
+  std::size_t place_ = 0;  // of the piece at hand in the text
+  std::string out_;        // what the reader writes for it
   Key key_kind_ = Key::other;
   bool in_array_ = false;
   bool has_calls_ = false;
+  bool has_ended_ = false;  // a call, with the piece at hand
   std::uint8_t depth_ = 0;  // 1 in the call, 2 in a wrapper object inside it
   // Of the call being read:
   bool has_name_ = false;
@@ -79,13 +104,12 @@ class JsonCall final : public Body {
   bool is_flat_ = false;           // the arguments stand beside the name
   std::string name_, id_, key_;
   std::string held_arguments_;  // written before the name
-  std::string out_;             // of this call of put
-  ValueReader reader_;
   JsonStringDecoder decoder_;
   bool keeps_unread_ = false;    // it may turn out to be lost
   std::size_t unread_from_ = 0;  // where it begins in the text of this call of put
   std::string unread_;           // what stands between the name and the arguments
-  JsonInString inner_;           // of a string that holds the arguments
+  JsonInString inner_;
+  std::uint16_t repairs_ = 0;
   const char* problem_ = "";
 };
 

@@ -67,7 +67,7 @@ bool ValueReader::close_token() {
   } else if (state_ == State::marked) {
     on_quote();
   } else if (in_word()) {
-    close_word();
+    return close_word();
   } else if (state_ == State::bare_string || state_ == State::delimited) {
     to() += '"';
     result = end_value(0);
@@ -80,13 +80,15 @@ bool ValueReader::close_token() {
   return result != Step::failed;
 }
 
-void ValueReader::close_word() {
+// A word that is no value is text.
+bool ValueReader::close_word() {
   if (state_ == State::word) word_ = whole_word(word_);
-  const std::string word = word_;
-  const Step result = end_word();
-  if (result != Step::failed) return;
-  append_json_string(trim(word), to());
-  if (state_ == State::word) end_value(0);
+  if (end_word() != Step::failed) return true;
+  const std::string text(trim(std::exchange(word_, {})));
+  if (state_ == State::key_word) return write_key_word(text) != Step::failed;
+  std::string json;
+  append_json_string(text, json);
+  return write_scalar(json) != Step::failed;
 }
 
 // One step towards the end: a missing value or a closing bracket.

@@ -56,18 +56,12 @@ ScanResult ValueReader::read(std::string_view text, std::string* out) {
     } else if (delimiters_ != nullptr && may_be_delimiter(text[i])) {
       result = read_delimiter(i);
     } else {
-      if (state_ == State::string) {
-        i = end_of_run(text, i, quote_);
-        if (i == text.size()) break;
-      }
-      const ValueStep next = dialect_->next(state_, text[i]);
-      if (next.is_state()) {
-        state_ = next.state();
-        ++i;
-        continue;
-      }
+      const std::size_t begin = i;
+      i = read_plain(text, i);
+      if (i == text.size()) break;
+      if (i > begin && has_own_quotes()) continue;
       at_ = i;
-      result = act(next.action());
+      result = act(dialect_->next(state_, text[i]).action());
     }
     if (result == Step::next || result == Step::stop) ++i;
     if (result == Step::failed) {
@@ -79,6 +73,24 @@ ScanResult ValueReader::read(std::string_view text, std::string* out) {
   }
   flush(i);
   return {i, state_ == State::done ? ScanStatus::done : ScanStatus::more};
+}
+
+// The place of the first byte that does more than lead to another state, or may begin a quote.
+std::size_t ValueReader::read_plain(std::string_view text, std::size_t i) {
+  State state = state_;
+  while (i < text.size()) {
+    if (state == State::string) {
+      i = end_of_run(text, i, quote_);
+      if (i == text.size()) break;
+    }
+    const ValueStep next = dialect_->next(state, text[i]);
+    if (!next.is_state()) break;
+    state = next.state();
+    ++i;
+    if (has_own_quotes()) break;
+  }
+  state_ = state;
+  return i;
 }
 
 ScanResult ValueReader::put_whole(std::string_view text, std::string& out) {
@@ -153,7 +165,7 @@ ValueReader::Step ValueReader::report_key() {
 }
 
 ValueReader::Step ValueReader::open() {
-  if (stack_.size() == kMaxDepth) return Step::failed;
+  if (stack_.size() == max_depth_) return Step::failed;
   const char byte = in_[at_];
   const Step result = begin_element(byte);
   if (result == Step::failed) return result;

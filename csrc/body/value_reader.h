@@ -83,6 +83,8 @@ class ValueReader {
   }
 
   void set_listener(ValueListener* listener) { listener_ = listener; }
+  /// How many containers may be nested, if it is not `kMaxDepth`.
+  void set_max_depth(std::size_t depth) { max_depth_ = depth; }
 
   /// Reads up to the end of the value; appends JSON to `out`. A number or word has no end of its
   /// own: it ends before a byte that cannot be part of it.
@@ -116,7 +118,20 @@ class ValueReader {
   bool wants_value() const {
     return state_ == State::value || state_ == State::first_element || state_ == State::element;
   }
+  /// After a value: a comma or the end of the container must come, or the comma is not certain.
+  bool is_after_value() const {
+    return state_ == State::after_value || state_ == State::done || !pending_.empty();
+  }
+  /// How many containers are open.
   std::size_t depth() const { return stack_.size(); }
+  bool reads_single_quotes() const { return dialect_->rules.single_quotes; }
+  bool reads_python() const { return dialect_->rules.python; }
+  /// The beginning of `text` that comes out of a string byte for byte; or the one byte that may
+  /// not.
+  std::string_view text_run(std::string_view text) const {
+    const std::size_t size = is_loose() ? 1 : find_json_special(text, 0);
+    return text.substr(0, size == 0 ? 1 : size);
+  }
 
   /// The bare word that is being read, or that could not be read.
   std::string_view word() const { return in_word() ? std::string_view(word_) : std::string_view{}; }
@@ -138,6 +153,7 @@ class ValueReader {
   enum Frame : char { object = 'o', list = 'a', tuple = 't', set = 's', undecided = 'u' };
 
   ScanResult read(std::string_view text, std::string* out);
+  std::size_t read_plain(std::string_view text, std::size_t i);
   Step act(ValueAction action);
   Step step(char byte);
 
@@ -210,7 +226,7 @@ class ValueReader {
 
   // What completes a value
   bool close_token();
-  void close_word();
+  bool close_word();
   bool close_value();
 
   bool in_word() const { return state_ == State::word || state_ == State::key_word; }
@@ -218,6 +234,7 @@ class ValueReader {
   bool in_bare_text() const { return state_ == State::word || state_ == State::bare_string; }
   bool is_undecided() const { return !stack_.empty() && stack_.back() == undecided; }
   bool is_loose() const { return dialect_->rules.loose; }
+  bool has_own_quotes() const { return quotes_ != nullptr || delimiters_ != nullptr; }
   /// Where text goes: into `held_` while a brace is undecided.
   std::string& to() { return is_undecided() ? held_ : *out_; }
   /// Copies what was read since the last copy.
@@ -256,6 +273,7 @@ class ValueReader {
   std::uint8_t digits_ = 0;  // that the escape has
   char escape_ = 0;
   std::uint32_t code_point_ = 0;
+  std::size_t max_depth_ = kMaxDepth;
   std::uint16_t repairs_ = 0;
   std::string stack_;
   // Of this call of put:

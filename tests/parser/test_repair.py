@@ -199,3 +199,19 @@ def test_the_next_calls_bare_key_is_its_own(key: str) -> None:
         message = parser.finish("length")
         assert [item.text for item in message.malformed] == [key]
         assert "".join(text for _, text in message.audit) == output
+
+
+@pytest.mark.parametrize(
+    ("format", "output", "unread"),
+    [
+        ("functionary", '<function=f>{city": "New', 'city": "New'),
+        ("hermes", '<tool_call>{"name": "now", "arguments": {"a": 1, tru"b": 2}}</tool_call>', 'tru"b": 2}}'),
+        ("apertus", '<|tools_prefix|>[{"f": {"a": 1, oops"}}]<|tools_suffix|>', 'oops"}}]'),
+    ],
+)
+def test_a_word_that_cannot_be_read_is_reported_whole(format: str, output: str, unread: str) -> None:
+    for pieces in byte_splits(output.encode()):
+        parser = unspool.Parser(format, repair=True)
+        for piece in pieces:
+            parser.parse_chunk(piece)
+        assert [item.text for item in parser.finish("stop").malformed] == [unread], pieces

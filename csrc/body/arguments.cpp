@@ -1,0 +1,135 @@
+#include "body/arguments.h"
+
+#include "text/white_space.h"
+
+namespace unspool {
+
+BodyResult Arguments::put(std::string_view text, CallSink& sink) {
+  if (is_encoded_) return read_encoded(text, sink);
+  if (reader_.has_begun()) return is_call_ ? read_call(text, sink) : read(text, sink);
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {text.size(), ScanStatus::more};
+  const char byte = text[begin];
+  const bool is_quote = byte == '"' || (byte == '\'' && reader_.reads_single_quotes());
+  is_encoded_ = is_json_ && is_quote;
+  is_call_ = mends_ && byte == '(';
+  if (byte != '{' && !is_encoded_ && !is_call_) return {begin, ScanStatus::failed};
+  const std::string_view rest = text.substr(begin);
+  BodyResult result = is_encoded_ ? read_encoded(rest, sink)
+                      : is_call_  ? read_call(rest, sink)
+                                  : read(rest, sink);
+  result.consumed += begin;
+  return result;
+}
+
+BodyResult Arguments::read(std::string_view text, CallSink& sink) {
+  out_.clear();
+  return finish_put(reader_.put(text, out_), sink);
+}
+
+// The arguments as Python writes a call's: round brackets stand for braces, = for the colon after a
+// key.
+BodyResult Arguments::read_call(std::string_view text, CallSink& sink) {
+  repairs_ |= kMarkup;
+  out_.clear();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char byte = text[i];
+    if (!reader_.has_begun()) {
+      byte = '{';
+    } else if (byte == '=' && reader_.depth() == 1 && reader_.is_in_key()) {
+      byte = ':';
+    } else if (byte == ')' && reader_.depth() == 1 && !reader_.in_string()) {
+      byte = '}';
+    }
+    ScanResult result = reader_.put(std::string_view(&byte, 1), out_);
+    if (result.status == ScanStatus::more && i + 1 < text.size()) continue;
+    result.consumed += i;
+    return finish_put(result, sink);
+  }
+  return {text.size(), ScanStatus::more};
+}
+
+// The string's text is JSON, which is read in its turn.
+BodyResult Arguments::read_encoded(std::string_view text, CallSink& sink) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const bool is_opening = !reader_.has_begun();
+    const std::string_view run = reader_.text_run(text.substr(i));
+    std::string piece;
+    std::string out;
+    const ScanResult result = reader_.put(run, piece);
+    const auto inside = is_opening ? JsonInString::Result{} : inner_.put(piece, out);
+    if (!out.empty()) sink.put_arguments(out);
+    if (*inside.problem != '\0') {
+      return {i + (run.size() == 1 ? 0 : inside.consumed), ScanStatus::failed};
+    }
+    if (result.status == ScanStatus::failed) return {i + result.consumed, ScanStatus::failed};
+    i += result.consumed;
+    if (!inside.is_end) continue;
+    sink.end_call();
+    return {i, ScanStatus::done};
+  }
+  return {i, ScanStatus::more};
+}
+
+BodyResult Arguments::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
+  if (is_encoded_) return read_encoded(literal, sink);
+  if (!reader_.has_begun()) return {0, ScanStatus::failed};
+  out_.clear();
+  return finish_put(reader_.put_token(symbol, literal, out_), sink);
+}
+
+BodyResult Arguments::finish_put(const ScanResult& result, CallSink& sink) {
+  if (!out_.empty()) sink.put_arguments(out_);
+  if (result.status == ScanStatus::done) sink.end_call();
+  BodyResult made{result.consumed, result.status};
+  if (result.status == ScanStatus::failed) made.unread = reader_.unwritten();
+  return made;
+}
+
+void Arguments::end(CallSink& sink) {
+  if (is_encoded_) return;
+  out_.clear();
+  reader_.end(out_);
+  if (!out_.empty()) sink.put_arguments(out_);
+}
+
+bool Arguments::may_end_here(CallSink& sink) {
+  if (reader_.has_begun()) return false;
+  sink.put_arguments("{}");
+  return true;
+}
+
+void Arguments::complete(CallSink& sink) {
+  if (is_json_ && !reader_.has_begun()) return;
+  out_.clear();
+  if (is_encoded_) {
+    std::string piece;
+    reader_.close(piece);
+    const bool is_whole = inner_.put(piece, out_).is_end;
+    if (!out_.empty()) sink.put_arguments(out_);
+    if (is_whole) sink.end_call();
+    return;
+  }
+  if (reader_.has_begun()) {
+    reader_.close(out_);
+  } else {
+    out_ = "{}";
+  }
+  repairs_ |= kClosed;
+  sink.put_arguments(out_);
+  sink.end_call();
+}
+
+std::uint16_t Arguments::repairs() const {
+  const std::uint16_t counted = is_json_ ? 0xFFFF : kSingleQuotes | kMissingQuote;
+  return repairs_ | (reader_.repairs() & counted);
+}
+
+const char* Arguments::problem() const {
+  if (!is_json_) return "the arguments are not a whole object";
+  return reader_.has_begun() ? "the arguments are not valid JSON"
+                             : "the arguments are not a JSON object";
+}
+
+}  // namespace unspool

@@ -1,0 +1,48 @@
+// The body of a call whose name stands outside: one object, or a string that holds one.
+#pragma once
+
+#include <string>
+
+#include "body/body.h"
+#include "body/json_in_string.h"
+
+namespace unspool {
+
+class Arguments final : public Body {
+ public:
+  /// JSON; `repairs`: nearly.
+  explicit Arguments(bool repairs) : is_json_(true), reader_(repairs ? kNearlyJson : kJson) {}
+
+  /// An object in a dialect of its own, such as {city:<|"|>Paris<|"|>,days:3}.
+  Arguments(const MarkerSet& quotes, const ToolSchema* schema, bool repairs)
+      : is_json_(false), mends_(repairs), reader_(repairs ? kNearlyBare : kBareText, quotes, schema) {}
+
+  BodyResult put(std::string_view text, CallSink& sink) override;
+  BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
+  void end(CallSink& sink) override;
+  bool may_end_here(CallSink& sink) override;
+  void complete(CallSink& sink) override;
+  std::uint16_t repairs() const override;
+  const char* problem() const override;
+  std::size_t undecided_bytes() const override {
+    return reader_.unwritten().size() + reader_.delimiter().size();
+  }
+  void add_held(Held& out) const override { reader_.add_held(out); }
+
+ private:
+  BodyResult read(std::string_view text, CallSink& sink);
+  BodyResult read_call(std::string_view text, CallSink& sink);
+  BodyResult read_encoded(std::string_view text, CallSink& sink);
+  BodyResult finish_put(const ScanResult& result, CallSink& sink);
+
+  bool is_json_;
+  bool mends_ = false;
+  bool is_call_ = false;  // (city=..) in place of {city:..}
+  bool is_encoded_ = false;
+  ValueReader reader_;
+  JsonInString inner_;
+  std::string out_;
+  std::uint16_t repairs_ = 0;
+};
+
+}  // namespace unspool
