@@ -1,4 +1,6 @@
-// A JSON value as a tree; where the whole is needed, not a stream.
+// A JSON value as a tree, for files, schemas and templates, which need the whole. It is no dialect
+// of the value reader: it keeps a lone surrogate as a character, as Python does, and skips what is
+// nested too deep.
 #pragma once
 
 #include <cstdint>
