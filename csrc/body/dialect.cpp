@@ -89,7 +89,7 @@ constexpr void loosen(Dialect& made) {
     row(made, state).fill(A::begin_word);
     set(made, state, kBlank, state);
     set(made, state, ",:)}]", A::fail);
-    set(made, state, is_python ? "{[(" : "{[", A::open);
+    set(made, state, made.rules.tuples ? "{[(" : "{[", A::open);
     set(made, state, "\"", A::begin_string);
     if (made.rules.single_quotes) set(made, state, "'", A::begin_string);
   }
@@ -144,7 +144,9 @@ constinit const Dialect kJson = make_dialect({});
 constinit const Dialect kStrictJson = make_dialect({.raw_controls = false});
 constinit const Dialect kNearlyJson = make_dialect({.loose = true, .single_quotes = true});
 constinit const Dialect kPython =
-    make_dialect({.loose = true, .single_quotes = true, .python = true});
+    make_dialect({.loose = true, .single_quotes = true, .tuples = true, .python = true});
+constinit const Dialect kDicts =
+    make_dialect({.loose = true, .single_quotes = true, .tuples = true});
 constinit const Dialect kBareText = make_dialect({.loose = true, .bare_text = true});
 constinit const Dialect kNearlyBare =
     make_dialect({.loose = true, .single_quotes = true, .bare_text = true});

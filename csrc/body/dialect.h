@@ -95,7 +95,8 @@ struct DialectRules {
   bool raw_controls = true;    // control characters in strings are escaped
   bool loose = false;          // Python's words and numbers, keys without quotes, commas too many
   bool single_quotes = false;  // 'text' is a string
-  bool python = false;         // Python's strings, tuples and sets
+  bool tuples = false;         // (1, 2) is a list
+  bool python = false;         // Python's strings and sets
   bool bare_text = false;      // a word that is nothing else is a string
   bool plain_keys = false;     // a key of letters, digits and _-.$ needs no quotes
 };
@@ -113,6 +114,7 @@ extern const Dialect kJson;
 extern const Dialect kStrictJson;  // JSON to the letter
 extern const Dialect kNearlyJson;  // JSON as models slip in it
 extern const Dialect kPython;      // Python literals
+extern const Dialect kDicts;       // Python's dicts and lists, in place of JSON
 extern const Dialect kBareText;    // unquoted text is a string
 extern const Dialect kNearlyBare;  // the same, with single quotes
 extern const Dialect kPlainKeys;   // JSON with plain keys

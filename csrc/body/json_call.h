@@ -23,7 +23,7 @@ class JsonCall final : public Body, private ValueListener {
   std::uint16_t repairs() const override {
     constexpr unsigned kOfPython = kSingleQuotes | kPythonLiteral | kTrailingComma;
     const unsigned found = reader_.repairs() | repairs_;
-    return static_cast<std::uint16_t>(reader_.reads_python() ? found & ~kOfPython : found);
+    return static_cast<std::uint16_t>(spec_.python ? found & ~kOfPython : found);
   }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override { return unread().size(); }

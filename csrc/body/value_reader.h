@@ -125,7 +125,6 @@ class ValueReader {
   /// How many containers are open.
   std::size_t depth() const { return stack_.size(); }
   bool reads_single_quotes() const { return dialect_->rules.single_quotes; }
-  bool reads_python() const { return dialect_->rules.python; }
   /// The beginning of `text` that comes out of a string byte for byte; or the one byte that may
   /// not.
   std::string_view text_run(std::string_view text) const {

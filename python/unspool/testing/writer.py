@@ -85,6 +85,8 @@ class _Writer:
         }
         self._turn = self._patterns["turn"][0].texts[0] if "turn" in self._patterns else ""
         self._has_headers = "header" in self._patterns
+        calls = self._all("call")
+        self._is_python = any("python" in one.options_of("object") for one in calls if "object" in one.holes)
 
     def answer(self, reasoning: str, content: str, calls: list[Call], style: int) -> str:
         head = self._reasoning(reasoning)
@@ -152,6 +154,9 @@ class _Writer:
         if "arguments" in pattern.holes:
             is_literal = "string" in self._patterns
             values["arguments"] = self._literal(arguments) if is_literal else _json(arguments)
+        if "value" in pattern.holes:  # the tool's only parameter
+            value = next(iter(arguments.values()), "")
+            values["value"] = value if isinstance(value, str) else _json(value)
         if "parameters" in pattern.holes:
             values["parameters"] = "".join(self._parameter(*item) for item in arguments.items())
         first_index = next((int(n) for n in self._numbers(pattern, "index")), 0)
@@ -161,7 +166,8 @@ class _Writer:
         shape = self._all("object")
         pattern = shape[0] if shape else _Pattern.parse(_OBJECT)
         name, arguments = call
-        return pattern.fill(name=_json(name), arguments=_json(arguments), id=_json(self._id(name, index)))
+        write = repr if self._is_python else _json
+        return pattern.fill(name=write(name), arguments=write(arguments), id=write(self._id(name, index)))
 
     def _id(self, name: str, index: int) -> str:
         shape = self._all("id")
