@@ -15,7 +15,9 @@ class Arguments final : public Body {
 
   /// An object in a dialect of its own, such as {city:<|"|>Paris<|"|>,days:3}.
   Arguments(const MarkerSet& quotes, const ToolSchema* schema, bool repairs)
-      : is_json_(false), mends_(repairs), reader_(repairs ? kNearlyBare : kBareText, quotes, schema) {}
+      : is_json_(false),
+        mends_(repairs),
+        reader_(repairs ? kNearlyBare : kBareText, quotes, schema) {}
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;

@@ -31,7 +31,9 @@ JsonCall::JsonCall(const JsonCallSpec& spec, bool is_tentative, bool repairs)
     : spec_(spec),
       is_tentative_(is_tentative),
       mends_(repairs || spec.python),
-      reader_(spec.python ? kDicts : repairs ? kNearlyJson : kJson) {
+      reader_(spec.python ? kDicts
+              : repairs   ? kNearlyJson
+                          : kJson) {
   reader_.set_listener(this);
   reader_.set_max_depth(ValueReader::kMaxDepth + kOuterDepth);
 }

@@ -12,7 +12,8 @@ namespace unspool {
 class JsonCall final : public Body, private ValueListener {
  public:
   /// `is_tentative`: nothing marks this as a call, so it is not announced before it has arguments.
-  /// `repairs`: it may be nearly JSON. What Python has besides JSON is no slip where the spec has it.
+  /// `repairs`: it may be nearly JSON. What Python has besides JSON is no slip where the spec has
+  /// it.
   JsonCall(const JsonCallSpec& spec, bool is_tentative, bool repairs);
 
   BodyResult put(std::string_view text, CallSink& sink) override;

@@ -114,7 +114,8 @@ void PatternCompiler::add_json_form(const Pattern& pattern, std::vector<CallSpec
   const auto call = std::find_if(calls.begin(), calls.end(), [&](const CallSpec& other) {
     return other.body == BodyKind::xml_parameters && contains(other.open.texts, open);
   });
-  if (call == calls.end()) throw PatternError("call", "the tagged form of a call with JSON is missing");
+  if (call == calls.end())
+    throw PatternError("call", "the tagged form of a call with JSON is missing");
   std::string_view between = trim(without_quote(pattern.before(Kind::arguments)));
   std::string_view last = trim(pattern.last());
   for (const std::string& name_close : call->name_close.texts) {
@@ -317,7 +318,8 @@ bool PatternCompiler::read_named_call(const Pattern& pattern, CallSpec& call) co
     }
   } else {
     if (!pattern.has(Kind::parameters) && !pattern.has(Kind::value))
-      throw PatternError("call", "a call has no ${arguments}, ${parameters}, ${value} or ${object}");
+      throw PatternError("call",
+                         "a call has no ${arguments}, ${parameters}, ${value} or ${object}");
     pattern.has(Kind::value) ? read_keyless(pattern, call) : read_parameters(call);
     if (!is_message) {
       if (!is_blank(behind)) {

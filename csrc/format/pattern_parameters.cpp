@@ -48,7 +48,8 @@ void PatternCompiler::read_parameters(CallSpec& call) const {
 // <tool: name>value</tool>: the value is the tool's only parameter.
 void PatternCompiler::read_keyless(const Pattern& pattern, CallSpec& call) const {
   const std::string_view before = pattern.before(Kind::value), after = pattern.behind(Kind::value);
-  if (is_blank(before) || is_blank(after)) throw PatternError("call", "nothing ends ${name} or ${value}");
+  if (is_blank(before) || is_blank(after))
+    throw PatternError("call", "nothing ends ${name} or ${value}");
   call.body = BodyKind::xml_parameters;
   call.xml_parameters.is_keyless = true;
   const bool in_lines = before.ends_with('\n') && after.starts_with('\n');

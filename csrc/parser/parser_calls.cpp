@@ -319,13 +319,9 @@ void Parser::put_call_text(Fate fate, std::string_view text) {
 
 void Parser::put_arguments(std::string_view fragment) { calls_.put(fragment, token_end_, *out_); }
 
-void Parser::end_call() {
-  calls_.end(repairs(), token_end_, *out_);
-}
+void Parser::end_call() { calls_.end(repairs(), token_end_, *out_); }
 
-void Parser::end_call(CallStatus status) {
-  calls_.end(status, repairs(), token_end_, *out_);
-}
+void Parser::end_call(CallStatus status) { calls_.end(status, repairs(), token_end_, *out_); }
 
 // The call cannot be read. What nothing marked as a call is content; the rest is reported.
 void Parser::on_failure(const char* problem, const Letters& unread) {

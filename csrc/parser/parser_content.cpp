@@ -112,7 +112,8 @@ int Parser::bare_call_at(char byte) const {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const BarePlace place = calls[i].bare;
     const bool after_marker = at_.in_section && at_.boundary == Boundary::after_markup;
-    const bool mends = options_.repair && tools() != nullptr;  // then text may stand before the call
+    const bool mends =
+        options_.repair && tools() != nullptr;  // then text may stand before the call
     if (calls[i].is_slip && !mends) continue;
     const bool is_any_line = place == BarePlace::line || (place == BarePlace::start && mends);
     const bool may_begin = (is_any_line && at_.line != Line::inside) ||

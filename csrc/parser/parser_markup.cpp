@@ -35,7 +35,8 @@ std::size_t Parser::read_beginning(char byte) {
     for (const std::string& text : markup[i].begins) {
       if (text == reading_.raw) {
         const auto& closers = markup[i].close.texts;
-        const bool is_empty = std::find(closers.begin(), closers.end(), reading_.raw) != closers.end();
+        const bool is_empty =
+            std::find(closers.begin(), closers.end(), reading_.raw) != closers.end();
         const std::string closer = is_empty ? std::exchange(reading_.raw, {}) : std::string();
         header_.markup = static_cast<std::uint8_t>(i);
         enter(State::markup);

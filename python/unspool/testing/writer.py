@@ -145,7 +145,7 @@ class _Writer:
             for name, arguments in calls
         ]
         if pattern.holes.count("...") > 1:  # the second one repeats the call
-            return first + ", ".join(texts) + last
+            return first + pattern.texts[-2].removeprefix(")").join(texts) + last
         return "".join(first + text + last.removeprefix(")") for text in texts)
 
     def _call(self, call: Call, index: int, pattern: _Pattern) -> str:
