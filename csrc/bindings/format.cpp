@@ -91,19 +91,21 @@ void register_format(py::module_& module) {
   format
       .def(py::init([](const py::dict& patterns, const Tokens& tokens, const std::string& trust,
                        bool has_tools, bool is_required, const std::string& tool_choice,
-                       const py::object& reasoning, const std::string& tool_calls_in_reasoning) {
+                       const py::object& reasoning, const std::string& tool_calls_in_reasoning,
+                       bool unmarked_calls) {
              ReasoningUse use;
              if (py::isinstance<py::bool_>(reasoning)) use.is_on = reasoning.cast<bool>();
              if (py::isinstance<py::dict>(reasoning)) use.other = read_patterns(reasoning);
              if (const auto* word = find_word(kCallsInReasoning, tool_calls_in_reasoning))
                use.calls = word->value;
              return std::const_pointer_cast<Format>(
-                 compile(patterns, tokens, trust, {has_tools, is_required, tool_choice}, use));
+                 compile(patterns, tokens, trust,
+                         {has_tools, is_required, tool_choice, unmarked_calls}, use));
            }),
            py::arg("patterns"), py::arg("tokens") = Tokens{}, py::arg("trust") = "id",
            py::kw_only(), py::arg("has_tools") = true, py::arg("is_required") = false,
            py::arg("tool_choice") = "", py::arg("reasoning") = py::bool_(true),
-           py::arg("tool_calls_in_reasoning") = "")
+           py::arg("tool_calls_in_reasoning") = "", py::arg("unmarked_calls") = false)
       .def_property_readonly("name", [](const Format& self) { return self.spec().name; })
       .def_property_readonly("marker_ids",
                              [](const Format& self) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "format/tool_schemas.h"
 #include "text/json_escape.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
@@ -276,7 +277,7 @@ JsonCall::Answer JsonCall::begin_arguments(char first) {
   }
   has_arguments_ = true;
   keeps_unread_ = false;
-  if (has_name_ && !is_announced_ && !announce()) return Answer::refuse;
+  if (has_name_ && !spec_.must_fit && !is_announced_ && !announce()) return Answer::refuse;
   if (first != '"') {
     begin_part(first == '{' ? Part::arguments : Part::no_arguments, out_.size());
     return Answer::proceed;
@@ -296,7 +297,7 @@ JsonCall::Answer JsonCall::begin_flat() {
   if (!is_known || (other_depths_ & 1U << depth_) != 0) {
     return refuse("what stands beside the name is not an argument of the tool");
   }
-  if (!is_announced_ && !announce()) return Answer::refuse;
+  if (!spec_.must_fit && !is_announced_ && !announce()) return Answer::refuse;
   keeps_unread_ = false;
   std::string member = is_flat_ ? ", " : "{";
   append_json_string(key_, member);
@@ -336,7 +337,7 @@ JsonCall::Answer JsonCall::end_name(std::size_t end) {
   if (name_.empty()) return refuse("the tool's name is empty");
   has_name_ = true;
   name_depth_ = depth_;
-  if (is_tentative_ && !has_arguments_) return Answer::proceed;
+  if (spec_.must_fit || (is_tentative_ && !has_arguments_)) return Answer::proceed;
   if (!announce()) return Answer::refuse;
   if (has_arguments_) return Answer::proceed;
   keeps_unread_ = true;  // the arguments may not stand where they belong
@@ -353,14 +354,21 @@ JsonCall::Answer JsonCall::end_object() {
   if (!has_arguments_ && (other_depths_ & 1U << name_depth_) != 0) {
     return refuse("the call's arguments are not where they belong");
   }
-  if (!is_announced_ && !announce()) return Answer::refuse;
   if (!has_arguments_) say_arguments("{}");
   if (is_flat_) say_arguments("}");
+  if (spec_.must_fit && !fits_tool()) return refuse("the object is not a call");
+  if (!is_announced_ && !announce()) return Answer::refuse;
   sink_->end_call();
   keeps_unread_ = false;
   has_calls_ = has_ended_ = true;
   depth_ = 0;
   return in_array_ ? Answer::stop : Answer::proceed;
+}
+
+// Whether the whole arguments are what the tool's schema allows, as far as it is known.
+bool JsonCall::fits_tool() {
+  const ToolSchema* schema = sink_->knows_tools() ? sink_->tools()->find(name_) : nullptr;
+  return schema != nullptr && fits_schema(held_arguments_, *schema);
 }
 
 bool JsonCall::announce() {

@@ -76,6 +76,7 @@ class JsonCall final : public Body, private ValueListener {
   Answer begin_flat();
   Key classify_key();
   bool announce();
+  bool fits_tool();
   void say_arguments(std::string_view text);
   /// What was read of an announced call and may be lost.
   std::string_view unread() const;

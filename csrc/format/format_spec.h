@@ -68,7 +68,8 @@ struct JsonCallSpec {
   std::vector<std::string> id_keys{"id"};
   std::vector<std::string> wrapper_keys{"function"};
   bool name_is_key = false;  // {"f": {...}}
-  bool python = false;       // Python's literals: {'name': 'f', 'arguments': {'on': True}}
+  bool must_fit = false;  // it is a call only if it fits the tool's schema: this shows at its end
+  bool python = false;    // Python's literals: {'name': 'f', 'arguments': {'on': True}}
   bool operator==(const JsonCallSpec&) const = default;
 };
 

@@ -36,7 +36,31 @@ bool is_json(std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+// Models that do not write the markers they were asked for: bare or fenced JSON, on a line of its
+// own.
+void add_unmarked_calls(FormatSpec& spec) {
+  const bool has_them = std::any_of(spec.calls.begin(), spec.calls.end(), [](const auto& call) {
+    return call.bare == BarePlace::line && call.body == BodyKind::json_call;
+  });
+  if (has_them) return;
+  CallSpec call;
+  call.bare = BarePlace::line;
+  call.fenced = true;
+  call.starts = std::string("[{");
+  call.separators = std::string(",;");
+  call.close.texts = {"```"};
+  call.close.before.assign(1, '\n');
+  call.known_tools = KnownTools::required;
+  call.json_call.must_fit = true;
+  spec.calls.push_back(std::move(call));
+}
+
+}  // namespace
+
 FormatSpec for_tools(FormatSpec spec, const ToolUse& tools) {
+  if (tools.is_on && tools.unmarked) add_unmarked_calls(spec);
   if (!tools.is_on) {
     const bool has_headers = std::any_of(spec.markup.begin(), spec.markup.end(),
                                          [](const MarkupSpec& one) { return one.has_header(); });

@@ -19,6 +19,7 @@ struct ValueSchema {
 
 struct ToolSchema {
   std::map<std::string, ValueSchema, std::less<>> parameters;
+  std::vector<std::string> required;  // those that a call must give
 
   /// Null where the schema says nothing of this parameter.
   const ValueSchema* find(std::string_view parameter) const {

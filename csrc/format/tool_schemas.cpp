@@ -81,7 +81,31 @@ std::string unescape_pointer(std::string_view part) {
   return key;
 }
 
+// What the schema itself requires; what a part of it requires may be one of several choices.
+std::vector<std::string> required_by(const JsonValue& schema) {
+  std::vector<std::string> names;
+  const JsonValue* required = schema.find("required");
+  if (required == nullptr) return names;
+  for (const JsonValue& name : required->items) {
+    if (name.is(JsonValue::Kind::string)) names.push_back(name.text);
+  }
+  return names;
+}
+
 }  // namespace
+
+bool fits_schema(std::string_view arguments, const ToolSchema& schema) {
+  const std::optional<JsonValue> given = parse_json(arguments);
+  if (!given || !given->is(JsonValue::Kind::object)) return false;
+  const bool has_all =
+      std::all_of(schema.required.begin(), schema.required.end(),
+                  [&](const std::string& name) { return given->find(name) != nullptr; });
+  if (!has_all || schema.parameters.empty()) return has_all;
+  return std::all_of(given->members.begin(), given->members.end(), [&](const auto& member) {
+    const TypeSet* types = schema.types_of(member.first);
+    return types != nullptr && (types->bits() & type_of(member.second).bits()) != 0;
+  });
+}
 
 ToolSchema SchemaReader::read(const JsonValue& parameters) {
   root_ = &parameters;
@@ -90,10 +114,11 @@ ToolSchema SchemaReader::read(const JsonValue& parameters) {
   max_visits_ = kMaxVisits;
   for (max_level_ = kMaxLevel; max_level_ > 0; --max_level_) {
     visits_ = 0;
-    if (ToolSchema found{properties(parameters, 0)}; visits_ <= max_visits_) return found;
+    ToolSchema found{properties(parameters, 0), required_by(parameters)};
+    if (visits_ <= max_visits_) return found;
   }
   max_visits_ = std::numeric_limits<std::size_t>::max();  // each part is visited once at most
-  return {properties(parameters, 0)};
+  return {properties(parameters, 0), required_by(parameters)};
 }
 
 // The schema and what it is put together from, each once.

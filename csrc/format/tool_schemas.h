@@ -39,6 +39,10 @@ class SchemaReader {
   std::unordered_map<const JsonValue*, Index> indexes_;  // of large objects that references cross
 };
 
+/// Whether a call's whole arguments, as JSON, fit its tool's schema: what is required is there,
+/// nothing unknown is, and each value has a type that the schema allows.
+bool fits_schema(std::string_view arguments, const ToolSchema& schema);
+
 /// Reads a list of tools as a chat or Responses request holds them; what is nested deeper than
 /// `kMaxJsonDepth` allows every type. Throws ArgumentError: it is no JSON list, or one of them has
 /// no name.

@@ -203,6 +203,7 @@ class Format:
         tool_choice: str = "",
         reasoning: bool | Mapping[str, Any] = True,
         tool_calls_in_reasoning: str = "",
+        unmarked_calls: bool = False,
     ) -> None:
         """Compile a file's patterns, with the vocabulary's added tokens as (id, text).
 
@@ -213,6 +214,7 @@ class Format:
             tool_choice: The tool whose bare arguments the output may be; empty: none.
             reasoning: The patterns of the format whose reasoning is read; True: this one's; False: none.
             tool_calls_in_reasoning: "auto", "keep" or "end"; empty: as the patterns say.
+            unmarked_calls: A JSON object without markers is a call if it fits a tool.
 
         Raises:
             FormatError: They cannot be compiled.

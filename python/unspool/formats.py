@@ -96,6 +96,7 @@ def compile_format(
     tools: bool = True,
     tool_choice: str | None = None,
     required: bool = False,
+    unmarked_calls: bool = False,
     vocabulary: Vocabulary | None = None,
     trust: Trust = "id",
 ) -> Format:
@@ -109,6 +110,7 @@ def compile_format(
         tools: False: calls are content.
         tool_choice: The name of the tool that must be called.
         required: Some tool must be called.
+        unmarked_calls: A JSON object without markers is a call if it fits a tool.
         vocabulary: Markers that it holds as tokens are known by id.
         trust: "id": where a marker is a token, only the token counts; "text": its spelling counts;
             "either": both.
@@ -124,7 +126,7 @@ def compile_format(
     file, keeps_own, other = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
     key = (
         file.name, id(file), keeps_own, other and other.name, tool_calls_in_reasoning, tools, tool_choice,
-        required, trust,
+        required, unmarked_calls, trust,
     )  # fmt: skip
     cache = _cache_of(vocabulary)
     with _lock:
@@ -141,6 +143,7 @@ def compile_format(
         tool_choice=tool_choice or "",
         reasoning=other.to_core() if other is not None else keeps_own,
         tool_calls_in_reasoning=tool_calls_in_reasoning or "",
+        unmarked_calls=unmarked_calls,
     )
     with _lock:
         if len(cache) > 1024:  # a server with endless tool names

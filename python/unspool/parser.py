@@ -44,6 +44,9 @@ class Parser(_core.TokenStreamer):
         tool_calls_in_reasoning: "auto": a call inside reasoning waits. It is text if the reasoning closes
             after it, and a call if the output ends or another call follows. "keep": it is text. "end": it
             ends the reasoning and counts. None: as the format says.
+        unmarked_calls: True: a bare or fenced JSON object on a line of its own is a call too, if it names one of
+            `tools` and fits its schema. For models that do not write the markers they were asked for. Such a
+            call is sent when it is complete.
         unknown_tools: What becomes of a call to a tool that the request does not offer: "forward" it, make
             its text "content", or "drop-with-report" (`Message.dropped`).
         parallel_tool_calls: False: only the first call is sent, the rest is in `Message.dropped`.
@@ -93,6 +96,7 @@ class Parser(_core.TokenStreamer):
         tokenizer: Any = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
         tool_calls_in_reasoning: ToolCallsInReasoning | None = None,
+        unmarked_calls: bool = False,
         unknown_tools: UnknownTools = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,

@@ -81,6 +81,14 @@ PARSER_OPTIONS = {
             "counts. None: as the format says.",
         ),
         Option(
+            "unmarked_calls",
+            False,
+            (),
+            "True: a bare or fenced JSON object on a line of its own is a call too, if it names one of `tools` and "
+            "fits its schema. For models that do not write the markers they were asked for. Such a call is sent "
+            "when it is complete.",
+        ),
+        Option(
             "start_in",
             "auto",
             START_IN,

@@ -56,6 +56,7 @@ def make_recipe(
         tools=not off and (schemas is None or len(schemas) > 0),
         tool_choice=named,
         required=required,
+        unmarked_calls=given["unmarked_calls"],
         vocabulary=vocabulary,
         trust=given["trust"],
     )

@@ -63,6 +63,7 @@ class TokenStreamer(Parser):
         prompt: str | Sequence[int] | None = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
         tool_calls_in_reasoning: ToolCallsInReasoning | None = None,
+        unmarked_calls: bool = False,
         unknown_tools: UnknownTools = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,
