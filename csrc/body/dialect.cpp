@@ -84,7 +84,6 @@ constexpr void add_scalars(Dialect& made) {
 
 // Words in place of JSON's numbers and literals, keys without quotes, commas that may be too many.
 constexpr void loosen(Dialect& made) {
-  const bool is_python = made.rules.python;
   for (const S state : {S::value, S::first_element, S::element}) {
     row(made, state).fill(A::begin_word);
     set(made, state, kBlank, state);
@@ -101,7 +100,7 @@ constexpr void loosen(Dialect& made) {
     set(made, state, "}", A::close);
     set(made, state, "\"'", A::begin_key);
   }
-  if (is_python) {
+  if (made.rules.sets) {
     set(made, S::first_key, "{[(", A::open_in_set);
     set(made, S::after_value, ":", A::colon_of_key);
   }
@@ -143,10 +142,10 @@ constexpr Dialect make_dialect(const DialectRules& rules) {
 constinit const Dialect kJson = make_dialect({});
 constinit const Dialect kStrictJson = make_dialect({.raw_controls = false});
 constinit const Dialect kNearlyJson = make_dialect({.loose = true, .single_quotes = true});
-constinit const Dialect kPython =
-    make_dialect({.loose = true, .single_quotes = true, .tuples = true, .python = true});
+constinit const Dialect kPython = make_dialect(
+    {.loose = true, .single_quotes = true, .tuples = true, .python_strings = true, .sets = true});
 constinit const Dialect kDicts =
-    make_dialect({.loose = true, .single_quotes = true, .tuples = true});
+    make_dialect({.loose = true, .single_quotes = true, .tuples = true, .python_strings = true});
 constinit const Dialect kBareText = make_dialect({.loose = true, .bare_text = true});
 constinit const Dialect kNearlyBare =
     make_dialect({.loose = true, .single_quotes = true, .bare_text = true});

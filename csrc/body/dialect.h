@@ -92,13 +92,14 @@ class ValueStep {
 
 /// How values are written, as far as it is not JSON.
 struct DialectRules {
-  bool raw_controls = true;    // control characters in strings are escaped
-  bool loose = false;          // Python's words and numbers, keys without quotes, commas too many
-  bool single_quotes = false;  // 'text' is a string
-  bool tuples = false;         // (1, 2) is a list
-  bool python = false;         // Python's strings and sets
-  bool bare_text = false;      // a word that is nothing else is a string
-  bool plain_keys = false;     // a key of letters, digits and _-.$ needs no quotes
+  bool raw_controls = true;     // control characters in strings are escaped
+  bool loose = false;           // Python's words and numbers, keys without quotes, commas too many
+  bool single_quotes = false;   // 'text' is a string
+  bool tuples = false;          // (1, 2) is a list
+  bool python_strings = false;  // escapes, prefixes and three quotes
+  bool sets = false;            // a brace may open a set
+  bool bare_text = false;       // a word that is nothing else is a string
+  bool plain_keys = false;      // a key of letters, digits and _-.$ needs no quotes
 };
 
 struct Dialect {

@@ -172,7 +172,7 @@ ValueReader::Step ValueReader::open() {
   state_ = byte == '{' ? State::first_key : State::first_element;
   if (!is_loose()) {
     stack_ += byte == '{' ? object : list;
-  } else if (byte == '{' && dialect_->rules.python) {
+  } else if (byte == '{' && dialect_->rules.sets) {
     // Only the innermost brace may be undecided: a container in it settles that before.
     write({});
     stack_ += undecided;

@@ -33,7 +33,7 @@ void ValueReader::open_string(char quote) {
   is_triple_ = is_raw_ = false;
   count_ = 1;
   write("\"");
-  if (dialect_->rules.python) state_ = State::quote_open;
+  if (dialect_->rules.python_strings) state_ = State::quote_open;
 }
 
 // The closing quote of a JSON string.
@@ -63,7 +63,7 @@ ValueReader::Step ValueReader::close_string(Step after) {
 // Whether a quote inside the string may be text.
 bool ValueReader::has_unsure_end() const {
   const DialectRules& rules = dialect_->rules;
-  return rules.python || (rules.bare_text && rules.single_quotes && quote_ == '\'');
+  return rules.python_strings || (rules.bare_text && rules.single_quotes && quote_ == '\'');
 }
 
 ValueReader::Step ValueReader::read_string(char byte) {
@@ -135,7 +135,7 @@ ValueReader::Step ValueReader::read_triple_close(char byte) {
 
 ValueReader::Step ValueReader::read_escape(char byte) {
   std::string& into = to();
-  const bool is_python = dialect_->rules.python;
+  const bool is_python = dialect_->rules.python_strings;
   state_ = State::string;
   if (std::string_view("\"\\bfnrt").find(byte) != std::string_view::npos) {
     into += '\\';
@@ -161,7 +161,7 @@ ValueReader::Step ValueReader::read_escape(char byte) {
 }
 
 bool ValueReader::begin_code_point(char byte) {
-  const bool is_python = dialect_->rules.python;
+  const bool is_python = dialect_->rules.python_strings;
   const bool is_octal = is_python && byte >= '0' && byte <= '7';
   if (byte != 'u' && !is_octal && !(is_python && (byte == 'x' || byte == 'U'))) return false;
   escape_ = is_octal ? 'o' : byte;

@@ -52,7 +52,7 @@ ValueReader::Step ValueReader::begin_word(State state) {
 
 // r"…", b'…'
 bool ValueReader::is_string_prefix(char byte) const {
-  return (byte == '"' || byte == '\'') && dialect_->rules.python && !word_.empty() &&
+  return (byte == '"' || byte == '\'') && dialect_->rules.python_strings && !word_.empty() &&
          word_.size() <= 2 && word_.find_first_not_of("rRbBuUfF") == std::string::npos;
 }
 

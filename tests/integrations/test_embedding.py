@@ -115,7 +115,7 @@ def test_cpp_streams_what_python_streams(build: Path, tmp_path: Path, format: st
             response_of(TokenStreamer(vocabulary, format, tools or None, id_seed=1), ids) for ids in answers
         )
         exported = export_format(format)
-        assert stream(build, tmp_path, exported, vocabulary.to_bytes(), tools, answers) == expected
+        assert stream(build, tmp_path, exported, vocabulary.to_bytes(), tools or None, answers) == expected
 
 
 def test_a_real_tokenizer(build: Path, tmp_path: Path, deepseek: Any) -> None:

@@ -22,7 +22,7 @@ KNOWN = {
     "functionary_v32": 4,  # text that ends with > stands before >>>
     "json": 3,  # a fence or a brace that the text opens holds the calls' fences
     "minicpm5": 3,  # a Python dict in a parameter that may be text
-    "minimax_m3": 4,  # an empty element is an empty object or an empty text
+    "minimax_m3": 1,  # an element that holds the word null
     "seed_oss": 3,  # as minicpm5
     "step3": 15,  # the family trims its values
     "xlam": 4,  # as json

@@ -269,7 +269,7 @@ def test_a_broken_link_opens_the_page(page: Any, server: str, fragment: str) -> 
 def test_formats_are_searched_by_name_and_model(page: Any) -> None:
     page.run("document.getElementById('format').focus()")
     assert page.run("return document.querySelectorAll('#format-list [role=group]').length") > 4
-    page.type("#format", "command a")
+    page.type("#format", "cohere command")
     names = page.run(
         "return [...document.querySelectorAll('#format-list [role=option]')].map((o) => o.dataset.value)"
     )

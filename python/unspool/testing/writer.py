@@ -187,10 +187,14 @@ class _Writer:
         if isinstance(value, str):
             return self._all("string")[0].fill(value=value)
         if isinstance(value, dict):
-            return "{" + ",".join(f"{key}:{self._literal(item)}" for key, item in value.items()) + "}"
+            members = (f"{self._bare_key(key)}:{self._literal(item)}" for key, item in value.items())
+            return "{" + ",".join(members) + "}"
         if isinstance(value, list):
             return "[" + ",".join(map(self._literal, value)) + "]"
         return _json(value)
+
+    def _bare_key(self, key: str) -> str:
+        return key if re.fullmatch(r"[\w.$-]+", key) else self._literal(key)
 
     def _parameter(self, key: str, value: Any) -> str:
         pattern = self._parameter_pattern(isinstance(value, str))
@@ -215,11 +219,22 @@ class _Writer:
         return (fitting or patterns)[0]
 
     def _element(self, value: Any) -> str:
-        if isinstance(value, dict):
+        if isinstance(value, dict) and _nests(value):
             return "".join(self._parameter(key, item) for key, item in value.items())
-        if isinstance(value, list):
+        if isinstance(value, list) and _nests(value):
             return "".join(self._parameter("item", item) for item in value)
         return value if isinstance(value, str) else _json(value)
+
+
+def _nests(value: Any) -> bool:
+    """Whether a value is the same when it is read from elements: an empty one looks like empty text."""
+    if isinstance(value, dict):
+        return bool(value) and all(
+            re.fullmatch(r"[\w.-]+", key) and _nests(item) for key, item in value.items()
+        )
+    if isinstance(value, list):
+        return bool(value) and all(map(_nests, value))
+    return value != ""
 
 
 def _json(value: Any) -> str:
