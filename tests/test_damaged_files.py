@@ -265,7 +265,14 @@ def test_a_damaged_format_file() -> None:
             outcomes.append(compiles(text))
     assert outcomes[0]
     assert not all(outcomes)
-    for text in ["[" * 100_000, "a = " + "[" * 100_000, "a." * 10_000 + "b = 1", "\0", 'name = "\\ud800"']:
+    for text in [
+        "[" * 100_000,
+        "a = " + "[" * 100_000,
+        "a." * 10_000 + "b = 1",
+        "[(]",
+        "\0",
+        'name = "\\ud800"',
+    ]:
         assert not compiles(text)
 
 

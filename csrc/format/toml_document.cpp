@@ -5,6 +5,20 @@
 
 #include "text/error.h"
 
+namespace unspool {
+namespace {
+
+/// toml++ asserts what some texts break: `[(]`. Here that is an error in every build.
+struct TomlFault {};
+constexpr void check_toml(bool holds) {
+  if (!holds) throw TomlFault();
+}
+
+}  // namespace
+}  // namespace unspool
+
+#undef NDEBUG  // or toml++ lets the compiler assume what it asserts
+#define TOML_ASSERT(expr) ::unspool::check_toml(static_cast<bool>(expr))
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_EXCEPTIONS 1
 #define TOML_MAX_NESTED_VALUES 16
@@ -101,6 +115,9 @@ TomlDocument TomlDocument::read(std::string_view text, std::string_view source) 
   } catch (const toml::parse_error& error) {
     throw FormatError(at(source, error.source().begin) +
                       "not TOML: " + std::string(error.description()));
+  } catch (const TomlFault&) {
+    throw FormatError(std::string(source) +
+                      ":1:1: not TOML: a character stands where a key should");
   }
   TomlDocument document;
   document.value = Walk(document, source).read(table, "");

@@ -229,12 +229,11 @@ class _Writer:
 def _nests(value: Any) -> bool:
     """Whether a value is the same when it is read from elements: an empty one looks like empty text."""
     if isinstance(value, dict):
-        return bool(value) and all(
-            re.fullmatch(r"[\w.-]+", key) and _nests(item) for key, item in value.items()
-        )
+        is_named = all(re.fullmatch(r"[\w.-]+", key) for key in value)
+        return bool(value) and is_named and all(map(_nests, value.values()))
     if isinstance(value, list):
         return bool(value) and all(map(_nests, value))
-    return value != ""
+    return bool(value != "")
 
 
 def _json(value: Any) -> str:
