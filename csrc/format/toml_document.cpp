@@ -1,6 +1,7 @@
 #include "format/toml_document.h"
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
 
 #include "text/error.h"
@@ -47,6 +48,25 @@ void check_dots(std::string_view text, std::string_view source) {
 std::string at(std::string_view source, toml::source_position position) {
   return std::string(source) + ":" + std::to_string(position.line) + ":" +
          std::to_string(position.column) + ": ";
+}
+
+// The table's header with no key in it, which is all that toml++ asserts wrongly.
+std::string place_of_fault(std::string_view text, std::string_view source) {
+  toml::source_position position{1, 1};
+  for (; !text.empty(); ++position.line) {
+    const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size()));
+    const std::size_t first = line.find_first_not_of(" \t");
+    const std::size_t key = line.find_first_not_of(" \t[");
+    const bool is_key = key != std::string_view::npos &&
+                        (std::isalnum(static_cast<unsigned char>(line[key])) != 0 ||
+                         std::string_view("_-\"'").find(line[key]) != std::string_view::npos);
+    if (first != std::string_view::npos && line[first] == '[' && !is_key) {
+      position.column = static_cast<toml::source_index>(first + 1);
+      return at(source, position);
+    }
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return at(source, {1, 1});
 }
 
 /// Turns toml++'s nodes into values, and notes their places.
@@ -116,8 +136,7 @@ TomlDocument TomlDocument::read(std::string_view text, std::string_view source) 
     throw FormatError(at(source, error.source().begin) +
                       "not TOML: " + std::string(error.description()));
   } catch (const TomlFault&) {
-    throw FormatError(std::string(source) +
-                      ":1:1: not TOML: a character stands where a key should");
+    throw FormatError(place_of_fault(text, source) + "not TOML: the table's header has no key");
   }
   TomlDocument document;
   document.value = Walk(document, source).read(table, "");

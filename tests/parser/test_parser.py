@@ -344,6 +344,7 @@ def test_register_format(tmp_path: Any) -> None:
         ('call = "<a>${object}</a>"\n', r"my.toml:1:1: name: the key is missing"),
         ('name = "x"\n', r"my.toml:1:1: name: the file has neither calls nor reasoning"),
         ("name = ", r"my.toml:1:8: not TOML"),
+        ('name = "x"\n  [(]\n', r"my.toml:2:3: not TOML: the table's header has no key"),
         ('name = "x"\ncall = "<c>${name}</c>"\n', r"my.toml:2:1: call: .* no \$\{arguments\}"),
         ('name = "x"\nreasoning = "<r>${reasoning}"\n', r"reasoning: nothing ends the \$\{reasoning\}"),
         ('name = "x"\nend = 1979-05-27\n', r"my.toml:2:7: end is a date"),
