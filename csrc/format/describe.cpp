@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "format/format_words.h"
+#include "format/description_words.h"
 
 namespace unspool {
 

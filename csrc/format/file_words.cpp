@@ -58,7 +58,7 @@ constexpr FileKey kFileKeys[] = {
      {Kind::name, Kind::random},
      {Kind::index}},
     {"end", KeyType::literals, "What ends an answer."},
-    {"detect", KeyType::detect, "What tells that a model writes this format."},
+    {"detect", KeyType::detect, "What shows that a model writes this format."},
     {"example", KeyType::examples, "An output, and what it is read as."},
 };
 

@@ -67,7 +67,7 @@ void check_keys(const JsonValue& table, const std::string& path, std::span<const
   }
 }
 
-/// A file of before had tables that say how to read: [reasoning], [[call]], …
+/// Old files have tables that say how to read: [reasoning], [[call]], …
 void refuse_old_keys(const JsonValue& file) {
   for (const auto& [name, value] : file.members) {
     const bool is_old_key = name == "ignore" || name == "markup" || name == "section" ||
@@ -76,10 +76,9 @@ void refuse_old_keys(const JsonValue& file) {
         (name == "reasoning" && value.is(Kind::object)) ||
         (name == "call" && !value.items.empty() && value.items.front().is(Kind::object));
     if (is_old_key || has_tables)
-      throw PatternError(
-          name,
-          "this key is of before, when files said how to read; they say what the model "
-          "writes now: convert yours with `unspool check --migrate FILE`");
+      throw PatternError(name,
+                         "this key says how to read; a file now says what the model writes: "
+                         "convert it with `unspool check --migrate FILE`");
   }
 }
 

@@ -128,6 +128,12 @@ struct CallSpec {
 
   /// Nothing marks its beginning, so it may turn out to be content.
   bool is_tentative() const { return (bare != BarePlace::nowhere && !is_certain) || may_be_text; }
+  /// A fenced block may stand around the bare call; its end closes the call.
+  void allow_fence() {
+    fenced = true;
+    close.texts = {"```"};
+    close.before.assign(1, '\n');
+  }
   bool has_name_outside() const { return !name_close.is_empty() || !name_stops.empty(); }
   bool operator==(const CallSpec&) const = default;
 };

@@ -64,9 +64,7 @@ void PatternCompiler::read_calls() {
 void PatternCompiler::take_fences(std::vector<CallSpec>& calls) {
   for (CallSpec& call : calls) {
     if (call.bare != BarePlace::start && call.bare != BarePlace::line) continue;
-    call.fenced = true;
-    call.close.texts = {"```"};
-    call.close.before = "\n";
+    call.allow_fence();
   }
 }
 

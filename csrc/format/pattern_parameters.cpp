@@ -1,5 +1,5 @@
 // Tagged parameters: the tags, what ends a name, how a value is read.
-#include "format/format_words.h"
+#include "format/description_words.h"
 #include "format/pattern_compiler.h"
 #include "text/error.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "format/description_words.h"
 #include "format/format_file.h"
-#include "format/format_words.h"
 #include "format/pattern_compiler.h"
 #include "format/response_template.h"
 #include "text/error.h"
@@ -47,11 +47,9 @@ void add_unmarked_calls(FormatSpec& spec) {
   if (has_them) return;
   CallSpec call;
   call.bare = BarePlace::line;
-  call.fenced = true;
+  call.allow_fence();
   call.starts = std::string("[{");
   call.separators = std::string(",;");
-  call.close.texts = {"```"};
-  call.close.before.assign(1, '\n');
   call.known_tools = KnownTools::required;
   call.json_call.must_fit = true;
   spec.calls.push_back(std::move(call));

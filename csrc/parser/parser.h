@@ -192,6 +192,8 @@ class Parser final : public EventParser, private CallSink {
   std::string_view recipient_of(std::string_view header) const;
   bool names_no_stranger(std::string_view header) const;
   bool call_recipient(std::string_view header);
+  int headed_call() const;
+  void begin_headed(int kind);
   bool begin_calls(std::string_view header);
   void release_begun();
   void on_closer(Role role, const MarkerCursor::Found& found);

@@ -232,23 +232,33 @@ std::string_view Parser::recipient_of(std::string_view header) const {
   return name.substr(0, name.find_first_of(" \t\r\n<"));
 }
 
+// The kind of call that a header opens; -1 if the format has none.
+int Parser::headed_call() const {
+  const auto& calls = format_->spec().calls;
+  const auto call = std::find_if(calls.begin(), calls.end(),
+                                 [](const CallSpec& spec) { return spec.by_recipient; });
+  return call == calls.end() ? -1 : static_cast<int>(call - calls.begin());
+}
+
+void Parser::begin_headed(int kind) {
+  at_.call = static_cast<std::uint8_t>(kind);
+  reading_.raw_opener = 0;
+  reading_.repairs = 0;
+  reading_.has_closer = !call().close.is_empty();
+  at_.skip = {};
+  at_.boundary = Boundary::none;
+}
+
 // Begins the calls that a header announces without a name; false where it announces none.
 bool Parser::begin_calls(std::string_view header) {
   const MarkupSpec& markup = format_->spec().markup[header_.markup];
   const bool says_so = std::any_of(markup.calls.begin(), markup.calls.end(),
                                    [&](const std::string& word) { return trim(header) == word; });
-  const auto& calls = format_->spec().calls;
-  const auto call = std::find_if(calls.begin(), calls.end(),
-                                 [](const CallSpec& spec) { return spec.by_recipient; });
-  if (!says_so || call == calls.end()) return false;
+  const int call = headed_call();
+  if (!says_so || call < 0) return false;
   audit_header(reading_.raw);
   reading_.raw.clear();
-  at_.call = static_cast<std::uint8_t>(call - calls.begin());
-  reading_.raw_opener = 0;
-  reading_.repairs = 0;
-  reading_.has_closer = !call->close.is_empty();
-  at_.skip = {};
-  at_.boundary = Boundary::none;
+  begin_headed(call);
   make_call_body({}, false);
   enter(State::body);
   return true;
@@ -258,21 +268,14 @@ bool Parser::begin_calls(std::string_view header) {
 bool Parser::call_recipient(std::string_view header) {
   const MarkupSpec& markup = format_->spec().markup[header_.markup];
   const std::string_view name = recipient_of(header);
-  const auto& calls = format_->spec().calls;
-  const auto call = std::find_if(calls.begin(), calls.end(),
-                                 [](const CallSpec& spec) { return spec.by_recipient; });
+  const int call = headed_call();
   const auto& not_tools = markup.not_tools;
-  if (name.empty() || call == calls.end() ||
+  if (name.empty() || call < 0 ||
       std::find(not_tools.begin(), not_tools.end(), name) != not_tools.end()) {
     return false;
   }
   audit_header({});
-  at_.call = static_cast<std::uint8_t>(call - calls.begin());
-  reading_.raw_opener = 0;
-  reading_.repairs = 0;
-  reading_.has_closer = !call->close.is_empty();
-  at_.skip = {};
-  at_.boundary = Boundary::none;
+  begin_headed(call);
   reading_.name = name;
   at_.state = State::header;
   if (name_call()) enter(State::body);

@@ -286,8 +286,8 @@ void ChunkParser::count(Region before) {
     ++undecided_;
     return;
   }
-  const bool has_called = parser_->call_count() != calls_seen_;
-  calls_seen_ = parser_->call_count();
+  const std::uint32_t calls = parser_->call_count();
+  const bool has_called = calls != std::exchange(calls_seen_, calls);
   (has_called ? counts_.tool_calls : counts_.content) += std::exchange(undecided_, 0);
   const Region after = has_called ? Region::tool_call : parser_->region();
   switch (before == Region::content ? after : before) {

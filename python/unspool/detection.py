@@ -183,7 +183,7 @@ def _added_tokens(source: Any) -> Iterator[str]:
 
 
 def _rules() -> Iterator[tuple[FormatFile, dict[str, Any]]]:
-    """Each format that says what tells that a model writes it."""
+    """Each format that says what shows that a model writes it."""
     return ((file, file.detect) for file in formats() if file.detect)
 
 

@@ -29,7 +29,7 @@ class FormatFile:
         description: What the parser makes of the patterns.
         examples: Inputs with what they parse to.
         example_lines: The line of each example in the file.
-        detect: What tells that a model writes it; `unspool.detect` reads it.
+        detect: What shows that a model writes it; `unspool.detect` reads it.
     """
 
     name: str

@@ -348,8 +348,11 @@ def test_register_format(tmp_path: Any) -> None:
         ('name = "x"\ncall = "<c>${name}</c>"\n', r"my.toml:2:1: call: .* no \$\{arguments\}"),
         ('name = "x"\nreasoning = "<r>${reasoning}"\n', r"reasoning: nothing ends the \$\{reasoning\}"),
         ('name = "x"\nend = 1979-05-27\n', r"my.toml:2:7: end is a date"),
-        ('name = "x"\n[[call]]\nopen = "a"\n', r"my.toml:2:3: call: this key is of before.* --migrate"),
-        ('name = "x"\nignore = "</s>"\n', r"my.toml:2:1: ignore: this key is of before"),
+        (
+            'name = "x"\n[[call]]\nopen = "a"\n',
+            r"my.toml:2:3: call: this key says how to read; a file now says.* --migrate",
+        ),
+        ('name = "x"\nignore = "</s>"\n', r"my.toml:2:1: ignore: this key says how to read; a file now says"),
     ],
 )
 def test_bad_format_files(tmp_path: Any, text: str, message: str) -> None:
