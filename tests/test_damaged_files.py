@@ -271,6 +271,7 @@ def test_a_damaged_format_file() -> None:
         "a." * 10_000 + "b = 1",
         "[(]",
         "\0",
+        "\ufebf",
         'name = "\\ud800"',
     ]:
         assert not compiles(text)

@@ -8680,7 +8680,7 @@ TOML_IMPL_NAMESPACE_START
 			case 0x05: return c == U'\u1680' || c == U'\u180E';
 			case 0x07:
 				return (U'\u2000' <= c && c <= U'\u200B') || (U'\u205F' <= c && c <= U'\u2060') || c == U'\u202F';
-			default: TOML_UNREACHABLE;
+			default: return false; // changed by unspool: U+FEBF comes here, and it was TOML_UNREACHABLE
 		}
 
 		TOML_UNREACHABLE;
