@@ -124,7 +124,7 @@ void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
 
 void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
   const bool begins_line = spec_.trim != ValueTrim::newline || value_.is_at_line_start();
-  if (begins_line || spec_.next_closes) return hold_tag(found, State::next_key);
+  if (begins_line) return hold_tag(found, State::next_key);
   value_text(found.text);
 }
 
@@ -199,7 +199,7 @@ bool XmlParameters::is_next_name() const {
       spec_.types.begin(), spec_.types.end(),
       [&](const auto& type) { return key.attributes.find(type.first) != std::string_view::npos; });
   const bool is_known = tells_type || schema_ == nullptr || schema_->parameters.empty() ||
-                        spec_.next_closes || schema_->find(key.name) != nullptr;
+                        schema_->find(key.name) != nullptr;
   return is_known && given_.count(key.name) == 0;
 }
 

@@ -74,7 +74,6 @@ Table describe_parameters(const XmlParametersSpec& spec) {
   table.set("types", std::move(types));
   table.set("value_open", spec.value_open);
   table.choose("trim", name_of(kTrims, spec.trim));
-  table.set("next_closes", spec.next_closes);
   table.set("name_entities", spec.name_entities);
   table.set("guess_types", spec.guess_types);
   table.set("entities", spec.entities);

@@ -38,8 +38,8 @@ enum class BodyKind : std::uint8_t {
 enum class BarePlace : std::uint8_t {
   nowhere,
   start,    // only white space before it in the message
-  line,     // at the start of any line, or behind the opening line of a fenced block
-  section,  // behind a section's opener or another call in it
+  line,     // at the start of any line, or after the opening line of a fenced block
+  section,  // after a section's opener or another call in it
 };
 
 /// How the white space around a parameter's value is read.
@@ -81,7 +81,6 @@ struct XmlParametersSpec {
   std::vector<std::pair<std::string, TypeSet>> types;  // an attribute's text, what the value is
   std::string value_open;                              // may stand before a value: <![CDATA[
   ValueTrim trim = ValueTrim::newline;
-  bool next_closes = false;    // any parameter's opener closes a value that nothing closed
   bool name_entities = false;  // &amp; in a name stands for &
   bool guess_types = false;    // a parameter without a schema may be JSON of another type
   bool entities = false;       // &lt; in a value stands for <
@@ -94,7 +93,7 @@ struct XmlParametersSpec {
 };
 
 struct XmlElementsSpec {
-  MarkerSpec open;  // < of a tag; a slash behind it makes it a closing one
+  MarkerSpec open;  // < of a tag; a slash after it makes it a closing one
   bool operator==(const XmlElementsSpec&) const = default;
 };
 
@@ -104,7 +103,7 @@ struct CallSpec {
   BarePlace bare = BarePlace::nowhere;
   bool fenced = false;        // a fenced block may stand around bare calls
   std::string starts;         // the first letters of the body; empty: anything
-  std::string second;         // the letters behind that; empty: anything
+  std::string second;         // the letters after that; empty: anything
   bool may_be_text = false;   // what opens it may be content: it is a call only if it reads as one
   std::string separators;     // letters that may stand between two calls
   MarkerSpec name_close;      // ends a name that stands outside the body
@@ -112,7 +111,7 @@ struct CallSpec {
   std::string name_prefix;    // dropped from the name
   bool name_is_id = false;    // the whole header is the call's id; the name ends before :NUMBER
   bool name_twice = false;    // f.f is the tool f
-  std::string id_open;        // behind the name: what follows is the call's id
+  std::string id_open;        // after the name: what follows is the call's id
   std::string id_close;       // before the name: what stands before it is the call's id
   MarkerSpec next;            // opens another call where the last one's closer has yet to come
   bool by_recipient = false;  // a header's recipient names the tool
@@ -142,20 +141,20 @@ struct CallSpec {
 enum class CallsInReasoning : std::uint8_t {
   keep,          // it is text
   end,           // it ends the reasoning
-  wait_and_see,  // it is text if the reasoning goes on and closes behind it, else a call
+  wait_and_see,  // it is text if the reasoning goes on and closes after it, else a call
 };
 
 struct ReasoningSpec {
   MarkerSpec open;
   MarkerSpec close;
   std::string label;         // may follow the opener, and is markup as a whole
-  bool starts_open = false;  // where the prompt does not tell
+  bool starts_open = false;  // where the prompt does not say
   CallsInReasoning calls = CallsInReasoning::wait_and_see;
   std::vector<std::string> turn;  // what the prompt writes before the model's answer
 };
 
 /// What the template writes around text. Between `open` and `close`, where there is one, is a
-/// header: markup too, and what it says may tell what follows it.
+/// header: markup too, and what it says may decide what follows it.
 struct MarkupSpec {
   MarkerSpec open;
   MarkerSpec close;
@@ -167,7 +166,7 @@ struct MarkupSpec {
   std::string header;                  // a pattern of what a header may say; empty: anything
   bool names_tool = false;             // a header is the name of the tool that is called
   bool starts_open = false;            // the output starts in a header if the prompt is not known
-  bool is_inline = false;              // it stands within text and reasoning, which go on behind it
+  bool is_inline = false;              // it stands within text and reasoning, which go on after it
 
   bool has_header() const { return !close.is_empty(); }
   bool tells() const {

@@ -1,0 +1,52 @@
+#include "format/marker_adder.h"
+
+#include "text/error.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::size_t kMaxBefore = 64;  // bytes
+
+}  // namespace
+
+// The text's letters: the longest token that stands at a place, or else a byte.
+MarkerPattern MarkerAdder::with_tokens(std::string_view before, std::string_view text) const {
+  MarkerPattern pattern;
+  pattern.append_text(before);
+  while (!text.empty()) {
+    const MarkerToken* longest = nullptr;
+    for (const MarkerToken& token : tokens_) {
+      const bool is_longer = longest == nullptr || token.text.size() > longest->text.size();
+      if (is_longer && text.starts_with(token.text)) longest = &token;
+    }
+    if (longest == nullptr) {
+      pattern.append_text(text.substr(0, 1));
+      text.remove_prefix(1);
+    } else {
+      const auto index = static_cast<std::size_t>(longest - tokens_.data());
+      pattern.append_token(static_cast<Symbol>(kFirstTokenSymbol + index), longest->text);
+      text.remove_prefix(longest->text.size());
+    }
+  }
+  return pattern;
+}
+
+void MarkerAdder::add(MarkerSet& set, std::string_view text, std::string_view before, Role role,
+                      std::size_t value) const {
+  if (before.size() > kMaxBefore)
+    throw FormatError("the white space before a marker has more than 64 bytes");
+  const Marker marker{static_cast<std::uint8_t>(role), static_cast<std::uint16_t>(value)};
+  for (;; before.remove_prefix(1)) {
+    set.add(with_tokens(before, text), marker);
+    if (adds_spelled_) {
+      MarkerPattern spelled;
+      spelled.append_text(before);
+      spelled.append_text(text);
+      set.add(spelled, marker);
+    }
+    if (before.empty()) return;
+  }
+}
+
+}  // namespace unspool

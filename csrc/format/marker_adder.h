@@ -1,0 +1,31 @@
+// Adds a marker to a set in each way in which the model may write it.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "format/marker_table.h"
+
+namespace unspool {
+
+class MarkerAdder {
+ public:
+  /// `tokens`: those that are known by their ids.
+  MarkerAdder(const std::vector<MarkerToken>& tokens, MarkerTrust trust)
+      : tokens_(tokens), adds_spelled_(!tokens.empty() && trust == MarkerTrust::either) {}
+
+  /// `before`: the white space that may stand before it; each of its suffixes may.
+  void add(MarkerSet& set, std::string_view text, std::string_view before, Role role,
+           std::size_t value = 0) const;
+  void add(MarkerSet& set, const MarkerSpec& spec, Role role, std::size_t value = 0) const {
+    for (const std::string& text : spec.texts) add(set, text, spec.before, role, value);
+  }
+
+ private:
+  MarkerPattern with_tokens(std::string_view before, std::string_view text) const;
+
+  const std::vector<MarkerToken>& tokens_;
+  bool adds_spelled_;
+};
+
+}  // namespace unspool

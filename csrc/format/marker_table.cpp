@@ -1,0 +1,259 @@
+#include "format/marker_table.h"
+
+#include <algorithm>
+#include <string>
+
+#include "format/marker_adder.h"
+#include "text/error.h"
+
+namespace unspool {
+
+namespace {
+
+// Far above what a family needs, so that a hostile file costs little.
+constexpr std::size_t kMaxOpeners = 1'000;
+constexpr std::size_t kMaxTableBytes = 1 << 26;  // of all automata
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+/// What may count in a region besides the markers of its own. Of two equal markers the one that
+/// stands first here counts.
+using Parts = unsigned;
+constexpr Parts kReasoningClose = 1;
+constexpr Parts kClosers = 2;  // of calls and of the section
+constexpr Parts kReasoningOpen = 4;
+constexpr Parts kSectionOpen = 8;
+constexpr Parts kCallOpen = 16;
+constexpr Parts kNextCall = 32;  // openers that count only after a call
+constexpr Parts kMarkup = 64;
+constexpr Parts kMarkupAround = 128;  // all but what stands within text
+constexpr Parts kIgnored = 256;
+constexpr Parts kOpeners = kSectionOpen | kCallOpen;
+
+constexpr Parts kContent = kReasoningOpen | kOpeners | kMarkup | kIgnored;
+constexpr Parts kInside = kClosers | kNextCall | kContent;
+constexpr Parts kReasoning = kReasoningClose | kReasoningOpen | kMarkup | kIgnored;
+constexpr Parts kRehearsal = kReasoningClose | kClosers | kOpeners | kMarkup | kIgnored;
+constexpr Parts kMalformed = kClosers | kOpeners | kMarkupAround | kIgnored;
+constexpr Parts kAfterOpener = kClosers | kCallOpen | kIgnored;
+constexpr Parts kHeader = kReasoningOpen | kOpeners | kMarkup | kIgnored;
+constexpr Parts kCallHeader = kOpeners | kMarkup | kIgnored;
+
+class TableBuilder {
+ public:
+  TableBuilder(const FormatSpec& spec, const CallOpeners& openers,
+               const std::vector<MarkerToken>& tokens, MarkerTrust trust)
+      : spec_(spec), openers_(openers), adder_(tokens, trust) {}
+
+  MarkerTable build() {
+    MarkerTable table;
+    finish(table.content, kContent);
+    finish(table.inside, kInside);
+    finish(table.malformed, kMalformed);
+    finish(table.openers, kAfterOpener);
+    if (spec_.reasoning) {
+      const bool keeps_calls = spec_.reasoning->calls == CallsInReasoning::keep;
+      add(table.reasoning, keeps_calls ? kReasoning : kReasoning | kOpeners);
+      add(table.rehearsal, kRehearsal);
+    }
+    finish(table.reasoning);
+    finish(table.rehearsal);
+    for (std::size_t i = 0; i < spec_.markup.size(); ++i) table.headers.push_back(header(i));
+    for (std::size_t i = 0; i < spec_.calls.size(); ++i) table.calls.push_back(call(i));
+    return table;
+  }
+
+ private:
+  MarkerSet header(std::size_t index) {
+    MarkerSet set;
+    const MarkupSpec& markup = spec_.markup[index];
+    if (!markup.has_header()) return set;
+    adder_.add(set, markup.close, Role::header_close, index);
+    for (const MarkerSpec& text : spec_.call_texts) adder_.add(set, text, Role::call_text);
+    finish(set, kHeader, markup.is_inline ? kNone : index);
+    return set;
+  }
+
+  CallMarkers call(std::size_t index) {
+    const CallSpec& call = spec_.calls[index];
+    CallMarkers markers;
+    adder_.add(markers.header, call.name_close, Role::name_close);
+    adder_.add(markers.header, call.close, Role::call_close, index);
+    adder_.add(markers.header, spec_.section_close, Role::section_close);
+    add(markers.header, kCallHeader);
+    finish(markers.header, kReasoningClose);  // after markup: no reasoning is open here
+    if (call.body == BodyKind::xml_parameters) {
+      add_between_parameters(markers.parameter, call);
+      add_ends_of_key(markers.key, call);
+      add_ends_of_value(markers.value, call);
+    }
+    if (call.body == BodyKind::xml_elements) {
+      adder_.add(markers.element, call.xml_elements.open, Role::tag_open);
+      add_ends_of_body(markers.element, call);
+    }
+    adder_.add(markers.quote, call.quotes, Role::quote);
+    for (MarkerSet* set :
+         {&markers.parameter, &markers.key, &markers.value, &markers.element, &markers.quote}) {
+      finish(*set);
+    }
+    return markers;
+  }
+
+  void add_ends_of_body(MarkerSet& set, const CallSpec& call) {
+    adder_.add(set, call.close, Role::body_close);
+    adder_.add(set, spec_.section_close, Role::section_close);
+  }
+
+  void add_between_parameters(MarkerSet& set, const CallSpec& call) {
+    const XmlParametersSpec& body = call.xml_parameters;
+    adder_.add(set, body.open, Role::parameter_open);
+    adder_.add(set, body.close, Role::value_close);
+    adder_.add(set, body.json_open, Role::json_open);
+    adder_.add(set, body.json_close, Role::json_close);
+    add_ends_of_body(set, call);
+    add(set, kOpeners | kNextCall);
+    for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
+      const MarkupSpec& markup = spec_.markup[i];
+      if (markup.is_inline) continue;
+      adder_.add(set, markup.open, markup.has_header() ? Role::markup_open : Role::ignore, i);
+    }
+    add(set, kIgnored);
+  }
+
+  void add_ends_of_key(MarkerSet& set, const CallSpec& call) {
+    adder_.add(set, call.xml_parameters.name_close, Role::value_begin);
+    adder_.add(set, call.xml_parameters.close, Role::value_close);
+    adder_.add(set, call.xml_parameters.open, Role::parameter_open);
+    add_ends_of_body(set, call);
+    add(set, kOpeners);
+  }
+
+  void add_ends_of_value(MarkerSet& set, const CallSpec& call) {
+    const XmlParametersSpec& body = call.xml_parameters;
+    // Where a line break around a value is markup, the value itself leaves it out.
+    const std::string_view before = body.trim == ValueTrim::newline ? "" : "\r\n";
+    const auto add_texts = [&](const MarkerSpec& marker, std::string_view space, Role role) {
+      for (const std::string& text : marker.texts) adder_.add(set, text, space, role);
+    };
+    add_texts(body.close, {}, Role::value_close);
+    add_texts(body.open, before, Role::parameter_open);
+    adder_.add(set, body.json_open, Role::json_open);
+    add_texts(call.close, before, Role::body_close);
+    add(set, kCallOpen);
+    for (const std::string& text : body.name_end) adder_.add(set, text, {}, Role::key_end);
+    for (const std::string& text : body.name_close.texts) {  // `>` alone says nothing
+      if (text.size() > 1) adder_.add(set, text, {}, Role::value_begin);
+    }
+  }
+
+  /// `except`: markup that does not count.
+  void add(MarkerSet& set, Parts parts, std::size_t except = kNone) {
+    if (spec_.reasoning && (parts & kReasoningClose) != 0)
+      adder_.add(set, spec_.reasoning->close, Role::reasoning_close);
+    if ((parts & kClosers) != 0) add_closers(set);
+    // Where headers say what follows, the opener only serves to read the prompt.
+    if (spec_.reasoning && !spec_.headers_tell_reasoning() && (parts & kReasoningOpen) != 0)
+      adder_.add(set, spec_.reasoning->open, Role::reasoning_open);
+    if ((parts & kSectionOpen) != 0) adder_.add(set, spec_.section_open, Role::section_open);
+    if ((parts & kCallOpen) != 0) add_call_openers(set, (parts & kNextCall) != 0);
+    if ((parts & (kMarkup | kMarkupAround)) != 0) add_markup(set, (parts & kMarkup) != 0, except);
+    if ((parts & kIgnored) == 0) return;
+    for (const std::string& text : spec_.ignore) adder_.add(set, text, {}, Role::ignore);
+  }
+
+  void add_closers(MarkerSet& set) {
+    adder_.add(set, spec_.section_close, Role::section_close);
+    for (std::size_t i = 0; i < spec_.calls.size(); ++i)
+      adder_.add(set, spec_.calls[i].close, Role::call_close, i);
+  }
+
+  void add_call_openers(MarkerSet& set, bool is_after_call) {
+    for (std::size_t i = 0; i < openers_.texts.size(); ++i) {
+      const std::string& text = openers_.texts[i];
+      const CallSpec& call = spec_.calls[openers_.calls[i].front()];
+      const auto& next = call.next.texts;
+      const bool is_next = std::find(next.begin(), next.end(), text) != next.end();
+      if (is_next && !is_after_call) continue;
+      adder_.add(set, text, is_next ? call.next.before : call.open.before, Role::call_open, i);
+    }
+  }
+
+  void add_markup(MarkerSet& set, bool adds_inline, std::size_t except) {
+    for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
+      const MarkupSpec& markup = spec_.markup[i];
+      if (i != except && (adds_inline || !markup.is_inline))
+        adder_.add(set, markup.open, Role::markup_open, i);
+    }
+  }
+
+  void finish(MarkerSet& set, Parts parts = 0, std::size_t except = kNone) {
+    add(set, parts, except);
+    set.compile();
+    bytes_ += set.bytes();
+    if (bytes_ > kMaxTableBytes)
+      throw FormatError("format '" + spec_.name + "': its markers' tables take more than 64 MiB");
+  }
+
+  const FormatSpec& spec_;
+  const CallOpeners& openers_;
+  MarkerAdder adder_;
+  std::size_t bytes_ = 0;  // of all sets
+};
+
+}  // namespace
+
+CallOpeners::CallOpeners(const FormatSpec& spec) {
+  for (std::size_t i = 0; i < spec.calls.size(); ++i) {
+    for (const MarkerSpec* marker : {&spec.calls[i].open, &spec.calls[i].next}) {
+      for (const std::string& text : marker->texts) {
+        const auto at =
+            static_cast<std::size_t>(std::find(texts.begin(), texts.end(), text) - texts.begin());
+        if (at == texts.size()) {
+          if (at == kMaxOpeners)
+            throw FormatError("format '" + spec.name + "': more than 1,000 openers of calls");
+          texts.push_back(text);
+          calls.emplace_back();
+        }
+        calls[at].push_back(static_cast<std::uint8_t>(i));
+      }
+    }
+  }
+}
+
+std::vector<std::string_view> marker_texts(const FormatSpec& spec) {
+  std::vector<std::string_view> all;
+  const auto add = [&](const std::vector<std::string>& texts) {
+    all.insert(all.end(), texts.begin(), texts.end());
+  };
+  add(spec.ignore);
+  if (spec.reasoning) {
+    if (!spec.headers_tell_reasoning()) add(spec.reasoning->open.texts);
+    add(spec.reasoning->close.texts);
+  }
+  add(spec.section_open.texts);
+  add(spec.section_close.texts);
+  for (const MarkerSpec& marker : spec.call_texts) add(marker.texts);
+  for (const MarkupSpec& markup : spec.markup) {
+    add(markup.open.texts);
+    add(markup.close.texts);
+  }
+  for (const CallSpec& call : spec.calls) {
+    const XmlParametersSpec& body = call.xml_parameters;
+    for (const MarkerSpec* marker :
+         {&call.open, &call.close, &call.next, &call.name_close, &body.open, &body.name_close,
+          &body.close, &body.json_open, &body.json_close, &call.xml_elements.open, &call.quotes}) {
+      add(marker->texts);
+    }
+    add(body.name_end);
+    all.insert(all.end(), {body.value_open, call.id_open, call.id_close});
+    for (const auto& [text, types] : body.types) all.push_back(text);
+  }
+  return all;
+}
+
+MarkerTable build_marker_table(const FormatSpec& spec, const CallOpeners& openers,
+                               const std::vector<MarkerToken>& tokens, MarkerTrust trust) {
+  return TableBuilder(spec, openers, tokens, trust).build();
+}
+
+}  // namespace unspool
