@@ -1,18 +1,31 @@
-// A name as markup writes it: bare, or in quotes with attributes behind.
+// Names and keys: as markup writes them, and as an object does.
 #pragma once
 
+#include <string>
 #include <string_view>
+
+#include "text/json_escape.h"
 
 namespace unspool {
 
-/// The name without the quotes around it; `behind` is what follows the closing quote.
-inline std::string_view unquote(std::string_view text, std::string_view& behind) {
-  behind = {};
+/// Longer names and keys are none; it bounds what one stream holds.
+inline constexpr std::size_t kMaxNameBytes = 1024;
+
+/// The name without the quotes around it; `after` is what follows the closing quote.
+inline std::string_view unquote(std::string_view text, std::string_view& after) {
+  after = {};
   if (text.size() < 2 || (text[0] != '"' && text[0] != '\'')) return text;
   const std::size_t end = text.find(text[0], 1);
   if (end == std::string_view::npos) return text;
-  behind = text.substr(end + 1);
+  after = text.substr(end + 1);
   return text.substr(1, end - 1);
+}
+
+/// Begins a member of an object: the brace or a comma, the key, the colon.
+inline void begin_member(std::string_view key, bool is_first, std::string& out) {
+  out += is_first ? "{" : ", ";
+  append_json_string(key, out);
+  out += ": ";
 }
 
 }  // namespace unspool

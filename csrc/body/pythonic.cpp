@@ -1,14 +1,12 @@
 #include "body/pythonic.h"
 
-#include "text/json_escape.h"
+#include "body/names.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
 
 namespace unspool {
 
 namespace {
-
-constexpr std::size_t kMaxNameBytes = 1024;
 
 bool continues_name(char byte) {
   return begins_python_name(byte) || (byte >= '0' && byte <= '9') || byte == '.' || byte == '-';
@@ -27,7 +25,7 @@ BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
     if (state_ == State::value) {
       out_.clear();
       const ScanResult result = reader_.put(text.substr(i), out_);
-      say(out_, sink);
+      if (!out_.empty()) sink.put_arguments(out_);
       i += result.consumed;
       if (result.status == ScanStatus::more) break;
       if (result.status == ScanStatus::failed) {
@@ -59,93 +57,104 @@ Pythonic::Step Pythonic::fail(const char* problem) {
   return Step::failed;
 }
 
+// White space counts inside a name, and between a name and its bracket, where it is a fault.
+bool Pythonic::skips_space() const {
+  return state_ != State::name && state_ != State::after_name && state_ != State::key &&
+         state_ != State::equals;
+}
+
 Pythonic::Step Pythonic::step(char byte, CallSink& sink) {
+  if (is_space(byte) && skips_space()) return Step::next;
   switch (state_) {
     case State::start:
-      if (is_space(byte)) return Step::next;
-      if (byte == '[' && !in_list_) {
-        in_list_ = true;
-        state_ = State::element;
-        return Step::next;
-      }
-      [[fallthrough]];
-    case State::element:
-      if (is_space(byte)) return Step::next;
-      if (byte == ']' && in_list_) {
-        return is_tentative_ && name_.empty() ? fail("the list has no calls") : Step::done;
-      }
-      if (!begins_python_name(byte)) return fail("a call does not begin with a name");
-      name_.clear();
-      is_announced_ = has_arguments_ = false;
-      state_ = State::name;
-      return Step::again;
-    case State::name:
-      if (continues_name(byte)) {
-        if (name_.size() >= kMaxNameBytes && !is_utf8_continuation(byte))
-          return fail("a name is longer than 1,024 bytes");
-        name_ += byte;
-        return Step::next;
-      }
-      state_ = State::after_name;
-      return Step::again;
-    case State::after_name:
-      if (byte != '(') return fail("a name is not followed by a bracket");
-      // Where not even a bracket stands before the name, an argument must follow it.
-      if ((!is_tentative_ || (in_list_ && sink.knows_tools())) && !announce(sink))
-        return Step::failed;
-      state_ = State::key_or_end;
-      return Step::next;
-    case State::key_or_end:
-      if (is_space(byte)) return Step::next;
-      if (byte == ')') return end_call(sink);
-      if (!begins_python_name(byte)) return fail("an argument has no name");
-      key_.clear();
-      raw_key_.clear();
-      state_ = State::key;
-      return Step::again;
-    case State::key:
-      if (continues_name(byte)) {
-        if (key_.size() >= kMaxNameBytes && !is_utf8_continuation(byte))
-          return fail("a name is longer than 1,024 bytes");
-        key_ += byte;
-        raw_key_ += byte;
-        return Step::next;
-      }
-      state_ = State::equals;
-      return Step::again;
-    case State::equals:
-      if (is_space(byte)) {
-        raw_key_ += byte;
-        return Step::next;
-      }
-      if (byte != '=') return fail("an argument has no name");
-      if (!is_announced_ && !announce(sink)) return Step::failed;
-      out_ = has_arguments_ ? ", " : "{";
-      append_json_string(key_, out_);
-      out_ += ": ";
-      key_.clear();
-      say(out_, sink);
-      has_arguments_ = true;
-      reader_.reset();
-      state_ = State::value;
-      return Step::next;
-    case State::after_value:
-      if (is_space(byte)) return Step::next;
-      if (byte == ')') return end_call(sink);
-      if (byte != ',') return fail("an argument is not followed by a comma");
-      state_ = State::key_or_end;
-      return Step::next;
-    case State::after_call:
-      if (is_space(byte)) return Step::next;
-      if (byte != ']' && byte != ',' && byte != ';') {
-        return fail("a call is not followed by a comma");
-      }
-      close_call(sink);
-      state_ = State::element;
-      return byte == ']' ? Step::done : Step::call_ended;
+    case State::element: return begin_element(byte);
+    case State::name: return read_name(byte, name_, State::after_name);
+    case State::after_name: return open_arguments(byte, sink);
+    case State::key_or_end: return begin_key(byte, sink);
+    case State::key: return read_name(byte, key_, State::equals);
+    case State::equals: return begin_value(byte, sink);
+    case State::after_value: return after_value(byte, sink);
+    case State::after_call: return after_call(byte, sink);
     case State::value: break;
   }
   return Step::failed;
+}
+
+// The list's brackets, or a call.
+Pythonic::Step Pythonic::begin_element(char byte) {
+  if (byte == '[' && state_ == State::start) {
+    in_list_ = true;
+    state_ = State::element;
+    return Step::next;
+  }
+  if (byte == ']' && in_list_) {
+    return is_tentative_ && name_.empty() ? fail("the list has no calls") : Step::done;
+  }
+  if (!begins_python_name(byte)) return fail("a call does not begin with a name");
+  name_.clear();
+  is_announced_ = has_arguments_ = false;
+  state_ = State::name;
+  return Step::again;
+}
+
+Pythonic::Step Pythonic::read_name(char byte, std::string& name, State after) {
+  if (!continues_name(byte)) {
+    state_ = after;
+    return Step::again;
+  }
+  if (name.size() >= kMaxNameBytes && !is_utf8_continuation(byte)) {
+    return fail("a name is longer than 1,024 bytes");
+  }
+  name += byte;
+  return Step::next;
+}
+
+Pythonic::Step Pythonic::open_arguments(char byte, CallSink& sink) {
+  if (byte != '(') return fail("a name is not followed by a bracket");
+  // Where not even a bracket stands before the name, an argument must follow it.
+  const bool is_certain = !is_tentative_ || (in_list_ && sink.knows_tools());
+  if (is_certain && !announce(sink)) return Step::failed;
+  state_ = State::key_or_end;
+  return Step::next;
+}
+
+Pythonic::Step Pythonic::begin_key(char byte, CallSink& sink) {
+  if (byte == ')') return end_call(sink);
+  if (!begins_python_name(byte)) return fail("an argument has no name");
+  key_.clear();
+  state_ = State::key;
+  return Step::again;
+}
+
+Pythonic::Step Pythonic::begin_value(char byte, CallSink& sink) {
+  if (is_space(byte)) {
+    key_ += byte;
+    return Step::next;
+  }
+  if (byte != '=') return fail("an argument has no name");
+  if (!is_announced_ && !announce(sink)) return Step::failed;
+  out_.clear();
+  begin_member(trim(key_), !has_arguments_, out_);
+  sink.put_arguments(out_);
+  has_arguments_ = true;
+  reader_.reset();
+  state_ = State::value;
+  return Step::next;
+}
+
+Pythonic::Step Pythonic::after_value(char byte, CallSink& sink) {
+  if (byte == ')') return end_call(sink);
+  if (byte != ',') return fail("an argument is not followed by a comma");
+  state_ = State::key_or_end;
+  return Step::next;
+}
+
+// In a list the byte after a call makes its end certain.
+Pythonic::Step Pythonic::after_call(char byte, CallSink& sink) {
+  if (byte != ']' && byte != ',' && byte != ';') return fail("a call is not followed by a comma");
+  close_call(sink);
+  state_ = State::element;
+  return byte == ']' ? Step::done : Step::call_ended;
 }
 
 bool Pythonic::announce(CallSink& sink) {
@@ -166,34 +175,30 @@ Pythonic::Step Pythonic::end_call(CallSink& sink) {
 }
 
 void Pythonic::close_call(CallSink& sink) {
-  say(has_arguments_ ? "}" : "{}", sink);
+  sink.put_arguments(arguments_end());
   sink.end_call();
   is_announced_ = false;
 }
 
 bool Pythonic::may_end_here(CallSink& sink) {
   if (state_ != State::after_call || !is_announced_) return state_ == State::element;
-  say(has_arguments_ ? "}" : "{}", sink);
+  sink.put_arguments(arguments_end());
   return true;
-}
-
-void Pythonic::say(std::string_view text, CallSink& sink) {
-  if (!text.empty()) sink.put_arguments(text);
 }
 
 void Pythonic::end(CallSink& sink) {
   if (state_ != State::value) return;
   out_.clear();
   reader_.end(out_);
-  say(out_, sink);
+  if (!out_.empty()) sink.put_arguments(out_);
 }
 
 void Pythonic::complete(CallSink& sink) {
   out_.clear();
   if (state_ == State::value) reader_.close(out_);
-  out_ += has_arguments_ ? "}" : "{}";
+  out_ += arguments_end();
   repairs_ |= kClosed;
-  say(out_, sink);
+  sink.put_arguments(out_);
   sink.end_call();
 }
 

@@ -43,25 +43,33 @@ class Pythonic final : public Body {
   enum class Step : std::uint8_t { next, again, call_ended, failed, done };
 
   Step step(char byte, CallSink& sink);
+  bool skips_space() const;
+  Step begin_element(char byte);
+  Step read_name(char byte, std::string& name, State after);
+  Step open_arguments(char byte, CallSink& sink);
+  Step begin_key(char byte, CallSink& sink);
+  Step begin_value(char byte, CallSink& sink);
+  Step after_value(char byte, CallSink& sink);
+  Step after_call(char byte, CallSink& sink);
   Step fail(const char* problem);
   /// What was read of an announced call and could not be written.
   std::string_view unread() const {
     if (state_ == State::value) return reader_.unwritten();
-    return state_ == State::key || state_ == State::equals ? std::string_view(raw_key_)
+    return state_ == State::key || state_ == State::equals ? std::string_view(key_)
                                                            : std::string_view{};
   }
   bool announce(CallSink& sink);
   Step end_call(CallSink& sink);
   void close_call(CallSink& sink);
-  void say(std::string_view text, CallSink& sink);
+  std::string_view arguments_end() const { return has_arguments_ ? "}" : "{}"; }
 
   bool is_tentative_;
   State state_ = State::start;
   bool in_list_ = false;
   bool is_announced_ = false;
   bool has_arguments_ = false;
-  std::string name_, key_;
-  std::string raw_key_;  // with the white space behind it
+  std::string name_;
+  std::string key_;  // with the white space after it
   std::string out_;
   ValueReader reader_;
   std::uint16_t repairs_ = 0;
