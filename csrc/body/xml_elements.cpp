@@ -4,168 +4,145 @@
 #include <map>
 #include <utility>
 
+#include "body/names.h"
 #include "body/scalar.h"
-#include "text/json_escape.h"
 #include "text/white_space.h"
 
 namespace unspool {
 
 namespace {
 
-// A longer name is none, and so much behind a closing tag is not markup; it bounds what is held.
-constexpr std::size_t kMaxNameBytes = 1024;
-constexpr std::size_t kMaxBehind = 256;
+// So much white space after a closing tag is not markup; it bounds what is held.
+constexpr std::size_t kMaxSpaceBytes = 256;
 
 TypeSet types_of(const ValueSchema* schema) {
   return schema == nullptr || schema->types.is_empty() ? TypeSet::any() : schema->types;
 }
 
-const ValueSchema* property(const ValueSchema* schema, std::string_view name) {
+const ValueSchema* property_of(const ValueSchema* schema, std::string_view name) {
   if (schema == nullptr) return nullptr;
   const auto it = schema->properties.find(name);
   return it == schema->properties.end() ? nullptr : &it->second;
 }
 
-template <typename Node>
-bool is_list_of(const Node& node, TypeSet types) {
-  const bool all_items = std::all_of(node.children.begin(), node.children.end(),
-                                     [](const Node& child) { return child.name == "item"; });
-  return types.has(TypeSet::array) && (!types.has(TypeSet::object) || all_items);
+const ValueSchema* items_of(const ValueSchema* schema) {
+  return schema == nullptr || schema->items.empty() ? nullptr : &schema->items[0];
 }
 
-template <typename Node>
-void write_node(const Node& node, const ValueSchema* schema, std::string& out);
+// Children are a list where the schema says so, or where all are called <item>.
+bool is_list_of(const XmlElement& element, TypeSet types) {
+  const auto is_item = [](const XmlElement& child) { return child.name == "item"; };
+  return types.has(TypeSet::array) &&
+         (!types.has(TypeSet::object) ||
+          std::all_of(element.children.begin(), element.children.end(), is_item));
+}
 
-template <typename Node>
-void write_list(const std::vector<const Node*>& nodes, const ValueSchema* schema,
-                std::string& out) {
-  const ValueSchema* items =
-      schema == nullptr || schema->items.empty() ? nullptr : &schema->items[0];
+void write_element(const XmlElement& element, const ValueSchema* schema, std::string& out);
+
+using Elements = std::vector<const XmlElement*>;
+
+void write_list(const Elements& elements, const ValueSchema* items, std::string& out) {
   out += '[';
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (i > 0) out += ", ";
-    write_node(*nodes[i], items, out);
+  for (const XmlElement* element : elements) {
+    if (element != elements[0]) out += ", ";
+    write_element(*element, items, out);
   }
   out += ']';
 }
 
-// Children are a list where the schema says so, or where all are called <item>; else an object in
-// which names that come again make a list.
-template <typename Node>
-void write_node(const Node& node, const ValueSchema* schema, std::string& out) {
-  const TypeSet types = types_of(schema);
-  if (node.children.empty()) {
-    const bool is_empty_container = is_blank(node.text) && !types.has(TypeSet::string);
-    if (is_empty_container && types.has(TypeSet::array)) {
-      out += "[]";
-    } else if (is_empty_container && types.has(TypeSet::object)) {
-      out += "{}";
-    } else {
-      append_typed(node.text, types, out);
-    }
-    return;
-  }
-  if (is_list_of(node, types)) {
-    std::vector<const Node*> nodes;
-    for (const Node& child : node.children) nodes.push_back(&child);
-    write_list(nodes, schema, out);
-    return;
-  }
-  std::map<std::string_view, std::vector<const Node*>> same;
+// Names that come again make a list.
+void write_object(const XmlElement& element, const ValueSchema* schema, std::string& out) {
+  std::map<std::string_view, Elements> same;
   std::vector<std::string_view> names;  // in the order in which they first came
-  for (const Node& child : node.children) {
-    auto& nodes = same[child.name];
-    if (nodes.empty()) names.push_back(child.name);
-    nodes.push_back(&child);
+  for (const XmlElement& child : element.children) {
+    auto& elements = same[child.name];
+    if (elements.empty()) names.push_back(child.name);
+    elements.push_back(&child);
   }
-  out += '{';
   for (const std::string_view name : names) {
-    if (name.data() != names[0].data()) out += ", ";
-    append_json_string(name, out);
-    out += ": ";
-    const ValueSchema* inner = property(schema, name);
-    const auto& nodes = same[name];
-    if (nodes.size() > 1) {
-      write_list(nodes, inner, out);
+    begin_member(name, name.data() == names[0].data(), out);
+    const ValueSchema* inner = property_of(schema, name);
+    const Elements& elements = same[name];
+    if (elements.size() > 1) {
+      write_list(elements, items_of(inner), out);
     } else {
-      write_node(*nodes[0], inner, out);
+      write_element(*elements[0], inner, out);
     }
   }
-  if (!is_blank(node.text)) {
-    out += ", \"$text\": ";
-    append_json_string(trim(node.text), out);
+  if (!is_blank(element.text)) {
+    begin_member("$text", false, out);
+    append_json_string(trim(element.text), out);
   }
   out += '}';
+}
+
+void write_element(const XmlElement& element, const ValueSchema* schema, std::string& out) {
+  const TypeSet types = types_of(schema);
+  const bool is_text = !is_blank(element.text) || types.has(TypeSet::string);
+  if (!element.children.empty() && !is_list_of(element, types)) {
+    write_object(element, schema, out);
+  } else if (!element.children.empty()) {
+    Elements children;
+    for (const XmlElement& child : element.children) children.push_back(&child);
+    write_list(children, items_of(schema), out);
+  } else if (!is_text && types.has(TypeSet::array)) {
+    out += "[]";
+  } else if (!is_text && types.has(TypeSet::object)) {
+    out += "{}";
+  } else {
+    append_typed(element.text, types, out);
+  }
 }
 
 }  // namespace
 
 XmlElements::XmlElements(const CallSpec& call, const CallMarkers& markers,
                          const BodyOptions& options)
-    : call_(call),
-      markers_(markers),
-      schema_(options.schema),
-      section_close_(options.section_close),
-      mends_(options.repairs) {
+    : TagBody(markers, options), call_(call), section_close_(options.section_close) {
   cursor_.reset(&markers_.element);
 }
 
 BodyResult XmlElements::put(std::string_view text, CallSink& sink) {
-  out_.clear();
   std::size_t i = 0;
   while (i < text.size() && state_ != State::done && !has_failed()) i += read_some(text.substr(i));
-  return finish_put(i, sink);
+  return finish_put(i, state_ == State::done, sink);
 }
 
 BodyResult XmlElements::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
-  out_.clear();
   const Letter letter{literal, symbol};
   if (state_ == State::text) {
-    const auto found =
-        cursor_.put_token(symbol, literal, [&](std::string_view text) { read_text(text); });
-    after_text(letter, found);
+    read_run(letter);
   } else {
     tag_.put(letter);
     fail("a tag holds markup", tag_);
   }
-  return finish_put(literal.size(), sink);
-}
-
-BodyResult XmlElements::finish_put(std::size_t consumed, CallSink& sink) {
-  if (!out_.empty()) sink.put_arguments(out_);
-  if (has_failed()) {
-    return {consumed, ScanStatus::failed, {}, false, unread_.text(), &unread_};
-  }
-  if (state_ != State::done) return {consumed, ScanStatus::more};
-  sink.end_call();
-  return {consumed, ScanStatus::done, closer_, closed_section_, unread_.text(), &unread_};
+  return finish_put(literal.size(), state_ == State::done, sink);
 }
 
 void XmlElements::fail(const char* problem, const Letters& unread) {
   if (!has_failed()) problem_ = problem;
   unread_.put(raw_);
-  unread_.put(behind_);
+  unread_.put(maybe_closer_);
   unread_.put(unread);
   raw_.clear();
-  behind_.clear();
+  maybe_closer_.clear();
 }
 
 std::size_t XmlElements::read_some(std::string_view text) {
-  if (state_ == State::text) {
-    const auto found = cursor_.put(text, [&](std::string_view piece) { read_text(piece); });
-    after_text({text.substr(0, found.consumed)}, found);
-    return found.consumed;
-  }
+  if (state_ == State::text) return read_run({text});
   tag_.put(text.substr(0, 1));
   if (text[0] == '<') fail("a tag holds markup", tag_);
   if (tag_.size() > opener_ + kMaxNameBytes) fail("a tag is longer than 1,024 bytes", tag_);
   if (text[0] != '>' || has_failed()) return 1;
   state_ = State::text;
-  behind_.is_empty() ? on_tag() : on_tag_behind();
+  on_tag();
   return 1;
 }
 
-void XmlElements::after_text(const Letter& letter, const MarkerCursor::Found& found) {
+// Text up to a tag, or a token.
+std::size_t XmlElements::read_run(const Letter& run) {
+  const auto found = find_marker(run, [&](std::string_view piece) { read_text(piece); });
+  const Letter letter{run.text.substr(0, found.consumed), run.symbol};
   held_.follow(letter, found.marker != nullptr ? found.text : cursor_.held());
   if (has_failed()) {
     unread_.put(held_);
@@ -173,15 +150,15 @@ void XmlElements::after_text(const Letter& letter, const MarkerCursor::Found& fo
   } else if (found.marker != nullptr) {
     tag_ = std::exchange(held_, {});
     opener_ = tag_.size();
-    if (static_cast<Role>(found.marker->role) == Role::tag_open) {
-      state_ = State::tag;
-    } else {  // a closing tag that is one token
-      behind_.is_empty() ? on_tag() : on_tag_behind();
-    }
+    const bool is_opener = static_cast<Role>(found.marker->role) == Role::tag_open;
+    is_opener ? void(state_ = State::tag) : on_tag();  // or a closing tag that is one token
   }
+  return found.consumed;
 }
 
-void XmlElements::on_tag() {
+void XmlElements::on_tag() { maybe_closer_.is_empty() ? read_tag() : on_tag_after_closer(); }
+
+void XmlElements::read_tag() {
   if (tag_.size() == opener_) return close_element({});
   const std::string name(trim(tag_.text().substr(opener_, tag_.size() - opener_ - 1)));
   name.starts_with('/') ? close_element(trim(std::string_view(name).substr(1)))
@@ -198,23 +175,23 @@ bool XmlElements::opens_call() const {
                      [this](const std::string& text) { return tag_.text().starts_with(text); });
 }
 
-// A tag after the call's closer inside a value: another call's opener or the section's end tells
+// A tag after the call's closer inside a value: another call's opener or the section's end shows
 // that the value ended there.
-void XmlElements::on_tag_behind() {
+void XmlElements::on_tag_after_closer() {
   const bool ends_section = section_close_ != nullptr && is_closer_of(*section_close_);
   if (!ends_section && !opens_call()) {
     take_closer_as_text();
     if (has_failed()) {
       unread_.put(tag_);
     } else {
-      on_tag();
+      read_tag();
     }
     return;
   }
   if (holds_tag_ || !open_[0].children.empty()) return fail("a parameter is not closed", tag_);
-  unread_ = behind_.from(behind_end_);
+  unread_ = maybe_closer_.from(closer_size_);
   unread_.put(tag_);
-  closer_ = behind_.text().substr(0, behind_end_);
+  closer_ = maybe_closer_.text().substr(0, closer_size_);
   end_value();
   end_call();
 }
@@ -222,15 +199,15 @@ void XmlElements::on_tag_behind() {
 // The call's closer in a value is text, or closes nothing.
 void XmlElements::take_closer_as_text() {
   if (!is_string_) return fail("a closing tag closes nothing", {});
-  append_json_escaped(behind_.text(), value_out());
-  behind_.clear();
+  append_json_escaped(maybe_closer_.text(), value_out());
+  maybe_closer_.clear();
   holds_tag_ = true;
 }
 
 void XmlElements::read_text(std::string_view text) {
-  if (!behind_.is_empty() && !has_failed()) {
-    if (is_blank(text) && behind_.size() + text.size() <= behind_end_ + kMaxBehind) {
-      return behind_.put(text);
+  if (!maybe_closer_.is_empty() && !has_failed()) {
+    if (is_blank(text) && maybe_closer_.size() + text.size() <= closer_size_ + kMaxSpaceBytes) {
+      return maybe_closer_.put(text);
     }
     take_closer_as_text();
   }
@@ -250,7 +227,7 @@ void XmlElements::read_text(std::string_view text) {
 }
 
 // Markup inside text is text.
-void XmlElements::tag_text() {
+void XmlElements::take_tag_as_text() {
   append_json_escaped(tag_.text(), value_out());
   holds_tag_ = true;
 }
@@ -264,7 +241,7 @@ void XmlElements::open_element(const std::string& name) {
     return end_call();
   }
   if (open_.empty()) return begin_parameter(name);
-  if (is_string_) return tag_text();
+  if (is_string_) return take_tag_as_text();
   raw_ += tag_.text();
   open_.push_back({name, {}, {}});
 }
@@ -276,12 +253,9 @@ void XmlElements::begin_parameter(const std::string& name) {
   if (is_doubled_) {
     repairs_ |= kDuplicateKey;
   } else {
-    out_ += is_first ? "{" : ", ";
-    append_json_string(name, out_);
-    out_ += ": ";
+    begin_member(name, is_first, out_);
   }
-  const ValueSchema* schema = schema_ == nullptr ? nullptr : schema_->find(name);
-  is_string_ = types_of(schema).is_only(TypeSet::string);
+  is_string_ = types_of(schema_of(name)).is_only(TypeSet::string);
   holds_tag_ = false;
   if (is_string_) value_out() += '"';
   open_.push_back({name, {}, {}});
@@ -298,30 +272,30 @@ void XmlElements::close_element(std::string_view name) {
   }
   if (name != open_.back().name) {
     if (open_.size() == 1 && is_closer_of(call_.close)) {
-      behind_ = tag_;
-      behind_end_ = tag_.size();
+      maybe_closer_ = tag_;
+      closer_size_ = tag_.size();
       return;
     }
-    return is_string_ ? tag_text() : fail("a closing tag closes nothing", tag_);
+    return is_string_ ? take_tag_as_text() : fail("a closing tag closes nothing", tag_);
   }
   if (open_.size() == 1) return end_value();
-  Node node = std::move(open_.back());
-  open_.pop_back();
   raw_ += tag_.text();
-  open_.back().children.push_back(std::move(node));
+  close_innermost();
+}
+
+void XmlElements::close_innermost() {
+  XmlElement element = std::move(open_.back());
+  open_.pop_back();
+  open_.back().children.push_back(std::move(element));
 }
 
 // The end of a parameter, with all that is open in it.
 void XmlElements::end_value() {
-  while (open_.size() > 1) {
-    Node node = std::move(open_.back());
-    open_.pop_back();
-    open_.back().children.push_back(std::move(node));
-  }
+  while (open_.size() > 1) close_innermost();
   if (is_string_) {
     value_out() += '"';
   } else {
-    write_node(open_[0], schema_ == nullptr ? nullptr : schema_->find(open_[0].name), value_out());
+    write_element(open_[0], schema_of(open_[0].name), value_out());
   }
   open_.clear();
   aside_.clear();
@@ -331,72 +305,65 @@ void XmlElements::end_value() {
 
 void XmlElements::end_call() {
   out_ += seen_.empty() ? "{}" : "}";
-  behind_.clear();
+  maybe_closer_.clear();
   state_ = State::done;
 }
 
 // What is certain of a value that was cut off: a beginning of its JSON.
 void XmlElements::write_open(std::size_t depth, const ValueSchema* schema) {
-  const Node& node = open_[depth];
-  const bool has_open_child = depth + 1 < open_.size();
+  const XmlElement& element = open_[depth];
+  const XmlElement* inner = depth + 1 < open_.size() ? &open_[depth + 1] : nullptr;
   const TypeSet types = types_of(schema);
-  if (node.children.empty() && !has_open_child) {
-    if (!is_blank(node.text)) append_typed_beginning(node.text, types, out_);
+  if (element.children.empty() && inner == nullptr) {
+    if (!is_blank(element.text)) append_typed_beginning(element.text, types, out_);
     return;
   }
-  const bool is_list = is_list_of(node, types) && (!has_open_child || !types.has(TypeSet::object) ||
-                                                   open_[depth + 1].name == "item");
-  out_ += is_list ? '[' : '{';
-  const ValueSchema* items =
-      schema == nullptr || schema->items.empty() ? nullptr : &schema->items[0];
-  for (const Node& child : node.children) {
-    if (&child != &node.children[0]) out_ += ", ";
+  const bool may_be_list = inner == nullptr || !types.has(TypeSet::object) || inner->name == "item";
+  const bool is_list = may_be_list && is_list_of(element, types);
+  bool is_first = true;
+  const auto begin_child = [&](const std::string& name) {
+    const bool was_first = std::exchange(is_first, false);
     if (!is_list) {
-      append_json_string(child.name, out_);
-      out_ += ": ";
+      begin_member(name, was_first, out_);
+      return property_of(schema, name);
     }
-    write_node(child, is_list ? items : property(schema, child.name), out_);
+    out_ += was_first ? "[" : ", ";
+    return items_of(schema);
+  };
+  for (const XmlElement& child : element.children) {
+    write_element(child, begin_child(child.name), out_);
   }
-  if (!has_open_child) return;
-  const std::string& name = open_[depth + 1].name;
-  if (!node.children.empty()) out_ += ", ";
-  if (!is_list) {
-    append_json_string(name, out_);
-    out_ += ": ";
-  }
-  write_open(depth + 1, is_list ? items : property(schema, name));
+  if (inner != nullptr) write_open(depth + 1, begin_child(inner->name));
 }
 
 // What is held as a possible tag is not the value's.
 void XmlElements::end(CallSink& sink) {
-  out_.clear();
-  if (!behind_.is_empty() && !holds_tag_) {
+  if (!maybe_closer_.is_empty() && !holds_tag_) {
     end_value();
     out_ += '}';
   } else if (!open_.empty() && !is_string_ && !is_doubled_) {
-    write_open(0, schema_ == nullptr ? nullptr : schema_->find(open_[0].name));
+    write_open(0, schema_of(open_[0].name));
   }
-  if (!out_.empty()) sink.put_arguments(out_);
+  emit(sink);
 }
 
 void XmlElements::complete(CallSink& sink) {
-  out_.clear();
   if (holds_tag_ && !open_.empty()) return;
   if (!open_.empty()) end_value();
   end_call();
   repairs_ |= kClosed;
-  sink.put_arguments(out_);
+  emit(sink);
   sink.end_call();
 }
 
 std::size_t XmlElements::undecided_bytes() const {
-  return raw_.size() + behind_.size() +
+  return raw_.size() + maybe_closer_.size() +
          (state_ == State::tag ? tag_.size() : cursor_.held().size());
 }
 
 void XmlElements::add_held(Held& out) const {
   out.add(HeldReason::value, raw_);
-  out.add(HeldReason::closing_tag, behind_.text());
+  out.add(HeldReason::closing_tag, maybe_closer_.text());
   if (state_ == State::tag) {
     out.add(HeldReason::key, tag_.text());
   } else {

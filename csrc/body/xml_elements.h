@@ -9,45 +9,45 @@
 #include <string>
 #include <vector>
 
-#include "body/body.h"
-#include "text/letters.h"
+#include "body/tag_body.h"
 
 namespace unspool {
 
-class XmlElements final : public Body {
+/// An element of a value that waits for its end.
+struct XmlElement {
+  std::string name;
+  std::string text;
+  std::vector<XmlElement> children;
+};
+
+class XmlElements final : public TagBody {
  public:
   XmlElements(const CallSpec& call, const CallMarkers& markers, const BodyOptions& options);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
-  bool may_end_here(CallSink&) override { return !behind_.is_empty() && !holds_tag_; }
+  bool may_end_here(CallSink&) override { return !maybe_closer_.is_empty() && !holds_tag_; }
   void complete(CallSink& sink) override;
-  std::uint16_t repairs() const override { return repairs_; }
-  const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override;
   void add_held(Held& out) const override;
 
  private:
-  /// An element of a value that waits for its end.
-  struct Node {
-    std::string name;
-    std::string text;
-    std::vector<Node> children;
-  };
   enum class State : std::uint8_t { text, tag, done };
 
   static constexpr std::size_t kMaxDepth = 128;
 
   std::size_t read_some(std::string_view text);
-  void after_text(const Letter& letter, const MarkerCursor::Found& found);
+  std::size_t read_run(const Letter& run);
   void on_tag();
-  void on_tag_behind();
+  void read_tag();
+  void on_tag_after_closer();
   void read_text(std::string_view text);
-  void tag_text();
+  void take_tag_as_text();
   void take_closer_as_text();
   void open_element(const std::string& name);
   void close_element(std::string_view name);
+  void close_innermost();
   void end_value();
   void end_call();
   bool opens_call() const;
@@ -56,34 +56,25 @@ class XmlElements final : public Body {
   void write_open(std::size_t depth, const ValueSchema* schema);
   std::string& value_out() { return is_doubled_ ? aside_ : out_; }
   void fail(const char* problem, const Letters& unread);
-  bool has_failed() const { return *problem_ != '\0'; }
-  BodyResult finish_put(std::size_t consumed, CallSink& sink);
+  const ValueSchema* schema_of(const std::string& parameter) const {
+    return schema_ == nullptr ? nullptr : schema_->find(parameter);
+  }
 
   const CallSpec& call_;
-  const CallMarkers& markers_;
-  const ToolSchema* schema_;
   const MarkerSpec* section_close_;
-  bool mends_;
-  MarkerCursor cursor_;
   State state_ = State::text;
-  Letters held_;                // what the cursor holds
-  Letters tag_;                 // the last tag
-  std::size_t opener_ = 0;      // length of its opener
-  std::string raw_;             // a value that waits for its end, as it was written
-  std::vector<Node> open_;      // the elements that are open, outermost first
-  std::set<std::string> seen_;  // parameters
-  bool is_string_ = false;      // the open parameter is written as it arrives
-  bool is_doubled_ = false;     // it was given before, and is dropped
+  Letters held_;                  // what the cursor holds
+  Letters tag_;                   // the last tag
+  std::size_t opener_ = 0;        // length of its opener
+  std::string raw_;               // a value that waits for its end, as it was written
+  std::vector<XmlElement> open_;  // the elements that are open, outermost first
+  std::set<std::string> seen_;    // parameters
+  bool is_string_ = false;        // the open parameter is written as it arrives
+  bool is_doubled_ = false;       // it was given before, and is dropped
   std::string aside_;
-  Letters behind_;              // the call's closer inside a value, and white space behind it
-  std::size_t behind_end_ = 0;  // length of the closer
-  bool holds_tag_ = false;      // the value holds a tag that is text
-  std::string out_;
-  std::string closer_;  // the closing tag that ended the call
-  bool closed_section_ = false;
-  Letters unread_;
-  std::uint16_t repairs_ = 0;
-  const char* problem_ = "";
+  Letters maybe_closer_;         // the call's closer inside a value, and white space after it
+  std::size_t closer_size_ = 0;  // of the closer in it
+  bool holds_tag_ = false;       // the value holds a tag that is text
 };
 
 }  // namespace unspool

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "body/names.h"
-#include "text/json_escape.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -19,8 +18,6 @@ TypeSet agreed_types(TypeSet tag, TypeSet schema) {
   return tag.is_only(TypeSet::string) && !may_stream ? schema : schema | tag;
 }
 
-// A longer name is none; it bounds what is held.
-constexpr std::size_t kMaxKeyBytes = 1024;
 constexpr std::string_view kWrapper = "arguments";
 constexpr std::size_t kMaxSpace = 256;  // more before a value is its own; it bounds what is held
 constexpr std::string_view kOnlyKey = "input";  // of a tool's only parameter that no schema names
@@ -29,11 +26,7 @@ constexpr std::string_view kOnlyKey = "input";  // of a tool's only parameter th
 
 XmlParameters::XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
                              const BodyOptions& options)
-    : spec_(spec),
-      markers_(markers),
-      schema_(options.schema),
-      mends_(options.repairs),
-      value_(spec, options.repairs) {
+    : TagBody(markers, options), spec_(spec), value_(spec, options.repairs) {
   if (options.in_parameter) {
     open_parameter();
   } else {
@@ -45,44 +38,32 @@ void XmlParameters::enter(State state) {
   state_ = state;
   switch (state) {
     case State::parameter:
-    case State::behind: cursor_.reset(&markers_.parameter); break;
+    case State::after_tag:
+    case State::call_name: cursor_.reset(&markers_.parameter); break;
     case State::key:
-    case State::next_key: cursor_.reset(&markers_.key); break;
+    case State::next_key:
+    case State::key_end: cursor_.reset(&markers_.key); break;
     case State::value: cursor_.reset(&markers_.value); break;
     case State::next_call: cursor_.reset(&markers_.header); break;
-    case State::key_end: cursor_.reset(&markers_.key); break;
-    case State::call_name: cursor_.reset(&markers_.parameter); break;
     case State::json:
     case State::done: break;
   }
 }
 
 BodyResult XmlParameters::put(std::string_view text, CallSink& sink) {
-  out_.clear();
   std::size_t i = 0;
   while (i < text.size() && state_ != State::done && !has_failed()) i += read_some(text.substr(i));
-  return finish_put(i, sink);
+  return finish_put(i, state_ == State::done, sink);
 }
 
 BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
-  out_.clear();
   if (state_ == State::json) {
     if (reader_.in_string()) return put(literal, sink);
     fail("a marker stands inside the call's JSON");
-    return finish_put(0, sink);
+    return finish_put(0, false, sink);
   }
   read_letter({literal, symbol});
-  return finish_put(literal.size(), sink);
-}
-
-BodyResult XmlParameters::finish_put(std::size_t consumed, CallSink& sink) {
-  if (!out_.empty()) sink.put_arguments(out_);
-  if (has_failed()) {
-    return {consumed, ScanStatus::failed, {}, false, unread_.text(), &unread_};
-  }
-  if (state_ != State::done) return {consumed, ScanStatus::more};
-  sink.end_call();
-  return {consumed, ScanStatus::done, closer_, closed_section_, unread_.text(), &unread_};
+  return finish_put(literal.size(), state_ == State::done, sink);
 }
 
 // What was read since the last tag that counted is left for others to read.
@@ -94,7 +75,7 @@ void XmlParameters::fail(const char* problem) {
 
 std::size_t XmlParameters::read_some(std::string_view text) {
   switch (state_) {
-    case State::value: return read_value(text);
+    case State::value: return read_value({text});
     case State::json: return read_json(text);
     case State::parameter:
       if (spec_.json_body && !has_parameters_ && cursor_.is_idle() && text[0] == '{') {
@@ -112,8 +93,8 @@ void XmlParameters::read_letter(const Letter& letter) {
   switch (state_) {
     case State::parameter: return read_between(letter);
     case State::key: return read_key(letter);
-    case State::value: return read_value_token(letter);
-    case State::behind: return read_behind(letter);
+    case State::value: read_value(letter); return;
+    case State::after_tag: return read_after_tag(letter);
     case State::next_key: return read_next_key(letter);
     case State::key_end: return read_key_end(letter);
     case State::next_call: return read_next_call(letter);
@@ -141,9 +122,7 @@ void XmlParameters::read_again(const Letters& letters) {
 MarkerCursor::Found XmlParameters::look(const Letter& letter) {
   released_.clear();
   tail_.put(letter);
-  const auto release = [this](std::string_view piece) { released_ += piece; };
-  return letter.symbol != 0 ? cursor_.put_token(letter.symbol, letter.text, release)
-                            : cursor_.put(letter.text, release);
+  return find_marker(letter, [this](std::string_view piece) { released_ += piece; });
 }
 
 void XmlParameters::read_between(const Letter& letter) {
@@ -151,28 +130,25 @@ void XmlParameters::read_between(const Letter& letter) {
   if (cursor_.is_idle() && letter.symbol == 0 && is_space(letter.text[0])) return;
   const auto found = look(letter);
   if (!released_.empty()) return fail("text stands between the parameters");
-  if (found.marker == nullptr) return;
+  if (found.marker != nullptr) on_marker_between(found);
+}
+
+void XmlParameters::on_marker_between(const MarkerCursor::Found& found) {
   switch (static_cast<Role>(found.marker->role)) {
     case Role::parameter_open:
       if (has_json_) return fail("a parameter follows the call's JSON");
-      open_parameter();
-      break;
+      return open_parameter();
     case Role::json_open:
       if (has_parameters_) return fail("JSON follows the parameters");
-      tail_.clear();
-      break;
+      return tail_.clear();
     case Role::json_close:
       if (!has_json_) return fail("a closing tag closes nothing");
-      tail_.clear();
-      break;
+      return tail_.clear();
     case Role::section_close: closed_section_ = true; [[fallthrough]];
-    case Role::body_close:
-      tail_.clear();
-      end_call(found.text);
-      break;
-    case Role::ignore: tail_.clear(); break;
+    case Role::body_close: tail_.clear(); return end_call(found.text);
+    case Role::ignore: return tail_.clear();
     case Role::value_close: return fail("a closing tag closes nothing");
-    default: end_without_closer();
+    default: return end_without_closer();
   }
 }
 
@@ -242,7 +218,7 @@ void XmlParameters::read_key(const Letter& letter) {
   const auto found = look(letter);
   switch (add_to_key(released_)) {
     case KeyFit::fits: break;
-    case KeyFit::text_behind:
+    case KeyFit::text_after:
       if (mends_) {
         begin_value_without_opener();
         return;
@@ -258,7 +234,7 @@ void XmlParameters::read_key(const Letter& letter) {
   if (is_marker && take_key()) begin_value();
 }
 
-// Whether what was read last cannot be of a name, nor of attributes behind it.
+// Whether what was read last cannot be of a name, nor of attributes after it.
 bool XmlParameters::is_broken_key() const {
   if (released_.empty()) return false;
   const char quote = key_[0];
@@ -271,7 +247,7 @@ bool XmlParameters::is_broken_key() const {
 // Where a format ends names with a tag of their own, only white space and attributes follow it.
 XmlParameters::KeyFit XmlParameters::add_to_key(std::string_view text) {
   for (const char byte : text) {
-    if (key_.size() == kMaxKeyBytes) return KeyFit::broken;
+    if (key_.size() == kMaxNameBytes) return KeyFit::broken;
     key_ += byte;
     if (spec_.name_end.empty()) continue;
     if (key_end_ == std::string::npos) {
@@ -284,7 +260,7 @@ XmlParameters::KeyFit XmlParameters::add_to_key(std::string_view text) {
       if (tag.starts_with(end)) {
         fit = KeyFit::fits;
       } else if (end.starts_with(tag)) {
-        fit = is_space(byte) || !spec_.types.empty() ? KeyFit::fits : KeyFit::text_behind;
+        fit = is_space(byte) || !spec_.types.empty() ? KeyFit::fits : KeyFit::text_after;
       }
     }
     if (fit != KeyFit::fits) return fit;
@@ -300,20 +276,20 @@ XmlParameters::Key XmlParameters::split_key(std::string_view text) const {
     key.attributes = key.name.substr(end + separator.size());
     key.name = key.name.substr(0, end);
   }
-  key.name = unquote(trim(key.name), key.behind);
-  if (key.attributes.empty()) key.attributes = key.behind;
+  key.name = unquote(trim(key.name), key.after);
+  if (key.attributes.empty()) key.attributes = key.after;
   return key;
 }
 
 // Takes the name out of what stands before the value; false where there is none.
 bool XmlParameters::take_key() {
-  const auto [name, attributes, behind] = split_key(key_);
+  const auto [name, attributes, after] = split_key(key_);
   if (name.empty()) {
     fail("a parameter has no name");
     return false;
   }
   if (name.find_first_of("<>\n") != std::string_view::npos ||
-      behind.find('<') != std::string_view::npos) {
+      after.find('<') != std::string_view::npos) {
     fail("a parameter's name holds markup");
     return false;
   }
@@ -349,9 +325,7 @@ void XmlParameters::begin_value() {
     if (is_wrapper_) {
       types_ = types_ | TypeSet(TypeSet::object | TypeSet::string);
     } else {
-      out_ += has_parameters_ ? ", " : "{";
-      append_json_string(key_, out_);
-      out_ += ": ";
+      begin_member(key_, !has_parameters_, out_);
     }
     has_parameters_ = true;
   }
@@ -359,7 +333,7 @@ void XmlParameters::begin_value() {
   enter(State::value);
 }
 
-// The value's opener is missing: what stands behind the name is the value.
+// The value's opener is missing: what stands after the name is the value.
 void XmlParameters::begin_value_without_opener() {
   const Letters value = tail_.from(key_.size() - 1);
   key_.pop_back();
@@ -373,17 +347,16 @@ void XmlParameters::begin_value_without_opener() {
 void XmlParameters::end(CallSink& sink) {
   cut_off();
   if (is_in_value()) value_.end_word(value_out());
-  if (!out_.empty()) sink.put_arguments(out_);
+  emit(sink);
 }
 
 // The output ends here. What is held as a possible tag is not the value's.
 void XmlParameters::cut_off() {
-  out_.clear();
-  if (state_ == State::behind && (closed_value_ || !holds_tag_)) {
+  if (state_ == State::after_tag && (closed_value_ || !holds_tag_)) {
     end_value();
     if (ends_call()) {
       end_call({});
-      state_ = State::behind;
+      state_ = State::after_tag;
     }
   } else if (is_in_value()) {
     value_.cut_off(value_out());
@@ -392,13 +365,12 @@ void XmlParameters::cut_off() {
 
 void XmlParameters::complete(CallSink& sink) {
   cut_off();
-  if (!out_.empty()) sink.put_arguments(out_);
-  out_.clear();
+  emit(sink);
   if (has_failed()) return;
   if (state_ == State::json && !reader_.close(out_)) return;
-  if (state_ == State::key) {  // text behind the name is a value's
-    const std::string_view behind = split_key(key_).behind;
-    if (!behind.empty() && !is_space(behind[0])) return;
+  if (state_ == State::key) {  // text after the name is a value's
+    const std::string_view after = split_key(key_).after;
+    if (!after.empty() && !is_space(after[0])) return;
   }
   if (is_in_value()) {
     if (holds_tag_ || is_wrapper_ || !value_.close(value_out())) return;
@@ -406,13 +378,13 @@ void XmlParameters::complete(CallSink& sink) {
   }
   repairs_ |= kClosed;
   if (!is_whole_) end_call({});
-  if (!out_.empty()) sink.put_arguments(out_);
+  emit(sink);
   sink.end_call();
 }
 
 std::size_t XmlParameters::undecided_bytes() const {
   return tail_.size() + (state_ == State::value ? cursor_.held().size() : 0) +
-         (state_ == State::behind || is_in_value() ? value_.undecided_bytes() : 0);
+         (state_ == State::after_tag || is_in_value() ? value_.undecided_bytes() : 0);
 }
 
 void XmlParameters::add_held(Held& out) const {

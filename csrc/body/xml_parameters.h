@@ -9,13 +9,12 @@
 #include <set>
 #include <string>
 
-#include "body/body.h"
+#include "body/tag_body.h"
 #include "body/tagged_value.h"
-#include "text/letters.h"
 
 namespace unspool {
 
-class XmlParameters final : public Body {
+class XmlParameters final : public TagBody {
  public:
   XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
                 const BodyOptions& options);
@@ -25,11 +24,9 @@ class XmlParameters final : public Body {
   void end(CallSink& sink) override;
   bool may_end_here(CallSink&) override {
     const bool is_whole_json = state_ == State::parameter && has_json_ && cursor_.is_idle();
-    return is_whole_json || (state_ == State::behind && ends_call());
+    return is_whole_json || (state_ == State::after_tag && ends_call());
   }
   void complete(CallSink& sink) override;
-  std::uint16_t repairs() const override { return repairs_; }
-  const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override;
   void add_held(Held& out) const override;
 
@@ -38,32 +35,31 @@ class XmlParameters final : public Body {
     parameter,  // between parameters
     key,        // inside a parameter's name
     value,      // inside a value
-    behind,     // behind a closing tag that may be part of the value
-    next_key,   // behind the opener of a parameter that may be part of the value
-    key_end,    // in a value, behind a tag that ends a name
-    next_call,  // in a value, behind the opener of a call
-    call_name,  // behind that and the call's name
+    after_tag,  // after a closing tag that may be part of the value
+    next_key,   // after the opener of a parameter that may be part of the value
+    key_end,    // in a value, after a tag that ends a name
+    next_call,  // in a value, after the opener of a call
+    call_name,  // after that and the call's name
     json,       // inside a JSON object in place of the parameters
     done,
   };
   /// Whether the text read as a key so far is one.
-  enum class KeyFit : std::uint8_t { fits, text_behind, broken };
-  /// What stands before a value: the name, the attributes behind it, what follows its quote.
+  enum class KeyFit : std::uint8_t { fits, text_after, broken };
+  /// What stands before a value: the name, the attributes after it, what follows its quote.
   struct Key {
-    std::string_view name, attributes, behind;
+    std::string_view name, attributes, after;
   };
 
   std::size_t read_some(std::string_view text);
   void read_letter(const Letter& letter);
   void read_between(const Letter& letter);
   void read_key(const Letter& letter);
-  void read_value_token(const Letter& letter);
-  void read_behind(const Letter& letter);
+  void read_after_tag(const Letter& letter);
   void read_next_key(const Letter& letter);
   void read_key_end(const Letter& letter);
   void read_next_call(const Letter& letter);
   void read_call_name(const Letter& letter);
-  std::size_t read_value(std::string_view text);
+  std::size_t read_value(const Letter& run);
   std::size_t read_json(std::string_view text);
   void read_again(const Letters& letters);
   MarkerCursor::Found look(const Letter& letter);
@@ -72,7 +68,12 @@ class XmlParameters final : public Body {
   void hold_tag(const MarkerCursor::Found& found, State state);
   void on_opener_in_value(const MarkerCursor::Found& found);
   void on_closer_of_only_value(const MarkerCursor::Found& found);
-  void on_marker_behind(const MarkerCursor::Found& found);
+  void on_marker_between(const MarkerCursor::Found& found);
+  void on_marker_after_tag(const MarkerCursor::Found& found);
+  void on_call_closer_after_tag(std::string_view closer);
+  void on_section_closer_after_tag(std::string_view closer);
+  void note_closer(std::string_view closer);
+  void continue_after_value(Role role);
   void open_parameter();
   void read_only_value(const Letter& letter);
   void open_only_parameter();
@@ -83,9 +84,9 @@ class XmlParameters final : public Body {
   bool is_in_value() const {
     return state_ == State::value || state_ == State::next_key || state_ == State::key_end ||
            state_ == State::next_call || state_ == State::call_name ||
-           (state_ == State::behind && !closed_value_ && holds_tag_);
+           (state_ == State::after_tag && !closed_value_ && holds_tag_);
   }
-  void end_call_behind();
+  void end_call_after_tag();
   void end_call(std::string_view closer);
   void end_without_closer();
   void take_tag_as_text();
@@ -101,26 +102,20 @@ class XmlParameters final : public Body {
   void value_text(std::string_view text);
   std::string& value_out();
   void end_value();
+  bool finish_value();
   void check_value();
   void write_wrapper();
   void cut_off();
 
   void enter(State state);
   void fail(const char* problem);
-  bool has_failed() const { return *problem_ != '\0'; }
-  BodyResult finish_put(std::size_t consumed, CallSink& sink);
 
   const XmlParametersSpec& spec_;
-  const CallMarkers& markers_;
-  const ToolSchema* schema_;
-  bool mends_;
   State state_ = State::parameter;
-  MarkerCursor cursor_;
   bool has_parameters_ = false;
   bool has_json_ = false;  // all arguments were one JSON object
   bool is_whole_ = false;  // their last brace has been written
-  std::uint16_t repairs_ = 0;
-  ValueReader reader_;  // of all arguments
+  ValueReader reader_;     // of all arguments
 
   std::string key_;
   std::size_t key_end_ = 0;  // where what ends the name begins in it; npos: not yet
@@ -133,7 +128,7 @@ class XmlParameters final : public Body {
   bool is_wrapper_ = false;   // the value may be all arguments in one object
   std::string aside_;         // a value that is not written yet
 
-  // What may have to be read again: all since the last tag that counted. In `behind` and
+  // What may have to be read again: all since the last tag that counted. In `after_tag` and
   // `next_key` a tag that may be the value's stands first.
   Letters tail_;
   std::size_t tail_tag_ = 0;    // length of that tag
@@ -141,13 +136,7 @@ class XmlParameters final : public Body {
   std::size_t tail_count_ = 0;  // white space and further markers in it
   bool closed_value_ = false;
   bool closed_call_ = false;
-  bool closed_section_ = false;
   std::string released_;
-
-  std::string out_;  // what this call of put has written
-  std::string_view closer_;
-  Letters unread_;
-  const char* problem_ = "";
 };
 
 }  // namespace unspool

@@ -9,31 +9,22 @@ namespace unspool {
 
 namespace {
 
-// More than this behind a tag is not markup; it bounds what is held and read again.
+// More than this after a tag is not markup; it bounds what is held and read again.
 constexpr std::size_t kMaxTailCount = 256;
 constexpr std::size_t kMarkerCount = 32;  // a marker counts as much as so much white space
 
 }  // namespace
 
-std::size_t XmlParameters::read_value(std::string_view text) {
-  const auto found = cursor_.put(text, [this](std::string_view piece) { value_text(piece); });
+// Text up to a tag, or a token.
+std::size_t XmlParameters::read_value(const Letter& run) {
+  const auto found = find_marker(run, [this](std::string_view piece) { value_text(piece); });
   if (has_failed()) {
     unread_.put(found.marker != nullptr ? found.text : cursor_.held());
+    unread_.end_with(run);
   } else if (found.marker != nullptr) {
     on_tag(found);
   }
   return found.consumed;
-}
-
-void XmlParameters::read_value_token(const Letter& letter) {
-  const auto found = cursor_.put_token(letter.symbol, letter.text,
-                                       [this](std::string_view piece) { value_text(piece); });
-  if (has_failed()) {
-    unread_.put(found.marker != nullptr ? found.text : cursor_.held());
-    unread_.end_with(letter);
-  } else if (found.marker != nullptr) {
-    on_tag(found);
-  }
 }
 
 void XmlParameters::value_text(std::string_view text) {
@@ -54,6 +45,13 @@ void XmlParameters::end_value() {
   repairs_ |= value_.repairs();
   if (is_doubled_) aside_.clear();
   is_doubled_ = false;
+}
+
+// Ends the value, and reads no more if it cannot be one; false then.
+bool XmlParameters::finish_value() {
+  end_value();
+  if (has_failed()) fail(problem_);
+  return !has_failed();
 }
 
 void XmlParameters::check_value() {
@@ -89,7 +87,7 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
                                : "a parameter's opener is missing");
     default: break;
   }
-  hold_tag(found, State::behind);
+  hold_tag(found, State::after_tag);
   closed_value_ = role == Role::value_close;
   closed_call_ = role == Role::body_close;
   closed_section_ = false;
@@ -107,9 +105,7 @@ void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found) {
     tail_.put(found.text);
     return fail("the call is not closed");
   }
-  end_value();
-  if (has_failed()) return fail(problem_);
-  end_call(found.text);
+  if (finish_value()) end_call(found.text);
 }
 
 void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
@@ -128,7 +124,7 @@ void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
   value_text(found.text);
 }
 
-// A value holds a closing tag, and text behind that. Where the end of a name and a value's opener
+// A value holds a closing tag, and text after that. Where the end of a name and a value's opener
 // follow, a parameter's opener is missing.
 void XmlParameters::read_key_end(const Letter& letter) {
   const auto found = look(letter);
@@ -140,7 +136,7 @@ void XmlParameters::read_key_end(const Letter& letter) {
   fail("a parameter's opener is missing");
 }
 
-// A value holds a closing tag, and text behind that. Where a whole call begins, this one's end was
+// A value holds a closing tag, and text after that. Where a whole call begins, this one's end was
 // not seen: it is that call's.
 void XmlParameters::read_next_call(const Letter& letter) {
   const auto found = look(letter);
@@ -186,9 +182,7 @@ void XmlParameters::read_next_key(const Letter& letter) {
     return take_tag_as_text();
   }
   if (holds_tag_) return fail("a parameter is not closed");
-  end_value();
-  if (has_failed()) return fail(problem_);
-  if (take_key()) begin_value();
+  if (finish_value() && take_key()) begin_value();
 }
 
 bool XmlParameters::is_next_name() const {
@@ -203,7 +197,7 @@ bool XmlParameters::is_next_name() const {
   return is_known && given_.count(key.name) == 0;
 }
 
-void XmlParameters::read_behind(const Letter& letter) {
+void XmlParameters::read_after_tag(const Letter& letter) {
   const bool is_blank = cursor_.is_idle() && letter.symbol == 0 && is_space(letter.text[0]);
   if (is_blank && tail_count_ < kMaxTailCount) {
     tail_.put(letter);
@@ -213,49 +207,57 @@ void XmlParameters::read_behind(const Letter& letter) {
   const auto found = look(letter);
   if (!released_.empty()) {
     // The call's closer and the section's in a row end the value; elsewhere text goes on with it.
-    return closed_call_ && closed_section_ ? end_call_behind() : take_tag_as_text();
+    return closed_call_ && closed_section_ ? end_call_after_tag() : take_tag_as_text();
   }
-  if (found.marker != nullptr) on_marker_behind(found);
+  if (found.marker != nullptr) on_marker_after_tag(found);
 }
 
-void XmlParameters::on_marker_behind(const MarkerCursor::Found& found) {
+// A second marker may show what the first one was. One that shows nothing is held too.
+void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
   tail_count_ += kMarkerCount;
-  switch (static_cast<Role>(found.marker->role)) {
+  const Role role = static_cast<Role>(found.marker->role);
+  switch (role) {
     case Role::parameter_open:
-      if (!closed_value_ || closed_section_) return take_tag_as_text();
-      end_value();
-      if (has_failed()) return fail(problem_);
-      return open_parameter();
-    case Role::body_close:
-      if (closed_value_ && closed_section_) return take_tag_as_text();
-      if (!closed_value_) break;
-      closer_ = found.text;
-      tail_end_ = tail_.size();
-      return end_call_behind();
-    case Role::section_close:
-      if (closed_section_) break;
-      closed_section_ = true;
-      if (closed_call_) break;
-      closer_ = found.text;  // the call's own is missing
-      tail_end_ = tail_.size();
-      break;
-    case Role::json_open:
-      if (!closed_value_ || closed_section_) return take_tag_as_text();
-      end_value();
-      return fail(has_failed() ? problem_ : "JSON follows the parameters");
+    case Role::json_open: return continue_after_value(role);
     case Role::json_close:
     case Role::value_close: return take_tag_as_text();
+    case Role::body_close: return on_call_closer_after_tag(found.text);
+    case Role::section_close: on_section_closer_after_tag(found.text); break;
     case Role::ignore: break;
-    default: return end_call_behind();
+    default: return end_call_after_tag();
   }
   if (tail_count_ > kMaxTailCount) take_tag_as_text();
 }
 
-// What follows tells that the call has ended: that is for others to read.
-void XmlParameters::end_call_behind() {
+// The value's closer counts if the call goes on after it.
+void XmlParameters::continue_after_value(Role role) {
+  if (!closed_value_ || closed_section_) return take_tag_as_text();
+  if (!finish_value()) return;
+  role == Role::parameter_open ? open_parameter() : fail("JSON follows the parameters");
+}
+
+void XmlParameters::on_call_closer_after_tag(std::string_view closer) {
+  const bool is_misplaced = closed_value_ && closed_section_;
+  if (is_misplaced || (!closed_value_ && tail_count_ > kMaxTailCount)) return take_tag_as_text();
+  if (!closed_value_) return;
+  note_closer(closer);
+  end_call_after_tag();
+}
+
+void XmlParameters::on_section_closer_after_tag(std::string_view closer) {
+  if (!closed_section_ && !closed_call_) note_closer(closer);  // the call's own is missing
+  closed_section_ = true;
+}
+
+void XmlParameters::note_closer(std::string_view closer) {
+  closer_ = closer;
+  tail_end_ = tail_.size();
+}
+
+// What follows shows that the call has ended: that is for others to read.
+void XmlParameters::end_call_after_tag() {
   if (!closed_value_ && holds_tag_) return fail("a parameter is not closed");
-  end_value();
-  if (has_failed()) return fail(problem_);
+  if (!finish_value()) return;
   unread_ = tail_.from(tail_end_);
   tail_.clear();
   closed_section_ = closed_section_ && !closed_call_;  // after the call that is for others

@@ -1,0 +1,57 @@
+// What the readers of arguments between tags share: what they write, and how they end or fail.
+#pragma once
+
+#include <string>
+
+#include "body/body.h"
+#include "text/letters.h"
+
+namespace unspool {
+
+class TagBody : public Body {
+ public:
+  std::uint16_t repairs() const override { return repairs_; }
+  const char* problem() const override { return problem_; }
+
+ protected:
+  TagBody(const CallMarkers& markers, const BodyOptions& options)
+      : markers_(markers), schema_(options.schema), mends_(options.repairs) {}
+
+  bool has_failed() const { return *problem_ != '\0'; }
+
+  /// Emits what this `put` has written.
+  void emit(CallSink& sink) {
+    if (!out_.empty()) sink.put_arguments(out_);
+    out_.clear();
+  }
+
+  BodyResult finish_put(std::size_t consumed, bool is_done, CallSink& sink) {
+    emit(sink);
+    if (has_failed()) {
+      return {consumed, ScanStatus::failed, {}, false, unread_.text(), &unread_};
+    }
+    if (!is_done) return {consumed, ScanStatus::more};
+    sink.end_call();
+    return {consumed, ScanStatus::done, closer_, closed_section_, unread_.text(), &unread_};
+  }
+
+  /// Looks for a marker in a run of text or a token; `release` gets what is not part of one.
+  template <typename Release>
+  MarkerCursor::Found find_marker(const Letter& letter, Release&& release) {
+    return letter.symbol != 0 ? cursor_.put_token(letter.symbol, letter.text, release)
+                              : cursor_.put(letter.text, release);
+  }
+
+  const CallMarkers& markers_;
+  const ToolSchema* schema_;
+  bool mends_;
+  MarkerCursor cursor_;
+  std::string out_;
+  std::string closer_;           // the tag that ended the call
+  bool closed_section_ = false;  // it was the section's
+  Letters unread_;
+  std::uint16_t repairs_ = 0;
+  const char* problem_ = "";
+};
+
+}  // namespace unspool
