@@ -38,8 +38,11 @@ class TagBody : public Body {
   /// Looks for a marker in a run of text or a token; `release` gets what is not part of one.
   template <typename Release>
   MarkerCursor::Found find_marker(const Letter& letter, Release&& release) {
-    return letter.symbol != 0 ? cursor_.put_token(letter.symbol, letter.text, release)
-                              : cursor_.put(letter.text, release);
+    const MarkerCursor::Found found = letter.symbol != 0
+                                          ? cursor_.put_token(letter.symbol, letter.text, release)
+                                          : cursor_.put(letter.text, release);
+    if (found.marker != nullptr && found.marker->is_slip) repairs_ |= kMarkup;
+    return found;
   }
 
   const CallMarkers& markers_;

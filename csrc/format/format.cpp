@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "format/check_spec.h"
+#include "format/marker_adder.h"
 #include "text/error.h"
 #include "text/white_space.h"
 
@@ -71,12 +72,22 @@ std::shared_ptr<const Format> Format::compile(FormatSpec spec,
   }
   format->set_symbols(std::move(used),
                       "the format's markers hold more tokens than a format can tell apart");
-  format->by_text_ = build_marker_table(format->spec_, format->openers_, {}, trust);
-  if (!format->symbols_.empty()) {
-    format->by_id_ = std::make_unique<MarkerTable>(
-        build_marker_table(format->spec_, format->openers_, format->symbols_, trust));
-  }
+  format->tables_ = format->build_tables(trust, false);
+  const std::vector<std::string_view> markers = marker_texts(format->spec_);
+  const bool has_slips = std::any_of(markers.begin(), markers.end(),
+                                     [](std::string_view text) { return in_ascii(text) != text; });
+  if (has_slips) format->mended_ = std::make_unique<Tables>(format->build_tables(trust, true));
   return format;
+}
+
+Format::Tables Format::build_tables(MarkerTrust trust, bool adds_slips) const {
+  Tables tables;
+  tables.by_text = build_marker_table(spec_, openers_, {}, trust, adds_slips);
+  if (!symbols_.empty()) {
+    tables.by_id = std::make_unique<MarkerTable>(
+        build_marker_table(spec_, openers_, symbols_, trust, adds_slips));
+  }
+  return tables;
 }
 
 std::shared_ptr<const Format> Format::from_template(std::shared_ptr<const ResponseTemplate> made,

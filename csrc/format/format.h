@@ -35,8 +35,11 @@ class Format {
   }
 
   const FormatSpec& spec() const { return spec_; }
-  const MarkerTable& by_text() const { return by_text_; }
-  const MarkerTable& by_id() const { return by_id_ ? *by_id_ : by_text_; }
+  /// `by_id`: markers that are tokens are known by their ids. `mends`: misspelled ones count too.
+  const MarkerTable& markers(bool by_id, bool mends) const {
+    const Tables& tables = mends && mended_ ? *mended_ : tables_;
+    return by_id && tables.by_id ? *tables.by_id : tables.by_text;
+  }
 
   /// The letter for a token that this format knows by its id.
   std::optional<Symbol> symbol(TokenId id) const;
@@ -72,7 +75,13 @@ class Format {
   std::size_t reasoning_end(std::string_view text) const;
 
  private:
+  struct Tables {
+    MarkerTable by_text;
+    std::unique_ptr<MarkerTable> by_id;  // null: no marker holds a token
+  };
+
   Format() = default;
+  Tables build_tables(MarkerTrust trust, bool adds_slips) const;
   void set_symbols(std::vector<MarkerToken> tokens, const char* too_many);
   bool opens_header(std::string_view prompt, Start& start) const;
   bool opens_call(std::string_view prompt, Start& start) const;
@@ -80,8 +89,8 @@ class Format {
 
   FormatSpec spec_;
   std::shared_ptr<const ResponseTemplate> response_template_;
-  MarkerTable by_text_;
-  std::unique_ptr<MarkerTable> by_id_;
+  Tables tables_;
+  std::unique_ptr<Tables> mended_;  // null: no marker is misspelled
   std::vector<MarkerToken> symbols_;
   std::vector<std::pair<TokenId, Symbol>> symbol_of_;  // sorted by id
   std::vector<TokenId> spelled_;                       // sorted

@@ -8,7 +8,31 @@ namespace {
 
 constexpr std::size_t kMaxBefore = 64;  // bytes
 
+struct LookAlike {
+  std::string_view letter;
+  char ascii;
+};
+constexpr LookAlike kLookAlikes[] = {{"\uFF5C", '|'}, {"\u2581", '_'}};
+
+MarkerPattern spelled(std::string_view before, std::string_view text) {
+  MarkerPattern pattern;
+  pattern.append_text(before);
+  pattern.append_text(text);
+  return pattern;
+}
+
 }  // namespace
+
+std::string in_ascii(std::string_view text) {
+  std::string ascii(text);
+  for (const LookAlike& pair : kLookAlikes) {
+    for (std::size_t at = ascii.find(pair.letter); at != std::string::npos;
+         at = ascii.find(pair.letter, at + 1)) {
+      ascii.replace(at, pair.letter.size(), 1, pair.ascii);
+    }
+  }
+  return ascii;
+}
 
 // The text's letters: the longest token that stands at a place, or else a byte.
 MarkerPattern MarkerAdder::with_tokens(std::string_view before, std::string_view text) const {
@@ -37,14 +61,15 @@ void MarkerAdder::add(MarkerSet& set, std::string_view text, std::string_view be
   if (before.size() > kMaxBefore)
     throw FormatError("the white space before a marker has more than 64 bytes");
   const Marker marker{static_cast<std::uint8_t>(role), static_cast<std::uint16_t>(value)};
+  Marker slip = marker;
+  slip.is_slip = true;
+  const std::string ascii = adds_slips_ ? in_ascii(text) : std::string(text);
   for (;; before.remove_prefix(1)) {
-    set.add(with_tokens(before, text), marker);
-    if (adds_spelled_) {
-      MarkerPattern spelled;
-      spelled.append_text(before);
-      spelled.append_text(text);
-      set.add(spelled, marker);
-    }
+    const MarkerPattern pattern = with_tokens(before, text);
+    set.add(pattern, marker);
+    if (adds_spelled_) set.add(spelled(before, text), marker);
+    const bool counts_by_text = adds_spelled_ || !pattern.has_token();
+    if (ascii != text && counts_by_text) set.add(spelled(before, ascii), slip);
     if (before.empty()) return;
   }
 }

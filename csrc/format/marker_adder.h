@@ -1,6 +1,7 @@
 // Adds a marker to a set in each way in which the model may write it.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,9 +11,12 @@ namespace unspool {
 
 class MarkerAdder {
  public:
-  /// `tokens`: those that are known by their ids.
-  MarkerAdder(const std::vector<MarkerToken>& tokens, MarkerTrust trust)
-      : tokens_(tokens), adds_spelled_(!tokens.empty() && trust == MarkerTrust::either) {}
+  /// `tokens`: those that are known by their ids. `adds_slips`: a marker that counts by its text
+  /// counts with ASCII letters in place of their look-alikes too.
+  MarkerAdder(const std::vector<MarkerToken>& tokens, MarkerTrust trust, bool adds_slips)
+      : tokens_(tokens),
+        adds_spelled_(!tokens.empty() && trust == MarkerTrust::either),
+        adds_slips_(adds_slips) {}
 
   /// `before`: the white space that may stand before it; each of its suffixes may.
   void add(MarkerSet& set, std::string_view text, std::string_view before, Role role,
@@ -26,6 +30,10 @@ class MarkerAdder {
 
   const std::vector<MarkerToken>& tokens_;
   bool adds_spelled_;
+  bool adds_slips_;
 };
+
+/// The text with ASCII letters in place of their look-alikes, as models slip: `｜` and `▁`.
+std::string in_ascii(std::string_view text);
 
 }  // namespace unspool

@@ -42,8 +42,8 @@ constexpr Parts kCallHeader = kOpeners | kMarkup | kIgnored;
 class TableBuilder {
  public:
   TableBuilder(const FormatSpec& spec, const CallOpeners& openers,
-               const std::vector<MarkerToken>& tokens, MarkerTrust trust)
-      : spec_(spec), openers_(openers), adder_(tokens, trust) {}
+               const std::vector<MarkerToken>& tokens, MarkerTrust trust, bool adds_slips)
+      : spec_(spec), openers_(openers), adder_(tokens, trust, adds_slips) {}
 
   MarkerTable build() {
     MarkerTable table;
@@ -252,8 +252,9 @@ std::vector<std::string_view> marker_texts(const FormatSpec& spec) {
 }
 
 MarkerTable build_marker_table(const FormatSpec& spec, const CallOpeners& openers,
-                               const std::vector<MarkerToken>& tokens, MarkerTrust trust) {
-  return TableBuilder(spec, openers, tokens, trust).build();
+                               const std::vector<MarkerToken>& tokens, MarkerTrust trust,
+                               bool adds_slips) {
+  return TableBuilder(spec, openers, tokens, trust, adds_slips).build();
 }
 
 }  // namespace unspool

@@ -76,9 +76,11 @@ struct CallOpeners {
 /// All texts of the format that a token may be part of.
 std::vector<std::string_view> marker_texts(const FormatSpec& spec);
 
-/// `tokens`: those that the format knows by their ids, in the order of their symbols. Throws
-/// FormatError: the markers are too many or too long.
+/// `tokens`: those that the format knows by their ids, in the order of their symbols.
+/// `adds_slips`: markers count where a model misspells them too. Throws FormatError: the markers
+/// are too many or too long.
 MarkerTable build_marker_table(const FormatSpec& spec, const CallOpeners& openers,
-                               const std::vector<MarkerToken>& tokens, MarkerTrust trust);
+                               const std::vector<MarkerToken>& tokens, MarkerTrust trust,
+                               bool adds_slips);
 
 }  // namespace unspool

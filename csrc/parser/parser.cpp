@@ -366,6 +366,7 @@ void Parser::cross(Role role, const MarkerCursor::Found& found) {
   const bool is_reasonings = role == Role::reasoning_open || role == Role::reasoning_close ||
                              (markup != nullptr && !at_.has_content && calls_.index() < 0 &&
                               is_reasonings_tag(format_->spec(), found.text));
+  at_.has_slip |= found.marker->is_slip;
   drop_space(Fate::whitespace, is_reasonings);
   if (role == Role::call_open) return on_opener(found);  // its audit waits for its name
   if (options_.only_reasoning && markup != nullptr && markup->has_header()) {
@@ -416,7 +417,7 @@ void Parser::on_own_closer(const MarkerCursor::Found& found) {
 void Parser::on_opener(const MarkerCursor::Found& found) {
   // Not announced yet: should it come to nothing, the opener is part of the raw text.
   reading_.raw = drop_skipped(found.text);
-  reading_.repairs = 0;
+  reading_.repairs = take_slip();
   at_.skip_is_reasonings = false;
   reading_.raw_opener = reading_.raw.size();
   reading_.opener = found.marker->value;

@@ -115,8 +115,10 @@ class Parser final : public EventParser, private CallSink {
     return reading_.repairs | (reading_.body ? reading_.body->repairs() : 0U);
   }
   const CallSpec& call() const { return format_->spec().calls[at_.call]; }
-  const MarkerTable& markers() const {
-    return options_.by_id ? format_->by_id() : format_->by_text();
+  const MarkerTable& markers() const { return format_->markers(options_.by_id, options_.repair); }
+  // The repairs of a call that begins, by the markers before it.
+  std::uint16_t take_slip() {
+    return std::exchange(at_.has_slip, false) ? std::uint16_t{kMarkup} : std::uint16_t{0};
   }
   void enter(State state);
   void reset_cursor();

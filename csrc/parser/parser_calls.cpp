@@ -126,7 +126,8 @@ void Parser::make_call_body(std::string_view name, bool in_parameter) {
 void Parser::begin_bare(std::uint8_t call_number, bool has_closer) {
   at_.call = call_number;
   const bool is_misplaced = call().bare == BarePlace::start && at_.line == Line::begin;
-  reading_.repairs = call().is_slip || is_misplaced ? kMarkup : 0;
+  reading_.repairs = take_slip();
+  if (call().is_slip || is_misplaced) reading_.repairs |= kMarkup;
   reading_.has_closer = has_closer;
   reading_.raw_opener = reading_.raw.size();
   reading_.specials.clear();
@@ -162,6 +163,7 @@ std::size_t Parser::read_header(char byte) {
 void Parser::on_header_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
+  if (found.marker->is_slip) reading_.repairs |= kMarkup;
   trial_.has_call_markup = role == Role::name_close && !has_space(trim(reading_.name));
   const auto& openers = call().xml_parameters.open.texts;
   reading_.in_parameter = std::find(openers.begin(), openers.end(), found.text) != openers.end();

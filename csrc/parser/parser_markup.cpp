@@ -243,7 +243,7 @@ int Parser::headed_call() const {
 void Parser::begin_headed(int kind) {
   at_.call = static_cast<std::uint8_t>(kind);
   reading_.raw_opener = 0;
-  reading_.repairs = 0;
+  reading_.repairs = take_slip();
   reading_.has_closer = !call().close.is_empty();
   at_.skip = {};
   at_.boundary = Boundary::none;

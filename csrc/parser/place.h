@@ -37,6 +37,7 @@ struct Place {
   bool closer_pending = false;   // the last call's closer has yet to come
   bool closer_is_calls = false;  // it is part of the call's text: the opener was the call's own
   bool may_chain = false;        // another call of the same kind may follow without an opener
+  bool has_slip = false;         // a marker since the last call is misspelled
   bool reasoning_is_empty = true;
   bool has_content = false;
   bool skip_is_reasonings = false;             // the last marker was the reasoning's

@@ -62,8 +62,7 @@ void MarkerSet::add(const MarkerPattern& pattern, Marker marker) {
   Node& node = nodes_[state];
   if (node.has_match) return;
   node.marker = marker;
-  node.marker.has_token = std::any_of(pattern.symbols.begin(), pattern.symbols.end(),
-                                      [](Symbol symbol) { return symbol >= kFirstTokenSymbol; });
+  node.marker.has_token = pattern.has_token();
   node.match_length = node.text.size();
   node.has_match = true;
 }

@@ -7,6 +7,7 @@
 // marker.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -26,13 +27,18 @@ struct MarkerPattern {
 
   void append_text(std::string_view text);
   void append_token(Symbol symbol, std::string_view text);
+  bool has_token() const {
+    return std::any_of(symbols.begin(), symbols.end(),
+                       [](Symbol symbol) { return symbol >= kFirstTokenSymbol; });
+  }
 };
 
 /// What a match means to its owner.
 struct Marker {
   std::uint8_t role = 0;
   std::uint16_t value = 0;
-  bool has_token = false;  // one of its letters is a token, so nobody merely spells it
+  bool has_token = false;  // one of its letters is a token, so no one merely spells it
+  bool is_slip = false;    // it is misspelled, as models slip
 };
 
 class MarkerSet {
