@@ -43,26 +43,30 @@ constexpr Rule<CallSpec> kCallRules[] = {
     {[](const CallSpec& call) {
        return call.open.is_empty() && !is_bare(call) && !call.by_recipient;
      },
-     "a call has neither an opener nor a place for bare calls; write call.open or call.bare"},
+     "call: write text before its first hole; only a JSON object and a Python call such as "
+     "\"${name}(${key}=${value}, ${...})\" may begin without an opener"},
     {[](const CallSpec& call) { return is_bare(call) && call.starts.empty(); },
-     "a bare call needs call.starts, the first letters of its body"},
+     "call: nothing shows where it begins; write text before its first hole"},
     {[](const CallSpec& call) { return !has_name_in_body(call) && !call.has_name_outside(); },
-     "the body has no name in it; write call.name_close or call.name_stops"},
+     "call: nothing ends ${name}; write text after it"},
     {[](const CallSpec& call) { return has_no_key(call) && call.close.is_empty(); },
-     "a value without a key needs call.close"},
+     "call: nothing ends ${value}; write text after it"},
     {[](const CallSpec& call) { return has_keys(call) && lacks_a_tag(call); },
-     "xml_parameters needs call.close and the body's open, name_close and close"},
+     "a call with ${parameters} needs text after them, and parameter needs text before ${key}, "
+     "between ${key} and ${value}, and after ${value}"},
     {[](const CallSpec& call) {
        return call.body == BodyKind::xml_elements &&
               (call.xml_elements.open.is_empty() || call.close.is_empty());
      },
-     "xml_elements needs call.close and the body's open"},
+     "a call whose ${parameters} are elements needs text after them, and parameter text before "
+     "${key}"},
 };
 
 constexpr Rule<MarkupSpec> kMarkupRules[] = {
-    {[](const MarkupSpec& markup) { return markup.open.is_empty(); }, "markup needs open"},
+    {[](const MarkupSpec& markup) { return markup.open.is_empty(); },
+     "a header or markup needs text before its hole"},
     {[](const MarkupSpec& markup) { return markup.tells() && !markup.has_header(); },
-     "a header needs close"},
+     "a header needs text after its hole"},
 };
 
 constexpr Rule<FormatSpec> kFormatRules[] = {
@@ -70,11 +74,11 @@ constexpr Rule<FormatSpec> kFormatRules[] = {
        return spec.reasoning &&
               (spec.reasoning->open.is_empty() || spec.reasoning->close.is_empty());
      },
-     "reasoning needs open and close"},
+     "reasoning needs text before and after its hole"},
     {[](const FormatSpec& spec) {
        return spec.section_open.is_empty() != spec.section_close.is_empty();
      },
-     "a section needs open and close"},
+     "calls needs text before and after ${calls}"},
 };
 
 constexpr Rule<FormatSpec> kSizeRules[] = {

@@ -16,17 +16,17 @@ constexpr FileKey kFileKeys[] = {
     {"aliases", KeyType::texts, "Other names of the format."},
     {"notes", KeyType::text, "What a user must know beyond the patterns."},
     {"turn", KeyType::literals,
-     "What the prompt writes last. A turn that ends with the reasoning's opener starts the answer "
-     "inside the reasoning."},
+     "The end of the prompt, after which the model writes. If it ends with the reasoning's opener, "
+     "the answer starts inside the reasoning."},
     {"reasoning", KeyType::patterns, "The reasoning.", {Kind::reasoning}, {Kind::any}, true},
     {"content",
      KeyType::patterns,
-     "An answer's text, where something stands around it. `\"${content}\"` alone: everything is "
+     "The answer's text, if markup stands around it. `\"${content}\"` alone: everything is "
      "content.",
      {Kind::content},
      {Kind::any},
      true},
-    {"calls", KeyType::patterns, "What stands around all calls.", {Kind::calls}, {Kind::any}, true},
+    {"calls", KeyType::patterns, "The markup around all calls.", {Kind::calls}, {Kind::any}, true},
     {"call",
      KeyType::patterns,
      "One call.",
@@ -36,21 +36,23 @@ constexpr FileKey kFileKeys[] = {
      true},
     {"parameter",
      KeyType::patterns,
-     "One parameter, where a call has `${parameters}`.",
+     "One parameter, if a call has `${parameters}`.",
      {Kind::key},
      {Kind::value, Kind::type}},
     {"object",
      KeyType::patterns,
-     "The JSON object of a call, where its keys are not `name` and `arguments`.",
+     "The JSON object of a call, if its keys are not `name` and `arguments`. A hole stands for a "
+     "whole JSON value, so it has no quotes: `'{\"tool\": ${name}, \"input\": ${arguments}}'`.",
      {Kind::name},
      {Kind::arguments, Kind::id}},
     {"string",
      KeyType::patterns,
-     "A string in `${arguments}` whose keys are bare: `\"<q>${value}<q>\"`.",
+     "A quoted string, if the keys in `${arguments}` are bare: `\"<q>${value}<q>\"`.",
      {Kind::value}},
     {"header",
      KeyType::patterns,
-     "A message's header. The words that the other patterns have in it may stand in any order.",
+     "A message's header, if its words change their order: `\"<start>${_}<text>\"`. What other "
+     "patterns have between its ends may then stand in any order.",
      {Kind::any}},
     {"id",
      KeyType::patterns,
@@ -58,29 +60,32 @@ constexpr FileKey kFileKeys[] = {
      {Kind::name, Kind::random},
      {Kind::index}},
     {"end", KeyType::literals, "What ends an answer."},
-    {"detect", KeyType::detect, "What shows that a model writes this format."},
-    {"example", KeyType::examples, "An output, and what it is read as."},
+    {"detect", KeyType::detect, "How `detect` recognises a model that writes this format."},
+    {"example", KeyType::examples, "An output, and what the parser must return for it."},
 };
 
 constexpr FileKey kDetectKeys[] = {
     {"template", KeyType::alternatives,
-     "Texts that the chat template holds, all of them; of a list within, one."},
-    {"template_not", KeyType::texts, "Texts that the chat template does not hold."},
+     "Texts that the chat template contains: all of them, and one of each inner list."},
+    {"template_not", KeyType::texts, "Texts that the chat template does not contain."},
     {"tokens", KeyType::alternatives,
-     "Added tokens of the tokenizer, all of them; of a list within, one."},
-    {"model_types", KeyType::texts, "`model_type` in config.json, where no other family has it."},
+     "Added tokens of the tokenizer: all of them, and one of each inner list."},
+    {"model_types", KeyType::texts, "`model_type` in config.json, if no other family has it."},
     {"shared_types", KeyType::texts,
-     "`model_type` that several families have: it counts where nothing else does."},
+     "`model_type` that several families have. It counts only if nothing else fits."},
     {"names", KeyType::texts, "Words of the checkpoint's name."},
-    {"named", KeyType::flag, "The template counts only where the name or the model type fits too."},
+    {"named", KeyType::flag, "The template counts only if the name or the model type fits too."},
 };
 
 constexpr FileKey kExampleKeys[] = {
     {"input", KeyType::text, "The output of the model."},
-    {"content", KeyType::text, "The content that is read."},
-    {"reasoning", KeyType::text, "The reasoning that is read."},
-    {"calls", KeyType::list, "The calls that are read: name, and arguments as JSON text."},
-    {"tools", KeyType::list, "The request's tools; without this key they are not known."},
+    {"content", KeyType::text, "The content in it. Without this key: none."},
+    {"reasoning", KeyType::text, "The reasoning in it. Without this key: none."},
+    {"calls", KeyType::list,
+     "The calls in it, each with `name` and with `arguments` as JSON text."},
+    {"tools", KeyType::list,
+     "The request's tools, each with `name` and `parameters`. Without this key they are not "
+     "known."},
     {"prompt", KeyType::text, "The end of the prompt."},
 };
 
@@ -98,14 +103,16 @@ constexpr HoleWord kHoles[] = {
     {"key", Kind::key, "A parameter's name."},
     {"value", Kind::value, "A parameter's value."},
     {"type", Kind::type, "The name of a parameter's JSON type."},
-    {"...", Kind::repeats, "And so on: what stands before it again, with the text between."},
-    {"_", Kind::any, "Anything."},
+    {"...", Kind::repeats,
+     "Repeats what stands before it. The text between is the separator: `[${object}, ${...}]`."},
+    {"_", Kind::any, "Any text."},
 };
 
 constexpr OptionWord kOptions[] = {
-    {"verbatim", "The text to the letter: no call and no type counts in it."},
-    {"json", "JSON where it reads as JSON, else text."},
-    {"python", "Python's literals too."},
+    {"verbatim",
+     "Text, whatever it looks like: no call in it counts, and a value is always a string."},
+    {"json", "JSON if it parses as JSON, else text."},
+    {"python", "Python literals count too: `True`, `'text'`."},
     {"xml", "`&lt;` stands for `<`."},
 };
 
