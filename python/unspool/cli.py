@@ -18,7 +18,7 @@ from unspool.explain_format import explain_format, sample_of
 from unspool.format_check import check_file
 from unspool.format_files import read_format
 from unspool.format_schema import format_schema
-from unspool.formats import export_format, formats, get_format
+from unspool.formats import compile_format, export_format, formats, get_format
 from unspool.message import Message
 from unspool.migrate_format import migrate_file
 from unspool.parser import Parser
@@ -135,7 +135,7 @@ def _shortened(lines: list[str], most: int = 6) -> list[str]:
     "--migrate", is_flag=True, help="Print files that have tables, from before the notation, as new ones."
 )
 def check(paths: tuple[str, ...], schema: bool, migrate: bool) -> None:
-    """Validate format files, and print how each is understood, with a sample of what its model writes.
+    """Validate format files. Print how the parser reads each, and a sample of what its model writes.
 
     With --migrate the new file goes to standard output. What it cannot say goes to standard error. The exit
     code is 0 if the new file reads all of the old one's examples.
@@ -154,13 +154,21 @@ def check(paths: tuple[str, ...], schema: bool, migrate: bool) -> None:
         for fault in faults:
             click.echo(fault, err=True)
         failed |= bool(faults)
-        if not faults:
-            click.echo(f"{path}: ok")
-            file = read_format(path)
-            for sentence in explain_format(file):
-                click.echo(f"  {sentence}")
-            click.echo(f"  A sample: {sample_of(file)!r}")
+        _print_reading(path, has_faults=bool(faults))
     raise SystemExit(1 if failed else 0)
+
+
+def _print_reading(path: str, has_faults: bool) -> None:
+    """Print how the parser reads a format, also if its examples fail: the sentences show why."""
+    try:
+        file = read_format(path)
+        compile_format(file)
+    except FormatError:
+        return
+    click.echo(f"{path}: {'not ok' if has_faults else 'ok'}")
+    for sentence in explain_format(file):
+        click.echo(f"  {sentence}")
+    click.echo(f"  A sample: {sample_of(file)!r}")
 
 
 def _print_migrated(path: str, has_title: bool) -> bool:

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 from unspool.errors import FormatError
-from unspool.explain_format import SAMPLE_CALL, SAMPLE_TOOLS, sample_of
-from unspool.format_files import FormatFile, read_format
+from unspool.explain_format import SAMPLE_CALL, SAMPLE_CONTENT, SAMPLE_REASONING, SAMPLE_TOOLS, sample_of
+from unspool.format_files import FormatFile, read_format, read_text
 from unspool.formats import compile_format
 from unspool.parser import parse
 from unspool.testing.check import assert_format, example_cases
 
-__all__ = ["check_file", "example_faults", "sample_faults"]
+__all__ = ["check_file", "example_faults", "quote_faults", "sample_faults"]
+
+_NO_EXAMPLE = (
+    "no example. Append [[example]] with input, an output of the model, and with the content, reasoning and calls "
+    "that are in it"
+)
+_QUOTED_HOLE = re.compile(r'"(\$\{\w+\})"')
 
 
 def check_file(path: str | os.PathLike[str]) -> list[str]:
-    """What is wrong with a format file, each fault with its line; empty where nothing is.
+    """What is wrong with a format file, each fault with its line; empty if nothing is.
 
     Its keys and patterns are validated, each example is run at every split, and a sample of what the model
     writes is read back.
@@ -29,9 +36,22 @@ def check_file(path: str | os.PathLike[str]) -> list[str]:
     except FormatError as error:
         text = str(error)
         return [text if text.startswith(name) else f"{name}:1: {text}"]
+    if faults := quote_faults(file, read_text(path), name):
+        return faults
     if not file.examples:
-        return [f"{name}:1: no example; write [[example]] with input and what it parses to"]
+        return [f"{name}:1: {_NO_EXAMPLE}"]
     return example_faults(file, name) or sample_faults(file, name)
+
+
+def quote_faults(file: FormatFile, text: str, name: str) -> list[str]:
+    """A fault for each quoted hole in `object`: a hole there stands for a JSON value, quotes included."""
+    found = [hole for pattern in file.patterns.get("object", ()) for hole in _QUOTED_HOLE.findall(pattern)]
+    key = re.search(r"^\s*object\b", text, re.M)
+    line = text.count("\n", 0, key.end()) + 1 if key else 1
+    return [
+        f"{name}:{line}: object: write {hole} without quotes; it stands for a JSON value, quotes included"
+        for hole in dict.fromkeys(found)
+    ]
 
 
 def example_faults(file: FormatFile, name: str) -> list[str]:
@@ -46,10 +66,19 @@ def example_faults(file: FormatFile, name: str) -> list[str]:
 
 
 def sample_faults(file: FormatFile, name: str) -> list[str]:
-    """A fault where what the format says that its model writes is not read so."""
+    """A fault if the parser does not get back what the sample was written from."""
     sample = sample_of(file)
     message = parse(sample, file, SAMPLE_TOOLS)
     calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls if call.is_complete]
-    if calls == ([SAMPLE_CALL] if file.has_tools else []) and not message.malformed:
+    found = (calls, message.reasoning.strip(), message.content.strip())
+    written = (
+        [SAMPLE_CALL] if file.has_tools else [],
+        SAMPLE_REASONING if file.has_reasoning else "",
+        "" if file.has_tools else SAMPLE_CONTENT,
+    )
+    if found == written and not message.malformed:
         return []
-    return [f"{name}:1: a sample is not read back: {sample!r} gives {calls} and content {message.content!r}"]
+    return [
+        f"{name}:1: a sample is not read back: {sample!r} gives the calls {calls}, the reasoning "
+        f"{message.reasoning!r} and the content {message.content!r}"
+    ]

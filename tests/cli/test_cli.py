@@ -129,11 +129,28 @@ def test_check_prints_what_it_understood(tmp_path: Path) -> None:
     )
     done = run("check", str(path))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[1:3] == [
-        "  A call opens at `<c>`, and closes at `</c>`. It drops '\\n' before the opener.",
-        "  Its arguments are one JSON object with name and arguments, or a list of these.",
+    assert done.stdout.splitlines()[:4] == [
+        f"{path}: ok",
+        "  A call begins with `<c>` and ends with `</c>`.",
+        "  The parser drops '\\n' before the opener.",
+        "  The call is one JSON object, or a list of them.",
     ]
     assert "get_weather" in done.stdout
+
+
+def test_check_explains_a_file_whose_example_fails(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "mine"\ncall = "<c>${object}</c>"\n[[example]]\ninput = "Hi"\ncontent = "Ho"\n')
+    done = run("check", str(path))
+    assert done.returncode == 1
+    assert "expected 'Ho'" in done.stderr
+    assert done.stdout.splitlines()[:2] == [
+        f"{path}: not ok", "  A call begins with `<c>` and ends with `</c>`.",
+    ]  # fmt: skip
+    path.write_text('name = "mine"\ncall = "<c>${nme}</c>"\n')
+    done = run("check", str(path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "there is no hole ${nme}" in done.stderr
 
 
 def test_exports_for_hosts_in_cpp(tmp_path: Path) -> None:

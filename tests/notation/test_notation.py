@@ -104,16 +104,61 @@ def test_a_hole_without_an_end_is_refused(text: str, message: str) -> None:
         parse_format(f'name = "mine"\n{text}\n', "mine.toml")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            'call = "${name}(${parameters})"\nparameter = "${key}=${value}, "',
+            r"call: write text before its first hole; .* \"\$\{name\}\(\$\{key\}=\$\{value\}, \$\{\.\.\.\}\)\"",
+        ),
+        (
+            'call = "<c>${name} ${parameters}/>"\nparameter = "${key}=${value}; "',
+            r"parameter needs text before \$\{key\}",
+        ),
+    ],
+)
+def test_a_hole_without_a_beginning_is_refused(text: str, message: str) -> None:
+    with pytest.raises(unspool.FormatError, match=message):
+        unspool.parse("", parse_format(f'name = "mine"\n{text}\n', "mine.toml"))
+
+
 def test_what_was_understood_is_told() -> None:
     assert explain_format(hermes()) == [
-        "A call opens at `<tool_call>`, and closes at `</tool_call>`. It drops '\\n' before the opener.",
-        "Its arguments are one JSON object with name and arguments, or a list of these.",
-        "`<|im_end|>` ends an answer.",
+        "A call begins with `<tool_call>` and ends with `</tool_call>`.",
+        "The parser drops '\\n' before the opener.",
+        "The call is one JSON object, or a list of them.",
+        "The tool's name is at the key `name`, and the arguments are at `arguments` or `parameters`.",
+        "An answer ends with `<|im_end|>`.",
     ]
-    told = " ".join(explain_format(FILES["qwen3_coder"]))
-    assert "one line break at each side of a value is dropped" in told
-    assert "to the letter" in " ".join(explain_format(FILES["mimo"]))
-    assert "may begin without an opener" in " ".join(explain_format(FILES["pythonic"]))
+    assert "The parser drops one line break at each side of the value." in explain_format(
+        FILES["qwen3_coder"]
+    )
+    assert "The value keeps all white space." in explain_format(FILES["mimo"])
+    pythonic = explain_format(FILES["pythonic"])
+    assert pythonic[0].startswith("At the start of the message, a call needs no opener.")
+    assert "Another form of a call begins with `<|python_tag|>`." in pythonic
+
+
+def test_a_header_is_explained() -> None:
+    sentences = explain_format(FILES["openai"])
+    assert "A header with `analysis` opens reasoning." in sentences
+    assert (
+        "What follows `to=` in a header names the tool, unless it is `user`, `assistant` or `all`."
+        in sentences
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "is_lost"),
+    [
+        ('<c name="${name}" id="${id}">${arguments}</c>', True),
+        ("<c><i>${id}</i>${name}<a>${arguments}</c>", False),
+        ("<c>${name}<a>${arguments}</c>", False),
+    ],
+)
+def test_an_id_that_is_not_read_is_reported(call: str, is_lost: bool) -> None:
+    sentences = explain_format(parse_format(f"name = 'mine'\ncall = '{call}'\n"))
+    assert ("The parser drops the model's id of a call and makes a new one." in sentences) == is_lost
 
 
 def test_a_turn_that_opens_the_reasoning_starts_in_it() -> None:

@@ -64,7 +64,19 @@ def test_a_sample_that_is_not_read_back_is_a_fault(tmp_path: Path) -> None:
 
 def test_a_file_without_an_example_is_told(tmp_path: Path) -> None:
     (fault,) = check_file(write(tmp_path, GOOD[: GOOD.index("[[example]]")]))
-    assert "no example" in fault
+    assert "no example. Append [[example]] with input" in fault
+
+
+def test_a_quoted_hole_of_an_object_is_a_fault(tmp_path: Path) -> None:
+    object_ = """object = '{"tool": "${name}", "input": ${arguments}}'\n"""
+    (fault,) = check_file(write(tmp_path, GOOD.replace("\n[[example]]", f"{object_}[[example]]")))
+    assert fault.startswith("mine.format.toml:3: object: write ${name} without quotes"), fault
+
+
+def test_reasoning_that_the_sample_loses_is_a_fault(tmp_path: Path) -> None:
+    text = GOOD.replace("\n[[example]]", 'reasoning = "<r>${reasoning}think"\n[[example]]')
+    (fault,) = check_file(write(tmp_path, text))
+    assert "the reasoning 'I ' and the content '.think'" in fault, fault
 
 
 def test_the_command(tmp_path: Path) -> None:
