@@ -13,7 +13,7 @@ from typing import Any
 
 from unspool import FormatFile, formats, get_format
 from unspool._core import format_words
-from unspool.explain_format import explain_format
+from unspool.explain_format import explain_format, reading_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -125,39 +125,60 @@ def notes() -> str:
 
 EXAMPLES_HEAD = """# Formats by example
 
-Ten formats, from easy to hard. Each shows its patterns, what its model writes, and how `unspool check` says that it is
-read. Made from the files in `parsers/` by `python docs/make_formats.py`; a test compares. [Add a format](add-a-format.md)
-explains every word.
+Ten formats, from easy to hard. Each has its patterns, an output of its model, and how the parser reads it. [Add a
+format](add-a-format.md) explains every word. `python docs/make_formats.py` makes this page from the files in
+`parsers/`, and a test compares.
 """
+CHECK_HEAD = """
+## What `unspool check` prints
+
+`unspool check` prints these sentences for any file, and ends with a sample that it writes from the patterns. Here are a
+format with JSON calls, one with tagged parameters and one with headers.
+"""
+CHECKED = ("hermes", "glm47", "openai")
 #: What each of the ten teaches.
 LESSONS = {
     "hermes": "One object holds the name and the arguments: `${object}`. The line break before the tag is markup.",
-    "functionary": "The name stands outside: `${name}`. `${arguments}` is one JSON object.",
+    "functionary": "The name stands outside of the JSON: `${name}`. `${arguments}` is one JSON object.",
     "glm45": "Arguments are tagged: `${parameters}` is `parameter`, repeated. No line break stands around `${value}`, "
-    "so a value is kept to the letter.",
-    "kimi_k2": "`calls` stands around all calls, in two spellings. The call's id holds the name, and `id` says how.",
-    "mistral": "One model family, three forms of a call: a list is alternatives. The last one has no opener, and counts "
+    "so a value keeps all white space.",
+    "kimi_k2": "`calls` is the markup around all calls, in two spellings. The call's id holds the name, and `id` shows "
+    "how.",
+    "mistral": "A list holds alternatives: this family has several forms of a call. The last one has no opener. It counts "
     "at the start of the message.",
     "deepseek_v32": "Two alternatives of `parameter` differ in an attribute. It says whether the value is text or JSON.",
     "lfm2": "`${...}` repeats what stands before it: arguments within a call, and calls within the list.",
-    "gemma4": "Keys are bare, and `string` says how strings are quoted. The third alternative stands for a call whose token is missing.",
+    "gemma4": "Keys are bare, and `string` shows how strings are quoted. The third alternative is a call whose first token "
+    "is missing.",
     "minimax_m3": "The same hole twice: `${key}` opens and closes an element, and elements stand within elements.",
-    "openai": "Messages have headers, and `header` says how one looks. Its words may stand in any order.",
+    "openai": "Messages have headers, and `header` shows how one looks. Its words may stand in any order.",
 }
 
 
 def examples_page() -> str:
     """The page of formats by example."""
-    return EXAMPLES_HEAD + "".join(lesson(get_format(name), text) for name, text in LESSONS.items())
+    lessons = "".join(lesson(get_format(name), text) for name, text in LESSONS.items())
+    return EXAMPLES_HEAD + lessons + CHECK_HEAD + "".join(map(printed, CHECKED))
+
+
+def printed(name: str) -> str:
+    """What `unspool check` prints for a shipped format."""
+    path = f"parsers/{name}.toml"
+    lines = [
+        f"$ unspool check {path}",
+        f"{path}: ok",
+        *(f"  {line}" for line in reading_of(get_format(name))),
+    ]
+    return "\n```text\n" + "\n".join(lines) + "\n```\n"
 
 
 def lesson(file: FormatFile, text: str) -> str:
     """One format of the page."""
     shown = file.examples[0]["input"]
-    said = "\n".join(f"- {sentence}" for sentence in explain_format(file))
+    sentences = "\n".join(f"- {sentence}" for sentence in explain_format(file))
     return (
         f"\n## {file.name}\n\n{text}\n\n```toml\n{patterns_of(file)}\n```\n\nThe model writes:\n\n"
-        f"```text\n{shown}\n```\n\n{said}\n"
+        f"```text\n{shown}\n```\n\n{sentences}\n"
     )
 
 
@@ -184,6 +205,7 @@ def with_words(page: str) -> str:
     heads = {"keys": "key", "holes": "hole", "options": "option"}
     tables = "\n".join(words_table(words[kind], head) for kind, head in heads.items())
     page = _fill(page, "words", tables)
+    page = _fill(page, "example", words_table(words["example"], "key"))
     return _fill(page, "detect", words_table(words["detect"], "key"))
 
 

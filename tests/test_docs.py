@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import unspool
+from unspool.format_check import check_file, sample_faults
+from unspool.format_files import parse_format, read_format
+from unspool.testing import assert_format, parse_cases
 
 DOCS = Path(__file__).parents[1] / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="runs in a checkout")
@@ -36,6 +40,41 @@ def test_the_tables_of_words_are_made_from_the_core() -> None:
     page = (DOCS / "add-a-format.md").read_text(encoding="utf-8")
     assert "`${object}`" in page
     assert load_maker().with_words(page) == page, "run python docs/make_formats.py"
+
+
+def test_the_sample_of_the_page_on_adding_a_format_passes(tmp_path: Path) -> None:
+    page = (DOCS / "add-a-format.md").read_text(encoding="utf-8")
+    path = tmp_path / "my_model.toml"
+    path.write_text(block_after(page, "<!-- sample:"), encoding="utf-8")
+    assert check_file(path) == []
+    cases = parse_cases(block_after(page, "## Cases"))
+    assert cases
+    for case in cases:
+        assert_format(read_format(path), case)
+
+
+def test_the_common_patterns_are_read_back() -> None:
+    """Each row of the page's table is a file; a row that adds to another one stands after it."""
+    page = (DOCS / "add-a-format.md").read_text(encoding="utf-8")
+    rows = re.search(r"\| the model writes \| the pattern \|\n\|---\|---\|\n((?:\|.*\n)+)", page)
+    assert rows
+    call: list[str] = []
+    for number, row in enumerate(rows[1].splitlines()):
+        keys = re.findall(r"`((?:call|calls|parameter|object|content) = .*?)`(?=,| \|)", row)
+        assert keys, row
+        starts = {key.split(" ")[0] for key in keys}
+        call = [key for key in call if key.split(" ")[0] not in starts] if "call" not in starts else []
+        call += keys
+        text = f'name = "row{number}"\n' + "\n".join(call) + "\n"
+        file = parse_format(text if "call = " in text else text + 'call = "<c>${object}</c>"\n')
+        assert sample_faults(file, row) == []
+
+
+def block_after(page: str, heading: str) -> str:
+    """The first block of TOML after a text."""
+    found = re.search(r"```toml\n(.*?)```", page[page.index(heading) :], re.S)
+    assert found
+    return found[1]
 
 
 def test_every_name_of_another_stack_resolves() -> None:

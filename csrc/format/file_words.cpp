@@ -18,7 +18,12 @@ constexpr FileKey kFileKeys[] = {
     {"turn", KeyType::literals,
      "The end of the prompt, after which the model writes. If it ends with the reasoning's opener, "
      "the answer starts inside the reasoning."},
-    {"reasoning", KeyType::patterns, "The reasoning.", {Kind::reasoning}, {Kind::any}, true},
+    {"reasoning",
+     KeyType::patterns,
+     "The reasoning with the markup around it.",
+     {Kind::reasoning},
+     {Kind::any},
+     true},
     {"content",
      KeyType::patterns,
      "The answer's text, if markup stands around it. `\"${content}\"` alone: everything is "
@@ -26,7 +31,12 @@ constexpr FileKey kFileKeys[] = {
      {Kind::content},
      {Kind::any},
      true},
-    {"calls", KeyType::patterns, "The markup around all calls.", {Kind::calls}, {Kind::any}, true},
+    {"calls",
+     KeyType::patterns,
+     "All calls with the markup around them.",
+     {Kind::calls},
+     {Kind::any},
+     true},
     {"call",
      KeyType::patterns,
      "One call.",
@@ -84,8 +94,9 @@ constexpr FileKey kExampleKeys[] = {
     {"calls", KeyType::list,
      "The calls in it, each with `name` and with `arguments` as JSON text."},
     {"tools", KeyType::list,
-     "The request's tools, each with `name` and `parameters`. Without this key they are not "
-     "known."},
+     "The request's tools: names, or tables with `name` and `parameters`. Without this key they "
+     "are "
+     "not known."},
     {"prompt", KeyType::text, "The end of the prompt."},
 };
 

@@ -14,7 +14,7 @@ import click
 from unspool._core import Delta, __version__
 from unspool.demo import demo_of, embedded_tokens
 from unspool.errors import FormatError, UnspoolError
-from unspool.explain_format import explain_format, sample_of
+from unspool.explain_format import reading_of
 from unspool.format_check import check_file
 from unspool.format_files import read_format
 from unspool.format_schema import format_schema
@@ -166,9 +166,8 @@ def _print_reading(path: str, has_faults: bool) -> None:
     except FormatError:
         return
     click.echo(f"{path}: {'not ok' if has_faults else 'ok'}")
-    for sentence in explain_format(file):
+    for sentence in reading_of(file):
         click.echo(f"  {sentence}")
-    click.echo(f"  A sample: {sample_of(file)!r}")
 
 
 def _print_migrated(path: str, has_title: bool) -> bool:

@@ -9,7 +9,15 @@ from unspool.format_files import FormatFile
 from unspool.parser import parse
 from unspool.testing.writer import write_answer
 
-__all__ = ["SAMPLE_CALL", "SAMPLE_CONTENT", "SAMPLE_REASONING", "SAMPLE_TOOLS", "explain_format", "sample_of"]
+__all__ = [
+    "SAMPLE_CALL",
+    "SAMPLE_CONTENT",
+    "SAMPLE_REASONING",
+    "SAMPLE_TOOLS",
+    "explain_format",
+    "reading_of",
+    "sample_of",
+]
 
 SAMPLE_CALL: tuple[str, dict[str, Any]] = ("get_weather", {"city": "Paris"})
 #: The tool that the sample's call is to.
@@ -57,6 +65,11 @@ _SPACES = {
 def explain_format(file: FormatFile) -> list[str]:
     """Sentences that say how the format is read."""
     return list(_sentences(file.description, _has_lost_id(file)))
+
+
+def reading_of(file: FormatFile) -> list[str]:
+    """What `unspool check` prints: the sentences, and a sample of what the model writes."""
+    return [*explain_format(file), f"A sample: {sample_of(file)!r}"]
 
 
 def sample_of(file: FormatFile) -> str:
