@@ -66,19 +66,19 @@ def example_faults(file: FormatFile, name: str) -> list[str]:
 
 
 def sample_faults(file: FormatFile, name: str) -> list[str]:
-    """A fault if the parser does not get back what the sample was written from."""
+    """A fault if the parser does not get back what the sample was written from, with and without its end."""
     sample = sample_of(file)
-    message = parse(sample, file, SAMPLE_TOOLS)
-    calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls if call.is_complete]
-    found = (calls, message.reasoning.strip(), message.content.strip())
     written = (
         [SAMPLE_CALL] if file.has_tools else [],
         SAMPLE_REASONING if file.has_reasoning else "",
         "" if file.has_tools else SAMPLE_CONTENT,
     )
-    if found == written and not message.malformed:
-        return []
-    return [
-        f"{name}:1: a sample is not read back: {sample!r} gives the calls {calls}, the reasoning "
-        f"{message.reasoning!r} and the content {message.content!r}"
-    ]
+    for output in (sample, *(sample + end for end in file.description.get("ignore", ()))):
+        message = parse(output, file, SAMPLE_TOOLS)
+        calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls if call.is_complete]
+        if message.malformed or (calls, message.reasoning.strip(), message.content.strip()) != written:
+            return [
+                f"{name}:1: a sample is not read back: {output!r} gives the calls {calls}, the reasoning "
+                f"{message.reasoning!r} and the content {message.content!r}"
+            ]
+    return []

@@ -62,6 +62,12 @@ def test_a_sample_that_is_not_read_back_is_a_fault(tmp_path: Path) -> None:
     assert fault.startswith("mine.format.toml:1: a sample is not read back: '<call>"), fault
 
 
+def test_an_end_that_begins_with_another_marker_is_a_fault(tmp_path: Path) -> None:
+    text = GOOD.replace("\n[[example]]", 'reasoning = "<r>${reasoning}</r>"\nend = "<r>end"\n[[example]]')
+    (fault,) = check_file(write(tmp_path, text))
+    assert "the reasoning 'I think.end'" in fault, fault
+
+
 def test_a_file_without_an_example_is_told(tmp_path: Path) -> None:
     (fault,) = check_file(write(tmp_path, GOOD[: GOOD.index("[[example]]")]))
     assert "no example. Append [[example]] with input" in fault
