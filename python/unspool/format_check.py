@@ -12,7 +12,8 @@ from unspool.explain_format import SAMPLE_CALL, SAMPLE_CONTENT, SAMPLE_REASONING
 from unspool.format_files import FormatFile, read_format, read_text
 from unspool.formats import compile_format
 from unspool.parser import parse
-from unspool.testing.check import assert_format, example_cases
+from unspool.testing.cases import Case
+from unspool.testing.check import assert_format
 
 __all__ = ["check_file", "example_faults", "quote_faults", "sample_faults"]
 
@@ -57,10 +58,10 @@ def quote_faults(file: FormatFile, text: str, name: str) -> list[str]:
 def example_faults(file: FormatFile, name: str) -> list[str]:
     """A fault for each example that is not read as it says, at any split."""
     faults = []
-    for place, case in zip(file.example_lines, example_cases(file), strict=True):
+    for number, (place, example) in enumerate(zip(file.example_lines, file.examples, strict=True), 1):
         try:
-            assert_format(file, case)
-        except AssertionError as error:
+            assert_format(file, Case.from_example(file, example, number))
+        except (AssertionError, ValueError) as error:
             faults.append(f"{name}:{place}: {error}")
     return faults
 

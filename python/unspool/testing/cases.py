@@ -145,16 +145,25 @@ def shipped_cases(format: str | None = None) -> list[Case]:
 
 
 def _calls(entry: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
-    return tuple(
-        (call["name"], call["arguments"], call.get("status", "complete")) for call in entry.get("calls", ())
-    )
+    return tuple(map(_call, entry.get("calls", ())))
+
+
+def _call(call: Any) -> tuple[str, str, str]:
+    if not isinstance(call, dict) or not all(isinstance(call.get(key), str) for key in ("name", "arguments")):
+        raise ValueError(
+            f"a call is a table with two texts, such as {{ name = \"f\", arguments = '{{}}' }}; got {call!r}"
+        )
+    return call["name"], call["arguments"], call.get("status", "complete")
 
 
 def _tool(tool: str | dict[str, Any]) -> dict[str, Any]:
     if isinstance(tool, str):
         return {"name": tool}
+    if "name" not in tool:
+        raise ValueError(f"a tool needs a name; got {tool!r}")
     parameters = tool.get("parameters", {})
-    return {
-        "name": tool["name"],
-        "parameters": json.loads(parameters) if isinstance(parameters, str) else parameters,
-    }
+    try:
+        schema = json.loads(parameters) if isinstance(parameters, str) else parameters
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the parameters of the tool '{tool['name']}' are not JSON: {error}") from None
+    return {"name": tool["name"], "parameters": schema}
