@@ -32,6 +32,28 @@ void halve(std::string& name) {
   if (is_twice) name.resize(half);
 }
 
+// Without white space and quotes: an attribute's, half of which the text between two holds.
+std::string_view bare(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n\"'");
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n\"'") + 1 - begin);
+}
+
+// The name without the id that the model writes after or before it.
+std::string_view cut_id(const CallSpec& call, std::string_view name, std::string& id) {
+  const auto cut = [&](std::string_view between, bool is_after) {
+    const std::size_t at = between.empty() ? name.npos : name.find(between);
+    if (at == name.npos) return;
+    const std::string_view first = bare(name.substr(0, at));
+    const std::string_view second = bare(name.substr(at + between.size()));
+    id = is_after ? second : first;
+    name = is_after ? first : second;
+  };
+  cut(call.id_open, true);
+  cut(call.id_close, false);
+  return name;
+}
+
 }  // namespace
 
 std::string_view without_prefix(const CallSpec& call, std::string_view name) {
@@ -42,20 +64,10 @@ std::string_view without_prefix(const CallSpec& call, std::string_view name) {
 }
 
 CallName read_call_name(const CallSpec& call, std::string_view written, const ToolSchemas* tools) {
-  std::string_view attributes;
-  std::string_view name = unquote(trim(written), attributes);
   CallName read;
+  std::string_view attributes;
+  std::string_view name = unquote(cut_id(call, trim(written), read.id), attributes);
   if (call.name_is_id) read.id = name;
-  const std::size_t at = call.id_open.empty() ? std::string_view::npos : name.find(call.id_open);
-  if (at != std::string_view::npos) {
-    read.id = trim(name.substr(at + call.id_open.size()));
-    name = trim(name.substr(0, at));
-  }
-  const std::size_t end = call.id_close.empty() ? name.npos : name.find(call.id_close);
-  if (end != name.npos) {  // the id stands before the name
-    read.id = trim(name.substr(0, end));
-    name = trim(name.substr(end + call.id_close.size()));
-  }
   name = without_prefix(call, name);
   read.name = call.name_is_id ? without_number(name) : name;
   if (call.xml_parameters.name_entities) read.name = without_entities(read.name);

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from unspool.format_files import FormatFile
-from unspool.parser import parse
 from unspool.testing.writer import write_answer
 
 __all__ = [
@@ -64,7 +63,7 @@ _SPACES = {
 
 def explain_format(file: FormatFile) -> list[str]:
     """Sentences that say how the format is read."""
-    return list(_sentences(file.description, _has_lost_id(file)))
+    return list(_sentences(file.description))
 
 
 def reading_of(file: FormatFile) -> list[str]:
@@ -80,16 +79,7 @@ def sample_of(file: FormatFile) -> str:
     )
 
 
-def _has_lost_id(file: FormatFile) -> bool:
-    """Whether the model writes ids of calls, and the parser reads none of them."""
-    kinds = file.patterns.get("call", ())
-    if not any("${id}" in pattern for pattern in (*kinds, *file.patterns.get("object", ()))):
-        return False
-    outputs = [write_answer(file, "", "", [SAMPLE_CALL], style) for style in range(len(kinds))]
-    return not any(call.id in text for text in outputs for call in parse(text, file, SAMPLE_TOOLS).tool_calls)
-
-
-def _sentences(description: dict[str, Any], has_lost_id: bool) -> Iterator[str]:
+def _sentences(description: dict[str, Any]) -> Iterator[str]:
     reasoning = description.get("reasoning")
     if reasoning:
         yield from _between("Reasoning stands", reasoning)
@@ -106,8 +96,6 @@ def _sentences(description: dict[str, Any], has_lost_id: bool) -> Iterator[str]:
     for number, form in enumerate(forms):
         yield form[0].replace("A call", "Another form of a call", 1) if number else form[0]
         yield from form[1:]
-    if has_lost_id:
-        yield "The parser drops the model's id of a call and makes a new one."
     yield from _dropped([one for one in markup if "close" not in one])
     if description.get("ignore"):
         yield f"An answer ends with {_listed(description['ignore'])}."

@@ -149,16 +149,20 @@ def test_a_header_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "is_lost"),
+    "call",
     [
-        ('<c name="${name}" id="${id}">${arguments}</c>', True),
-        ("<c><i>${id}</i>${name}<a>${arguments}</c>", False),
-        ("<c>${name}<a>${arguments}</c>", False),
+        '<c name="${name}" id="${id}">${arguments}</c>',
+        '<c id="${id}" name="${name}">${arguments}</c>',
+        "<c name='${name}' id='${id}'>${arguments}</c>",
+        "<c id=${id} name=${name}>${arguments}</c>",
+        "<c><i>${id}</i>${name}<a>${arguments}</c>",
+        "<c>${name}<i>${id}<a>${arguments}</c>",
     ],
 )
-def test_an_id_that_is_not_read_is_reported(call: str, is_lost: bool) -> None:
-    sentences = explain_format(parse_format(f"name = 'mine'\ncall = '{call}'\n"))
-    assert ("The parser drops the model's id of a call and makes a new one." in sentences) == is_lost
+def test_the_models_id_is_the_calls(call: str) -> None:
+    output = call.replace("${name}", "f").replace("${id}", "call_7").replace("${arguments}", "{}")
+    message = unspool.parse(output, parse_format(f"name = \"mine\"\ncall = '''{call}'''\n"))
+    assert [(call.name, call.id, call.arguments) for call in message.tool_calls] == [("f", "call_7", "{}")]
 
 
 def test_a_turn_that_opens_the_reasoning_starts_in_it() -> None:
