@@ -35,6 +35,7 @@ bool may_be_mention(Role role, const MarkupSpec* markup, const Marker& marker) {
 Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
     : format_(std::move(format)),
       options_(std::move(options)),
+      header_(*format_),
       calls_(format_->spec().call_ids, options_) {
   start_at(options_.start.value_or(format_->start_without_prompt()));
 }
@@ -44,8 +45,7 @@ void Parser::start_at(const Format::Start& start) {
   at_.skip_is_reasonings = true;
   State state = start.in_reasoning ? State::reasoning : State::content;
   if (start.markup >= 0) {
-    header_.markup = static_cast<std::uint8_t>(start.markup);
-    header_.is_begun = true;
+    header_.open(static_cast<std::size_t>(start.markup), true);
     return enter(State::markup);
   }
   at_.in_section = start.in_section;
@@ -131,7 +131,6 @@ void Parser::add_held(Held& out, bool as_text) const {
 void Parser::enter(State state) {
   at_.state = state;
   bare_candidate_ = -1;
-  if (state == State::markup) header_.search.reset();
   reset_cursor();
 }
 
@@ -144,7 +143,7 @@ void Parser::reset_cursor() {
     case State::reasoning: cursor_.reset(&markers().reasoning); break;
     case State::header: cursor_.reset(&markers().calls[at_.call].header); break;
     case State::malformed: cursor_.reset(&markers().malformed); break;
-    case State::markup: cursor_.reset(&markers().headers[header_.markup]); break;
+    case State::markup: cursor_.reset(&markers().headers[header_.markup()]); break;
     case State::opening: cursor_.reset(&markers().openers); break;
     case State::beginning:
     case State::fence:
@@ -478,9 +477,9 @@ void Parser::finish_text() {
 
 // The output ends inside a header.
 void Parser::finish_header(bool is_cut) {
-  const bool is_header = fits_header(reading_.raw, false);
+  const bool is_header = header_.fits(reading_.raw, false);
   cursor_.flush([this](std::string_view text) { release(text); });
-  if (header_.is_begun) {
+  if (header_.is_begun()) {
     release_raw_as_content();
   } else if (is_cut && is_header) {
     audit_header(reading_.raw);

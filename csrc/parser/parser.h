@@ -22,9 +22,9 @@
 #include "parser/audit_trail.h"
 #include "parser/call_writer.h"
 #include "parser/event_parser.h"
+#include "parser/header.h"
 #include "parser/place.h"
 #include "parser/trial.h"
-#include "text/regex.h"
 
 namespace unspool {
 
@@ -81,13 +81,6 @@ class Parser final : public EventParser, private CallSink {
   using Boundary = Place::Boundary;
   using Line = Place::Line;
   using Outcome = Trial::Outcome;
-  /// A header that tells what follows it.
-  struct Header {
-    std::uint8_t markup = 0;              // which
-    std::unique_ptr<RegexSearch> search;  // over it
-    std::string opener;     // where the parser splits: its opener, until it says what it opens
-    bool is_begun = false;  // no marker opened it
-  };
   /// The call being read.
   struct Reading {
     std::size_t opener = 0;  // index into Format::openers()
@@ -188,13 +181,11 @@ class Parser final : public EventParser, private CallSink {
   bool on_opener_again(const MarkerCursor::Found& found);
   void on_markup(const MarkerCursor::Found& found);
   void on_inline_markup(const MarkerCursor::Found& found);
-  bool fits_header(std::string_view header, bool is_whole);
   void give_up_header(std::string_view header);
   void on_markup_end(const MarkerCursor::Found& found);
-  std::string_view recipient_of(std::string_view header) const;
-  bool names_no_stranger(std::string_view header) const;
+  void on_header_cut(const MarkerCursor::Found& found, const std::string& header, bool fits);
+  void on_header_close(const MarkerCursor::Found& found, const std::string& header, bool fits);
   bool call_recipient(std::string_view header);
-  int headed_call() const;
   void begin_headed(int kind);
   bool begin_calls(std::string_view header);
   void release_begun();

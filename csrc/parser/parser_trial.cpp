@@ -176,7 +176,7 @@ void Parser::end_trial(FinishReason reason) {
 bool Parser::ends_as_mention(bool stopped) {
   const bool is_in_reasoning = trial_.place.state == State::reasoning;
   if (is_in_reasoning && (stopped || is_rehearsing())) return true;
-  if (at_.state == State::markup && (stopped || !fits_header(reading_.raw, false))) return true;
+  if (at_.state == State::markup && (stopped || !header_.fits(reading_.raw, false))) return true;
   if (at_.state == State::header && !trial_.has_call_markup) {
     const bool is_prose = stopped || trim(reading_.name).find(' ') != std::string_view::npos;
     if (is_prose && (is_in_reasoning || trial_.is_amid_line)) return true;

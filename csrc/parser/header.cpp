@@ -1,0 +1,79 @@
+#include "parser/header.h"
+
+#include <algorithm>
+
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+bool has(const std::vector<std::string>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Whether `word` stands in `text`, not as a part of a longer word.
+bool has_word(std::string_view text, std::string_view word) {
+  const auto is_edge = [&](std::size_t at) {
+    return at >= text.size() || is_space(text[at]) || text[at] == '<' || text[at] == '>';
+  };
+  for (std::size_t at = text.find(word); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
+    if ((at == 0 || is_edge(at - 1)) && is_edge(at + word.size())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Header::fits(std::string_view text, bool is_whole) {
+  const auto& pattern = format_.header(markup_);
+  if (!pattern || text.empty()) return true;
+  if (!search_) search_ = std::make_unique<RegexSearch>(pattern, 0, 0, false);
+  search_->advance({text, 0, is_whole});
+  return search_->is_decided() ? search_->match().begin == 0 : search_->earliest() == 0;
+}
+
+bool Header::names_stranger(std::string_view text, const ToolSchemas* tools, bool has_calls) const {
+  if (!spec().names_tool) return false;
+  const std::string_view name = recipient(text);
+  if (name.empty()) return true;
+  return tools != nullptr && !has_calls && tools->find(name) == nullptr &&
+         !has(spec().not_tools, name);
+}
+
+std::string_view Header::tool(std::string_view text) const {
+  const std::string_view name = recipient(text);
+  return has(spec().not_tools, name) ? std::string_view{} : name;
+}
+
+std::string_view Header::recipient(std::string_view text) const {
+  if (spec().names_tool) {
+    for (const std::string& open : spec().open.texts) {
+      if (text.starts_with(open)) text.remove_prefix(open.size());
+    }
+    return trim(text);
+  }
+  const std::size_t at = spec().recipient.empty() ? text.npos : text.find(spec().recipient);
+  if (at == text.npos) return {};
+  const std::string_view name = text.substr(at + spec().recipient.size());
+  return name.substr(0, name.find_first_of(" \t\r\n<"));
+}
+
+bool Header::announces_reasoning(std::string_view text) const {
+  const std::vector<std::string>& words = spec().reasoning;
+  return format_.spec().reasoning &&
+         std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return has_word(text, word); });
+}
+
+bool Header::announces_calls(std::string_view text) const { return has(spec().calls, trim(text)); }
+
+int Header::call() const {
+  const auto& calls = format_.spec().calls;
+  const auto call = std::find_if(calls.begin(), calls.end(),
+                                 [](const CallSpec& spec) { return spec.by_recipient; });
+  return call == calls.end() ? -1 : static_cast<int>(call - calls.begin());
+}
+
+}  // namespace unspool

@@ -1,0 +1,60 @@
+// A header in the output: what it may say, and what it says of the text that follows it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "format/format.h"
+#include "format/tool_schemas.h"
+#include "text/regex.h"
+
+namespace unspool {
+
+class Header {
+ public:
+  explicit Header(const Format& format) : format_(format) {}
+
+  /// Starts to read one; `is_begun`: no marker opened it, so the prompt has begun it.
+  void open(std::size_t markup, bool is_begun) {
+    markup_ = static_cast<std::uint8_t>(markup);
+    is_begun_ = is_begun;
+    search_.reset();
+  }
+  void release() { is_begun_ = false; }
+
+  std::size_t markup() const { return markup_; }
+  const MarkupSpec& spec() const { return format_.spec().markup[markup_]; }
+  bool is_begun() const { return is_begun_; }
+
+  /// Whether a header may say `text`, or begin with it if it is not whole. The text of one header
+  /// only grows.
+  bool fits(std::string_view text, bool is_whole);
+
+  /// Whether it names someone to call whom the request does not offer. A name alone opens an
+  /// answer's first call only if it is one of `tools`, where these are known.
+  bool names_stranger(std::string_view text, const ToolSchemas* tools, bool has_calls) const;
+
+  /// The tool that it calls; empty where it calls none.
+  std::string_view tool(std::string_view text) const;
+
+  bool announces_reasoning(std::string_view text) const;
+  bool announces_calls(std::string_view text) const;
+
+  /// The kind of call that a header opens; -1 if the format has none.
+  int call() const;
+
+  /// Where the parser splits reasoning off: the header's marker, until it says what it opens.
+  std::string opener;
+
+ private:
+  std::string_view recipient(std::string_view text) const;
+
+  const Format& format_;
+  std::uint8_t markup_ = 0;
+  bool is_begun_ = false;
+  std::unique_ptr<RegexSearch> search_;
+};
+
+}  // namespace unspool
