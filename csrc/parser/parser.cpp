@@ -19,15 +19,13 @@ bool is_reasonings_tag(const FormatSpec& spec, std::string_view tag) {
          (has(spec.reasoning->open) || has(spec.reasoning->close));
 }
 
+bool ends_turn(const FormatSpec& spec, std::string_view token) {
+  return std::find(spec.ignore.begin(), spec.ignore.end(), token) != spec.ignore.end();
+}
+
 // Markup that no header follows, around text or at the end of a turn.
 bool changes_nothing(Role role, const MarkupSpec* markup) {
   return role == Role::ignore || (markup != nullptr && !markup->has_header() && !markup->is_inline);
-}
-
-// What follows such a marker shows whether it counts.
-bool may_be_mention(Role role, const MarkupSpec* markup, const Marker& marker) {
-  const bool has_header = markup != nullptr && markup->has_header();
-  return role == Role::call_open || role == Role::section_open || (has_header && !marker.has_token);
 }
 
 }  // namespace
@@ -88,12 +86,7 @@ bool Parser::is_undecided() const {
 }
 
 void Parser::add_held(Held& out, bool as_text) const {
-  if (trial_.is_on()) {
-    const bool is_call = is_rehearsing() || (at_.state == State::body && call().is_tentative());
-    HeldReason reason = is_call ? HeldReason::call : HeldReason::name;
-    if (at_.state == State::markup) reason = HeldReason::header;
-    return trial_.add_held(out, reason);
-  }
+  if (trial_.is_on()) return trial_.add_held(out, why_trial_waits());
   if (at_.label_read != std::string::npos) {
     const std::string_view label = format_->spec().reasoning->label;
     out.add(HeldReason::marker, label.substr(0, at_.label_read));
@@ -115,17 +108,23 @@ void Parser::add_held(Held& out, bool as_text) const {
     case State::header:
       out.add(HeldReason::name, reading_.raw);
       break;  // with what the cursor holds
-    case State::body:
-      if (calls_.is_open() && as_text) {
-        out.add(HeldReason::closing_tag, reading_.pending_text);
-      } else if (calls_.is_open()) {
-        calls_.add_held(out);
-        reading_.body->add_held(out);
-      } else {
-        out.add(call().is_tentative() ? HeldReason::call : HeldReason::name, reading_.raw);
-      }
-      break;
+    case State::body: return add_held_of_body(out, as_text);
   }
+}
+
+HeldReason Parser::why_trial_waits() const {
+  if (at_.state == State::markup) return HeldReason::header;
+  const bool is_call = is_rehearsing() || (at_.state == State::body && call().is_tentative());
+  return is_call ? HeldReason::call : HeldReason::name;
+}
+
+void Parser::add_held_of_body(Held& out, bool as_text) const {
+  if (!calls_.is_open()) {
+    return out.add(call().is_tentative() ? HeldReason::call : HeldReason::name, reading_.raw);
+  }
+  if (as_text) return out.add(HeldReason::closing_tag, reading_.pending_text);
+  calls_.add_held(out);
+  reading_.body->add_held(out);
 }
 
 void Parser::enter(State state) {
@@ -207,14 +206,9 @@ void Parser::read_again(std::string_view text) {
 }
 
 void Parser::read_token(Symbol symbol, std::string_view literal) {
-  if (at_.state == State::body || at_.state == State::header || at_.state == State::opening ||
-      at_.state == State::fence) {
-    // The end of a turn is never text where it is known by id, not even inside a string.
-    const auto& ignored = format_->spec().ignore;
-    if (std::find(ignored.begin(), ignored.end(), literal) != ignored.end()) {
-      return ignore(literal);
-    }
-  }
+  // The end of a turn is never text where it is known by id, not even inside a string.
+  const bool is_inside = at_.is_in_call() || at_.state == State::fence;
+  if (is_inside && ends_turn(format_->spec(), literal)) return ignore(literal);
   if (at_.state == State::body) {
     const bool was_announced = calls_.is_open();
     const BodyResult result = reading_.body->put_token(symbol, literal, *this);
@@ -323,6 +317,11 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
     case State::reasoning: end_label(); break;
     default: break;
   }
+  on_marker_in_text(role, found);
+}
+
+// A marker in content or reasoning, or the end of a turn after a call that cannot be read.
+void Parser::on_marker_in_text(Role role, const MarkerCursor::Found& found) {
   if (is_mention(role, found)) return release(found.text);
   if (trial_.is_on() && at_.state == State::content && decides_trial(role, found)) return;
   const MarkupSpec* markup = markup_of(role, found);
@@ -335,7 +334,7 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
   }
   if (markup != nullptr && markup->is_inline) return on_inline_markup(found);
   if (role == Role::call_close && at_.closer_is_calls) return on_own_closer(found);
-  if (may_be_mention(role, markup, *found.marker) && !trial_.is_on()) begin_trial(found);
+  if (is_on_trial(role, found) && !trial_.is_on()) begin_trial(found);
   cross(role, found);
 }
 
@@ -359,12 +358,17 @@ bool Parser::decides_trial(Role role, const MarkerCursor::Found& found) {
   return true;
 }
 
+// Whether a marker's bytes are the reasoning's, for the audit.
+bool Parser::belongs_to_reasoning(Role role, const MarkerCursor::Found& found) const {
+  if (role == Role::reasoning_open || role == Role::reasoning_close) return true;
+  const bool is_first = !at_.has_content && calls_.index() < 0;
+  return role == Role::markup_open && is_first && is_reasonings_tag(format_->spec(), found.text);
+}
+
 // A marker that counts: what it opens or closes begins or ends here.
 void Parser::cross(Role role, const MarkerCursor::Found& found) {
   const MarkupSpec* markup = markup_of(role, found);
-  const bool is_reasonings = role == Role::reasoning_open || role == Role::reasoning_close ||
-                             (markup != nullptr && !at_.has_content && calls_.index() < 0 &&
-                              is_reasonings_tag(format_->spec(), found.text));
+  const bool is_reasonings = belongs_to_reasoning(role, found);
   at_.has_slip |= found.marker->is_slip;
   drop_space(Fate::whitespace, is_reasonings);
   if (role == Role::call_open) return on_opener(found);  // its audit waits for its name

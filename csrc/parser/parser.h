@@ -117,6 +117,8 @@ class Parser final : public EventParser, private CallSink {
   void reset_cursor();
 
   void add_held(Held& out, bool as_text) const;
+  HeldReason why_trial_waits() const;
+  void add_held_of_body(Held& out, bool as_text) const;
   void write_to(Events& out);
   void read_all(std::string_view text);
   void read_again(const Letters& letters);
@@ -140,6 +142,7 @@ class Parser final : public EventParser, private CallSink {
   void read_as_mention();
   void read_as_empty();
   void read_as_rehearsal(std::string_view rest);
+  bool reads_as_prose(bool stopped) const;
   bool ends_as_mention(bool stopped);
   void end_trial(FinishReason reason);
   bool gives_up_section();
@@ -155,12 +158,15 @@ class Parser final : public EventParser, private CallSink {
     if (at_.state == State::reasoning) return !at_.reasoning_is_empty;
     return at_.state == State::content && at_.boundary == Boundary::none;
   }
+  bool is_on_trial(Role role, const MarkerCursor::Found& found) const;
   bool is_mention(Role role, const MarkerCursor::Found& found) const;
   void hold_idle(std::string_view marker);
   std::size_t read_content(std::string_view text);
   std::size_t read_bare(std::string_view text);
   bool begins_bare(char byte);
+  bool begins_candidate(char byte);
   std::size_t read_candidate(std::string_view text);
+  bool fence_goes_on(char byte) const;
   std::size_t read_fence(char byte);
   std::size_t read_beginning(char byte);
   std::size_t read_markup(std::string_view text);
@@ -169,10 +175,12 @@ class Parser final : public EventParser, private CallSink {
   std::size_t read_body(std::string_view text);
 
   void on_marker(const MarkerCursor::Found& found);
+  void on_marker_in_text(Role role, const MarkerCursor::Found& found);
   bool decides_trial(Role role, const MarkerCursor::Found& found);
   const MarkupSpec* markup_of(Role role, const MarkerCursor::Found& found) const {
     return role == Role::markup_open ? &format_->spec().markup[found.marker->value] : nullptr;
   }
+  bool belongs_to_reasoning(Role role, const MarkerCursor::Found& found) const;
   void cross(Role role, const MarkerCursor::Found& found);
   void on_reasoning(Role role);
   void on_section();
@@ -189,8 +197,10 @@ class Parser final : public EventParser, private CallSink {
   void begin_headed(int kind);
   bool begin_calls(std::string_view header);
   void release_begun();
+  void release_endless_header();
   void on_closer(Role role, const MarkerCursor::Found& found);
   void on_header_end(const MarkerCursor::Found& found);
+  void on_name_cut(const MarkerCursor::Found& found);
   void on_malformed_end(const MarkerCursor::Found& found);
   void on_body(const BodyResult& result, std::string_view text, bool was_announced);
   void put_body_text(const BodyResult& result, std::string_view read, std::size_t unread);

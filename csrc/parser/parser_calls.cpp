@@ -170,12 +170,7 @@ void Parser::on_header_end(const MarkerCursor::Found& found) {
   if (role != Role::name_close) {
     reading_.raw.resize(reading_.raw.size() - found.text.size());  // the closer is not the call's
   }
-  if (role != Role::name_close && !closes) {
-    on_failure("the name does not end", {});
-    if (trial_.outcome != Outcome::open) return;
-    if (at_.state != State::malformed) return on_marker(found);
-    return role == Role::reasoning_close ? emit_malformed(found.text) : on_malformed_end(found);
-  }
+  if (role != Role::name_close && !closes) return on_name_cut(found);
   if (closes && trial_.is_on() && without_prefix(call(), trim(reading_.name)).empty()) {
     trial_.outcome = Outcome::empty;
     return;
@@ -190,6 +185,15 @@ void Parser::on_header_end(const MarkerCursor::Found& found) {
   reading_.body.reset();
   put_call_text(Fate::marker, found.text);
   on_closer(role, found);
+}
+
+// Another marker stands where the name's end is missing.
+void Parser::on_name_cut(const MarkerCursor::Found& found) {
+  on_failure("the name does not end", {});
+  if (trial_.outcome != Outcome::open) return;
+  if (at_.state != State::malformed) return on_marker(found);
+  const bool ends_reasoning = static_cast<Role>(found.marker->role) == Role::reasoning_close;
+  ends_reasoning ? emit_malformed(found.text) : on_malformed_end(found);
 }
 
 // The name has been read: announces the call, or finds it malformed.

@@ -51,16 +51,10 @@ std::size_t Parser::read_bare(std::string_view text) {
   std::size_t size = 1;
   if (bare_candidate_ >= 0) return read_candidate(text);
   const bool in_gap = at_.in_section && at_.boundary == Boundary::after_markup;
-  const bool is_place = (at_.line != Line::inside || in_gap) && is_blank(cursor_.held());
-  if (is_place && !at_.in_fence && cursor_.would_continue(static_cast<unsigned char>(byte))) {
-    const int candidate = bare_call_at(byte);
-    if (candidate >= 0) {
-      cursor_.flush([this](std::string_view held) { release(held); });
-      bare_candidate_ = candidate;
-      return read_candidate(text);
-    }
+  if ((at_.line != Line::inside || in_gap) && is_blank(cursor_.held())) {
+    if (begins_candidate(byte)) return read_candidate(text);
+    if (begins_bare(byte)) return 0;
   }
-  if (is_place && begins_bare(byte)) return 0;
   if (!in_gap && (at_.line == Line::inside || !is_space(byte))) {
     size = std::min(text.find('\n'), text.size() - 1) + 1;
   }
@@ -86,6 +80,16 @@ bool Parser::begins_bare(char byte) {
   cursor_.flush([this](std::string_view held) { release(held); });
   reading_.raw.clear();
   call >= 0 ? begin_bare(static_cast<std::uint8_t>(call), false) : enter(State::fence);
+  return true;
+}
+
+// Whether a call or a marker begins with this byte.
+bool Parser::begins_candidate(char byte) {
+  if (at_.in_fence || !cursor_.would_continue(static_cast<unsigned char>(byte))) return false;
+  const int candidate = bare_call_at(byte);
+  if (candidate < 0) return false;
+  cursor_.flush([this](std::string_view held) { release(held); });
+  bare_candidate_ = candidate;
   return true;
 }
 
@@ -124,31 +128,30 @@ int Parser::bare_call_at(char byte) const {
   return -1;
 }
 
-// The opening line of a fenced block, until it is clear whether a call follows.
-std::size_t Parser::read_fence(char byte) {
-  const auto& calls = format_->spec().calls;
+// Whether what may be a fence goes on with this byte: its backticks, and the opening line of a
+// block with the white space after it.
+bool Parser::fence_goes_on(char byte) const {
+  if (reading_.raw.size() < 3) return byte == '`';
+  if (at_.in_fence) return false;
   const std::size_t line_end = reading_.raw.find('\n');
-  if (reading_.raw.size() < 3) {
-    if (byte == '`') {
-      reading_.raw += byte;
-      return 1;
-    }
-    release_raw_as_content();
-    return 0;
-  }
-  if (!at_.in_fence && line_end == std::string::npos && reading_.raw.size() < kMaxFenceBytes &&
-      (is_fence_info(byte) || byte == '\n')) {
+  if (line_end != std::string::npos)
+    return is_space(byte) && reading_.raw.size() < line_end + kMaxSpaceBytes;
+  return reading_.raw.size() < kMaxFenceBytes && (is_fence_info(byte) || byte == '\n');
+}
+
+// The opening line of a fenced block, until it is clear whether a call follows; or its end.
+std::size_t Parser::read_fence(char byte) {
+  if (fence_goes_on(byte)) {
     reading_.raw += byte;
     return 1;
   }
-  const bool is_opening = !at_.in_fence;
-  at_.in_fence = is_opening;
-  if (is_opening && line_end != std::string::npos) {
-    if (is_space(byte) && reading_.raw.size() < line_end + kMaxSpaceBytes) {
-      at_.in_fence = false;  // still undecided
-      reading_.raw += byte;
-      return 1;
-    }
+  if (reading_.raw.size() < 3) {
+    release_raw_as_content();
+    return 0;
+  }
+  at_.in_fence = !at_.in_fence;
+  if (at_.in_fence && reading_.raw.find('\n') != std::string::npos) {
+    const auto& calls = format_->spec().calls;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       if (!calls[i].fenced || calls[i].starts.find(byte) == std::string::npos) continue;
       begin_bare(static_cast<std::uint8_t>(i), true);

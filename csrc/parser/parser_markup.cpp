@@ -55,21 +55,21 @@ std::size_t Parser::read_markup(std::string_view text) {
   } else if (header_.is_begun() && !header_.fits(reading_.raw, false)) {
     release_begun();
   } else if (reading_.raw.size() > kMaxHeaderBytes || (header_.is_begun() && text[0] == '\n')) {
-    if (trial_.is_on()) {
-      trial_.outcome = Outcome::mention;
-      return 1;
-    }
-    cursor_.flush([this](std::string_view piece) { release(piece); });
-    audit_header({});
-    at_.boundary = Boundary::none;
-    if (!header_.spec().is_inline) at_.markup_return = State::content;
-    const std::string raw = std::move(reading_.raw);
-    reading_.raw.clear();
-    at_.line = Line::inside;
-    enter(at_.markup_return);
-    release(raw);
+    trial_.is_on() ? void(trial_.outcome = Outcome::mention) : release_endless_header();
   }
   return 1;
+}
+
+// Nothing ends the header: it is text of what it stands in.
+void Parser::release_endless_header() {
+  cursor_.flush([this](std::string_view piece) { release(piece); });
+  audit_header({});
+  at_.boundary = Boundary::none;
+  if (!header_.spec().is_inline) at_.markup_return = State::content;
+  const std::string raw = std::exchange(reading_.raw, {});
+  at_.line = Line::inside;
+  enter(at_.markup_return);
+  release(raw);
 }
 
 // The output did not begin with the header that it was to begin with: it is content.

@@ -17,20 +17,26 @@ bool is_quote(char byte) { return byte == '`' || byte == '"' || byte == '\''; }
 
 }  // namespace
 
+// Whether what follows the marker shows if it counts.
+bool Parser::is_on_trial(Role role, const MarkerCursor::Found& found) const {
+  const MarkupSpec* markup = markup_of(role, found);
+  const bool has_header = markup != nullptr && markup->has_header();
+  return role == Role::call_open || role == Role::section_open ||
+         (has_header && !found.marker->has_token);
+}
+
 // Whether the marker can only be text where it stands. By its token it never is.
 bool Parser::is_mention(Role role, const MarkerCursor::Found& found) const {
-  const bool opens_call = role == Role::call_open || role == Role::section_open;
-  if (opens_call && at_.state != State::malformed && is_read_again(found)) return true;
+  if (is_on_trial(role, found) && is_read_again(found)) return true;
+  const bool is_amid_reasoning = at_.state == State::reasoning && !at_.reasoning_is_empty;
   if (role == Role::reasoning_open) {
-    if (at_.state == State::reasoning) return !at_.reasoning_is_empty;  // no nesting
+    if (at_.state == State::reasoning) return is_amid_reasoning;  // no nesting
     return !found.marker->has_token && is_quote(at_.last_byte) && at_.boundary == Boundary::none;
   }
-  if (role != Role::markup_open) return false;
-  const MarkupSpec& markup = format_->spec().markup[found.marker->value];
-  if (markup.has_header() && !found.marker->has_token && is_read_again(found)) return true;
   // A marker around content ends the reasoning only where there is none.
-  const bool is_plain = !markup.tells() && !markup.is_inline;
-  return at_.state == State::reasoning && is_plain && !at_.reasoning_is_empty;
+  const MarkupSpec* markup = markup_of(role, found);
+  const bool is_plain = markup != nullptr && !markup->tells() && !markup->is_inline;
+  return is_plain && is_amid_reasoning;
 }
 
 // A marker that changes nothing is markup next to other markup, and text within text.
@@ -172,15 +178,19 @@ void Parser::end_trial(FinishReason reason) {
   ends_as_mention(stopped) ? read_as_mention() : settle_trial();
 }
 
+// Whether what follows an opener where a name should stand is more of the text before it.
+bool Parser::reads_as_prose(bool stopped) const {
+  const bool is_in_text = trial_.place.state == State::reasoning || trial_.is_amid_line;
+  return is_in_text && !trial_.has_call_markup &&
+         (stopped || trim(reading_.name).find(' ') != std::string_view::npos);
+}
+
 // Whether the marker on trial was a mention, now that the input ends.
 bool Parser::ends_as_mention(bool stopped) {
   const bool is_in_reasoning = trial_.place.state == State::reasoning;
   if (is_in_reasoning && (stopped || is_rehearsing())) return true;
   if (at_.state == State::markup && (stopped || !header_.fits(reading_.raw, false))) return true;
-  if (at_.state == State::header && !trial_.has_call_markup) {
-    const bool is_prose = stopped || trim(reading_.name).find(' ') != std::string_view::npos;
-    if (is_prose && (is_in_reasoning || trial_.is_amid_line)) return true;
-  }
+  if (at_.state == State::header && reads_as_prose(stopped)) return true;
   const std::string_view after = at_.state == State::opening
                                      ? std::string_view(reading_.raw).substr(reading_.raw_opener)
                                      : trial_.input();

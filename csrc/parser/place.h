@@ -26,6 +26,11 @@ struct Place {
   /// Where in a line the text stands; a call without an opener may begin only at some places.
   enum class Line : std::uint8_t { start, begin, inside };
 
+  /// Whether a call has been opened and not ended.
+  bool is_in_call() const {
+    return state == State::opening || state == State::header || state == State::body;
+  }
+
   State state = State::content;
   State markup_return = State::content;  // where inline markup stands
   Boundary boundary = Boundary::start;

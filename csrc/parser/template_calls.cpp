@@ -46,29 +46,33 @@ void TemplateParser::read_call(std::string_view text) {
   emit_malformed(unread, problem_);
 }
 
+// Ends a call whose beginning has been announced; `at_end`: nothing closed it.
+void TemplateParser::close_announced_call(bool at_end) {
+  if (at_end && !has_failed_) {
+    if (ended_itself(reason_) && call_->is_whole()) return end_call();
+    call_->cut(*this);
+    body_.clear();
+    if (!strip(call_->held()).empty())
+      emit_malformed(call_->held(), "the output ends inside a parameter");
+    else
+      put_call_text(Fate::tool_call, call_->held());
+    return end_call(CallStatus::incomplete);
+  }
+  if (!has_failed_ && call_->end(*this)) {
+    put_call_text(Fate::tool_call, body_);
+    return end_call();
+  }
+  if (!has_failed_) {
+    call_->cut(*this);
+    emit_malformed(call_->held(), "the call's arguments cannot be read");
+    body_.clear();
+  }
+  end_call(CallStatus::malformed);
+}
+
 void TemplateParser::close_call(std::string_view marker, bool at_end) {
   if (call_ != nullptr && call_->is_announced()) {
-    const bool stopped = ended_itself(reason_);
-    if (at_end && !has_failed_) {
-      if (stopped && call_->is_whole()) return end_call();
-      call_->cut(*this);
-      body_.clear();
-      if (!strip(call_->held()).empty())
-        emit_malformed(call_->held(), "the output ends inside a parameter");
-      else
-        put_call_text(Fate::tool_call, call_->held());
-      end_call(CallStatus::incomplete);
-    } else if (!has_failed_ && call_->end(*this)) {
-      put_call_text(Fate::tool_call, body_);
-      end_call();
-    } else {
-      if (!has_failed_) {
-        call_->cut(*this);
-        emit_malformed(call_->held(), "the call's arguments cannot be read");
-        body_.clear();
-      }
-      end_call(CallStatus::malformed);
-    }
+    close_announced_call(at_end);
     return put_call_text(Fate::marker, marker);
   }
   if (calls_.is_full()) return emit_raw(marker, kTooManyCalls);

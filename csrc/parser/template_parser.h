@@ -83,6 +83,7 @@ class TemplateParser final : public EventParser, private CallSink {
   void put_call(std::string_view text);
   void end_call(CallStatus status);
   void read_call(std::string_view text);
+  void close_announced_call(bool at_end);
   void close_call(std::string_view marker, bool at_end);
   void close_value(std::string_view marker);
   std::string arguments_of(const CallValue& call) const;
