@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "body/decimal.h"
 #include "text/json_escape.h"
 #include "text/white_space.h"
 
@@ -9,64 +10,38 @@ namespace unspool {
 
 namespace {
 
-bool is_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
   return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) {
     return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
   });
 }
 
-std::string_view without_leading_zeros(std::string_view digits) {
-  const std::size_t first = std::min(digits.find_first_not_of('0'), digits.size() - 1);
-  return digits.substr(first);
-}
-
-// An integer with an optional sign, leading zeros, or zeros behind a point.
-bool append_integer(std::string_view text, std::string& out) {
-  const bool is_negative = text.starts_with('-');
-  if (is_negative || text.starts_with('+')) text.remove_prefix(1);
-  const std::size_t point = text.find('.');
-  if (point != std::string_view::npos) {
-    const std::string_view fraction = text.substr(point + 1);
-    if (fraction.find_first_not_of('0') != std::string_view::npos) return false;
-    text = text.substr(0, point);
+// The number if it is of one of the types: an integer may have zeros after a point. Else empty.
+std::string typed_number(const Decimal& number, TypeSet types) {
+  const bool is_integer = number.exponent.empty() && !number.whole.empty() &&
+                          number.fraction.find_first_not_of('0') == std::string_view::npos;
+  if (is_integer && types.has(TypeSet::integer)) {
+    return std::string(number.is_negative ? "-" : "").append(number.whole);
   }
-  if (!is_digits(text)) return false;
-  if (is_negative) out += '-';
-  out += without_leading_zeros(text);
-  return true;
+  return types.has(TypeSet::number) ? json_number(number, number.exponent) : std::string();
 }
 
-// A decimal number as people write it: +1, 007.5, .5, 5., 1e3.
-bool append_number(std::string_view text, std::string& out) {
-  std::string number;
-  if (text.starts_with('-')) number += '-';
-  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  const std::size_t exponent = text.find_first_of("eE");
-  std::string_view mantissa = text.substr(0, exponent);
-  const std::size_t point = mantissa.find('.');
-  const std::string_view whole = mantissa.substr(0, point);
-  const std::string_view fraction =
-      point == std::string_view::npos ? std::string_view{} : mantissa.substr(point + 1);
-  if (whole.empty() && fraction.empty()) return false;
-  if (!whole.empty() && !is_digits(whole)) return false;
-  if (!fraction.empty() && !is_digits(fraction)) return false;
-  number += whole.empty() ? std::string_view("0") : without_leading_zeros(whole);
-  if (!fraction.empty()) number.append(".").append(fraction);
-  if (exponent != std::string_view::npos) {
-    std::string_view digits = text.substr(exponent + 1);
-    if (digits.starts_with('-') || digits.starts_with('+')) digits.remove_prefix(1);
-    if (!is_digits(digits)) return false;
-    number += text.substr(exponent);
+// The types of which JSON has a value that begins with this byte.
+TypeSet types_that_begin_with(char byte) {
+  switch (byte) {
+    case 'n': return TypeSet(TypeSet::null);
+    case 't':
+    case 'f': return TypeSet(TypeSet::boolean);
+    case '{': return TypeSet(TypeSet::object);
+    case '[': return TypeSet(TypeSet::array);
+    default: break;
   }
-  out += number;
-  return true;
+  const bool is_number = byte == '-' || (byte >= '0' && byte <= '9');
+  return is_number ? TypeSet(TypeSet::integer | TypeSet::number) : TypeSet();
 }
 
-// JSON to the letter, of the kind that its first byte tells.
+bool have_common(TypeSet a, TypeSet b) { return (a.bits() & b.bits()) != 0; }
+
 bool append_json(std::string_view text, std::string& out) {
   ValueReader reader;
   std::string value;
@@ -75,16 +50,12 @@ bool append_json(std::string_view text, std::string& out) {
   return true;
 }
 
+// JSON to the letter, of the kind that its first byte shows.
 bool append_strict(std::string_view text, TypeSet types, std::string& out) {
-  const char first = text.empty() ? '\0' : text[0];
-  const bool is_number = first == '-' || (first >= '0' && first <= '9');
-  const bool is_integer = is_number && text.find_first_of(".eE") == std::string_view::npos;
-  const bool is_wanted =
-      (types.has(TypeSet::null) && first == 'n') ||
-      (types.has(TypeSet::boolean) && (first == 't' || first == 'f')) ||
-      (types.has(TypeSet::integer) && is_integer) || (types.has(TypeSet::number) && is_number) ||
-      (types.has(TypeSet::object) && first == '{') || (types.has(TypeSet::array) && first == '[');
-  return is_wanted && append_json(text, out);
+  TypeSet kinds = types_that_begin_with(text.empty() ? '\0' : text[0]);
+  const bool is_fraction = text.find_first_of(".eE") != std::string_view::npos;
+  if (kinds.has(TypeSet::number) && is_fraction) kinds = TypeSet(TypeSet::number);
+  return have_common(kinds, types) && append_json(text, out);
 }
 
 bool append_python_word(std::string_view text, TypeSet types, std::string& out) {
@@ -96,18 +67,12 @@ bool append_python_word(std::string_view text, TypeSet types, std::string& out) 
 }
 
 bool append_lenient(std::string_view text, TypeSet types, std::string& out) {
-  if (types.has(TypeSet::null) && (text == "null" || text == "None")) {
-    out += "null";
+  const auto number = read_decimal(text);
+  std::string json = number ? typed_number(*number, types) : std::string();
+  if (json.empty()) json = typed_word(text, types);
+  if (!json.empty()) {
+    out += json;
     return true;
-  }
-  if (types.has(TypeSet::integer) && append_integer(text, out)) return true;
-  if (types.has(TypeSet::number) && append_number(text, out)) return true;
-  if (types.has(TypeSet::boolean)) {
-    const bool is_true = equals_ignoring_case(text, "true") || text == "1";
-    if (is_true || equals_ignoring_case(text, "false") || text == "0") {
-      out += is_true ? "true" : "false";
-      return true;
-    }
   }
   const bool is_container = (types.has(TypeSet::object) && text.starts_with('{')) ||
                             (types.has(TypeSet::array) && text.starts_with('['));
@@ -115,6 +80,13 @@ bool append_lenient(std::string_view text, TypeSet types, std::string& out) {
 }
 
 }  // namespace
+
+std::string_view typed_word(std::string_view text, TypeSet types) {
+  if (types.has(TypeSet::null) && (text == "null" || text == "None")) return "null";
+  if (!types.has(TypeSet::boolean)) return {};
+  if (text == "1" || equals_ignoring_case(text, "true")) return "true";
+  return text == "0" || equals_ignoring_case(text, "false") ? "false" : std::string_view();
+}
 
 void append_typed(std::string_view text, TypeSet types, std::string& out, bool python) {
   const std::string_view value = trim(text);
@@ -149,7 +121,7 @@ bool TypedCandidate::put(std::string_view text) {
 
 bool TypedCandidate::put_byte(char byte) {
   if (first_ == 0) {
-    if (kSpace.find(byte) != std::string_view::npos) return true;
+    if (is_space(byte)) return true;
     first_ = byte;
   }
   if (!types_.has(TypeSet::string)) {
@@ -165,36 +137,19 @@ bool TypedCandidate::put_byte(char byte) {
 bool TypedCandidate::put_word(char byte) {
   if (!types_.has(first_ == 'N' ? TypeSet::null : TypeSet::boolean)) return false;
   const std::string_view word = first_ == 'N' ? "None" : first_ == 'T' ? "True" : "False";
-  if (size_ == word.size()) return kSpace.find(byte) != std::string_view::npos;
+  if (size_ == word.size()) return is_space(byte);
   return word[size_++] == byte;
 }
 
 bool TypedCandidate::put_strict(char byte) {
-  switch (first_) {
-    case 'n':
-      if (!types_.has(TypeSet::null)) return false;
-      break;
-    case 't':
-    case 'f':
-      if (!types_.has(TypeSet::boolean)) return false;
-      break;
-    case '{':
-      if (!types_.has(TypeSet::object)) return false;
-      break;
-    case '[':
-      if (!types_.has(TypeSet::array)) return false;
-      break;
-    default:
-      if (!types_.has(TypeSet::integer) && !types_.has(TypeSet::number)) return false;
-      if (first_ != '-' && (first_ < '0' || first_ > '9')) return false;
-  }
+  if (!have_common(types_that_begin_with(first_), types_)) return false;
   if (!is_over_) {
     const ScanResult result = reader_.check(std::string_view(&byte, 1));
     if (result.status == ScanStatus::failed) return false;
     is_over_ = result.status == ScanStatus::done;
     if (result.consumed == 1) return true;
   }
-  return kSpace.find(byte) != std::string_view::npos;
+  return is_space(byte);
 }
 
 bool may_be_scalar(char first, std::size_t size, bool is_over, char byte) {

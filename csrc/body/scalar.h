@@ -22,12 +22,15 @@ void append_typed_beginning(std::string_view text, TypeSet types, std::string& o
 /// an object as JSON or Python writes it, a number, a word.
 void append_typed_literal(std::string_view text, TypeSet types, std::string& out);
 
+/// JSON's word for a null or a boolean as people write it, if the types have it; else empty.
+std::string_view typed_word(std::string_view text, TypeSet types);
+
 /// Whether text may still be a number or a word such as `true`, with white space after it, if
 /// `byte` follows. `first`: its first byte; `size`: how many came before; `is_over`: white space
 /// did.
 bool may_be_scalar(char first, std::size_t size, bool is_over, char byte);
 
-/// Follows a value as it arrives and tells whether it may still be something other than a string.
+/// Follows a value as it arrives: whether it may still be something other than a string.
 class TypedCandidate {
  public:
   explicit TypedCandidate(TypeSet types = TypeSet(), bool python = false)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "body/decimal.h"
+#include "body/scalar.h"
 #include "body/value_reader.h"
 #include "text/code_point.h"
 
@@ -17,68 +19,41 @@ std::string lower(std::string_view text) {
   return made;
 }
 
-// Digits as Python reads them: single underscores between them count for nothing.
-bool take_digits(std::string_view& text, std::string& digits) {
-  std::size_t at = 0;
-  const auto is_digit_at = [&](std::size_t i) {
-    return i < text.size() && text[i] >= '0' && text[i] <= '9';
-  };
-  while (is_digit_at(at) ||
-         (at > 0 && at < text.size() && text[at] == '_' && is_digit_at(at + 1))) {
-    if (text[at] != '_') digits += text[at];
-    ++at;
-  }
-  text.remove_prefix(at);
-  return at > 0;
-}
+bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
-struct Decimal {
-  bool is_negative = false;
-  std::string whole;
-  std::string fraction;
-  std::string exponent;  // with its sign, or empty
-  bool has_point = false;
-};
-
-std::optional<Decimal> read_decimal(std::string_view text) {
-  Decimal made;
+// A number as Python reads it: an underscore between two digits counts for nothing.
+std::string plain_number(std::string_view text) {
   text = strip(text);
-  made.is_negative = text.starts_with('-');
-  if (made.is_negative || text.starts_with('+')) text.remove_prefix(1);
-  bool has_digits = take_digits(text, made.whole);
-  if (text.starts_with('.')) {
-    made.has_point = true;
-    text.remove_prefix(1);
-    has_digits |= take_digits(text, made.fraction);
+  std::string made;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_separator = text[i] == '_' && i > 0 && is_digit(text[i - 1]) &&
+                              i + 1 < text.size() && is_digit(text[i + 1]);
+    if (!is_separator) made += text[i];
   }
-  if (!has_digits) return std::nullopt;
-  if (text.starts_with('e') || text.starts_with('E')) {
-    text.remove_prefix(1);
-    if (text.starts_with('-')) made.exponent += '-';
-    if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-    if (!take_digits(text, made.exponent)) return std::nullopt;
-  }
-  if (!text.empty()) return std::nullopt;
-  made.whole.erase(0, std::min(made.whole.find_first_not_of('0'), made.whole.size()));
-  if (made.whole.empty()) made.whole += '0';
   return made;
 }
 
-std::string number_text(const Decimal& number) {
-  std::string text;
-  if (number.is_negative) text += '-';
-  text += number.whole;
-  if (!number.fraction.empty()) text.append(".").append(number.fraction);
-  if (!number.exponent.empty()) text.append("e").append(number.exponent);
-  return text;
+// The digits, with a minus where one stands.
+std::string_view exponent_of(const Decimal& number) {
+  std::string_view digits = number.exponent;
+  digits.remove_prefix(std::min(digits.find_first_not_of("eE+"), digits.size()));
+  return digits;
 }
+
+std::string number_text(const Decimal& number) {
+  const std::string_view exponent = exponent_of(number);
+  return json_number(number, exponent.empty() ? "" : std::string("e").append(exponent));
+}
+
+bool is_integer(const Decimal& number) { return !number.has_point && number.exponent.empty(); }
 
 // The digits of a number without a fraction; nothing where it has one, or is beyond a double.
 std::optional<std::string> whole_text(const Decimal& number) {
-  std::string digits = number.whole;
-  std::string fraction = number.fraction;
-  if (number.exponent.size() > 5) return std::nullopt;
-  int exponent = number.exponent.empty() ? 0 : std::stoi(number.exponent);
+  std::string digits(number.whole);
+  std::string fraction(number.fraction);
+  const std::string power(exponent_of(number));
+  if (power.size() > 5) return std::nullopt;
+  int exponent = power.empty() ? 0 : std::stoi(power);
   for (; exponent > 0 && digits.size() < 320; --exponent) {
     digits += fraction.empty() ? '0' : fraction[0];
     if (!fraction.empty()) fraction.erase(0, 1);
@@ -184,40 +159,28 @@ std::optional<JsonValue> fill(const JsonValue& transform, const JsonValue& scope
   return *found;
 }
 
-bool cast_string(const std::string& text, TypeSet types, JsonValue& out) {
-  const auto number = read_decimal(text);
-  if (types.has(TypeSet::integer) && number) {
-    const bool is_integer = !number->has_point && number->exponent.empty();
-    const auto whole = is_integer ? std::optional(number_text(*number)) : whole_text(*number);
-    if (whole) {
-      out = JsonValue::of_number(*whole);
-      return true;
-    }
+std::optional<JsonValue> cast_number(std::string_view text, TypeSet types) {
+  const std::string plain = plain_number(text);
+  const auto number = read_decimal(plain);
+  if (!number) return std::nullopt;
+  const auto whole = whole_text(*number);
+  if (types.has(TypeSet::integer) && is_integer(*number)) {
+    return JsonValue::of_number(number_text(*number));
   }
-  if (types.has(TypeSet::number) && number) {
-    const auto whole = number->has_point ? std::nullopt : whole_text(*number);
-    out = JsonValue::of_number(whole.value_or(number_text(*number)));
-    return true;
-  }
-  const std::string word = lower(strip(text));
-  if (types.has(TypeSet::boolean) &&
-      (word == "true" || word == "1" || word == "false" || word == "0")) {
-    out = JsonValue::of(word == "true" || word == "1");
-    return true;
-  }
-  if (types.has(TypeSet::null) && (strip(text) == "null" || strip(text) == "None")) {
-    out = JsonValue();
-    return true;
-  }
-  if (types.has(TypeSet::object) || types.has(TypeSet::array)) {
-    auto value = parse_json(text);
-    if (value && ((value->is(Kind::object) && types.has(TypeSet::object)) ||
-                  (value->is(Kind::array) && types.has(TypeSet::array)))) {
-      out = std::move(*value);
-      return true;
-    }
-  }
-  return false;
+  if (types.has(TypeSet::integer) && whole) return JsonValue::of_number(*whole);
+  if (!types.has(TypeSet::number)) return std::nullopt;
+  return JsonValue::of_number(whole && !number->has_point ? *whole : number_text(*number));
+}
+
+std::optional<JsonValue> cast_string(std::string_view text, TypeSet types) {
+  if (auto number = cast_number(text, types)) return number;
+  const std::string_view word = typed_word(strip(text), types);
+  if (!word.empty()) return word == "null" ? JsonValue() : JsonValue::of(word == "true");
+  if (!types.has(TypeSet::object) && !types.has(TypeSet::array)) return std::nullopt;
+  auto value = parse_json(text);
+  const bool fits = value && ((value->is(Kind::object) && types.has(TypeSet::object)) ||
+                              (value->is(Kind::array) && types.has(TypeSet::array)));
+  return fits ? value : std::nullopt;
 }
 
 }  // namespace
@@ -266,10 +229,9 @@ std::optional<JsonValue> read_content(const ContentSpec& spec, std::string_view 
     case C::integer:
     case C::number: break;
   }
-  const auto number = read_decimal(tidy);
-  if (!number) return std::nullopt;
-  const bool is_integer = !number->has_point && number->exponent.empty();
-  if (spec.kind == C::integer && !is_integer) return std::nullopt;
+  const std::string plain = plain_number(tidy);
+  const auto number = read_decimal(plain);
+  if (!number || (spec.kind == C::integer && !is_integer(*number))) return std::nullopt;
   return JsonValue::of_number(number_text(*number));
 }
 
@@ -301,12 +263,12 @@ bool is_cast(const TypeSet* types) {
 }
 
 void cast(JsonValue& value, TypeSet types) {
-  JsonValue made;
   if (value.is(Kind::string)) {
-    if (cast_string(value.text, types, made)) value = std::move(made);
+    if (auto made = cast_string(value.text, types)) value = std::move(*made);
   } else if (value.is(Kind::array) && !types.has(TypeSet::array)) {
     for (JsonValue& item : value.items) {
-      if (item.is(Kind::string) && cast_string(item.text, types, made)) item = std::move(made);
+      auto made = item.is(Kind::string) ? cast_string(item.text, types) : std::nullopt;
+      if (made) item = std::move(*made);
     }
   }
 }

@@ -1,0 +1,56 @@
+#include "body/decimal.h"
+
+#include <algorithm>
+
+namespace unspool {
+
+namespace {
+
+bool has_only_digits(std::string_view text) {
+  return text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Whether the sign is a minus.
+bool take_sign(std::string_view& text) {
+  const bool is_negative = text.starts_with('-');
+  if (is_negative || text.starts_with('+')) text.remove_prefix(1);
+  return is_negative;
+}
+
+std::string_view without_leading_zeros(std::string_view digits) {
+  if (digits.empty()) return digits;
+  return digits.substr(std::min(digits.find_first_not_of('0'), digits.size() - 1));
+}
+
+}  // namespace
+
+std::optional<Decimal> read_decimal(std::string_view text) {
+  Decimal made;
+  made.is_negative = take_sign(text);
+  const std::size_t exponent = text.find_first_of("eE");
+  if (exponent != std::string_view::npos) {
+    made.exponent = text.substr(exponent);
+    std::string_view digits = made.exponent.substr(1);
+    take_sign(digits);
+    if (digits.empty() || !has_only_digits(digits)) return std::nullopt;
+    text = text.substr(0, exponent);
+  }
+  const std::size_t point = text.find('.');
+  made.has_point = point != std::string_view::npos;
+  if (made.has_point) made.fraction = text.substr(point + 1);
+  made.whole = without_leading_zeros(text.substr(0, point));
+  const bool is_number = !made.whole.empty() || !made.fraction.empty();
+  if (!is_number || !has_only_digits(made.whole) || !has_only_digits(made.fraction)) {
+    return std::nullopt;
+  }
+  return made;
+}
+
+std::string json_number(const Decimal& number, std::string_view exponent) {
+  std::string text(number.is_negative ? "-" : "");
+  text += number.whole.empty() ? std::string_view("0") : number.whole;
+  if (!number.fraction.empty()) text.append(".").append(number.fraction);
+  return text.append(exponent);
+}
+
+}  // namespace unspool

@@ -1,0 +1,24 @@
+// Decimal numbers as people write them: +1, 007.5, .5, 5., 1e3.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace unspool {
+
+struct Decimal {
+  bool is_negative = false;
+  bool has_point = false;
+  std::string_view whole;  // without leading zeros; may be empty
+  std::string_view fraction;
+  std::string_view exponent;  // from the e on
+};
+
+/// The parts of a number, which point into `text`; nothing if it is none.
+std::optional<Decimal> read_decimal(std::string_view text);
+
+/// The number as JSON; `exponent`: how its exponent is written.
+std::string json_number(const Decimal& number, std::string_view exponent);
+
+}  // namespace unspool
