@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
+#include "body/names.h"
 #include "format/tool_schemas.h"
-#include "text/json_escape.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
 
 namespace unspool {
 
 namespace {
-
-// Longer names and keys are no names; it bounds what one stream holds.
-constexpr std::size_t kMaxNameBytes = 1024;
 
 // More text between a name and the arguments is not kept.
 constexpr std::size_t kMaxUnreadBytes = 1 << 16;
@@ -111,7 +108,7 @@ std::size_t JsonCall::take(std::string_view piece) {
     read = take_encoded();
     if (piece.size() == 1) read = 0;
   } else if (part_ == Part::arguments || part_ == Part::flat) {
-    say_arguments(std::string_view(out_).substr(from_));
+    put_arguments(std::string_view(out_).substr(from_));
   }
   from_ = out_.size();
   return read;
@@ -136,7 +133,7 @@ std::size_t JsonCall::take_encoded() {
   const JsonInString::Result result =
       inner_.put(std::string_view(out_).substr(std::min(from_, out_.size())), arguments);
   problem_ = result.problem;
-  say_arguments(arguments);
+  put_arguments(arguments);
   return result.consumed;
 }
 
@@ -163,6 +160,12 @@ void JsonCall::begin_part(Part part, std::size_t from) {
   part_depth_ = reader_.depth();
   from_ = from;
   decoder_.reset();
+}
+
+// A part that is the inside of a string.
+JsonCall::Answer JsonCall::begin_text(Part part) {
+  begin_part(part, out_.size() + 1);
+  return Answer::stop;
 }
 
 JsonCall::Answer JsonCall::on_value(std::size_t depth, char first, std::size_t) {
@@ -197,8 +200,7 @@ void JsonCall::begin_object() {
 JsonCall::Answer JsonCall::on_key(std::size_t, std::size_t) {
   if (part_ != Part::structure) return Answer::proceed;
   key_.clear();
-  begin_part(Part::key, out_.size() + 1);
-  return Answer::stop;
+  return begin_text(Part::key);
 }
 
 JsonCall::Answer JsonCall::on_key_end(std::size_t, std::size_t) {
@@ -226,7 +228,7 @@ JsonCall::Answer JsonCall::on_comma(std::size_t, std::size_t) {
   const bool ends_call = part_ == Part::structure && depth_ > 0 && spec_.name_is_key && has_name_;
   if (!ends_call) return Answer::proceed;
   if (!is_announced_ && !announce()) return Answer::refuse;
-  if (!has_arguments_) say_arguments("{}");
+  if (!has_arguments_) put_arguments("{}");
   sink_->end_call();
   has_calls_ = has_ended_ = true;
   begin_object();
@@ -250,24 +252,23 @@ JsonCall::Answer JsonCall::begin_value(char first) {
   const bool is_string = first == '"';
   const bool is_name = key_kind_ == Key::name || (key_kind_ == Key::wrapper && is_string);
   if (is_name && !has_name_) {
-    if (!is_string) return refuse("the tool's name is not a string");
-    begin_part(Part::name, out_.size() + 1);
-    return Answer::stop;
+    return is_string ? begin_text(Part::name) : refuse("the tool's name is not a string");
   }
   if (key_kind_ == Key::wrapper && first == '{' && depth_ == 1) {
     depth_ = 2;
     return Answer::proceed;
   }
   if (key_kind_ == Key::arguments) return begin_arguments(first);
-  if (key_kind_ == Key::id && is_string && id_.empty()) {
-    begin_part(Part::id, out_.size() + 1);
-    return Answer::stop;
-  }
+  if (key_kind_ == Key::id && is_string && id_.empty()) return begin_text(Part::id);
+  key_kind_ == Key::flat ? begin_part(Part::flat, out_.size()) : begin_skipped();
+  return Answer::proceed;
+}
+
+void JsonCall::begin_skipped() {
   if (key_kind_ == Key::other && key_ != "type") {
     other_depths_ |= static_cast<std::uint8_t>(1U << depth_);
   }
-  begin_part(key_kind_ == Key::flat ? Part::flat : Part::skipped, out_.size());
-  return Answer::proceed;
+  begin_part(Part::skipped, out_.size());
 }
 
 JsonCall::Answer JsonCall::begin_arguments(char first) {
@@ -283,8 +284,7 @@ JsonCall::Answer JsonCall::begin_arguments(char first) {
     return Answer::proceed;
   }
   inner_.reset();
-  begin_part(Part::encoded, out_.size() + 1);
-  return Answer::stop;
+  return begin_text(Part::encoded);
 }
 
 // Models write arguments beside the name. They count where the tool's schema knows them; once one
@@ -299,10 +299,9 @@ JsonCall::Answer JsonCall::begin_flat() {
   }
   if (!spec_.must_fit && !is_announced_ && !announce()) return Answer::refuse;
   keeps_unread_ = false;
-  std::string member = is_flat_ ? ", " : "{";
-  append_json_string(key_, member);
-  member += ": ";
-  say_arguments(member);
+  std::string member;
+  begin_member(key_, !is_flat_, member);
+  put_arguments(member);
   is_flat_ = has_arguments_ = true;
   key_kind_ = Key::flat;
   return Answer::proceed;
@@ -326,7 +325,7 @@ JsonCall::Answer JsonCall::end_part(std::size_t end) {
   if (*problem_ != '\0') return Answer::refuse;
   part_ = Part::structure;
   if (part == Part::name) return end_name(end);
-  if (part == Part::no_arguments) say_arguments("{}");
+  if (part == Part::no_arguments) put_arguments("{}");
   if (part == Part::arguments || part == Part::encoded || part == Part::no_arguments) {
     arguments_done_ = true;
   }
@@ -354,8 +353,8 @@ JsonCall::Answer JsonCall::end_object() {
   if (!has_arguments_ && (other_depths_ & 1U << name_depth_) != 0) {
     return refuse("the call's arguments are not where they belong");
   }
-  if (!has_arguments_) say_arguments("{}");
-  if (is_flat_) say_arguments("}");
+  if (!has_arguments_) put_arguments("{}");
+  if (is_flat_) put_arguments("}");
   if (spec_.must_fit && !fits_tool()) return refuse("the object is not a call");
   if (!is_announced_ && !announce()) return Answer::refuse;
   sink_->end_call();
@@ -382,7 +381,7 @@ bool JsonCall::announce() {
   return true;
 }
 
-void JsonCall::say_arguments(std::string_view text) {
+void JsonCall::put_arguments(std::string_view text) {
   if (text.empty()) return;
   if (is_announced_) {
     sink_->put_arguments(text);

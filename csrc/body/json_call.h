@@ -63,6 +63,7 @@ class JsonCall final : public Body, private ValueListener {
     return part_ == Part::key ? key_ : part_ == Part::id ? id_ : name_;
   }
   void begin_part(Part part, std::size_t from);
+  Answer begin_text(Part part);
 
   Answer refuse(const char* problem);
   const char* fault();
@@ -70,6 +71,7 @@ class JsonCall final : public Body, private ValueListener {
   void begin_object();
   Answer begin_value(char first);
   Answer begin_arguments(char first);
+  void begin_skipped();
   Answer end_part(std::size_t end);
   Answer end_name(std::size_t end);
   Answer end_object();
@@ -77,7 +79,7 @@ class JsonCall final : public Body, private ValueListener {
   Key classify_key();
   bool announce();
   bool fits_tool();
-  void say_arguments(std::string_view text);
+  void put_arguments(std::string_view text);
   /// What was read of an announced call and may be lost.
   std::string_view unread() const;
 

@@ -10,7 +10,7 @@
 
 namespace unspool {
 
-/// Starts behind the opening quote. White space may stand around the object, and nothing at all
+/// Starts after the opening quote. White space may stand around the object, and nothing at all
 /// means {}.
 class JsonInString {
  public:
@@ -26,10 +26,10 @@ class JsonInString {
   void reset() { *this = JsonInString(); }
 
  private:
+  std::size_t read(std::string_view text, std::string& out);
+
   JsonStringDecoder decoder_;
   ValueReader reader_;
-  bool has_begun_ = false;
-  bool is_done_ = false;
 };
 
 }  // namespace unspool

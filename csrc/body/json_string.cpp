@@ -5,21 +5,26 @@
 
 namespace unspool {
 
-void JsonStringDecoder::append_lone(std::uint16_t surrogate) {
-  constexpr char kHex[] = "0123456789abcdef";
-  buffer_[size_++] = '\\';
-  buffer_[size_++] = 'u';
-  for (int shift = 12; shift >= 0; shift -= 4) buffer_[size_++] = kHex[(surrogate >> shift) & 15];
+void append_unicode_escape(std::uint32_t unit, std::string& out) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out += "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(unit >> shift) & 0xF];
 }
 
-void JsonStringDecoder::append_code_point(std::uint32_t code_point) {
-  std::string text;
-  append_utf8(code_point, text);
-  for (const char byte : text) buffer_[size_++] = byte;
+// A high surrogate that no low one follows.
+void JsonStringDecoder::put_high() {
+  if (high_ != 0) append_unicode_escape(high_, buffer_);
+  high_ = 0;
+}
+
+// What the byte at hand has completed.
+JsonStringDecoder::Piece JsonStringDecoder::decoded() {
+  state_ = State::plain;
+  return {1, buffer_, false, false};
 }
 
 JsonStringDecoder::Piece JsonStringDecoder::next(std::string_view text) {
-  size_ = 0;
+  buffer_.clear();
   if (text.empty()) return {};
   const char byte = text[0];
   if (state_ == State::escape) return next_escape(byte);
@@ -28,10 +33,9 @@ JsonStringDecoder::Piece JsonStringDecoder::next(std::string_view text) {
     state_ = State::escape;
     return {1, {}, false, false};
   }
-  if (high_ != 0) {  // no low surrogate follows
-    append_lone(high_);
-    high_ = 0;
-    return {0, decoded(), false, false};
+  if (high_ != 0) {
+    put_high();
+    return {0, buffer_, false, false};
   }
   if (byte == '"') return {1, {}, true, false};
   std::size_t run = 1;
@@ -46,23 +50,13 @@ JsonStringDecoder::Piece JsonStringDecoder::next_escape(char byte) {
     value_ = 0;
     return {1, {}, false, false};
   }
-  char plain = 0;
-  switch (byte) {
-    case '"':
-    case '\\':
-    case '/': plain = byte; break;
-    case 'b': plain = '\b'; break;
-    case 'f': plain = '\f'; break;
-    case 'n': plain = '\n'; break;
-    case 'r': plain = '\r'; break;
-    case 't': plain = '\t'; break;
-    default: return {0, {}, false, true};
-  }
-  if (high_ != 0) append_lone(high_);
-  high_ = 0;
-  buffer_[size_++] = plain;
-  state_ = State::plain;
-  return {1, decoded(), false, false};
+  constexpr std::string_view kLetters = "\"\\/bfnrt";
+  constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+  const std::size_t found = kLetters.find(byte);
+  if (found == std::string_view::npos) return {0, {}, false, true};
+  put_high();
+  buffer_ += kMeanings[found];
+  return decoded();
 }
 
 JsonStringDecoder::Piece JsonStringDecoder::next_hex(char byte) {
@@ -70,24 +64,22 @@ JsonStringDecoder::Piece JsonStringDecoder::next_hex(char byte) {
   if (digit < 0) return {0, {}, false, true};
   value_ = static_cast<std::uint16_t>(value_ << 4 | digit);
   if (++count_ < 4) return {1, {}, false, false};
-  state_ = State::plain;
   const bool is_high = value_ >= 0xD800 && value_ <= 0xDBFF;
   const bool is_low = value_ >= 0xDC00 && value_ <= 0xDFFF;
   if (high_ != 0 && is_low) {
-    append_code_point(0x10000U + ((high_ - 0xD800U) << 10) + (value_ - 0xDC00U));
+    append_utf8(0x10000U + ((high_ - 0xD800U) << 10) + (value_ - 0xDC00U), buffer_);
     high_ = 0;
-    return {1, decoded(), false, false};
+    return decoded();
   }
-  if (high_ != 0) append_lone(high_);
-  high_ = 0;
+  put_high();
   if (is_high) {
     high_ = value_;
   } else if (is_low) {
-    append_lone(value_);
+    append_unicode_escape(value_, buffer_);
   } else {
-    append_code_point(value_);
+    append_utf8(value_, buffer_);
   }
-  return {1, decoded(), false, false};
+  return decoded();
 }
 
 }  // namespace unspool

@@ -1,14 +1,14 @@
 // Decodes the inside of a JSON string as it arrives.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace unspool {
 
-/// Starts behind the opening quote. Surrogate pairs are joined; a lone surrogate, which UTF-8
-/// cannot say, comes out as the six characters of its escape.
+/// Starts after the opening quote. Surrogate pairs are joined; a lone surrogate, which UTF-8
+/// cannot hold, comes out as the six characters of its escape.
 class JsonStringDecoder {
  public:
   struct Piece {
@@ -28,16 +28,17 @@ class JsonStringDecoder {
 
   Piece next_escape(char byte);
   Piece next_hex(char byte);
-  void append_code_point(std::uint32_t code_point);
-  void append_lone(std::uint16_t surrogate);
-  std::string_view decoded() const { return {buffer_.data(), size_}; }
+  Piece decoded();
+  void put_high();
 
   State state_ = State::plain;
   std::uint8_t count_ = 0;
   std::uint16_t value_ = 0;
   std::uint16_t high_ = 0;  // a high surrogate that waits for its low one
-  std::array<char, 16> buffer_{};
-  std::size_t size_ = 0;
+  std::string buffer_;
 };
+
+/// Appends the escape of a UTF-16 code unit.
+void append_unicode_escape(std::uint32_t unit, std::string& out);
 
 }  // namespace unspool

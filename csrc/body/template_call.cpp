@@ -1,6 +1,9 @@
 #include "body/template_call.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "body/names.h"
 
 namespace unspool {
 
@@ -25,7 +28,7 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
     if (!can_stream_) return true;
     const ScanResult result = reader_.put_whole(text, out_);
     const bool has_failed = result.status == ScanStatus::failed;
-    if (is_begun_) tell(sink);
+    if (is_begun_) emit(sink);
     if (!is_announced_) {
       can_stream_ = can_stream_ && !has_failed;
       return true;
@@ -38,15 +41,15 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
   }
 
   void cut(CallSink& sink) override {
-    if (place_ == Place::told || !is_announced_) return;
+    if (place_ == Place::emitted || !is_announced_) return;
     held_ = key_ = kNowhere;
     if (!reader_.word().empty()) out_.append("\"").append(reader_.word());
     out_ += reader_.delimiter();
-    tell(sink);
+    emit(sink);
   }
 
   void add_held(Held& out) const override {
-    if (place_ == Place::told) return;
+    if (place_ == Place::emitted) return;
     const std::size_t held = std::min(held_, key_);
     if (held != kNowhere) out.add(HeldReason::value, std::string_view(out_).substr(held));
     out.add(HeldReason::value, reader_.word());
@@ -54,10 +57,10 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
   }
 
   bool end(CallSink&) override { return is_whole(); }
-  bool is_whole() const override { return place_ == Place::told && reader_.is_complete(); }
+  bool is_whole() const override { return place_ == Place::emitted && reader_.is_complete(); }
 
  private:
-  enum class Place : std::uint8_t { before, inside, after, told };
+  enum class Place : std::uint8_t { before, inside, after, emitted };
 
   void set_name(std::string name) {
     name_ = std::move(name);
@@ -95,29 +98,32 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
   }
 
   void begin_value(std::size_t depth, char first) {
-    if (is_at(depth, shape_->arguments) && place_ == Place::before) {
-      if (first != '{' || name_.empty()) {
-        can_stream_ = false;
-      } else if (can_stream_) {
-        is_begun_ = true;
-        place_ = Place::inside;
-        sent_ = out_.size();
-      }
-    } else if (name_path_.size() > 0 && is_at(depth, name_path_) && name_.empty()) {
-      if (first == '"') {
-        name_begin_ = out_.size();
-      } else {
-        can_stream_ = false;
-      }
-    } else if (place_ == Place::inside && depth == shape_->arguments.size() + 1 &&
-               (first == '"' || first == '[') && schema_ != nullptr &&
-               is_cast(schema_->types_of(keys_[depth - 1]))) {
+    if (place_ == Place::before && is_at(depth, shape_->arguments)) {
+      begin_arguments(first);
+    } else if (name_.empty() && !name_path_.empty() && is_at(depth, name_path_)) {
+      first == '"' ? void(name_begin_ = out_.size()) : void(can_stream_ = false);
+    } else if (may_be_cast(depth, first)) {
       held_ = out_.size();
     }
     if (first == '[') {
       keys_.resize(depth + 1);
       keys_[depth].assign(1, kInList);
     }
+  }
+
+  void begin_arguments(char first) {
+    if (first != '{' || name_.empty()) can_stream_ = false;
+    if (!can_stream_) return;
+    is_begun_ = true;
+    place_ = Place::inside;
+    sent_ = out_.size();
+  }
+
+  /// Whether the value is an argument that the schema may make another type.
+  bool may_be_cast(std::size_t depth, char first) const {
+    return place_ == Place::inside && depth == shape_->arguments.size() + 1 &&
+           (first == '"' || first == '[') && schema_ != nullptr &&
+           is_cast(schema_->types_of(keys_[depth - 1]));
   }
 
   void end_value(std::size_t depth) {
@@ -141,12 +147,12 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
     }
   }
 
-  void tell(CallSink& sink) {
+  void emit(CallSink& sink) {
     if (!is_announced_) {
       is_announced_ = true;
       sink.begin_call(name_, {});
     }
-    if (place_ == Place::told) {
+    if (place_ == Place::emitted) {
       key_ = kNowhere;
       return out_.clear();
     }
@@ -156,7 +162,7 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
     sent_ = 0;
     if (held_ != kNowhere) held_ -= end;
     if (key_ != kNowhere) key_ -= end;
-    if (place_ == Place::after) place_ = Place::told;
+    if (place_ == Place::after) place_ = Place::emitted;
   }
 
   static constexpr std::size_t kMaxPath = 16;
@@ -219,10 +225,7 @@ class TagTemplateCall final : public TemplateCall {
         return false;
       }
       std::string member;
-      member += is_empty_ ? std::string_view("{") : std::string_view(", ");
-      is_empty_ = false;
-      append_json(JsonValue::of_string(tag->key), member);
-      member += ": ";
+      begin_member(tag->key, std::exchange(is_empty_, false), member);
       const TypeSet* types = schema_ == nullptr ? nullptr : schema_->types_of(tag->key);
       if (is_cast(types)) cast(tag->value, *types);
       append_json(tag->value, member);

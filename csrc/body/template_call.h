@@ -1,4 +1,4 @@
-// A call of a response template, told while its region is still open.
+// A call of a response template, emitted while its region is still open.
 #pragma once
 
 #include <memory>
@@ -24,23 +24,23 @@ class TemplateCall {
   /// Whether the call is whole if the output ends here, without a closer.
   virtual bool is_whole() const = 0;
 
-  /// The output ends inside the call: tells what can be told of what is held.
+  /// The output ends inside the call: emits what is certain of what is held.
   virtual void cut(CallSink& sink) = 0;
 
-  /// The last of what was read, of which nothing has been told.
+  /// The last of what was read, of which nothing has been emitted.
   virtual std::string_view held() const { return {}; }
 
-  /// Appends all that was read and not told, once the call is announced.
+  /// Appends all that was read and not emitted, once the call is announced.
   virtual void add_held(Held& out) const { out.add(HeldReason::value, held()); }
 
-  /// Whether the call's name has been told; if not, the region's value tells all at its end.
+  /// Whether the call's name has been emitted. If not, the region's whole value is read at its end.
   bool is_announced() const { return is_announced_; }
 
  protected:
   bool is_announced_ = false;
 };
 
-/// Null where nothing can be told before the region ends.
+/// Null if nothing can be emitted before the region ends.
 std::unique_ptr<TemplateCall> make_template_call(const TemplateField& field,
                                                  const Captures& captures,
                                                  const ToolSchemas* tools);

@@ -50,19 +50,8 @@ ScanResult ValueReader::read(std::string_view text, std::string* out) {
   out_ = out;
   copied_ = 0;
   std::size_t i = 0;
-  for (Step result = Step::next; i < text.size() && state_ != State::done;) {
-    if (quotes_ != nullptr && may_be_quote(text[i])) {
-      result = read_quote(i);
-    } else if (delimiters_ != nullptr && may_be_delimiter(text[i])) {
-      result = read_delimiter(i);
-    } else {
-      const std::size_t begin = i;
-      i = read_plain(text, i);
-      if (i == text.size()) break;
-      if (i > begin && has_own_quotes()) continue;
-      at_ = i;
-      result = act(dialect_->next(state_, text[i]).action());
-    }
+  while (i < text.size() && state_ != State::done) {
+    const Step result = read_some(i);
     if (result == Step::next || result == Step::stop) ++i;
     if (result == Step::failed) {
       flush(i);
@@ -73,6 +62,17 @@ ScanResult ValueReader::read(std::string_view text, std::string* out) {
   }
   flush(i);
   return {i, state_ == State::done ? ScanStatus::done : ScanStatus::more};
+}
+
+// Moves `i` to the next byte that means something, and acts on it.
+ValueReader::Step ValueReader::read_some(std::size_t& i) {
+  if (quotes_ != nullptr && may_be_quote(in_[i])) return read_quote(i);
+  if (delimiters_ != nullptr && may_be_delimiter(in_[i])) return read_delimiter(i);
+  const std::size_t begin = i;
+  i = read_plain(in_, i);
+  if (i == in_.size() || (i > begin && has_own_quotes())) return Step::again;
+  at_ = i;
+  return act(dialect_->next(state_, in_[i]).action());
 }
 
 // The place of the first byte that does more than lead to another state, or may begin a quote.
@@ -118,23 +118,23 @@ ValueReader::Step ValueReader::act(ValueAction action) {
     case ValueAction::colon_of_key: return colon_of_key();
     case ValueAction::comma: return comma();
     case ValueAction::hold_comma: return hold_comma();
-    case ValueAction::hold_space:
-      pending_ += in_[at_];
-      copied_ = at_ + 1;
-      return Step::next;
-    case ValueAction::raw_control: write_raw_control(); return Step::next;
-    case ValueAction::step: {
-      flush(at_);
-      copied_ = at_ + 1;
-      const Step result = step(in_[at_]);
-      if (result == Step::again || result == Step::stop_before || result == Step::failed) {
-        copied_ = at_;
-      }
-      return result;
-    }
+    case ValueAction::hold_space: return hold_space();
+    case ValueAction::raw_control: return write_raw_control();
+    case ValueAction::step: return run_step();
     case ValueAction::fail: break;
   }
   return Step::failed;
+}
+
+// What the byte means is for the state's own function, which writes it too if it counts.
+ValueReader::Step ValueReader::run_step() {
+  flush(at_);
+  copied_ = at_ + 1;
+  const Step result = step(in_[at_]);
+  if (result == Step::again || result == Step::stop_before || result == Step::failed) {
+    copied_ = at_;
+  }
+  return result;
 }
 
 ValueReader::Step ValueReader::step(char byte) {
@@ -162,6 +162,14 @@ ValueReader::Step ValueReader::report_key() {
   if (listener_ == nullptr) return Step::next;
   flush(at_);
   return to_step(listener_->on_key(stack_.size(), at_));
+}
+
+ValueReader::Step ValueReader::end_key() {
+  is_key_ = false;
+  state_ = State::colon;
+  if (listener_ == nullptr) return Step::next;
+  flush(at_);
+  return to_step(listener_->on_key_end(stack_.size(), at_));
 }
 
 ValueReader::Step ValueReader::open() {
@@ -256,6 +264,12 @@ ValueReader::Step ValueReader::hold_comma() {
   return Step::next;
 }
 
+ValueReader::Step ValueReader::hold_space() {
+  pending_ += in_[at_];
+  copied_ = at_ + 1;
+  return Step::next;
+}
+
 // What stands before an element is certain once the element begins.
 ValueReader::Step ValueReader::write_comma() {
   if (pending_.empty()) return Step::next;
@@ -270,10 +284,11 @@ ValueReader::Step ValueReader::begin_element(char first) {
   return comma == Step::failed ? comma : both(comma, report_value(first));
 }
 
-void ValueReader::write_raw_control() {
+ValueReader::Step ValueReader::write_raw_control() {
   flush(at_);
   if (out_ != nullptr) append_json_escaped(in_.substr(at_, 1), *out_);
   copied_ = at_ + 1;
+  return Step::next;
 }
 
 void ValueReader::decide(Frame frame) {

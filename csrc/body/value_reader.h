@@ -152,8 +152,10 @@ class ValueReader {
   enum Frame : char { object = 'o', list = 'a', tuple = 't', set = 's', undecided = 'u' };
 
   ScanResult read(std::string_view text, std::string* out);
+  Step read_some(std::size_t& i);
   std::size_t read_plain(std::string_view text, std::size_t i);
   Step act(ValueAction action);
+  Step run_step();
   Step step(char byte);
 
   Step open();
@@ -165,12 +167,14 @@ class ValueReader {
   Step colon();
   Step comma();
   Step hold_comma();
+  Step hold_space();
   Step write_comma();
-  void write_raw_control();
+  Step write_raw_control();
   Step end_value(std::size_t end);
   Step begin_element(char first);
   Step report_value(char first);
   Step report_key();
+  Step end_key();
 
   // Python's braces
   Step open_in_set();
@@ -196,7 +200,11 @@ class ValueReader {
   // Words
   Step begin_word(State state);
   Step read_word(char byte);
+  bool ends_this_word(char byte) const;
+  bool may_continue_word(char byte) const;
+  bool makes_text(char byte) const;
   bool is_string_prefix(char byte) const;
+  Step open_prefixed_string(char quote);
   Step end_word();
   Step write_key_word(const std::string& word);
   Step write_word(const std::string& word);

@@ -1,4 +1,5 @@
 // Strings: quotes, Python's prefixes and triple quotes, escapes.
+#include "body/json_string.h"
 #include "body/value_reader.h"
 #include "text/hex.h"
 #include "text/utf8.h"
@@ -17,12 +18,6 @@ void append_escaped_utf8(std::uint32_t code_point, std::string& out) {
   append_json_escaped(text, out);
 }
 
-void append_unicode_escape(std::uint32_t unit, std::string& out) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  out += "\\u";
-  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(unit >> shift) & 0xF];
-}
-
 }  // namespace
 
 void ValueReader::open_string(char quote) {
@@ -37,21 +32,13 @@ void ValueReader::open_string(char quote) {
 }
 
 // The closing quote of a JSON string.
-ValueReader::Step ValueReader::end_string() {
-  if (!is_key_) return end_value(at_ + 1);
-  is_key_ = false;
-  state_ = State::colon;
-  if (listener_ == nullptr) return Step::next;
-  flush(at_);
-  return to_step(listener_->on_key_end(stack_.size(), at_));
-}
+ValueReader::Step ValueReader::end_string() { return is_key_ ? end_key() : end_value(at_ + 1); }
 
 // The end of any other string. `again`: the byte at hand is not the string's.
 ValueReader::Step ValueReader::close_string(Step after) {
   Step result = Step::next;
   if (is_key_ && !is_undecided()) {
-    state_ = State::colon;
-    if (listener_ != nullptr) result = to_step(listener_->on_key_end(stack_.size(), at_));
+    result = end_key();
     to() += '"';
   } else {
     to() += '"';

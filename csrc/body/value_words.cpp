@@ -1,8 +1,10 @@
 // Words: numbers as Python writes them, its True, False and None, keys without quotes, and in some
 // dialects text.
+#include <charconv>
+#include <system_error>
+
 #include "body/scalar.h"
 #include "body/value_reader.h"
-#include "text/hex.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
 
@@ -18,26 +20,30 @@ bool is_json(std::string_view text) {
   return reader.check(text).consumed == text.size() && reader.is_complete();
 }
 
+int base_of(char letter) {
+  switch (letter | 0x20) {
+    case 'x': return 16;
+    case 'o': return 8;
+    case 'b': return 2;
+    default: return 0;
+  }
+}
+
 // 1_000, 0x1F, 0b1 and 0o7, which JSON does not have.
 std::string plain_number(std::string_view word) {
-  std::string digits;
-  for (const char byte : word) {
-    if (byte != '_') digits += byte;
-  }
+  std::string digits(word);
+  std::erase(digits, '_');
   const std::size_t sign = digits.starts_with('-') || digits.starts_with('+') ? 1 : 0;
-  if (digits.size() < sign + 3 || digits[sign] != '0') return digits;
-  const char kind = static_cast<char>(digits[sign + 1] | 0x20);
-  const int base = kind == 'x' ? 16 : kind == 'o' ? 8 : kind == 'b' ? 2 : 0;
-  if (base == 0 || digits.size() > sign + 17) return digits;
+  constexpr std::size_t kPrefix = 2, kMaxDigits = 15;
+  const bool has_prefix = digits.size() > sign + kPrefix && digits[sign] == '0';
+  const int base = has_prefix ? base_of(digits[sign + 1]) : 0;
+  if (base == 0 || digits.size() > sign + kPrefix + kMaxDigits) return digits;
   std::uint64_t value = 0;
-  for (const char byte : std::string_view(digits).substr(sign + 2)) {
-    const int digit = hex_value(byte);
-    if (digit < 0 || digit >= base) return digits;
-    value = value * static_cast<std::uint64_t>(base) + static_cast<std::uint64_t>(digit);
-  }
-  std::string number = digits[0] == '-' ? "-" : "";
-  number.append(std::to_string(value));
-  return number;
+  const char* end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data() + sign + kPrefix, end, value, base);
+  if (read.ec != std::errc() || read.ptr != end) return digits;
+  std::string number(digits[0] == '-' ? "-" : "");
+  return number.append(std::to_string(value));
 }
 
 }  // namespace
@@ -56,28 +62,42 @@ bool ValueReader::is_string_prefix(char byte) const {
          word_.size() <= 2 && word_.find_first_not_of("rRbBuUfF") == std::string::npos;
 }
 
-ValueReader::Step ValueReader::read_word(char byte) {
-  const bool is_text = dialect_->rules.bare_text;
-  const bool is_loose_end = is_text && (byte == ')' || (byte == ':' && !is_key_));
-  if ((ends_word(byte) && !is_loose_end) || (is_space(byte) && !is_text)) return before(end_word());
-  if (is_string_prefix(byte)) {
-    const bool is_raw = word_.find_first_of("rR") != std::string::npos;
-    word_.clear();
-    open_string(byte);
-    is_raw_ = is_raw;
-    return Step::next;
-  }
-  if (!is_text && std::string_view("\"'{[(").find(byte) != std::string_view::npos) {
-    return Step::failed;
-  }
-  if (is_key_ && byte == '<') return Step::failed;  // a marker that went astray
-  if (word_.size() >= kMaxWordBytes && !is_utf8_continuation(byte)) return Step::failed;
+// The prefix of a Python string may turn its escapes off.
+ValueReader::Step ValueReader::open_prefixed_string(char quote) {
+  const bool is_raw = word_.find_first_of("rR") != std::string::npos;
+  word_.clear();
+  open_string(quote);
+  is_raw_ = is_raw;
+  return Step::next;
+}
+
+// Bare text may hold white space, round brackets and, in a value, colons.
+bool ValueReader::ends_this_word(char byte) const {
+  if (!dialect_->rules.bare_text) return ends_word(byte) || is_space(byte);
+  return ends_word(byte) && byte != ')' && (byte != ':' || is_key_);
+}
+
+bool ValueReader::may_continue_word(char byte) const {
+  constexpr std::string_view kOpeners = "\"'{[(";
+  if (!dialect_->rules.bare_text && kOpeners.find(byte) != std::string_view::npos) return false;
+  if (is_key_ && byte == '<') return false;  // a marker that went astray
+  return word_.size() < kMaxWordBytes || is_utf8_continuation(byte);
+}
+
+// Whether the word can only be text if `byte` follows.
+bool ValueReader::makes_text(char byte) const {
+  if (!dialect_->rules.bare_text || is_key_) return false;
   const bool is_over = !word_.empty() && is_space(word_.back());
-  const char first = word_.empty() ? byte : word_[0];
-  const bool is_only_text =
-      is_text && !is_key_ && !may_be_scalar(first, word_.size(), is_over, byte);
+  return !may_be_scalar(word_.empty() ? byte : word_[0], word_.size(), is_over, byte);
+}
+
+ValueReader::Step ValueReader::read_word(char byte) {
+  if (ends_this_word(byte)) return before(end_word());
+  if (is_string_prefix(byte)) return open_prefixed_string(byte);
+  if (!may_continue_word(byte)) return Step::failed;
+  const bool is_text = makes_text(byte);
   word_ += byte;
-  if (is_only_text) become_bare_string();
+  if (is_text) become_bare_string();
   return Step::next;
 }
 
@@ -131,10 +151,7 @@ ValueReader::Step ValueReader::write_key_word(const std::string& word) {
   if (result == Step::failed) return result;
   to() += '"';
   append_json_escaped(word, to());
-  state_ = State::colon;
-  is_key_ = false;
-  Step at_end = Step::next;
-  if (listener_ != nullptr) at_end = to_step(listener_->on_key_end(stack_.size(), at_));
+  const Step at_end = end_key();
   to() += '"';
   return at_end == Step::next ? result : at_end;
 }
