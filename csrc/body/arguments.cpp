@@ -23,7 +23,6 @@ BodyResult Arguments::put(std::string_view text, CallSink& sink) {
 }
 
 BodyResult Arguments::read(std::string_view text, CallSink& sink) {
-  out_.clear();
   return finish_put(reader_.put(text, out_), sink);
 }
 
@@ -31,7 +30,6 @@ BodyResult Arguments::read(std::string_view text, CallSink& sink) {
 // key.
 BodyResult Arguments::read_call(std::string_view text, CallSink& sink) {
   repairs_ |= kMarkup;
-  out_.clear();
   for (std::size_t i = 0; i < text.size(); ++i) {
     char byte = text[i];
     if (!reader_.has_begun()) {
@@ -59,7 +57,7 @@ BodyResult Arguments::read_encoded(std::string_view text, CallSink& sink) {
     std::string out;
     const ScanResult result = reader_.put(run, piece);
     const auto inside = is_opening ? JsonInString::Result{} : inner_.put(piece, out);
-    if (!out.empty()) sink.put_arguments(out);
+    sink.put_written(out);
     if (*inside.problem != '\0') {
       return {i + (run.size() == 1 ? 0 : inside.consumed), ScanStatus::failed};
     }
@@ -75,12 +73,11 @@ BodyResult Arguments::read_encoded(std::string_view text, CallSink& sink) {
 BodyResult Arguments::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
   if (is_encoded_) return read_encoded(literal, sink);
   if (!reader_.has_begun()) return {0, ScanStatus::failed};
-  out_.clear();
   return finish_put(reader_.put_token(symbol, literal, out_), sink);
 }
 
 BodyResult Arguments::finish_put(const ScanResult& result, CallSink& sink) {
-  if (!out_.empty()) sink.put_arguments(out_);
+  sink.put_written(out_);
   if (result.status == ScanStatus::done) sink.end_call();
   BodyResult made{result.consumed, result.status};
   if (result.status == ScanStatus::failed) made.unread = reader_.unwritten();
@@ -89,9 +86,8 @@ BodyResult Arguments::finish_put(const ScanResult& result, CallSink& sink) {
 
 void Arguments::end(CallSink& sink) {
   if (is_encoded_) return;
-  out_.clear();
   reader_.end(out_);
-  if (!out_.empty()) sink.put_arguments(out_);
+  sink.put_written(out_);
 }
 
 bool Arguments::may_end_here(CallSink& sink) {
@@ -102,12 +98,11 @@ bool Arguments::may_end_here(CallSink& sink) {
 
 void Arguments::complete(CallSink& sink) {
   if (is_json_ && !reader_.has_begun()) return;
-  out_.clear();
   if (is_encoded_) {
     std::string piece;
     reader_.close(piece);
     const bool is_whole = inner_.put(piece, out_).is_end;
-    if (!out_.empty()) sink.put_arguments(out_);
+    sink.put_written(out_);
     if (is_whole) sink.end_call();
     return;
   }
@@ -117,7 +112,7 @@ void Arguments::complete(CallSink& sink) {
     out_ = "{}";
   }
   repairs_ |= kClosed;
-  sink.put_arguments(out_);
+  sink.put_written(out_);
   sink.end_call();
 }
 

@@ -1,7 +1,8 @@
-// How a call is written inside its region: one transcoder per grammar, all behind this interface.
+// How a call is written inside its region: one reader for each grammar, with this interface.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "body/value_reader.h"
@@ -12,16 +13,21 @@
 
 namespace unspool {
 
-/// Where a body says what it has read.
+/// What a body has read goes here.
 class CallSink {
  public:
   /// A call's name is certain. False: this call is refused, and the body fails.
   virtual bool begin_call(std::string_view name, std::string_view id) = 0;
   virtual void put_arguments(std::string_view fragment) = 0;
   virtual void end_call() = 0;
+  /// Puts what has been written so far, if anything has.
+  void put_written(std::string& text) {
+    if (!text.empty()) put_arguments(text);
+    text.clear();
+  }
   /// The request's tools; null where they are not known.
   virtual const ToolSchemas* tools() const = 0;
-  /// Whether a name alone tells a call.
+  /// Whether a name alone shows that something is a call.
   bool knows_tools() const { return tools() != nullptr; }
 
  protected:
@@ -37,7 +43,7 @@ struct BodyResult {
   const Letters* letters = nullptr;  // the same where it may hold tokens
 };
 
-/// Reads one call, or several, resumable at any byte. Returns behind each call's end, so that its
+/// Reads one call, or several, resumable at any byte. Returns after each call's end, so that its
 /// owner knows where the next one begins. After `done` or `failed` it reads no more.
 class Body {
  public:
@@ -48,7 +54,7 @@ class Body {
   /// A token that the format knows by its id; fails where it cannot be part of the body.
   virtual BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) = 0;
 
-  /// The input ended here: says what is certain. Adds nothing that was not written.
+  /// The input ended here: writes what is certain. Adds nothing that was not written.
   virtual void end(CallSink& sink) = 0;
 
   /// Whether nothing that matters is missing if the call ends here; writes what completes it.

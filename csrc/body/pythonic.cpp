@@ -23,9 +23,8 @@ BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
   std::size_t i = 0;
   while (i < text.size()) {
     if (state_ == State::value) {
-      out_.clear();
       const ScanResult result = reader_.put(text.substr(i), out_);
-      if (!out_.empty()) sink.put_arguments(out_);
+      sink.put_written(out_);
       i += result.consumed;
       if (result.status == ScanStatus::more) break;
       if (result.status == ScanStatus::failed) {
@@ -133,9 +132,8 @@ Pythonic::Step Pythonic::begin_value(char byte, CallSink& sink) {
   }
   if (byte != '=') return fail("an argument has no name");
   if (!is_announced_ && !announce(sink)) return Step::failed;
-  out_.clear();
   begin_member(trim(key_), !has_arguments_, out_);
-  sink.put_arguments(out_);
+  sink.put_written(out_);
   has_arguments_ = true;
   reader_.reset();
   state_ = State::value;
@@ -188,17 +186,15 @@ bool Pythonic::may_end_here(CallSink& sink) {
 
 void Pythonic::end(CallSink& sink) {
   if (state_ != State::value) return;
-  out_.clear();
   reader_.end(out_);
-  if (!out_.empty()) sink.put_arguments(out_);
+  sink.put_written(out_);
 }
 
 void Pythonic::complete(CallSink& sink) {
-  out_.clear();
   if (state_ == State::value) reader_.close(out_);
   out_ += arguments_end();
   repairs_ |= kClosed;
-  sink.put_arguments(out_);
+  sink.put_written(out_);
   sink.end_call();
 }
 

@@ -1,6 +1,7 @@
 // What the readers of arguments between tags share: what they write, and how they end or fail.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "body/body.h"
@@ -19,20 +20,21 @@ class TagBody : public Body {
 
   bool has_failed() const { return *problem_ != '\0'; }
 
-  /// Emits what this `put` has written.
-  void emit(CallSink& sink) {
-    if (!out_.empty()) sink.put_arguments(out_);
-    out_.clear();
-  }
-
   BodyResult finish_put(std::size_t consumed, bool is_done, CallSink& sink) {
-    emit(sink);
+    sink.put_written(out_);
     if (has_failed()) {
       return {consumed, ScanStatus::failed, {}, false, unread_.text(), &unread_};
     }
     if (!is_done) return {consumed, ScanStatus::more};
     sink.end_call();
     return {consumed, ScanStatus::done, closer_, closed_section_, unread_.text(), &unread_};
+  }
+
+  /// Notes that a parameter is given; false if it was before, and that is not mended.
+  bool take_name(const std::string& name) {
+    is_doubled_ = !given_.insert(name).second;
+    if (is_doubled_ && mends_) repairs_ |= kDuplicateKey;
+    return !is_doubled_ || mends_;
   }
 
   /// Looks for a marker in a run of text or a token; `release` gets what is not part of one.
@@ -49,7 +51,10 @@ class TagBody : public Body {
   const ToolSchema* schema_;
   bool mends_;
   MarkerCursor cursor_;
+  std::set<std::string, std::less<>> given_;  // names of parameters
+  bool is_doubled_ = false;                   // the open one was given before: it is dropped
   std::string out_;
+  std::string aside_;            // a value that is dropped, or not written yet
   std::string closer_;           // the tag that ended the call
   bool closed_section_ = false;  // it was the section's
   Letters unread_;

@@ -71,58 +71,41 @@ void TaggedValue::give_up_opener(std::string& out) {
 
 // White space at the edges goes as the format says; the rest is the value.
 void TaggedValue::put_inside(std::string_view text, std::string& out) {
-  if (has_failed()) {
-    unread_ += text;
-    return;
-  }
-  if (text.empty()) return;
-  if (spec_.trim == ValueTrim::newline) return put_lines(text, out);
-  if (spec_.trim == ValueTrim::none) return put_trimmed(text, out);
-  if (is_at_start_) {
-    text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
-    if (text.empty()) return;
-    is_at_start_ = false;
-  }
-  const std::size_t last = text.find_last_not_of(kSpace);
-  if (last != std::string_view::npos) {
-    put_trimmed(space_, out);
-    space_.clear();
-    put_trimmed(text.substr(0, last + 1), out);
-    text.remove_prefix(last + 1);
-  }
-  (has_failed() ? unread_ : space_) += text;
-}
-
-// A line break at each side is markup, and so is the closing tag's indentation. What may be that is
-// in space_: a line break and the blanks behind it.
-void TaggedValue::put_lines(std::string_view text, std::string& out) {
-  while (is_at_start_ && !text.empty()) {
-    space_ += text[0];
-    text.remove_prefix(1);
-    if (space_ == "\r") continue;
-    is_at_start_ = false;
-    is_empty_line_ = space_.back() == '\n';
-    if (is_empty_line_) {
-      space_.clear();
-    } else {
-      const std::string first = std::exchange(space_, {});
-      put_lines(first, out);
-    }
-  }
+  if (spec_.trim == ValueTrim::none || has_failed()) return put_trimmed(text, out);
+  if (is_at_start_ && !text.empty()) text.remove_prefix(read_start(text));
   if (text.empty()) return;
   is_empty_line_ = false;
   const std::size_t end = text.find_last_not_of(kSpace) + 1;  // 0 where all of it is white space
   if (end > 0) {
-    put_trimmed(space_, out);
-    space_.clear();
+    put_trimmed(std::exchange(space_, {}), out);
     put_trimmed(text.substr(0, end), out);
     text.remove_prefix(end);
   }
-  if (has_failed()) {
-    unread_ += text;
-    return;
+  (has_failed() ? unread_ : space_) += text;
+  if (spec_.trim == ValueTrim::newline) put_inner_space(out);
+}
+
+// Reads what the format drops before a value: white space, or a line break.
+std::size_t TaggedValue::read_start(std::string_view text) {
+  if (spec_.trim == ValueTrim::space) {
+    const std::size_t size = std::min(text.find_first_not_of(kSpace), text.size());
+    is_at_start_ = size == text.size();
+    return size;
   }
-  space_ += text;
+  std::size_t size = 0;
+  if (space_.empty() && text[0] == '\r') {
+    space_.assign(1, '\r');
+    if (++size == text.size()) return size;
+  }
+  is_at_start_ = false;
+  if (text[size] != '\n') return size;
+  space_.clear();
+  is_empty_line_ = true;
+  return size + 1;
+}
+
+// A line break and the blanks after it may be the closing tag's; white space before that is not.
+void TaggedValue::put_inner_space(std::string& out) {
   std::size_t begin = space_.rfind('\n');
   if (begin == std::string::npos) {
     begin = space_.ends_with('\r') ? space_.size() - 1 : space_.size();
@@ -147,7 +130,7 @@ void TaggedValue::put_trimmed(std::string_view text, std::string& out) {
   }
   if (!spec_.entities) return put_decoded(text, out);
   for (std::size_t i = 0; i < text.size(); ++i) {
-    std::string unread(word());  // what cannot be read is told as it was written
+    std::string unread(word());  // what cannot be read is reported as written
     unread += entities_.held();
     std::string decoded;
     entities_.put(text.substr(i, 1), decoded);
@@ -167,7 +150,7 @@ void TaggedValue::put_decoded(std::string_view text, std::string& out) {
   }
 }
 
-// Without a string to fall back on, an object or list is streamed as soon as the byte behind its
+// Without a string to fall back on, an object or list is streamed as soon as the byte after its
 // bracket shows that it is one.
 bool TaggedValue::opens_container(char byte) const {
   return !types_.has(TypeSet::string) && ((byte == '{' && types_.has(TypeSet::object)) ||

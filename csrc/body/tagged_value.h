@@ -1,4 +1,4 @@
-// A parameter's bare text as JSON: the schema tells text from numbers.
+// A parameter's bare text as JSON: the schema decides between text and numbers.
 //
 // A string is written as it arrives, an object or list as soon as its first bytes show that it is
 // one; any other scalar waits for its end.
@@ -37,7 +37,7 @@ class TaggedValue {
   /// The output ended inside it: writes what is certain, a beginning of JSON. White space that may
   /// be markup is left out.
   void cut_off(std::string& out);
-  /// Behind `cut_off`, where nobody closes the value: what is sure of a bare word.
+  /// After `cut_off`, if nothing closes the value: what is certain of a bare word.
   void end_word(std::string& out);
 
   /// Behind `cut_off`: writes what completes it; false where that cannot be done by adding.
@@ -70,7 +70,8 @@ class TaggedValue {
   bool has_failed() const { return *problem_ != '\0'; }
   void fail(const char* problem, std::string_view unread);
   void put_inside(std::string_view text, std::string& out);
-  void put_lines(std::string_view text, std::string& out);
+  std::size_t read_start(std::string_view text);
+  void put_inner_space(std::string& out);
   void put_trimmed(std::string_view text, std::string& out);
   void put_decoded(std::string_view text, std::string& out);
   void put_undecided(std::string_view text, std::string& out);

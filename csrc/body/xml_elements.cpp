@@ -235,7 +235,7 @@ void XmlElements::take_tag_as_text() {
 void XmlElements::open_element(const std::string& name) {
   if (name.empty() || open_.size() == kMaxDepth) return fail("a tag has no name", tag_);
   if (open_.empty() && opens_call()) {  // this call's closer is missing
-    if (seen_.empty()) return fail("the call is not closed", tag_);
+    if (given_.empty()) return fail("the call is not closed", tag_);
     unread_ = tag_;
     closer_.clear();
     return end_call();
@@ -247,14 +247,9 @@ void XmlElements::open_element(const std::string& name) {
 }
 
 void XmlElements::begin_parameter(const std::string& name) {
-  const bool is_first = seen_.empty();
-  is_doubled_ = !seen_.insert(name).second;
-  if (is_doubled_ && !mends_) return fail("a parameter is written twice", tag_);
-  if (is_doubled_) {
-    repairs_ |= kDuplicateKey;
-  } else {
-    begin_member(name, is_first, out_);
-  }
+  const bool is_first = given_.empty();
+  if (!take_name(name)) return fail("a parameter is written twice", tag_);
+  if (!is_doubled_) begin_member(name, is_first, out_);
   is_string_ = types_of(schema_of(name)).is_only(TypeSet::string);
   holds_tag_ = false;
   if (is_string_) value_out() += '"';
@@ -304,7 +299,7 @@ void XmlElements::end_value() {
 }
 
 void XmlElements::end_call() {
-  out_ += seen_.empty() ? "{}" : "}";
+  out_ += given_.empty() ? "{}" : "}";
   maybe_closer_.clear();
   state_ = State::done;
 }
@@ -344,7 +339,7 @@ void XmlElements::end(CallSink& sink) {
   } else if (!open_.empty() && !is_string_ && !is_doubled_) {
     write_open(0, schema_of(open_[0].name));
   }
-  emit(sink);
+  sink.put_written(out_);
 }
 
 void XmlElements::complete(CallSink& sink) {
@@ -352,7 +347,7 @@ void XmlElements::complete(CallSink& sink) {
   if (!open_.empty()) end_value();
   end_call();
   repairs_ |= kClosed;
-  emit(sink);
+  sink.put_written(out_);
   sink.end_call();
 }
 

@@ -5,7 +5,6 @@
 // be missing: the call's own ends the value where another call or the end follows.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -68,13 +67,10 @@ class XmlElements final : public TagBody {
   std::size_t opener_ = 0;        // length of its opener
   std::string raw_;               // a value that waits for its end, as it was written
   std::vector<XmlElement> open_;  // the elements that are open, outermost first
-  std::set<std::string> seen_;    // parameters
   bool is_string_ = false;        // the open parameter is written as it arrives
-  bool is_doubled_ = false;       // it was given before, and is dropped
-  std::string aside_;
-  Letters maybe_closer_;         // the call's closer inside a value, and white space after it
-  std::size_t closer_size_ = 0;  // of the closer in it
-  bool holds_tag_ = false;       // the value holds a tag that is text
+  Letters maybe_closer_;          // the call's closer inside a value, and white space after it
+  std::size_t closer_size_ = 0;   // of the closer in it
+  bool holds_tag_ = false;        // the value holds a tag that is text
 };
 
 }  // namespace unspool

@@ -312,25 +312,25 @@ TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
 }
 
 void XmlParameters::begin_value() {
-  is_doubled_ = !given_.insert(key_).second;
-  if (is_doubled_ && !mends_) return fail("a parameter is written twice");
+  if (!take_name(key_)) return fail("a parameter is written twice");
   holds_tag_ = is_unopened_ = false;
   tail_.clear();
   write_wrapper();
-  if (is_doubled_) {
-    repairs_ |= kDuplicateKey;
-  } else {
-    is_wrapper_ = !has_parameters_ && key_ == kWrapper && schema_ != nullptr &&
-                  !schema_->parameters.empty() && schema_->find(kWrapper) == nullptr;
-    if (is_wrapper_) {
-      types_ = types_ | TypeSet(TypeSet::object | TypeSet::string);
-    } else {
-      begin_member(key_, !has_parameters_, out_);
-    }
-    has_parameters_ = true;
-  }
+  if (!is_doubled_) begin_parameter();
   value_.begin(types_, value_out());
   enter(State::value);
+}
+
+// The first parameter may hold all arguments: `arguments`, where the tool has none of that name.
+void XmlParameters::begin_parameter() {
+  is_wrapper_ = !has_parameters_ && key_ == kWrapper && schema_ != nullptr &&
+                !schema_->parameters.empty() && schema_->find(kWrapper) == nullptr;
+  if (is_wrapper_) {
+    types_ = types_ | TypeSet(TypeSet::object | TypeSet::string);
+  } else {
+    begin_member(key_, !has_parameters_, out_);
+  }
+  has_parameters_ = true;
 }
 
 // The value's opener is missing: what stands after the name is the value.
@@ -347,7 +347,7 @@ void XmlParameters::begin_value_without_opener() {
 void XmlParameters::end(CallSink& sink) {
   cut_off();
   if (is_in_value()) value_.end_word(value_out());
-  emit(sink);
+  sink.put_written(out_);
 }
 
 // The output ends here. What is held as a possible tag is not the value's.
@@ -365,7 +365,7 @@ void XmlParameters::cut_off() {
 
 void XmlParameters::complete(CallSink& sink) {
   cut_off();
-  emit(sink);
+  sink.put_written(out_);
   if (has_failed()) return;
   if (state_ == State::json && !reader_.close(out_)) return;
   if (state_ == State::key) {  // text after the name is a value's
@@ -378,7 +378,7 @@ void XmlParameters::complete(CallSink& sink) {
   }
   repairs_ |= kClosed;
   if (!is_whole_) end_call({});
-  emit(sink);
+  sink.put_written(out_);
   sink.end_call();
 }
 

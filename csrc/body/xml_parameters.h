@@ -1,4 +1,5 @@
-// Arguments as tagged text: <parameter=city>Paris</parameter>; the schema tells text from numbers.
+// Arguments as tagged text: <parameter=city>Paris</parameter>; the schema decides between text and
+// numbers.
 //
 // A value may itself hold the tags. One counts only where the grammar continues after it: another
 // parameter, the end of the call, or what follows a call. Until that shows, the tag is held back.
@@ -6,7 +7,6 @@
 // before the call's closer where another call or the end follows.
 #pragma once
 
-#include <set>
 #include <string>
 
 #include "body/tag_body.h"
@@ -97,6 +97,7 @@ class XmlParameters final : public TagBody {
   bool is_next_name() const;
   bool take_key();
   void begin_value();
+  void begin_parameter();
   void begin_value_without_opener();
   TypeSet types_of_key(std::string_view attributes) const;
   void value_text(std::string_view text);
@@ -120,13 +121,10 @@ class XmlParameters final : public TagBody {
   std::string key_;
   std::size_t key_end_ = 0;  // where what ends the name begins in it; npos: not yet
   TypeSet types_;
-  std::set<std::string, std::less<>> given_;  // names of parameters
   TaggedValue value_;
-  bool is_doubled_ = false;   // the value is of a parameter that was given: it is dropped
   bool holds_tag_ = false;    // a tag stood in the value, and was text
   bool is_unopened_ = false;  // the value's opener was missing
   bool is_wrapper_ = false;   // the value may be all arguments in one object
-  std::string aside_;         // a value that is not written yet
 
   // What may have to be read again: all since the last tag that counted. In `after_tag` and
   // `next_key` a tag that may be the value's stands first.

@@ -69,7 +69,7 @@ void XmlParameters::write_wrapper() {
   is_wrapper_ = false;
 }
 
-// A tag in a value: it ends the value if what follows says so.
+// A tag in a value: it ends the value if what follows shows that.
 void XmlParameters::on_tag(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   if (spec_.is_keyless) return on_closer_of_only_value(found);
@@ -189,10 +189,10 @@ bool XmlParameters::is_next_name() const {
   if (!spec_.name_end.empty() && key_end_ == std::string::npos) return false;
   const Key key = split_key(key_);
   if (key.name.empty() || key.name.find_first_of("<>\n") != std::string_view::npos) return false;
-  const bool tells_type = std::any_of(
-      spec_.types.begin(), spec_.types.end(),
-      [&](const auto& type) { return key.attributes.find(type.first) != std::string_view::npos; });
-  const bool is_known = tells_type || schema_ == nullptr || schema_->parameters.empty() ||
+  const bool has_type = std::any_of(spec_.types.begin(), spec_.types.end(), [&](const auto& type) {
+    return key.attributes.find(type.first) != std::string_view::npos;
+  });
+  const bool is_known = has_type || schema_ == nullptr || schema_->parameters.empty() ||
                         schema_->find(key.name) != nullptr;
   return is_known && given_.count(key.name) == 0;
 }
