@@ -115,11 +115,7 @@ void append_typed_beginning(std::string_view text, TypeSet types, std::string& o
   out += value;
 }
 
-bool TypedCandidate::put(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [this](char byte) { return put_byte(byte); });
-}
-
-bool TypedCandidate::put_byte(char byte) {
+bool TypedCandidate::put(char byte) {
   if (first_ == 0) {
     if (is_space(byte)) return true;
     first_ = byte;
@@ -150,6 +146,12 @@ bool TypedCandidate::put_strict(char byte) {
     if (result.consumed == 1) return true;
   }
   return is_space(byte);
+}
+
+bool begins_json(std::string_view text) {
+  ValueReader reader;
+  const ScanResult result = reader.check(text);
+  return result.status != ScanStatus::failed && result.consumed == text.size();
 }
 
 bool may_be_scalar(char first, std::size_t size, bool is_over, char byte) {

@@ -25,6 +25,9 @@ void append_typed_literal(std::string_view text, TypeSet types, std::string& out
 /// JSON's word for a null or a boolean as people write it, if the types have it; else empty.
 std::string_view typed_word(std::string_view text, TypeSet types);
 
+/// Whether the text is JSON, or the beginning of it.
+bool begins_json(std::string_view text);
+
 /// Whether text may still be a number or a word such as `true`, with white space after it, if
 /// `byte` follows. `first`: its first byte; `size`: how many came before; `is_over`: white space
 /// did.
@@ -37,10 +40,9 @@ class TypedCandidate {
       : types_(types), python_(python) {}
 
   /// False once it can only be a string.
-  bool put(std::string_view text);
+  bool put(char byte);
 
  private:
-  bool put_byte(char byte);
   bool put_strict(char byte);
   bool put_word(char byte);
 

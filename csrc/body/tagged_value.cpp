@@ -77,12 +77,13 @@ void TaggedValue::put_inside(std::string_view text, std::string& out) {
   is_empty_line_ = false;
   const std::size_t end = text.find_last_not_of(kSpace) + 1;  // 0 where all of it is white space
   if (end > 0) {
-    put_trimmed(std::exchange(space_, {}), out);
+    if (!space_.empty()) put_trimmed(space_, out);
+    space_.clear();
     put_trimmed(text.substr(0, end), out);
     text.remove_prefix(end);
   }
   (has_failed() ? unread_ : space_) += text;
-  if (spec_.trim == ValueTrim::newline) put_inner_space(out);
+  if (spec_.trim == ValueTrim::newline && !space_.empty()) put_inner_space(out);
 }
 
 // Reads what the format drops before a value: white space, or a line break.
@@ -157,35 +158,31 @@ bool TaggedValue::opens_container(char byte) const {
                                           (byte == '[' && types_.has(TypeSet::array)));
 }
 
+bool TaggedValue::may_follow_opener(char byte) const {
+  const bool is_object = held_[first_] == '{';
+  std::string_view bytes = is_object ? "\"}" : "]\"{[-0123456789tfn";
+  if (is_loose_) bytes = is_object ? "\"'}0123456789" : "]\"'{[(-0123456789tfnTFN";
+  return bytes.find(byte) != std::string_view::npos;
+}
+
 void TaggedValue::put_undecided(std::string_view text, std::string& out) {
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const char byte = text[i];
-    held_ += byte;
-    if (first_ == std::string::npos && !is_space(byte)) {
-      first_ = held_.size() - 1;
-      if (opens_container(byte)) continue;
-    } else if (first_ != std::string::npos && opens_container(held_[first_])) {
-      if (is_space(byte)) continue;
-      const bool is_object = held_[first_] == '{';
-      std::string_view may_follow = is_object ? "\"}" : "]\"{[-0123456789tfn";
-      if (is_loose_) {
-        may_follow = is_object ? "\"'}0123456789" : "]\"'{[(-0123456789tfnTFN";
-      }
-      if (may_follow.find(byte) == std::string_view::npos) {
-        become_string(out);
-        append_json_escaped(text.substr(i + 1), out);
-      } else {
-        mode_ = Mode::container;
-        put_container(held_.substr(first_), out);
-        put_container(text.substr(i + 1), out);
-      }
-      return;
-    }
-    if (!candidate_.put(std::string_view(&byte, 1))) {
-      become_string(out);
-      append_json_escaped(text.substr(i + 1), out);
-      return;
-    }
+    hold(text[i], out);
+    if (mode_ != Mode::undecided) return put_decoded(text.substr(i + 1), out);
+  }
+}
+
+// Holds a byte until it shows what the value is.
+void TaggedValue::hold(char byte, std::string& out) {
+  held_ += byte;
+  const bool is_first = first_ == std::string::npos && !is_space(byte);
+  if (is_first) first_ = held_.size() - 1;
+  if (first_ == std::string::npos || !opens_container(held_[first_])) {
+    if (!candidate_.put(byte)) become_string(out);
+  } else if (!is_first && !is_space(byte)) {
+    if (!may_follow_opener(byte)) return become_string(out);
+    mode_ = Mode::container;
+    put_container(held_.substr(first_), out);
   }
 }
 
@@ -237,9 +234,7 @@ void TaggedValue::cut_off(std::string& out) {
   if (mode_ != Mode::undecided || held_.empty()) return;
   // A number's digits and a text's beginning are what they are.
   if (types_.has(TypeSet::string)) return become_string(out);
-  ValueReader reader;
-  const ScanResult result = reader.check(held_);
-  if (result.status != ScanStatus::failed && result.consumed == held_.size()) {
+  if (begins_json(held_)) {
     out += held_;
     return;
   }

@@ -78,7 +78,9 @@ class TaggedValue {
   void put_container(std::string_view text, std::string& out);
   void give_up_opener(std::string& out);
   void become_string(std::string& out);
+  void hold(char byte, std::string& out);
   bool opens_container(char byte) const;
+  bool may_follow_opener(char byte) const;
 
   const XmlParametersSpec& spec_;
   ValueReader reader_;  // of an object or list

@@ -22,7 +22,7 @@ std::string lower(std::string_view text) {
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
 // A number as Python reads it: an underscore between two digits counts for nothing.
-std::string plain_number(std::string_view text) {
+std::string without_separators(std::string_view text) {
   text = strip(text);
   std::string made;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -160,7 +160,7 @@ std::optional<JsonValue> fill(const JsonValue& transform, const JsonValue& scope
 }
 
 std::optional<JsonValue> cast_number(std::string_view text, TypeSet types) {
-  const std::string plain = plain_number(text);
+  const std::string plain = without_separators(text);
   const auto number = read_decimal(plain);
   if (!number) return std::nullopt;
   const auto whole = whole_text(*number);
@@ -229,7 +229,7 @@ std::optional<JsonValue> read_content(const ContentSpec& spec, std::string_view 
     case C::integer:
     case C::number: break;
   }
-  const std::string plain = plain_number(tidy);
+  const std::string plain = without_separators(tidy);
   const auto number = read_decimal(plain);
   if (!number || (spec.kind == C::integer && !is_integer(*number))) return std::nullopt;
   return JsonValue::of_number(number_text(*number));

@@ -1,5 +1,6 @@
 // What completes a value that the output cut off.
-#include "body/scalar.h"
+#include <array>
+
 #include "body/value_reader.h"
 #include "text/white_space.h"
 
@@ -7,25 +8,13 @@ namespace unspool {
 
 namespace {
 
-std::string_view literal_rest(ValueState state) {
-  switch (state) {
-    case ValueState::t_rue: return "rue";
-    case ValueState::tr_ue: return "ue";
-    case ValueState::tru_e:
-    case ValueState::fals_e: return "e";
-    case ValueState::f_alse: return "alse";
-    case ValueState::fa_lse: return "lse";
-    case ValueState::fal_se: return "se";
-    case ValueState::n_ull: return "ull";
-    case ValueState::nu_ll: return "ll";
-    case ValueState::nul_l: return "l";
-    case ValueState::minus:
-    case ValueState::point:
-    case ValueState::exponent:
-    case ValueState::exponent_sign: return "0";
-    default: return {};
-  }
-}
+// What is missing in each state of a literal or a number, from `t_rue` on.
+constexpr std::array<std::string_view, 18> kRests = {
+    "rue", "ue", "e", "alse", "lse", "se", "e", "ull", "ll", "l",  // true, false, null
+    "0",   "",   "",  "0",    "",    "0",  "0", ""};               // - 0 1 . .5 e e+ e5
+constexpr auto kFirstRest = static_cast<std::size_t>(ValueState::t_rue);
+static_assert(kFirstRest + kRests.size() ==
+              static_cast<std::size_t>(ValueState::exponent_digits) + 1);
 
 // A word as it must have been meant.
 std::string whole_word(const std::string& word) {
@@ -74,7 +63,7 @@ bool ValueReader::close_token() {
   } else if (in_string() || state_ == State::maybe_close) {
     result = close_string(Step::next);
   } else if (state_ >= State::t_rue && state_ <= State::exponent_digits) {
-    *out_ += literal_rest(state_);
+    *out_ += kRests[static_cast<std::size_t>(state_) - kFirstRest];
     result = end_value(0);
   }
   return result != Step::failed;

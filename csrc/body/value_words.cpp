@@ -185,9 +185,7 @@ ValueReader::Step ValueReader::write_scalar(std::string_view json) {
 // The output ended inside the word: writes what is a beginning of JSON.
 void ValueReader::write_word_beginning() {
   const std::string_view word = trim(word_);
-  ValueReader reader;
-  const ScanResult result = reader.check(word);
-  if (result.status != ScanStatus::failed && result.consumed == word.size()) {
+  if (begins_json(word)) {
     to() += word;
   } else if (std::string value; !word.empty()) {
     append_typed_beginning(plain_number(word), kBareTypes, value);

@@ -70,7 +70,7 @@ class XmlParameters final : public TagBody {
   void on_closer_of_only_value(const MarkerCursor::Found& found);
   void on_marker_between(const MarkerCursor::Found& found);
   void on_marker_after_tag(const MarkerCursor::Found& found);
-  void on_call_closer_after_tag(std::string_view closer);
+  void on_call_closer_after_value(std::string_view closer);
   void on_section_closer_after_tag(std::string_view closer);
   void note_closer(std::string_view closer);
   void continue_after_value(Role role);

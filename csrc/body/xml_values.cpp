@@ -221,7 +221,9 @@ void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
     case Role::json_open: return continue_after_value(role);
     case Role::json_close:
     case Role::value_close: return take_tag_as_text();
-    case Role::body_close: return on_call_closer_after_tag(found.text);
+    case Role::body_close:
+      if (closed_value_) return on_call_closer_after_value(found.text);
+      break;
     case Role::section_close: on_section_closer_after_tag(found.text); break;
     case Role::ignore: break;
     default: return end_call_after_tag();
@@ -236,10 +238,8 @@ void XmlParameters::continue_after_value(Role role) {
   role == Role::parameter_open ? open_parameter() : fail("JSON follows the parameters");
 }
 
-void XmlParameters::on_call_closer_after_tag(std::string_view closer) {
-  const bool is_misplaced = closed_value_ && closed_section_;
-  if (is_misplaced || (!closed_value_ && tail_count_ > kMaxTailCount)) return take_tag_as_text();
-  if (!closed_value_) return;
+void XmlParameters::on_call_closer_after_value(std::string_view closer) {
+  if (closed_section_) return take_tag_as_text();
   note_closer(closer);
   end_call_after_tag();
 }
