@@ -36,7 +36,6 @@ constexpr Parts kReasoning = kReasoningClose | kReasoningOpen | kMarkup | kIgnor
 constexpr Parts kRehearsal = kReasoningClose | kClosers | kOpeners | kMarkup | kIgnored;
 constexpr Parts kMalformed = kClosers | kOpeners | kMarkupAround | kIgnored;
 constexpr Parts kAfterOpener = kClosers | kCallOpen | kIgnored;
-constexpr Parts kHeader = kReasoningOpen | kOpeners | kMarkup | kIgnored;
 constexpr Parts kCallHeader = kOpeners | kMarkup | kIgnored;
 
 class TableBuilder {
@@ -70,7 +69,7 @@ class TableBuilder {
     if (!markup.has_header()) return set;
     adder_.add(set, markup.close, Role::header_close, index);
     for (const MarkerSpec& text : spec_.call_texts) adder_.add(set, text, Role::call_text);
-    finish(set, kHeader, markup.is_inline ? kNone : index);
+    finish(set, kContent, markup.is_inline ? kNone : index);
     return set;
   }
 

@@ -176,7 +176,6 @@ inline FormatSpec foreign() {
   pairs.xml_parameters.entities = true;
   pairs.xml_parameters.python_values = true;
   pairs.xml_parameters.json_body = true;
-  pairs.xml_parameters.next_closes = true;
   spec.calls.push_back(pairs);
   CallSpec word;
   word.open = marker({"functools"});
