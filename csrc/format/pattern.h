@@ -24,7 +24,7 @@ enum class HoleKind : std::uint8_t {
   key,
   value,
   type,     // a JSON type's name
-  repeats,  // ${...}: what stands before it again, behind the text between
+  repeats,  // ${...}: what stands before it again, after the text between
   any,      // ${_}
 };
 
@@ -51,7 +51,7 @@ struct Pattern {
   std::size_t index(HoleKind kind) const;
   const Hole& hole(HoleKind kind) const { return holes[index(kind)]; }
   const std::string& before(HoleKind kind) const { return texts[index(kind)]; }
-  const std::string& behind(HoleKind kind) const { return texts[index(kind) + 1]; }
+  const std::string& after(HoleKind kind) const { return texts[index(kind) + 1]; }
   /// The holes' kinds are the same, in the same order.
   bool has_shape_of(const Pattern& other) const;
 };

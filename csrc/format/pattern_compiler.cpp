@@ -2,106 +2,100 @@
 
 #include <utility>
 
-#include "text/error.h"
+#include "format/pattern_readers.h"
+#include "format/pattern_texts.h"
 
 namespace unspool {
 
-FormatSpec compile_patterns(PatternFile file) { return PatternCompiler(std::move(file)).compile(); }
+namespace {
 
-FormatSpec PatternCompiler::compile() {
-  spec_.name = file_.name;
-  add_new(spec_.ignore, file_.end);
-  for (const std::string& text : file_.leftovers) spec_.markup.push_back(to_markup(text));
-  take_authors();
-  take_turn();
-  if (!file_.id.empty()) {
-    const Pattern& id = file_.id.front();
-    if (id.has(HoleKind::random) && id.hole(HoleKind::random).has("9")) {
-      spec_.call_ids = CallIdStyle::nine;
-    } else if (id.has(HoleKind::name)) {
-      spec_.call_ids = CallIdStyle::functions;
+using Patterns = std::vector<Pattern>;
+
+/// Messages with an author before their kind, <message>${_}<kind>${content}<end>: what stands
+/// around the author.
+MarkupSpec take_authors(PatternFile& file) {
+  MarkupSpec authors;
+  authors.header = "[^\\s<]*";
+  const auto take = [&](Patterns& patterns, bool is_content) {
+    for (Pattern& pattern : patterns) {
+      const bool has_author = pattern.holes.size() > 1 && pattern.holes[0].kind == HoleKind::any &&
+                              !is_blank(pattern.first());
+      if (!has_author) continue;
+      add_new(authors.open.texts, trim(pattern.first()));
+      if (is_content) authors.close.texts.emplace_back(trim(pattern.texts[1]));
+      pattern.texts.erase(pattern.texts.begin());
+      pattern.holes.erase(pattern.holes.begin());
     }
-  }
-  if (!file_.reasoning.empty()) read_reasoning();
-  take_sections();
-  read_calls();
-  if (!file_.header.empty()) read_header();
-  if (!authors_.open.is_empty()) read_authors();
-  read_content();
-  std::vector<MarkupSpec> once;
-  for (MarkupSpec& markup : spec_.markup) {
-    if (std::find(once.begin(), once.end(), markup) == once.end())
-      once.push_back(std::move(markup));
-  }
-  spec_.markup = std::move(once);
-  return spec_;
+  };
+  take(file.content, true);
+  take(file.reasoning, false);
+  take(file.call, false);
+  add_new(authors.close.texts, file.end);
+  return authors;
+}
+
+// The token that ends an answer ends its last message too.
+void end_messages(const Texts& ends, MarkupSpec authors, FormatSpec& spec) {
+  spec.markup.push_back(std::move(authors));
+  MarkupSpec end;
+  add_new(end.open.texts, ends);
+  spec.markup.push_back(std::move(end));
+  for (CallSpec& call : spec.calls) add_new(call.close.texts, ends);
+  if (spec.reasoning) add_new(spec.reasoning->close.texts, ends);
 }
 
 // What the prompt has written of the first message is missing in the output: each pattern that
 // begins with the turn also stands without it.
-void PatternCompiler::take_turn() {
-  if (!file_.header.empty()) return;  // a header says where the output begins
+void add_first_messages(PatternFile& file) {
+  if (!file.header.empty()) return;  // a header says where the output begins
   for (const auto patterns :
        {&PatternFile::reasoning, &PatternFile::content, &PatternFile::calls, &PatternFile::call}) {
-    std::vector<Pattern> all;
-    for (const Pattern& pattern : file_.*patterns) {
+    Patterns all;
+    for (const Pattern& pattern : file.*patterns) {
       all.push_back(pattern);
-      const std::string_view rest = without_turn(pattern.first());
+      const std::string_view rest = file.without_turn(pattern.first());
       if (rest.size() == pattern.first().size() || is_blank(rest)) continue;
       all.push_back(pattern);
       all.back().texts.front() = rest;
     }
-    file_.*patterns = std::move(all);
+    file.*patterns = std::move(all);
   }
 }
 
-// <calls><call>..</call></calls> written as one call: the outer tags stand around all of them.
-void PatternCompiler::take_sections() {
-  if (!file_.calls.empty()) {
-    std::vector<std::string_view> opens, closes;
-    for (const Pattern& pattern : file_.calls) {
-      if (is_blank(pattern.last())) throw PatternError("calls", "nothing ends the ${calls}");
-      opens.push_back(pattern.first());
-      closes.push_back(pattern.last());
-    }
-    spec_.section_open = to_marker(opens);
-    spec_.section_close = to_marker(closes, KeepSpace::none);
-    return;
+CallIdStyle id_style(const Patterns& ids) {
+  if (ids.empty()) return CallIdStyle::random;
+  const Pattern& id = ids.front();
+  if (id.has(HoleKind::random) && id.hole(HoleKind::random).has("9")) return CallIdStyle::nine;
+  return id.has(HoleKind::name) ? CallIdStyle::functions : CallIdStyle::random;
+}
+
+void append(std::vector<MarkupSpec>& markup, std::vector<MarkupSpec> more) {
+  for (MarkupSpec& each : more) markup.push_back(std::move(each));
+}
+
+}  // namespace
+
+FormatSpec compile_patterns(PatternFile file) {
+  FormatSpec spec;
+  spec.name = file.name;
+  add_new(spec.ignore, file.end);
+  for (const std::string& text : file.leftovers) spec.markup.push_back(to_markup(text));
+  MarkupSpec authors = take_authors(file);
+  add_first_messages(file);
+  spec.call_ids = id_style(file.id);
+  if (!file.reasoning.empty()) spec.reasoning = read_reasoning(file);
+  read_section(file, spec);
+  read_calls(file, spec);
+  if (!file.header.empty()) append(spec.markup, read_header(file));
+  if (!authors.open.is_empty()) end_messages(file.end, std::move(authors), spec);
+  append(spec.markup, read_content(file));
+  std::vector<MarkupSpec> once;
+  for (MarkupSpec& markup : spec.markup) {
+    if (std::find(once.begin(), once.end(), markup) == once.end())
+      once.push_back(std::move(markup));
   }
-  std::vector<Pattern> inner;
-  Texts opens, closes;
-  for (const Pattern& pattern : file_.call) {
-    const std::string_view first = pattern.first(), last = pattern.last();
-    const std::size_t outer = first.find_first_not_of(kSpace);
-    const std::size_t end = first.find('>');
-    const std::size_t second = end == std::string_view::npos ? end : first.find('<', end);
-    const std::size_t close = last.rfind("</");
-    if (outer == std::string_view::npos || first[outer] != '<' ||
-        second == std::string_view::npos || close == std::string_view::npos) {
-      return;
-    }
-    const std::string_view between = first.substr(end + 1, second - end - 1);
-    const std::size_t line = between.rfind('\n');
-    const std::size_t close_end = last.find('>', close);
-    if (!is_blank(between) || line == std::string_view::npos ||
-        first.find_first_of("<>", second + 1) != std::string_view::npos ||
-        close_end == std::string_view::npos || !is_blank(last.substr(close_end + 1)) ||
-        first.substr(outer + 1, end - outer - 1) != last.substr(close + 2, close_end - close - 2)) {
-      return;
-    }
-    const std::size_t begin = close - (close > 0 && last[close - 1] == '\n' ? 1 : 0);
-    if (trim(last.substr(0, begin)).empty()) return;
-    opens.emplace_back(first.substr(0, end + 1 + line + 1));
-    closes.emplace_back(last.substr(begin));
-    Pattern one = pattern;
-    one.texts.front() = first.substr(end + 1 + line + 1);
-    one.texts.back() = last.substr(0, begin);
-    inner.push_back(std::move(one));
-  }
-  if (inner.empty()) return;
-  file_.call = std::move(inner);
-  spec_.section_open = to_marker({opens.begin(), opens.end()});
-  spec_.section_close = to_marker({closes.begin(), closes.end()}, KeepSpace::none);
+  spec.markup = std::move(once);
+  return spec;
 }
 
 }  // namespace unspool

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "format/file_words.h"
+#include "text/white_space.h"
 
 namespace unspool {
 
@@ -47,6 +48,25 @@ PatternFile PatternFile::read(const JsonValue& file) {
   PatternFile made;
   for (const auto& [key, value] : file.members) made.read_key(key, value);
   return made;
+}
+
+bool PatternFile::has_messages() const {
+  return std::any_of(header.begin(), header.end(),
+                     [](const Pattern& pattern) { return !is_blank(pattern.first()); });
+}
+
+bool PatternFile::opens_message(std::string_view literal) const {
+  return std::any_of(header.begin(), header.end(), [&](const Pattern& pattern) {
+    const std::string_view opener = trim(pattern.first());
+    return !opener.empty() && literal.find(opener) != std::string_view::npos;
+  });
+}
+
+std::string_view PatternFile::without_turn(std::string_view literal) const {
+  for (const std::string& text : turn) {
+    if (literal.starts_with(text)) return literal.substr(text.size());
+  }
+  return literal;
 }
 
 void PatternFile::read_key(std::string_view key, const JsonValue& value) {

@@ -37,6 +37,12 @@ struct PatternFile {
   /// unknown key, a pattern that cannot be read, a hole that the key does not have.
   static PatternFile read(const JsonValue& file);
 
+  /// Messages have headers.
+  bool has_messages() const;
+  bool opens_message(std::string_view literal) const;
+  /// A literal without the turn that it begins with.
+  std::string_view without_turn(std::string_view literal) const;
+
  private:
   void read_key(std::string_view key, const JsonValue& value);
   void read_pattern(std::string_view key, const std::string& text);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,11 @@ inline Edges split_edges(std::string_view literal) {
   return {literal.substr(0, begin), text, literal.substr(begin + text.size())};
 }
 
+template <typename List, typename Test>
+bool has_any(const List& list, Test&& test) {
+  return std::any_of(std::begin(list), std::end(list), test);
+}
+
 inline bool contains(const Texts& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
@@ -47,6 +53,26 @@ inline std::string_view without_quote_at_end(std::string_view text) {
 inline std::string_view without_quote(std::string_view text) {
   const bool has = !text.empty() && (text[0] == '"' || text[0] == '\'');
   return has ? text.substr(1) : text;
+}
+
+/// A literal without the bracket of a list at its edge.
+inline std::string_view without_bracket(std::string_view literal) {
+  const std::string_view text = trim(literal);
+  if (text.starts_with(']')) return text.substr(1);
+  return text.ends_with('[') ? literal.substr(0, literal.rfind('[')) : literal;
+}
+
+/// The tags of a text, each with the text before it if `with_text`.
+inline Texts tags_in(std::string_view text, bool with_text = false) {
+  Texts tags;
+  for (std::size_t begin = 0;;) {
+    const std::size_t open = text.find('<', begin);
+    const std::size_t end = text.find('>', open);
+    if (end == std::string_view::npos) return tags;
+    if (!with_text) begin = open;
+    tags.emplace_back(text.substr(begin, end + 1 - begin));
+    begin = end + 1;
+  }
 }
 
 /// A header's text before `${name}`, in three parts.

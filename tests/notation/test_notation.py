@@ -96,6 +96,7 @@ def test_a_bad_file_is_refused_with_its_line(line: str, message: str) -> None:
             'call = "<c>${name}|${parameters}</c>"\nparameter = "<p=${key}${value}</p>"',
             r"nothing stands between",
         ),
+        ('header = "<m>${_}"\ncontent = "<m>final${content}"', "header: nothing ends the header"),
         ('end = "<|im_end|>"', "neither calls nor reasoning"),
     ],
 )

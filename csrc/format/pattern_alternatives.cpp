@@ -1,0 +1,223 @@
+// All calls: which alternatives are one call, and how the others are told apart.
+#include "format/pattern_readers.h"
+#include "format/pattern_texts.h"
+
+namespace unspool {
+
+namespace {
+
+using Kind = HoleKind;
+using Patterns = std::vector<Pattern>;
+using Calls = std::vector<CallSpec>;
+
+template <typename Test>
+Patterns take_if(Patterns& all, Test&& test) {
+  Patterns taken, kept;
+  for (const Pattern& pattern : all) (test(pattern) ? taken : kept).push_back(pattern);
+  all = std::move(kept);
+  return taken;
+}
+
+// A fence around calls. A bare call says how they are read.
+Patterns take_fences(Patterns& all) {
+  const bool has_bare = has_any(all, [](const Pattern& p) {
+    return p.has(Kind::object) && p.first().find_first_not_of(" \n[") == std::string::npos;
+  });
+  const auto is_fence = [](const Pattern& p) { return trim(p.first()).starts_with("```"); };
+  Patterns rest = all;
+  Patterns fences = take_if(rest, is_fence);
+  if (has_bare) all = std::move(rest);
+  return fences;
+}
+
+// A word before the name that is the end of another opener: that opener's token may be missing
+// after a call, and the word may have lost its beginning after the token.
+Patterns take_prefixes(Patterns& all) {
+  return take_if(all, [&](const Pattern& pattern) {
+    const std::string_view word = trim(pattern.first());
+    return !word.empty() && is_word(word) && !pattern.holes.empty() &&
+           pattern.holes[0].kind == Kind::name && has_any(all, [&](const Pattern& other) {
+             return &other != &pattern && trim(other.first()).ends_with(word);
+           });
+  });
+}
+
+// A tagged call whose arguments may also be one JSON object after the same opener: it is one call,
+// since only what follows the name tells the two apart.
+Patterns take_json_forms(Patterns& all) {
+  return take_if(all, [&](const Pattern& pattern) {
+    return pattern.has(Kind::name) && pattern.has(Kind::arguments) &&
+           has_any(all, [&](const Pattern& other) {
+             return other.has(Kind::name) && other.has(Kind::parameters) &&
+                    trim(other.first()) == trim(pattern.first());
+           });
+  });
+}
+
+// What stands between the name and the object ends the name, or opens the object after what does.
+void add_json_form(const Pattern& pattern, Calls& calls) {
+  const std::string_view open = without_quote_at_end(trim(pattern.first()));
+  const auto call = std::find_if(calls.begin(), calls.end(), [&](const CallSpec& other) {
+    return other.body == BodyKind::xml_parameters && contains(other.open.texts, open);
+  });
+  if (call == calls.end())
+    throw PatternError("call", "the tagged form of a call with JSON is missing");
+  std::string_view between = trim(without_quote(pattern.before(Kind::arguments)));
+  std::string_view last = trim(pattern.last());
+  for (const std::string& name_close : call->name_close.texts) {
+    if (between.starts_with(name_close)) between.remove_prefix(name_close.size());
+  }
+  for (const std::string& close : call->close.texts) {
+    if (last.ends_with(close)) last.remove_suffix(close.size());
+  }
+  const bool is_tag = between.find('<') != std::string_view::npos;
+  add_new(is_tag ? call->xml_parameters.json_open.texts : call->name_close.texts, trim(between));
+  add_new(call->xml_parameters.json_close.texts, trim(last));
+}
+
+/// Whether the alternative is the other one with more text around it.
+bool is_around(const Pattern& pattern, const Pattern& other) {
+  const std::string_view first = trim(pattern.first()), inner = trim(other.first());
+  return inner.find_first_not_of('[') != std::string_view::npos && inner.size() < first.size() &&
+         first.ends_with(inner) && other.has_shape_of(pattern) &&
+         std::equal(other.texts.begin() + 1, other.texts.end() - 1, pattern.texts.begin() + 1);
+}
+
+/// The text between an alternative and one that stands around it: each tag, with the words before
+/// it and without them.
+MarkupSpec markup_around(const Pattern& pattern, const Pattern& inner) {
+  const std::string_view first = trim(pattern.first()), last = trim(pattern.last());
+  MarkupSpec markup;
+  Texts& texts = markup.open.texts;
+  const std::string_view before = first.substr(0, first.size() - trim(inner.first()).size());
+  add_new(texts, tags_in(before, true));
+  add_new(texts, tags_in(before));
+  add_new(texts, tags_in(last.substr(std::min(trim(inner.last()).size(), last.size())), true));
+  return markup;
+}
+
+void unwrap(Patterns& all, std::vector<MarkupSpec>& markup) {
+  take_if(all, [&](const Pattern& pattern) {
+    const auto inner = std::find_if(
+        all.begin(), all.end(), [&](const Pattern& other) { return is_around(pattern, other); });
+    if (inner != all.end()) markup.push_back(markup_around(pattern, *inner));
+    return inner != all.end();
+  });
+}
+
+constexpr MarkerSpec CallSpec::* kMarkers[] = {&CallSpec::open, &CallSpec::close,
+                                               &CallSpec::name_close};
+
+/// Whether two calls differ in their markers alone.
+bool are_alike(const CallSpec& a, const CallSpec& b) {
+  const auto without_markers = [](CallSpec call) {
+    call.open = call.close = call.name_close = {};
+    call.id_open.clear();
+    call.id_close.clear();
+    call.name_twice = false;
+    return call;
+  };
+  return a.bare == BarePlace::nowhere &&
+         !has_any(kMarkers, [&](auto m) { return (a.*m).is_empty() != (b.*m).is_empty(); }) &&
+         without_markers(a) == without_markers(b);
+}
+
+void add_markers(CallSpec& call, const CallSpec& more) {
+  for (const auto marker : kMarkers) {
+    MarkerSpec& to = call.*marker;
+    const MarkerSpec& from = more.*marker;
+    add_new(to.texts, from.texts);
+    if (to.before.empty()) to.before = from.before;
+    if (to.after.empty()) to.after = from.after;
+  }
+  if (!more.id_open.empty()) call.id_open = more.id_open;
+  if (!more.id_close.empty()) call.id_close = more.id_close;
+  call.name_twice = call.name_twice || more.name_twice;
+}
+
+// Alternatives that differ in their markers alone are one call.
+Calls merge(Calls calls) {
+  Calls merged;
+  for (CallSpec& call : calls) {
+    const auto same = std::find_if(merged.begin(), merged.end(),
+                                   [&](const CallSpec& other) { return are_alike(other, call); });
+    if (same == merged.end()) {
+      merged.push_back(std::move(call));
+    } else {
+      add_markers(*same, call);
+    }
+  }
+  return merged;
+}
+
+// Openers of one token, each with the end of one word after it: the word stands before the name,
+// and may have lost its beginning.
+void split_prefix(CallSpec& call) {
+  Texts& opens = call.open.texts;
+  if (opens.size() < 2 || !call.has_name_outside()) return;
+  const std::string longest = *std::max_element(
+      opens.begin(), opens.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  const std::string token = longest.substr(0, longest.rfind('>') + 1);
+  const std::string_view word = std::string_view(longest).substr(token.size());
+  const auto is_other = [&](std::string_view open) {
+    return !open.starts_with(token) || !word.ends_with(open.substr(token.size()));
+  };
+  if (token.empty() || word.empty() || has_any(opens, is_other)) return;
+  call.name_prefix = word;
+  opens = {token};
+}
+
+// Calls after one opener: what their first letters are.
+void tell_apart(Calls& calls) {
+  for (std::size_t i = 0, count = calls.size(); i < count; ++i) {
+    if (calls[i].body != BodyKind::json_call || !calls[i].starts.empty()) continue;
+    const auto shares_opener = [&](const CallSpec& other) {
+      return &other != &calls[i] && has_any(other.open.texts, [&](const std::string& text) {
+        return contains(calls[i].open.texts, text);
+      });
+    };
+    if (!has_any(calls, shares_opener)) continue;
+    calls[i].starts = "[{";
+    const bool has_python = has_any(calls, [&](const CallSpec& other) {
+      return other.body == BodyKind::pythonic && shares_opener(other);
+    });
+    if (!has_python) continue;
+    CallSpec object = calls[i];  // a list of Python's calls opens with a bracket too
+    object.starts = "{";
+    calls[i].starts = "[";
+    calls[i].second = "{";
+    calls.push_back(std::move(object));
+  }
+}
+
+}  // namespace
+
+void read_calls(PatternFile file, FormatSpec& spec) {
+  const bool has_fence = !take_fences(file.call).empty();
+  const Patterns prefixes = take_prefixes(file.call);
+  const Patterns json_forms = file.string.empty() ? take_json_forms(file.call) : Patterns{};
+  unwrap(file.call, spec.markup);
+  Calls calls;
+  for (const Pattern& pattern : file.call) {
+    CallSpec call = read_call(file, pattern, !spec.section_open.is_empty());
+    // A form without an opener after one that has it lost its opener: the name must show it.
+    if (call.bare == BarePlace::start && !calls.empty()) call.known_tools = KnownTools::required;
+    if (has_fence && (call.bare == BarePlace::start || call.bare == BarePlace::line))
+      call.allow_fence();
+    calls.push_back(std::move(call));
+  }
+  calls = merge(std::move(calls));
+  for (const Pattern& form : json_forms) add_json_form(form, calls);
+  for (CallSpec& call : calls) split_prefix(call);
+  if (calls.empty() && !prefixes.empty())
+    throw PatternError("call", "two alternatives are the same");
+  for (const Pattern& prefix : prefixes) {
+    const std::string word(trim(prefix.first()));
+    calls.front().next.texts = {word, "," + word, ", " + word};
+    calls.front().name_stops = "{(";
+  }
+  tell_apart(calls);
+  spec.calls = std::move(calls);
+}
+
+}  // namespace unspool
