@@ -273,47 +273,55 @@ void send_deltas(TokenStreamer& streamer, PyChannel& self) {
   if (put != Put::accepted) refuse_put(put);
 }
 
+namespace {
+
+std::unique_ptr<PyChannel> make_channel(py::ssize_t maxsize) {
+  if (maxsize < 0) throw ArgumentError("maxsize is negative; pass 0 for an unbounded channel");
+  return std::make_unique<PyChannel>(static_cast<std::size_t>(maxsize));
+}
+
+void fail(PyChannel& self, py::object error) {
+  if (PyExceptionInstance_Check(error.ptr()) == 0) {
+    throw py::type_error("fail takes an exception instance, not " +
+                         std::string(Py_TYPE(error.ptr())->tp_name));
+  }
+  self.fail(std::move(error));
+}
+
+template <void (DeltaChannel::*Method)()>
+void call(PyChannel& self) {
+  if (DeltaChannel* channel = self.native_or_null()) (channel->*Method)();
+}
+
+/// A fork left the child a channel that is over.
+template <bool (DeltaChannel::*Method)() const>
+bool is(const PyChannel& self) {
+  const DeltaChannel* channel = self.native_or_null();
+  return channel == nullptr || (channel->*Method)();
+}
+
+std::size_t size(const PyChannel& self) {
+  const DeltaChannel* channel = self.native_or_null();
+  return channel == nullptr ? 0 : channel->size();
+}
+
+template <bool IsFinal>
+void put_delta(PyChannel& self, const py::object& delta, const std::optional<double>& timeout) {
+  put(self, delta, timeout, IsFinal);
+}
+
+}  // namespace
+
 void register_channel(py::module_& module) {
   count_forks();
   py::class_<PyChannel> channel(module, "DeltaChannel", py::is_final(), is_collected<PyChannel>());
-  channel
-      .def(py::init([](py::ssize_t maxsize) {
-             if (maxsize < 0)
-               throw ArgumentError("maxsize is negative; pass 0 for an unbounded channel");
-             return std::make_unique<PyChannel>(static_cast<std::size_t>(maxsize));
-           }),
-           py::arg("maxsize") = 0)
-      .def(
-          "put",
-          [](PyChannel& self, const py::object& delta, const std::optional<double>& timeout) {
-            put(self, delta, timeout, false);
-          },
-          py::arg("delta"), py::arg("timeout") = py::none())
+  channel.def(py::init(&make_channel), py::arg("maxsize") = 0)
+      .def("put", &put_delta<false>, py::arg("delta"), py::arg("timeout") = py::none())
       .def("put_many", &put_many, py::arg("deltas"), py::arg("timeout") = py::none())
-      .def(
-          "put_final",
-          [](PyChannel& self, const py::object& delta, const std::optional<double>& timeout) {
-            put(self, delta, timeout, true);
-          },
-          py::arg("delta"), py::arg("timeout") = py::none())
-      .def("close",
-           [](PyChannel& self) {
-             if (DeltaChannel* channel = self.native_or_null()) channel->close();
-           })
-      .def(
-          "fail",
-          [](PyChannel& self, py::object error) {
-            if (PyExceptionInstance_Check(error.ptr()) == 0) {
-              throw py::type_error("fail takes an exception instance, not " +
-                                   std::string(Py_TYPE(error.ptr())->tp_name));
-            }
-            self.fail(std::move(error));
-          },
-          py::arg("error"))
-      .def("cancel",
-           [](PyChannel& self) {
-             if (DeltaChannel* channel = self.native_or_null()) channel->cancel();
-           })
+      .def("put_final", &put_delta<true>, py::arg("delta"), py::arg("timeout") = py::none())
+      .def("close", &call<&DeltaChannel::close>)
+      .def("fail", &fail, py::arg("error"))
+      .def("cancel", &call<&DeltaChannel::cancel>)
       .def("get", &get, py::arg("timeout") = py::none())
       .def("_get_ready", &get_ready, py::arg("cancelled_is_end") = false)
       .def("drain", &drain)
@@ -332,27 +340,12 @@ void register_channel(py::module_& module) {
            [](const py::object& self) {
              return py::module_::import("unspool.channel_async").attr("Iterator")(self);
            })
-      .def("__len__",
-           [](const PyChannel& self) {
-             const DeltaChannel* channel = self.native_or_null();
-             return channel == nullptr ? 0 : channel->size();
-           })
+      .def("__len__", &size)
       .def("__bool__", [](const PyChannel&) { return true; })
       .def_property_readonly("maxsize", [](PyChannel& self) { return self.native().maxsize(); })
-      .def_property_readonly("is_closed",
-                             [](const PyChannel& self) {
-                               const DeltaChannel* channel = self.native_or_null();
-                               return channel == nullptr || channel->is_closed();
-                             })
-      .def_property_readonly("is_cancelled",
-                             [](const PyChannel& self) {
-                               const DeltaChannel* channel = self.native_or_null();
-                               return channel == nullptr || channel->is_cancelled();
-                             })
-      .def_property_readonly("is_finished", [](const PyChannel& self) {
-        const DeltaChannel* channel = self.native_or_null();
-        return channel == nullptr || channel->is_finished();
-      });
+      .def_property_readonly("is_closed", &is<&DeltaChannel::is_closed>)
+      .def_property_readonly("is_cancelled", &is<&DeltaChannel::is_cancelled>)
+      .def_property_readonly("is_finished", &is<&DeltaChannel::is_finished>);
   refuse_pickle(channel, "a DeltaChannel");
 }
 

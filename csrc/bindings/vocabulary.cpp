@@ -161,6 +161,76 @@ py::object load(const char* function, const py::args& args, const py::kwargs& kw
   return py::module_::import("unspool.vocabulary_sources").attr(function)(*args, **kwargs);
 }
 
+py::bytes to_bytes(const Vocabulary& self) {
+  std::string bytes;
+  write_vocabulary(self, bytes);
+  return py::bytes(bytes);
+}
+
+std::shared_ptr<Vocabulary> from_bytes(const py::bytes& data) {
+  return std::const_pointer_cast<Vocabulary>(read_vocabulary(std::string_view(data)));
+}
+
+py::object content(const Vocabulary& self, TokenId id) {
+  if (!self.is_added(id)) return py::none();
+  return py::str(std::string(self.content(id)));
+}
+
+py::dict added_tokens(const Vocabulary& self) {
+  py::dict tokens;
+  for (const AddedToken& token : self.added_tokens())
+    tokens[py::int_(token.id)] = py::str(token.content);
+  return tokens;
+}
+
+std::unique_ptr<PyDetokenizer> make_detokenizer(const py::object& source, bool skip_special_tokens,
+                                                const py::object& stop, bool include_stop,
+                                                bool exact, bool clean_up_tokenization_spaces,
+                                                const py::object& context) {
+  const py::object object =
+      py::module_::import("unspool.vocabulary_sources").attr("from_tokenizer")(source);
+  std::shared_ptr<const Vocabulary> shared = object.cast<std::shared_ptr<Vocabulary>>();
+  DetokenizerOptions options;
+  options.skip_special_tokens = skip_special_tokens;
+  options.include_stop = include_stop;
+  options.exact = exact;
+  options.clean_up_spaces = clean_up_tokenization_spaces;
+  options.tracks_pieces = true;
+  if (py::isinstance<py::str>(stop)) {
+    options.stop.push_back(stop.cast<std::string>());
+  } else if (!stop.is_none()) {
+    options.stop = stop.cast<std::vector<std::string>>();
+  }
+  read_token_ids(context, options.context);
+  return std::make_unique<PyDetokenizer>(
+      PyDetokenizer{shared, Detokenizer(shared, std::move(options)), false, {}, {}});
+}
+
+py::list spans(PyDetokenizer& self) {
+  py::list pieces;
+  for (const Detokenizer::Piece& piece : self.detokenizer.take_pieces())
+    pieces.append(py::make_tuple(py::str(piece.text), py::cast(piece.ids)));
+  return pieces;
+}
+
+void register_detokenizer(py::module_& module) {
+  py::class_<PyDetokenizer> detokenizer(module, "Detokenizer", py::is_final());
+  detokenizer
+      .def(py::init(&make_detokenizer), py::arg("vocabulary"),
+           py::arg("skip_special_tokens") = true, py::arg("stop") = py::tuple(), py::kw_only(),
+           py::arg("include_stop") = false, py::arg("exact") = false,
+           py::arg("clean_up_tokenization_spaces") = false, py::arg("context") = py::tuple())
+      .def("spans", &spans)
+      .def_property_readonly(
+          "is_stopped", [](const PyDetokenizer& self) { return self.detokenizer.is_stopped(); })
+      .def_property_readonly("stop_reason", [](const PyDetokenizer& self) {
+        return text_or_none(self.detokenizer.stop_reason());
+      });
+  add_fast_method(detokenizer, &kPut);
+  add_fast_method(detokenizer, &kEnd);
+  refuse_pickle(detokenizer, "a Detokenizer");
+}
+
 }  // namespace
 
 void register_vocabulary(py::module_& module) {
@@ -171,101 +241,31 @@ void register_vocabulary(py::module_& module) {
            py::arg("steps") = py::list(), py::kw_only(), py::arg("is_bytes") = false,
            py::arg("joins_with_space") = false, py::arg("refuses_unknown") = false,
            py::arg("special_breaks_text") = false, py::arg("is_sentencepiece") = false)
-      .def_static("from_file",
-                  [](const py::args& a, const py::kwargs& k) { return load("from_file", a, k); })
-      .def_static(
-          "from_tokenizer",
-          [](const py::args& a, const py::kwargs& k) { return load("from_tokenizer", a, k); })
-      .def_static("from_tiktoken", [](const py::args& a,
-                                      const py::kwargs& k) { return load("from_tiktoken", a, k); })
-      .def("to_bytes",
-           [](const Vocabulary& self) {
-             std::string bytes;
-             write_vocabulary(self, bytes);
-             return py::bytes(bytes);
-           })
-      .def_static(
-          "from_bytes",
-          [](const py::bytes& data) {
-            return std::const_pointer_cast<Vocabulary>(read_vocabulary(std::string_view(data)));
-          },
-          py::arg("data"))
+      .def("to_bytes", &to_bytes)
+      .def_static("from_bytes", &from_bytes, py::arg("data"))
       .def("__len__", &Vocabulary::size)
       .def("is_special", &Vocabulary::is_special, py::arg("id"))
       .def("is_added", &Vocabulary::is_added, py::arg("id"))
-      .def(
-          "content",
-          [](const Vocabulary& self, TokenId id) -> py::object {
-            if (!self.is_added(id)) return py::none();
-            return py::str(std::string(self.content(id)));
-          },
-          py::arg("id"))
+      .def("content", &content, py::arg("id"))
       .def(
           "find_added",
-          [](const Vocabulary& self, const std::string& content) {
-            return self.find_added(content);
-          },
+          [](const Vocabulary& self, const std::string& text) { return self.find_added(text); },
           py::arg("content"))
       .def(
           "token_bytes",
           [](const Vocabulary& self, TokenId id) { return py::bytes(std::string(self.bytes(id))); },
           py::arg("id"))
-      .def_property_readonly("added_tokens",
-                             [](const Vocabulary& self) {
-                               py::dict tokens;
-                               for (const AddedToken& token : self.added_tokens()) {
-                                 tokens[py::int_(token.id)] = py::str(token.content);
-                               }
-                               return tokens;
-                             })
+      .def_property_readonly("added_tokens", &added_tokens)
       .def("__repr__", [](const Vocabulary& self) {
         return "Vocabulary(" + std::to_string(self.size()) + " ids)";
       });
+  for (const char* source : {"from_file", "from_tokenizer", "from_tiktoken"}) {
+    vocabulary.def_static(source, [source](const py::args& args, const py::kwargs& kwargs) {
+      return load(source, args, kwargs);
+    });
+  }
   refuse_pickle(vocabulary, "a Vocabulary");
-
-  py::class_<PyDetokenizer> detokenizer(module, "Detokenizer", py::is_final());
-  detokenizer
-      .def(py::init([](const py::object& source, bool skip_special_tokens, const py::object& stop,
-                       bool include_stop, bool exact, bool clean_up_tokenization_spaces,
-                       const py::object& context) {
-             const py::object object =
-                 py::module_::import("unspool.vocabulary_sources").attr("from_tokenizer")(source);
-             std::shared_ptr<const Vocabulary> shared = object.cast<std::shared_ptr<Vocabulary>>();
-             DetokenizerOptions options;
-             options.skip_special_tokens = skip_special_tokens;
-             options.include_stop = include_stop;
-             options.exact = exact;
-             options.clean_up_spaces = clean_up_tokenization_spaces;
-             options.tracks_pieces = true;
-             if (py::isinstance<py::str>(stop)) {
-               options.stop.push_back(stop.cast<std::string>());
-             } else if (!stop.is_none()) {
-               options.stop = stop.cast<std::vector<std::string>>();
-             }
-             read_token_ids(context, options.context);
-             return std::make_unique<PyDetokenizer>(
-                 PyDetokenizer{shared, Detokenizer(shared, std::move(options)), false, {}, {}});
-           }),
-           py::arg("vocabulary"), py::arg("skip_special_tokens") = true,
-           py::arg("stop") = py::tuple(), py::kw_only(), py::arg("include_stop") = false,
-           py::arg("exact") = false, py::arg("clean_up_tokenization_spaces") = false,
-           py::arg("context") = py::tuple())
-      .def("spans",
-           [](PyDetokenizer& self) {
-             py::list pieces;
-             for (const Detokenizer::Piece& piece : self.detokenizer.take_pieces()) {
-               pieces.append(py::make_tuple(py::str(piece.text), py::cast(piece.ids)));
-             }
-             return pieces;
-           })
-      .def_property_readonly(
-          "is_stopped", [](const PyDetokenizer& self) { return self.detokenizer.is_stopped(); })
-      .def_property_readonly("stop_reason", [](const PyDetokenizer& self) {
-        return text_or_none(self.detokenizer.stop_reason());
-      });
-  add_fast_method(detokenizer, &kPut);
-  add_fast_method(detokenizer, &kEnd);
-  refuse_pickle(detokenizer, "a Detokenizer");
+  register_detokenizer(module);
 }
 
 }  // namespace unspool::bindings

@@ -197,6 +197,50 @@ std::unique_ptr<PyWireWriter> make_writer(const py::str& protocol, const py::str
       new PyWireWriter{make_wire_writer(parsed, std::move(options)), parsed});
 }
 
+py::bytes begin(PyWireWriter& self) {
+  return written(self, [](auto& native, auto& out) { native.begin(out); });
+}
+
+py::bytes end(PyWireWriter& self, const py::object& usage, const py::object& stop_sequence) {
+  const Usage counts = read_usage(usage);
+  const std::string stop = text_of(stop_sequence);
+  return written(self, [&](auto& native, auto& out) { native.end(counts, stop, out); });
+}
+
+py::bytes body(PyWireWriter& self, const py::object& usage, const py::object& stop_sequence) {
+  const Usage counts = read_usage(usage);
+  const std::string stop = text_of(stop_sequence);
+  return written(self, [&](auto& native, auto& out) { native.body(counts, stop, out); });
+}
+
+py::bytes fail(PyWireWriter& self, const py::str& message, const py::object& type,
+               const py::object& code) {
+  const WireError error{std::string(read_text(message)), text_of(type), text_of(code)};
+  return written(self, [&](auto& native, auto& out) { native.fail(error, out); });
+}
+
+py::bytes drain(PyWireWriter& self, PyChannel& channel) {
+  self.drained.clear();
+  drain_channel(channel, self.drained);
+  py::bytes bytes = written(self, [&](auto& native, auto& out) {
+    native.write_many(std::span<const Delta>(self.drained), out);
+  });
+  self.drained.clear();
+  shrink_scratch(self.drained);
+  return bytes;
+}
+
+py::bytes keep_alive(PyWireWriter& self) {
+  return written(self, [](auto& native, auto& out) { native.keep_alive(out); });
+}
+
+void add_logprobs(PyWireWriter& self, const py::object& choice, const py::iterable& entries) {
+  const std::int32_t number = read_number(choice, "choice", "answers");
+  std::vector<TokenLogprob> read;
+  for (const py::handle& entry : entries) read.push_back(read_token_logprob(entry));
+  self.writer->add_logprobs(number, std::move(read));
+}
+
 }  // namespace
 
 void register_wire(py::module_& module) {
@@ -208,61 +252,16 @@ void register_wire(py::module_& module) {
            py::arg("reasoning_field") = "reasoning_content",
            py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
            py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward")
-      .def("begin",
-           [](PyWireWriter& self) {
-             return written(self, [](auto& native, auto& out) { native.begin(out); });
-           })
-      .def(
-          "end",
-          [](PyWireWriter& self, const py::object& usage, const py::object& stop_sequence) {
-            const Usage counts = read_usage(usage);
-            const std::string stop = text_of(stop_sequence);
-            return written(self, [&](auto& native, auto& out) { native.end(counts, stop, out); });
-          },
-          py::arg("usage") = py::none(), py::kw_only(), py::arg("stop_sequence") = py::none())
-      .def(
-          "body",
-          [](PyWireWriter& self, const py::object& usage, const py::object& stop_sequence) {
-            const Usage counts = read_usage(usage);
-            const std::string stop = text_of(stop_sequence);
-            return written(self, [&](auto& native, auto& out) { native.body(counts, stop, out); });
-          },
-          py::arg("usage") = py::none(), py::kw_only(), py::arg("stop_sequence") = py::none())
-      .def(
-          "fail",
-          [](PyWireWriter& self, const py::str& message, const py::object& type,
-             const py::object& code) {
-            const WireError error{std::string(read_text(message)), text_of(type), text_of(code)};
-            return written(self, [&](auto& native, auto& out) { native.fail(error, out); });
-          },
-          py::arg("message"), py::kw_only(), py::arg("type") = py::none(),
-          py::arg("code") = py::none())
-      .def(
-          "drain",
-          [](PyWireWriter& self, PyChannel& channel) {
-            self.drained.clear();
-            drain_channel(channel, self.drained);
-            py::bytes bytes = written(self, [&](auto& native, auto& out) {
-              native.write_many(std::span<const Delta>(self.drained), out);
-            });
-            self.drained.clear();
-            shrink_scratch(self.drained);
-            return bytes;
-          },
-          py::arg("channel"))
-      .def("keep_alive",
-           [](PyWireWriter& self) {
-             return written(self, [](auto& native, auto& out) { native.keep_alive(out); });
-           })
-      .def(
-          "add_logprobs",
-          [](PyWireWriter& self, const py::object& choice, const py::iterable& entries) {
-            const std::int32_t number = read_number(choice, "choice", "answers");
-            std::vector<TokenLogprob> read;
-            for (const py::handle& entry : entries) read.push_back(read_token_logprob(entry));
-            self.writer->add_logprobs(number, std::move(read));
-          },
-          py::arg("choice"), py::arg("entries"))
+      .def("begin", &begin)
+      .def("end", &end, py::arg("usage") = py::none(), py::kw_only(),
+           py::arg("stop_sequence") = py::none())
+      .def("body", &body, py::arg("usage") = py::none(), py::kw_only(),
+           py::arg("stop_sequence") = py::none())
+      .def("fail", &fail, py::arg("message"), py::kw_only(), py::arg("type") = py::none(),
+           py::arg("code") = py::none())
+      .def("drain", &drain, py::arg("channel"))
+      .def("keep_alive", &keep_alive)
+      .def("add_logprobs", &add_logprobs, py::arg("choice"), py::arg("entries"))
       .def_property_readonly(
           "protocol",
           [](const PyWireWriter& self) { return std::string(to_string(self.protocol)); })
