@@ -38,6 +38,10 @@ std::string in_ascii(std::string_view text) {
 MarkerPattern MarkerAdder::with_tokens(std::string_view before, std::string_view text) const {
   MarkerPattern pattern;
   pattern.append_text(before);
+  if (tokens_.empty()) {
+    pattern.append_text(text);
+    return pattern;
+  }
   while (!text.empty()) {
     const MarkerToken* longest = nullptr;
     for (const MarkerToken& token : tokens_) {

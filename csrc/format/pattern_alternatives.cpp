@@ -30,8 +30,7 @@ Patterns take_fences(Patterns& all) {
   return fences;
 }
 
-// A word before the name that is the end of another opener: that opener's token may be missing
-// after a call, and the word may have lost its beginning after the token.
+// A word before the name that is the end of another opener: <token>call: and call:.
 Patterns take_prefixes(Patterns& all) {
   return take_if(all, [&](const Pattern& pattern) {
     const std::string_view word = trim(pattern.first());
@@ -105,10 +104,7 @@ void unwrap(Patterns& all, std::vector<MarkupSpec>& markup) {
   });
 }
 
-constexpr MarkerSpec CallSpec::* kMarkers[] = {&CallSpec::open, &CallSpec::close,
-                                               &CallSpec::name_close};
-
-/// Whether two calls differ in their markers alone.
+/// Whether two calls differ in their markers alone, and both have a closer or none.
 bool are_alike(const CallSpec& a, const CallSpec& b) {
   const auto without_markers = [](CallSpec call) {
     call.open = call.close = call.name_close = {};
@@ -117,13 +113,11 @@ bool are_alike(const CallSpec& a, const CallSpec& b) {
     call.name_twice = false;
     return call;
   };
-  return a.bare == BarePlace::nowhere &&
-         !has_any(kMarkers, [&](auto m) { return (a.*m).is_empty() != (b.*m).is_empty(); }) &&
-         without_markers(a) == without_markers(b);
+  return a.close.is_empty() == b.close.is_empty() && without_markers(a) == without_markers(b);
 }
 
 void add_markers(CallSpec& call, const CallSpec& more) {
-  for (const auto marker : kMarkers) {
+  for (const auto marker : {&CallSpec::open, &CallSpec::close, &CallSpec::name_close}) {
     MarkerSpec& to = call.*marker;
     const MarkerSpec& from = more.*marker;
     add_new(to.texts, from.texts);
@@ -150,21 +144,19 @@ Calls merge(Calls calls) {
   return merged;
 }
 
-// Openers of one token, each with the end of one word after it: the word stands before the name,
-// and may have lost its beginning.
-void split_prefix(CallSpec& call) {
-  Texts& opens = call.open.texts;
-  if (opens.size() < 2 || !call.has_name_outside()) return;
-  const std::string longest = *std::max_element(
-      opens.begin(), opens.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-  const std::string token = longest.substr(0, longest.rfind('>') + 1);
-  const std::string_view word = std::string_view(longest).substr(token.size());
-  const auto is_other = [&](std::string_view open) {
-    return !open.starts_with(token) || !word.ends_with(open.substr(token.size()));
-  };
-  if (token.empty() || word.empty() || has_any(opens, is_other)) return;
+// The word stands before the name. It may have lost its beginning after the opener's token, and the
+// token may be missing after a call.
+void add_prefix(const std::string& word, CallSpec& call) {
+  Texts tokens;
+  for (const std::string& open : call.open.texts) {
+    std::size_t size = std::min(word.size(), open.size() - 1);  // something must open it
+    while (!open.ends_with(std::string_view(word).substr(word.size() - size))) --size;
+    add_new(tokens, open.substr(0, open.size() - size));
+  }
+  call.open.texts = std::move(tokens);
   call.name_prefix = word;
-  opens = {token};
+  call.next.texts = {word, "," + word, ", " + word};
+  call.name_stops = "{(";
 }
 
 // Calls after one opener: what their first letters are.
@@ -183,9 +175,9 @@ void tell_apart(Calls& calls) {
     });
     if (!has_python) continue;
     CallSpec object = calls[i];  // a list of Python's calls opens with a bracket too
-    object.starts = "{";
-    calls[i].starts = "[";
-    calls[i].second = "{";
+    object.starts.assign(1, '{');
+    calls[i].starts.assign(1, '[');
+    calls[i].second.assign(1, '{');
     calls.push_back(std::move(object));
   }
 }
@@ -208,14 +200,10 @@ void read_calls(PatternFile file, FormatSpec& spec) {
   }
   calls = merge(std::move(calls));
   for (const Pattern& form : json_forms) add_json_form(form, calls);
-  for (CallSpec& call : calls) split_prefix(call);
   if (calls.empty() && !prefixes.empty())
     throw PatternError("call", "two alternatives are the same");
-  for (const Pattern& prefix : prefixes) {
-    const std::string word(trim(prefix.first()));
-    calls.front().next.texts = {word, "," + word, ", " + word};
-    calls.front().name_stops = "{(";
-  }
+  for (const Pattern& prefix : prefixes)
+    add_prefix(std::string(trim(prefix.first())), calls.front());
   tell_apart(calls);
   spec.calls = std::move(calls);
 }
