@@ -71,7 +71,7 @@ void check_one_row(const std::vector<long long>& shape) {
 }
 
 template <typename T>
-void read_row(const Py_buffer& view, std::vector<TokenId>& ids) {
+void read_items(const Py_buffer& view, std::vector<TokenId>& ids) {
   const Py_ssize_t count = view.ndim == 0 ? 1 : view.shape[view.ndim - 1];
   const Py_ssize_t stride = view.ndim == 0 ? 0 : view.strides[view.ndim - 1];
   const char* item = static_cast<const char*>(view.buf);
@@ -87,6 +87,28 @@ void read_row(const Py_buffer& view, std::vector<TokenId>& ids) {
   }
 }
 
+void read_row(const Py_buffer& view, std::vector<TokenId>& ids) {
+  const std::string_view format = view.format == nullptr ? "B" : view.format;
+  const bool is_native = format.size() == 2 && format[0] != '>';
+  switch (format.size() == 1 ? format[0] : is_native ? format[1] : '\0') {
+    case 'h': return read_items<short>(view, ids);
+    case 'H': return read_items<unsigned short>(view, ids);
+    case 'i': return read_items<int>(view, ids);
+    case 'I': return read_items<unsigned int>(view, ids);
+    case 'l':
+      return view.itemsize == 4 ? read_items<std::int32_t>(view, ids)
+                                : read_items<std::int64_t>(view, ids);
+    case 'L':
+      return view.itemsize == 4 ? read_items<std::uint32_t>(view, ids)
+                                : read_items<std::uint64_t>(view, ids);
+    case 'q': return read_items<long long>(view, ids);
+    case 'Q': return read_items<unsigned long long>(view, ids);
+    default:
+      throw py::type_error("ids has items of format '" + std::string(format) +
+                           "'; pass integers (int32 or int64)");
+  }
+}
+
 void read_buffer(PyObject* object, std::vector<TokenId>& ids) {
   Py_buffer view;
   if (PyObject_GetBuffer(object, &view, PyBUF_FORMAT | PyBUF_STRIDES) != 0)
@@ -96,29 +118,10 @@ void read_buffer(PyObject* object, std::vector<TokenId>& ids) {
     ~Release() { PyBuffer_Release(view); }
   } release{&view};
   check_one_row(std::vector<long long>(view.shape, view.shape + view.ndim));
-  const std::string format = view.format == nullptr ? "B" : view.format;
-  const char kind =
-      format.size() == 1 ? format[0] : (format.size() == 2 && format[0] != '>' ? format[1] : '\0');
   for (int i = 0; i < view.ndim; ++i) {
     if (view.shape[i] == 0) return;
   }
-  switch (kind) {
-    case 'h': return read_row<short>(view, ids);
-    case 'H': return read_row<unsigned short>(view, ids);
-    case 'i': return read_row<int>(view, ids);
-    case 'I': return read_row<unsigned int>(view, ids);
-    case 'l':
-      return view.itemsize == 4 ? read_row<std::int32_t>(view, ids)
-                                : read_row<std::int64_t>(view, ids);
-    case 'L':
-      return view.itemsize == 4 ? read_row<std::uint32_t>(view, ids)
-                                : read_row<std::uint64_t>(view, ids);
-    case 'q': return read_row<long long>(view, ids);
-    case 'Q': return read_row<unsigned long long>(view, ids);
-    default:
-      throw py::type_error("ids has items of format '" + format +
-                           "'; pass integers (int32 or int64)");
-  }
+  read_row(view, ids);
 }
 
 // A tensor: anything with a shape and tolist(), known without importing its library.
@@ -142,6 +145,12 @@ void read_tensor(py::handle object, std::vector<TokenId>& ids) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.ptr()); ++i) read(PyList_GET_ITEM(list.ptr(), i));
 }
 
+// Text and numbers that count as an int or a list of ints by accident.
+bool is_no_id(PyObject* object) {
+  return PyBool_Check(object) || PyFloat_Check(object) || PyBytes_Check(object) ||
+         PyByteArray_Check(object) || PyUnicode_Check(object);
+}
+
 }  // namespace
 
 void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
@@ -157,10 +166,7 @@ void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
     for (const py::handle& item : handle) ids.push_back(read_int(item.ptr()));
     return;
   }
-  if (PyBool_Check(object) || PyFloat_Check(object) || PyBytes_Check(object) ||
-      PyByteArray_Check(object) || PyUnicode_Check(object)) {
-    refuse(object, "ids");
-  }
+  if (is_no_id(object)) refuse(object, "ids");
   // NumPy's 1-element arrays have __index__ too: shapes go first.
   if (py::hasattr(handle, "shape") && py::hasattr(handle, "tolist")) {
     if (PyObject_CheckBuffer(object) != 0) return read_buffer(object, ids);

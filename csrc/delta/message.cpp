@@ -1,5 +1,7 @@
 #include "delta/message.h"
 
+#include <utility>
+
 namespace unspool {
 
 void MessageBuilder::add(Events& events) {
@@ -9,10 +11,7 @@ void MessageBuilder::add(Events& events) {
 }
 
 void MessageBuilder::add(const Event& event, std::string_view text, const Events& events) {
-  const bool goes_on = malformed_is_open_ && event.kind == EventKind::malformed;
-  const bool was_dropped = dropped_is_open_ && event.kind == EventKind::dropped;
-  malformed_is_open_ = event.kind == EventKind::malformed;
-  dropped_is_open_ = event.kind == EventKind::dropped;
+  const EventKind before = std::exchange(last_, event.kind);
   switch (event.kind) {
     case EventKind::content: message_.content += text; break;
     case EventKind::reasoning: message_.reasoning += text; break;
@@ -28,21 +27,10 @@ void MessageBuilder::add(const Event& event, std::string_view text, const Events
       message_.tool_calls.back().status = event.status;
       message_.tool_calls.back().repairs = event.repairs;
       break;
-    case EventKind::malformed:
-      if (event.index < 0) message_.content += text;  // nothing is lost
-      if (goes_on && message_.malformed.back().index == event.index &&
-          message_.malformed.back().reason == event.reason) {
-        message_.malformed.back().text += text;
-      } else {
-        message_.malformed.push_back({event.index, std::string(text), event.reason});
-      }
-      break;
+    case EventKind::malformed: add_malformed(event, text, before == event.kind); break;
     case EventKind::dropped:
-      if (was_dropped) {
-        message_.dropped.back().text += text;
-      } else {
-        message_.dropped.push_back({-1, std::string(text), event.reason});
-      }
+      if (before != event.kind) message_.dropped.push_back({-1, {}, event.reason});
+      message_.dropped.back().text += text;
       break;
     case EventKind::call_text: break;
     case EventKind::finish:
@@ -50,6 +38,14 @@ void MessageBuilder::add(const Event& event, std::string_view text, const Events
       message_.is_finished = true;
       break;
   }
+}
+
+void MessageBuilder::add_malformed(const Event& event, std::string_view text, bool goes_on) {
+  if (event.index < 0) message_.content += text;  // nothing is lost
+  const bool is_same = goes_on && message_.malformed.back().index == event.index &&
+                       message_.malformed.back().reason == event.reason;
+  if (!is_same) message_.malformed.push_back({event.index, {}, event.reason});
+  message_.malformed.back().text += text;
 }
 
 }  // namespace unspool

@@ -49,12 +49,11 @@ class MessageBuilder {
 
  private:
   void add(const Event& event, std::string_view text, const Events& events);
+  void add_malformed(const Event& event, std::string_view text, bool goes_on);
 
   Message message_;
   bool keeps_text_;
-  // Of the last event: fragments of one text.
-  bool malformed_is_open_ = false;
-  bool dropped_is_open_ = false;
+  EventKind last_ = EventKind::content;  // fragments of one kind may be one text
 };
 
 }  // namespace unspool

@@ -28,29 +28,37 @@ bool are_alternatives(const JsonValue& value) {
 
 void check_keys(const JsonValue& table, const std::string& path, std::span<const FileKey> keys);
 
-/// What the value must be instead; empty if it is right.
-std::string_view wanted(const JsonValue& value, KeyType type) {
-  switch (type) {
-    case KeyType::text: return value.is(Kind::string) ? "" : "a text";
-    case KeyType::texts: return are_texts(value) ? "" : "a list of texts that are not empty";
-    case KeyType::alternatives:
-      return are_alternatives(value) ? "" : "a list of texts, or of lists of texts";
-    case KeyType::literals:
-    case KeyType::patterns:
-      return is_text(value) || are_texts(value) ? ""
-                                                : "a text that is not empty, or a list of these";
-    case KeyType::flag: return value.is(Kind::boolean) ? "" : "true or false";
-    case KeyType::list: return value.is(Kind::array) ? "" : "a list";
-    case KeyType::detect: return value.is(Kind::object) ? "" : "a table";
-    case KeyType::examples:
-      return value.is(Kind::array) ? "" : "a list of tables: write [[example]]";
-  }
-  return "";
+struct Wanted {
+  bool (*fits)(const JsonValue& value);
+  std::string_view what;
+};
+
+template <Kind Wanted>
+bool is(const JsonValue& value) {
+  return value.is(Wanted);
 }
 
+bool are_patterns(const JsonValue& value) { return is_text(value) || are_texts(value); }
+
+constexpr std::string_view kPatterns = "a text that is not empty, or a list of these";
+
+/// What a key's value must be, in the order of the key's types.
+constexpr Wanted kWanted[] = {
+    {is<Kind::string>, "a text"},
+    {are_texts, "a list of texts that are not empty"},
+    {are_alternatives, "a list of texts, or of lists of texts"},
+    {are_patterns, kPatterns},
+    {are_patterns, kPatterns},
+    {is<Kind::boolean>, "true or false"},
+    {is<Kind::array>, "a list"},
+    {is<Kind::object>, "a table"},
+    {is<Kind::array>, "a list of tables: write [[example]]"},
+};
+
 void check_value(const JsonValue& value, const std::string& path, const FileKey& key) {
-  if (const std::string_view must_be = wanted(value, key.type); !must_be.empty())
-    throw PatternError(path, "the value must be " + std::string(must_be));
+  const Wanted& wanted = kWanted[static_cast<std::size_t>(key.type)];
+  if (!wanted.fits(value))
+    throw PatternError(path, "the value must be " + std::string(wanted.what));
   if (key.type == KeyType::detect) check_keys(value, path, detect_keys());
   if (key.type != KeyType::examples) return;
   for (std::size_t i = 0; i < value.items.size(); ++i)

@@ -74,23 +74,45 @@ std::shared_ptr<const Regex> read_marker(const JsonValue& table, const std::stri
   return Regex::literals(texts);
 }
 
-ContentSpec read_content(std::string_view name, const JsonValue& args, const std::string& scope,
-                         int depth) {
+ContentSpec::Kind content_kind(std::string_view name, const std::string& scope) {
   using C = ContentSpec::Kind;
   static constexpr std::pair<std::string_view, C> kParsers[] = {
       {"text", C::text},        {"int", C::integer}, {"float", C::number},
       {"bool", C::boolean},     {"json", C::json},   {"xml-inline", C::xml_inline},
       {"kv-lines", C::kv_lines}};
-  const auto* it = std::find_if(std::begin(kParsers), std::end(kParsers),
-                                [&](const auto& parser) { return parser.first == name; });
-  if (it == std::end(kParsers)) {
-    fail(scope, "unknown content parser '" + std::string(name) +
-                    "'; use text, int, float, bool, json, xml-inline or kv-lines");
+  for (const auto& [known, kind] : kParsers) {
+    if (known == name) return kind;
   }
+  fail(scope, "unknown content parser '" + std::string(name) +
+                  "'; use text, int, float, bool, json, xml-inline or kv-lines");
+}
+
+void read_string_delims(const JsonValue& args, ContentSpec& spec, const std::string& scope) {
+  const JsonValue* delims = args.find("string_delims");
+  if (delims == nullptr) return;
+  for (const JsonValue& pair : delims->items) {
+    const bool is_pair =
+        pair.items.size() == 2 && !pair.items[0].text.empty() && !pair.items[1].text.empty();
+    if (!is_pair) fail(scope, "string_delims is not a list of pairs of strings");
+    spec.string_delims.emplace_back(pair.items[0].text, pair.items[1].text);
+  }
+}
+
+void read_tag(const JsonValue& args, ContentSpec& spec, const std::string& scope) {
+  const JsonValue* tag = args.find("tag_pattern");
+  if (tag == nullptr || !tag->is(Kind::string)) fail(scope, "xml-inline needs a tag_pattern");
+  spec.tag = compile_pattern(tag->text, scope);
+  spec.key_group = spec.tag->group("key");
+  spec.value_group = spec.tag->group("value");
+  if (spec.key_group < 0) fail(scope, "tag_pattern has no group named 'key'");
+}
+
+ContentSpec read_content(std::string_view name, const JsonValue& args, const std::string& scope,
+                         int depth) {
+  ContentSpec spec;
+  spec.kind = content_kind(name, scope);
   if (!args.is(Kind::object)) fail(scope, "content_args is not an object");
   if (depth > 16) fail(scope, "value parsers are nested too deep");
-  ContentSpec spec;
-  spec.kind = it->second;
   spec.strips = read_flag(args, "strip", true, scope);
   spec.unquoted_keys = read_flag(args, "unquoted_keys", false, scope);
   spec.allows_other = read_flag(args, "allow_non_json", false, scope);
@@ -99,30 +121,15 @@ ContentSpec read_content(std::string_view name, const JsonValue& args, const std
   spec.key_separator = read_string(args, "kv_sep", ":", scope);
   if (spec.line_separator.empty() || spec.key_separator.empty())
     fail(scope, "line_sep or kv_sep is empty");
-  if (const JsonValue* delims = args.find("string_delims")) {
-    for (const JsonValue& pair : delims->items) {
-      const bool is_pair =
-          pair.items.size() == 2 && !pair.items[0].text.empty() && !pair.items[1].text.empty();
-      if (!is_pair) fail(scope, "string_delims is not a list of pairs of strings");
-      spec.string_delims.emplace_back(pair.items[0].text, pair.items[1].text);
-    }
-  }
-  if (spec.kind == C::xml_inline) {
-    const JsonValue* tag = args.find("tag_pattern");
-    if (tag == nullptr || !tag->is(Kind::string)) fail(scope, "xml-inline needs a tag_pattern");
-    spec.tag = compile_pattern(tag->text, scope);
-    spec.key_group = spec.tag->group("key");
-    spec.value_group = spec.tag->group("value");
-    if (spec.key_group < 0) fail(scope, "tag_pattern has no group named 'key'");
-  }
+  read_string_delims(args, spec, scope);
+  if (spec.kind == ContentSpec::Kind::xml_inline) read_tag(args, spec, scope);
   const JsonValue* value = args.find("value_parser");
-  if (value != nullptr && !value->is(Kind::null)) {
-    check_keys(*value, {"name", "args"}, scope + ": value_parser");
-    const JsonValue* inner = value->find("args");
-    spec.value = std::make_shared<ContentSpec>(
-        read_content(read_string(*value, "name", "text", scope),
-                     inner == nullptr ? JsonValue::object() : *inner, scope, depth + 1));
-  }
+  if (value == nullptr || value->is(Kind::null)) return spec;
+  check_keys(*value, {"name", "args"}, scope + ": value_parser");
+  const JsonValue* inner = value->find("args");
+  spec.value = std::make_shared<ContentSpec>(
+      read_content(read_string(*value, "name", "text", scope),
+                   inner == nullptr ? JsonValue::object() : *inner, scope, depth + 1));
   return spec;
 }
 
@@ -145,40 +152,48 @@ void check_transform(const JsonValue& transform, const std::string& scope) {
   }
 }
 
-// The call that a transform builds, where the region's text tells it piece by piece.
+TemplatePath path_in(const JsonValue& value) {
+  TemplatePath path;
+  if (const auto keys = read_placeholder(value.text)) {
+    path.keys = *keys;
+  } else {
+    path.literal = value.text;
+  }
+  return path;
+}
+
+/// The keys within the content that a path leads to; nothing: it leads elsewhere.
+std::optional<std::vector<std::string>> keys_in_content(const TemplatePath& path) {
+  if (path.keys.empty() || path.keys[0] != "content") return std::nullopt;
+  return std::vector<std::string>(path.keys.begin() + 1, path.keys.end());
+}
+
+// `function` is the content's own object of name and arguments.
+std::optional<CallShape> shape_of_object(const JsonValue& function) {
+  CallShape shape{path_in(function), {}};
+  const auto keys = keys_in_content(shape.name);
+  if (!keys) return std::nullopt;
+  shape.arguments = *keys;
+  shape.name.keys.emplace_back("name");
+  shape.arguments.emplace_back("arguments");
+  return shape;
+}
+
+// The call that a transform builds, where the region's text shows it piece by piece.
 std::optional<CallShape> read_call_shape(const TemplateField& field) {
   const bool is_object = field.content.kind == ContentSpec::Kind::json ||
                          field.content.kind == ContentSpec::Kind::xml_inline;
   if (!is_object || field.transforms_each || !field.transform) return std::nullopt;
   if (field.transform->find("id") != nullptr) return std::nullopt;
-  const JsonValue* function = field.transform->find("function");
-  if (function == nullptr) function = &*field.transform;
-  const auto path = [](const JsonValue& value) {
-    TemplatePath made;
-    if (const auto keys = read_placeholder(value.text)) {
-      made.keys = *keys;
-    } else {
-      made.literal = value.text;
-    }
-    return made;
-  };
-  CallShape shape;
-  if (function->is(Kind::string) && function != &*field.transform) {
-    shape.name = path(*function);
-    if (shape.name.keys.empty() || shape.name.keys[0] != "content") return std::nullopt;
-    shape.arguments.assign(shape.name.keys.begin() + 1, shape.name.keys.end());
-    shape.name.keys.emplace_back("name");
-    shape.arguments.emplace_back("arguments");
-    return shape;
-  }
-  const JsonValue* name = function->find("name");
-  const JsonValue* arguments = function->find("arguments");
+  const JsonValue* inner = field.transform->find("function");
+  if (inner != nullptr && inner->is(Kind::string)) return shape_of_object(*inner);
+  const JsonValue& function = inner == nullptr ? *field.transform : *inner;
+  const JsonValue* name = function.find("name");
+  const JsonValue* arguments = function.find("arguments");
   if (name == nullptr || !name->is(Kind::string) || arguments == nullptr) return std::nullopt;
-  shape.name = path(*name);
-  const TemplatePath from = path(*arguments);
-  if (from.keys.empty() || from.keys[0] != "content") return std::nullopt;
-  shape.arguments.assign(from.keys.begin() + 1, from.keys.end());
-  return shape;
+  const auto keys = keys_in_content(path_in(*arguments));
+  if (!keys) return std::nullopt;
+  return CallShape{path_in(*name), *keys};
 }
 
 TemplateField read_field(const std::string& name, const JsonValue& spec) {

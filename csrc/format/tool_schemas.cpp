@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/description_words.h"
 #include "text/error.h"
 
 namespace unspool {
@@ -19,16 +20,11 @@ constexpr int kMaxLevel = 6;
 constexpr std::size_t kMaxVisits = 20'000;
 constexpr std::string_view kMergers[] = {"allOf", "anyOf", "oneOf"};
 
-std::optional<TypeSet> type_named(std::string_view name) {
-  if (name == "null") return TypeSet(TypeSet::null);
-  if (name == "boolean") return TypeSet(TypeSet::boolean);
-  if (name == "integer") return TypeSet(TypeSet::integer);
-  if (name == "number") return TypeSet(TypeSet::number);
-  if (name == "string") return TypeSet(TypeSet::string);
-  if (name == "array") return TypeSet(TypeSet::array);
-  if (name == "object") return TypeSet(TypeSet::object);
-  return std::nullopt;
-}
+constexpr Word<TypeSet> kDeclaredTypes[] = {
+    {"null", TypeSet(TypeSet::null)},       {"boolean", TypeSet(TypeSet::boolean)},
+    {"integer", TypeSet(TypeSet::integer)}, {"number", TypeSet(TypeSet::number)},
+    {"string", TypeSet(TypeSet::string)},   {"array", TypeSet(TypeSet::array)},
+    {"object", TypeSet(TypeSet::object)}};
 
 TypeSet type_of(const JsonValue& value) {
   switch (value.kind) {
@@ -45,10 +41,6 @@ TypeSet type_of(const JsonValue& value) {
   return TypeSet::any();
 }
 
-TypeSet join(TypeSet a, TypeSet b) {
-  return TypeSet(static_cast<std::uint8_t>(a.bits() | b.bits()));
-}
-
 // Of a set that says nothing, all types are left.
 TypeSet meet(TypeSet a, TypeSet b) {
   return b.is_empty() ? a : TypeSet(static_cast<std::uint8_t>(a.bits() & b.bits()));
@@ -58,7 +50,7 @@ TypeSet declared_types(const JsonValue& declared) {
   TypeSet types;
   const auto add = [&](const JsonValue& name) {
     if (!name.is(JsonValue::Kind::string)) return;
-    if (const auto type = type_named(name.text)) types = join(types, *type);
+    if (const auto* word = find_word(kDeclaredTypes, name.text)) types = types | word->value;
   };
   if (declared.is(JsonValue::Kind::array)) {
     for (const JsonValue& name : declared.items) add(name);
@@ -66,6 +58,27 @@ TypeSet declared_types(const JsonValue& declared) {
     add(declared);
   }
   return types;
+}
+
+// What the schema itself says of its type.
+TypeSet stated_types(const JsonValue& schema) {
+  TypeSet found = TypeSet::any();
+  if (const JsonValue* declared = schema.find("type"))
+    found = meet(found, declared_types(*declared));
+  if (const JsonValue* constant = schema.find("const")) found = meet(found, type_of(*constant));
+  if (const JsonValue* values = schema.find("enum")) {
+    TypeSet any_of;
+    for (const JsonValue& value : values->items) any_of = any_of | type_of(value);
+    found = meet(found, any_of);
+  }
+  return found;
+}
+
+// What the members of a schema without a type imply.
+TypeSet implied_types(const JsonValue& schema) {
+  if (schema.find("properties") != nullptr) return TypeSet(TypeSet::object);
+  const bool has_items = schema.find("items") != nullptr || schema.find("prefixItems") != nullptr;
+  return has_items ? TypeSet(TypeSet::array) : TypeSet::any();
 }
 
 std::string unescape_pointer(std::string_view part) {
@@ -159,7 +172,7 @@ std::map<std::string, ValueSchema, std::less<>> SchemaReader::properties(const J
         it->second = std::move(read);
         continue;
       }
-      it->second.types = join(it->second.types, read.types);
+      it->second.types = it->second.types | read.types;
       for (auto& [inner, inner_value] : read.properties)
         it->second.properties.insert_or_assign(inner, std::move(inner_value));
       if (it->second.items.empty()) it->second.items = std::move(read.items);
@@ -192,43 +205,34 @@ TypeSet SchemaReader::types(const JsonValue& schema, int depth) {
 }
 
 TypeSet SchemaReader::read_types(const JsonValue& schema, int depth) {
-  TypeSet found = TypeSet::any();
-  if (const JsonValue* declared = schema.find("type"))
-    found = meet(found, declared_types(*declared));
-  if (const JsonValue* constant = schema.find("const")) found = meet(found, type_of(*constant));
-  if (const JsonValue* values = schema.find("enum")) {
-    TypeSet any_of;
-    for (const JsonValue& value : values->items) any_of = join(any_of, type_of(value));
-    found = meet(found, any_of);
-  }
+  TypeSet found = meet_parts(stated_types(schema), schema, depth);
+  if (found == TypeSet::any()) found = implied_types(schema);
+  const JsonValue* nullable = schema.find("nullable");
+  if (nullable != nullptr && nullable->is_true) found = found | TypeSet(TypeSet::null);
+  return found.is_empty() ? TypeSet::any() : found;
+}
+
+// What is left of the types after those of the schemas that this one is put together from.
+TypeSet SchemaReader::meet_parts(TypeSet found, const JsonValue& schema, int depth) {
   if (const JsonValue* reference = schema.find("$ref")) {
     if (const JsonValue* target = resolve(*reference))
       found = meet(found, types(*target, depth + 1));
   }
   for (const std::string_view key : kMergers) {
     const JsonValue* parts = schema.find(key);
-    if (parts == nullptr || parts->items.empty()) continue;
+    if (parts == nullptr) continue;
     TypeSet together;
     for (const JsonValue& part : parts->items) {
       const TypeSet types_of_part = types(part, depth + 1);
       if (key == "allOf") {
         found = meet(found, types_of_part);
       } else {
-        together = join(together, types_of_part);
+        together = together | types_of_part;
       }
     }
     found = meet(found, together);
   }
-  if (found.bits() == TypeSet::any().bits()) {
-    if (schema.find("properties") != nullptr) {
-      found = TypeSet(TypeSet::object);
-    } else if (schema.find("items") != nullptr || schema.find("prefixItems") != nullptr) {
-      found = TypeSet(TypeSet::array);
-    }
-  }
-  const JsonValue* nullable = schema.find("nullable");
-  if (nullable != nullptr && nullable->is_true) found = join(found, TypeSet(TypeSet::null));
-  return found.is_empty() ? TypeSet::any() : found;
+  return found;
 }
 
 // A reference into the same document; null: it leads nowhere, and says nothing.

@@ -25,6 +25,7 @@ class SchemaReader {
   ValueSchema value(const JsonValue& schema, int level);
   TypeSet types(const JsonValue& schema, int depth);
   TypeSet read_types(const JsonValue& schema, int depth);
+  TypeSet meet_parts(TypeSet found, const JsonValue& schema, int depth);
   template <typename Use>
   void for_each_part(const JsonValue& schema, Use&& use);
   const JsonValue* resolve(const JsonValue& reference);

@@ -77,49 +77,60 @@ void TextAligner::put(std::string_view text, const Sink& sink) {
   shrink_scratch(text_);
 }
 
+// All text before the item has come.
+void TextAligner::announce(Item& item, const Sink& sink) {
+  item.is_told = true;
+  if (item.symbol) {
+    sink.token(*item.symbol, item.token_end);
+  } else {
+    sink.special(item.text, item.token_end);
+  }
+}
+
+// The host may have written the token's text, or left it out; false where this is not known yet.
+bool TextAligner::match_optional(std::size_t same, const Sink& sink) {
+  const Item& item = items_.front();
+  if (same == item.text.size()) {
+    if (item.is_text) sink.text(item.text, item.token_end);
+    text_.erase(0, same);
+  } else if (same == text_.size()) {
+    return false;  // may become the token's text
+  }
+  items_.pop_front();
+  return true;
+}
+
+// The host wrote it otherwise. It may have dropped or added a space; beyond that its word counts.
+void TextAligner::match_other(Item& item, const Sink& sink) {
+  if (is_space(item.text[0]) && !is_space(text_[0])) {
+    item.text.erase(0, 1);
+    return;
+  }
+  const std::size_t size = character(text_);
+  sink.text(std::string_view(text_).substr(0, size), item.token_end);
+  if (!is_space(text_[0])) item.text.erase(0, character(item.text));
+  text_.erase(0, size);
+}
+
 // Matches the next item; false where nothing more can be said.
 bool TextAligner::advance(const Sink& sink) {
   if (items_.empty()) return false;
   Item& item = items_.front();
-  if (item.is_optional && !item.is_text && !item.is_told) {  // all text before it has come
-    item.is_told = true;
-    if (item.symbol) {
-      sink.token(*item.symbol, item.token_end);
-    } else {
-      sink.special(item.text, item.token_end);
-    }
-  }
+  if (item.is_optional && !item.is_text && !item.is_told) announce(item, sink);
   if (item.text.empty()) {
     items_.pop_front();
     return true;
   }
   if (text_.empty()) return false;
   const std::size_t same = common_prefix(text_, item.text);
-  if (item.is_optional) {
-    if (same == item.text.size()) {
-      if (item.is_text) sink.text(item.text, item.token_end);
-      text_.erase(0, same);
-    } else if (same == text_.size()) {
-      return false;  // may become the token's text
-    }
-    items_.pop_front();
-    return true;
-  }
+  if (item.is_optional) return match_optional(same, sink);
   if (same > 0) {
     sink.text(std::string_view(text_).substr(0, same), item.token_end);
     text_.erase(0, same);
     item.text.erase(0, same);
-    return true;
+  } else {
+    match_other(item, sink);
   }
-  // The host wrote it otherwise. It may have dropped or added a space; beyond that its word counts.
-  if (is_space(item.text[0]) && !is_space(text_[0])) {
-    item.text.erase(0, 1);
-    return true;
-  }
-  const std::size_t size = character(text_);
-  sink.text(std::string_view(text_).substr(0, size), item.token_end);
-  if (!is_space(text_[0])) item.text.erase(0, character(item.text));
-  text_.erase(0, size);
   return true;
 }
 

@@ -54,6 +54,9 @@ class TextAligner {
     bool is_told = false;      // it has gone to the sink
   };
   bool advance(const Sink& sink);
+  static void announce(Item& item, const Sink& sink);
+  bool match_optional(std::size_t same, const Sink& sink);
+  void match_other(Item& item, const Sink& sink);
 
   std::deque<Item> items_;
   std::string text_;   // the host's, not yet matched

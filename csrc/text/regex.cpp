@@ -23,25 +23,26 @@ bool accepts(const RegexProgram& program, const RegexStep& step, char32_t value)
 
 Truth truth(bool is_true) { return is_true ? Truth::yes : Truth::no; }
 
+// Whether nothing comes after the rest.
+Truth ends(const TextWindow& window) { return window.is_end ? Truth::yes : Truth::unknown; }
+
+Truth is_boundary(const TextWindow& window, std::string_view rest, bool was_word) {
+  if (rest.empty() && !window.is_end) return Truth::unknown;
+  return truth(was_word != (!rest.empty() && is_word(first_code_point(rest).value)));
+}
+
 // Whether the text ends at `place`, or asks what comes there.
 Truth check_place(const RegexStep& step, const TextWindow& window, std::uint64_t place,
                   char32_t before) {
   const std::string_view rest = window.from(place);
-  const bool is_over = rest.empty() && window.is_end;
   switch (step.op) {
     case Op::begin: return truth(place == 0);
-    case Op::end:
-      if (!rest.empty()) return Truth::no;
-      return window.is_end ? Truth::yes : Truth::unknown;
-    case Op::line_end:
-      if (is_over) return Truth::yes;
-      if (!rest.empty() && (rest[0] != '\n' || rest.size() > 1)) return Truth::no;
-      return window.is_end ? Truth::yes : Truth::unknown;
+    case Op::end: return rest.empty() ? ends(window) : Truth::no;
+    case Op::line_end: return rest.empty() || rest == "\n" ? ends(window) : Truth::no;
     case Op::boundary: {
-      if (rest.empty() && !window.is_end) return Truth::unknown;
-      const bool was_word = place > 0 && is_word(before);
-      const bool will_be = !rest.empty() && is_word(first_code_point(rest).value);
-      return truth((was_word != will_be) != (step.x == 1));
+      const Truth found = is_boundary(window, rest, place > 0 && is_word(before));
+      if (found == Truth::unknown) return found;
+      return truth((found == Truth::yes) != (step.x == 1));
     }
     default: return Truth::yes;
   }
@@ -90,52 +91,60 @@ void LookAhead::drop_before(std::uint64_t place, char32_t before) {
   }
 }
 
-// Follows every run to the steps that read a character; ends those whose fate that tells.
+// Follows a run to the steps that read a character. True: it has matched.
+bool LookAhead::follow(Run& run, const TextWindow& window) {
+  ++mark_;
+  stack_.assign(run.steps.rbegin(), run.steps.rend());
+  run.steps.clear();
+  while (!stack_.empty()) {
+    const std::uint32_t index = stack_.back();
+    stack_.pop_back();
+    if (marks_[index] == mark_) continue;
+    marks_[index] = mark_;
+    const RegexStep& step = program_->steps[index];
+    if (step.op == Op::match) return true;
+    if (consumes(step.op)) {
+      run.steps.push_back(index);
+    } else if (step.op == Op::split) {
+      stack_.push_back(step.x);
+      stack_.push_back(step.y);
+    } else if (step.op == Op::jump) {
+      stack_.push_back(step.x);
+    } else if (check_place(step, window, next_, before_) == Truth::yes) {
+      stack_.push_back(index + 1);
+    }
+  }
+  return false;
+}
+
+// Keeps a run, or joins it to one that waits in the same steps.
+void LookAhead::keep(Run run, std::vector<Run>& kept) {
+  std::sort(run.steps.begin(), run.steps.end());
+  const auto same = std::find_if(kept.begin(), kept.end(),
+                                 [&](const Run& other) { return other.steps == run.steps; });
+  if (same == kept.end()) {
+    kept.push_back(std::move(run));
+    return;
+  }
+  // The older joins the newer: it is dropped first.
+  const auto [older, newer] = std::minmax(same->place, run.place);
+  root(older).place = newer;
+  same->place = newer;
+}
+
+// Follows every run, and ends those whose fate is decided.
 void LookAhead::settle(const TextWindow& window) {
   while (entries_.size() - dropped_ <= next_ - first_)
     entries_.push_back({first_ + entries_.size() - dropped_});
   runs_.push_back({{0}, next_});
   std::vector<Run> settled;
-  std::vector<std::uint32_t> stack;
   for (Run& run : runs_) {
-    if (run.place < first_) continue;  // nobody asks any more
-    ++mark_;
-    stack.assign(run.steps.rbegin(), run.steps.rend());
-    run.steps.clear();
-    bool is_match = false;
-    while (!stack.empty() && !is_match) {
-      const std::uint32_t index = stack.back();
-      stack.pop_back();
-      if (marks_[index] == mark_) continue;
-      marks_[index] = mark_;
-      const RegexStep& step = program_->steps[index];
-      if (consumes(step.op)) {
-        run.steps.push_back(index);
-      } else if (step.op == Op::match) {
-        is_match = true;
-      } else if (step.op == Op::split) {
-        stack.push_back(step.x);
-        stack.push_back(step.y);
-      } else if (step.op == Op::jump) {
-        stack.push_back(step.x);
-      } else if (check_place(step, window, next_, before_) == Truth::yes) {
-        stack.push_back(index + 1);
-      }
-    }
+    if (run.place < first_) continue;  // no one asks any more
+    const bool is_match = follow(run, window);
     if (is_match || run.steps.empty()) {
-      root(run.place).fate = is_match ? Truth::yes : Truth::no;
-      continue;
-    }
-    std::sort(run.steps.begin(), run.steps.end());
-    const auto same = std::find_if(settled.begin(), settled.end(),
-                                   [&](const Run& other) { return other.steps == run.steps; });
-    if (same == settled.end()) {
-      settled.push_back(std::move(run));
+      root(run.place).fate = truth(is_match);
     } else {
-      // The older joins the newer: it is dropped first.
-      const auto [older, newer] = std::minmax(same->place, run.place);
-      root(older).place = newer;
-      same->place = newer;
+      keep(std::move(run), settled);
     }
   }
   runs_ = std::move(settled);

@@ -131,6 +131,8 @@ class LookAhead {
     Truth fate = Truth::unknown;
   };
   Entry& root(std::uint64_t place);
+  bool follow(Run& run, const TextWindow& window);
+  void keep(Run run, std::vector<Run>& kept);
   void settle(const TextWindow& window);
   void step(char32_t value);
 
@@ -140,6 +142,7 @@ class LookAhead {
   std::size_t dropped_ = 0;
   std::vector<Entry> entries_;  // one a byte
   std::vector<Run> runs_;
+  std::vector<std::uint32_t> stack_;
   bool is_settled_ = false;
   char32_t before_;
   std::vector<std::uint32_t> marks_;

@@ -113,51 +113,45 @@ class Reader {
     return leaf(Op::character, next());
   }
 
+  void close_group() {
+    if (!take(")")) fail("a missing )");
+  }
+
+  Node read_plain_group() {
+    Node node = read_choice();
+    close_group();
+    return node;
+  }
+
   std::optional<Node> read_group() {
-    const auto close = [&] {
-      if (!take(")")) fail("a missing )");
-    };
-    if (!take("?")) {
-      Node node = read_choice();
-      close();
-      return node;
-    }
+    if (!take("?") || take(":")) return read_plain_group();
     if (take("#")) {
       while (!at_end() && peek() != ')') ++at_;
-      close();
+      close_group();
       return std::nullopt;
     }
-    if (take(":")) {
-      Node node = read_choice();
-      close();
-      return node;
-    }
-    if (take("=") || take("!")) {
-      const bool is_negative = pattern_[at_ - 1] == '!';
-      if (in_look_) refuse("a look-ahead inside a look-ahead");
-      return read_look(is_negative);
-    }
-    if (take("<=") || take("<!")) refuse("look-behind");
-    if (take(">")) refuse("an atomic group");
-    if (take("P=")) refuse("a back-reference");
-    if (take("P>") || take("R") || take("&") || peek() == '+' || is_digit(next_or_nul()))
-      refuse("recursion");
-    if (take("(")) refuse("a conditional group");
-    if (take("|")) refuse("a branch reset");
-    if (take("P<") || take("<")) return read_named(close);
-    if (take("s)") || take("s:")) {  // . is any character anyway
-      if (pattern_[at_ - 1] == ')') return std::nullopt;
-      Node node = read_choice();
-      close();
-      return node;
-    }
+    if (take("=")) return read_look(false);
+    if (take("!")) return read_look(true);
+    refuse_groups();
+    if (take("P<") || take("<")) return read_named();
+    if (take("s)")) return std::nullopt;  // . is any character anyway
+    if (take("s:")) return read_plain_group();
     refuse("this kind of group, or a flag,");
   }
 
-  char32_t next_or_nul() const { return static_cast<unsigned char>(peek()); }
+  // What automata without a stack cannot do.
+  void refuse_groups() {
+    static constexpr std::pair<std::string_view, const char*> kRefused[] = {
+        {"<=", "look-behind"},      {"<!", "look-behind"},        {">", "an atomic group"},
+        {"P=", "a back-reference"}, {"P>", "recursion"},          {"R", "recursion"},
+        {"&", "recursion"},         {"(", "a conditional group"}, {"|", "a branch reset"}};
+    for (const auto& [opener, what] : kRefused) {
+      if (take(opener)) refuse(what);
+    }
+    if (peek() == '+' || is_digit(static_cast<unsigned char>(peek()))) refuse("recursion");
+  }
 
-  template <typename Close>
-  Node read_named(const Close& close) {
+  Node read_named() {
     if (in_look_) refuse("a named group inside a look-ahead");
     std::string name;
     while (!at_end() && peek() != '>') append_utf8(next(), name);
@@ -171,7 +165,7 @@ class Reader {
     node.kind = Node::Kind::group;
     node.slot = static_cast<std::uint32_t>(2 * (it - groups_.begin()));
     node.children.push_back(read_choice());
-    close();
+    close_group();
     return node;
   }
 
@@ -260,23 +254,18 @@ class Reader {
 
   // An escape that stands for one character, in a class or out of it.
   char32_t read_character(char32_t letter) {
-    switch (letter) {
-      case 'n': return '\n';
-      case 't': return '\t';
-      case 'r': return '\r';
-      case 'f': return '\f';
-      case 'v': return '\v';
-      case 'a': return '\a';
-      case 'x': return read_hex(2);
-      case 'u': return read_hex(4);
-      case 'U': return read_hex(8);
-      case '0': return 0;
-      default: break;
-    }
-    if (letter >= '1' && letter <= '9') refuse("a back-reference");
-    if ((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z')) {
-      refuse("the escape \\" + std::string(1, static_cast<char>(letter)));
-    }
+    constexpr std::string_view kLetters = "ntrfva0";
+    constexpr std::string_view kMeanings("\n\t\r\f\v\a\0", 7);
+    if (letter == 'x') return read_hex(2);
+    if (letter == 'u') return read_hex(4);
+    if (letter == 'U') return read_hex(8);
+    if (letter >= 0x80) return letter;
+    const char byte = static_cast<char>(letter);
+    if (const std::size_t at = kLetters.find(byte); at != std::string_view::npos)
+      return static_cast<char32_t>(kMeanings[at]);
+    if (byte >= '1' && byte <= '9') refuse("a back-reference");
+    if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'))
+      refuse("the escape \\" + std::string(1, byte));
     return letter;
   }
 
@@ -478,6 +467,7 @@ class Writer {
 };
 
 Node Reader::read_look(bool is_negative) {
+  if (in_look_) refuse("a look-ahead inside a look-ahead");
   RegexProgram ahead;
   Reader reader(pattern_, ahead, groups_);
   reader.at_ = at_;

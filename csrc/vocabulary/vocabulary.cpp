@@ -72,6 +72,32 @@ void Vocabulary::check(const VocabularySource& source) {
   }
 }
 
+namespace {
+
+/// Does a step to a token; true if that makes it a single byte.
+bool decode_step(const DecoderStep& step, bool is_first, bool is_last, std::string& token) {
+  switch (step.kind) {
+    case DecoderKind::byte_level: token = byte_level_bytes(token); break;
+    case DecoderKind::byte_fallback:
+      if (const int value = byte_fallback_value(token); value >= 0) {
+        token.assign(1, static_cast<char>(value));
+        return true;
+      }
+      break;
+    case DecoderKind::fuse: break;
+    case DecoderKind::strip: strip_token(token, step.content, step.start, step.stop); break;
+    case DecoderKind::replace: replace_all(token, step.content, step.replacement); break;
+    case DecoderKind::metaspace:
+      replace_all(token, step.content, is_first && step.prepends ? "" : " ");
+      break;
+    case DecoderKind::word_piece: word_piece_token(token, step, is_first); break;
+    case DecoderKind::bpe_suffix: replace_all(token, step.content, is_last ? "" : " "); break;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string Vocabulary::decode(std::string token, const VocabularySource& source, bool is_first,
                                bool is_last, bool& is_byte) {
   bool is_joined = false;
@@ -82,28 +108,10 @@ std::string Vocabulary::decode(std::string token, const VocabularySource& source
                             " steps that handle more than " + std::to_string(kMaxDecodedBytes) +
                             " bytes of its tokens, which is the limit; is the file damaged?");
     }
-    switch (step.kind) {
-      case DecoderKind::byte_level:
-        token = byte_level_bytes(token);
-        is_joined = true;
-        break;
-      case DecoderKind::byte_fallback:
-        if (const int value = byte_fallback_value(token); value >= 0) {
-          is_byte = true;
-          token.assign(1, static_cast<char>(value));
-        }
-        break;
-      case DecoderKind::fuse: is_joined = true; break;
-      case DecoderKind::strip:
-        if (!is_joined) strip_token(token, step.content, step.start, step.stop);
-        break;
-      case DecoderKind::replace: replace_all(token, step.content, step.replacement); break;
-      case DecoderKind::metaspace:
-        replace_all(token, step.content, is_first && step.prepends ? "" : " ");
-        break;
-      case DecoderKind::word_piece: word_piece_token(token, step, is_first); break;
-      case DecoderKind::bpe_suffix: replace_all(token, step.content, is_last ? "" : " "); break;
-    }
+    // What is left to strip when the text is joined is the detokenizer's.
+    if (step.kind == DecoderKind::strip && is_joined) continue;
+    is_byte |= decode_step(step, is_first, is_last, token);
+    is_joined |= step.kind == DecoderKind::byte_level || step.kind == DecoderKind::fuse;
   }
   if (source.joins_with_space && !is_first) token.insert(token.begin(), ' ');
   return token;
