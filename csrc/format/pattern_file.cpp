@@ -73,7 +73,10 @@ void PatternFile::read_key(std::string_view key, const JsonValue& value) {
   const std::string path(key);
   const FileKey* word = find_key(file_keys(), key);
   if (word == nullptr) throw PatternError(path, "unknown key; use one of " + listed(file_keys()));
-  if (key == "name" && value.is(JsonValue::Kind::string)) name = value.text;
+  if (key == "name" && value.is(JsonValue::Kind::string)) {
+    if (value.text.empty()) throw PatternError(path, "the name is empty; write the family's");
+    name = value.text;
+  }
   if (word->type != KeyType::patterns && word->type != KeyType::literals) return;
   const bool is_list = value.is(JsonValue::Kind::array);
   const std::size_t count = is_list ? value.items.size() : 1;
@@ -89,6 +92,9 @@ void PatternFile::read_key(std::string_view key, const JsonValue& value) {
       throw PatternError(is_list ? path + "[" + std::to_string(i) + "]" : path, error.what());
     }
   }
+  // Text is content without a pattern too, so what stands around it may be all there is to say.
+  if (word->may_be_text && key != "content" && patterns_of(key).empty())
+    throw PatternError(path, "the hole is missing; one alternative must have it");
 }
 
 void PatternFile::read_pattern(std::string_view key, const std::string& text) {
@@ -104,9 +110,13 @@ void PatternFile::read_pattern(std::string_view key, const std::string& text) {
     return;
   }
   check_holes(word, pattern, text);
+  patterns_of(key).push_back(std::move(pattern));
+}
+
+std::vector<Pattern>& PatternFile::patterns_of(std::string_view key) {
   const auto member = std::find_if(std::begin(kMembers), std::end(kMembers),
                                    [&](const Member& each) { return each.key == key; });
-  (this->*member->patterns).push_back(std::move(pattern));
+  return this->*member->patterns;
 }
 
 }  // namespace unspool

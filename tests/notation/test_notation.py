@@ -72,6 +72,8 @@ def test_few_words() -> None:
         ('reasoning = "<think>${reasoning:loud}</think>"', "an option 'loud'; use verbatim"),
         ('reasoning = ""', "mine.toml:4:1: reasoning"),
         ("reasoning = []", "write one to 1,000 alternatives"),
+        ('calls = ["<calls>", "</calls>"]', "mine.toml:4:1: calls: the hole is missing"),
+        ('reasoning = "<think>"', "mine.toml:4:1: reasoning: the hole is missing"),
         ('turn = "<${name}>"', "mine.toml:4:1: turn: .*must not contain a hole"),
         ('cal = "x"', "mine.toml:4:1: cal: unknown key"),
     ],
@@ -103,6 +105,11 @@ def test_a_bad_file_is_refused_with_its_line(line: str, message: str) -> None:
 def test_a_hole_without_an_end_is_refused(text: str, message: str) -> None:
     with pytest.raises(unspool.FormatError, match=message):
         parse_format(f'name = "mine"\n{text}\n', "mine.toml")
+
+
+def test_a_name_is_not_empty() -> None:
+    with pytest.raises(unspool.FormatError, match=r"mine.toml:1:1: name: the name is empty"):
+        parse_format('name = ""\ncall = "<c>${object}</c>"\n', "mine.toml")
 
 
 @pytest.mark.parametrize(
