@@ -1,6 +1,7 @@
 // Reads what Python callers pass: token ids in their many shapes, and text.
 #include <limits>
 
+#include "bindings/gil.h"
 #include "bindings/python_types.h"
 #include "bindings/text_argument.h"
 #include "text/error.h"
@@ -39,8 +40,7 @@ TokenId read_item(PyObject* object) {
   if (PyLong_CheckExact(object)) return read_int(object);
   if (PyBool_Check(object) || PyFloat_Check(object) || !PyIndex_Check(object))
     refuse(object, "a token id");
-  const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(object));
-  if (!index) throw py::error_already_set();
+  const py::object index = to_index(object);
   return read_int(index.ptr());
 }
 
@@ -153,6 +153,13 @@ bool is_no_id(PyObject* object) {
 
 }  // namespace
 
+py::object to_index(py::handle object) {
+  auto index =
+      py::reinterpret_steal<py::object>(call_python([&] { return PyNumber_Index(object.ptr()); }));
+  if (!index) throw py::error_already_set();
+  return index;
+}
+
 void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
   PyObject* object = handle.ptr();
   if (PyLong_CheckExact(object)) {
@@ -185,8 +192,7 @@ std::int32_t read_number(py::handle object, const char* name, const char* items)
     throw py::type_error(std::string(name) + " is of type " + Py_TYPE(object.ptr())->tp_name +
                          "; pass an int");
   }
-  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
-  if (!number) throw py::error_already_set();
+  const py::object number = to_index(object);
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
   if (overflow < 0 || (overflow == 0 && value < 0))

@@ -177,7 +177,8 @@ void put_many(PyChannel& self, const py::iterable& deltas, const std::optional<d
         [&] { return channel.wait_for_room(kNow); },
         [&](const Deadline& until) { channel.wait_for_room(until); }, deadline, false);
     if (!has_room) refuse_put(DeltaChannel::Put::timed_out);
-    const auto delta = py::reinterpret_steal<py::object>(PyIter_Next(iterator.ptr()));
+    const auto delta =
+        py::reinterpret_steal<py::object>(call_python([&] { return PyIter_Next(iterator.ptr()); }));
     if (!delta && PyErr_Occurred() != nullptr) throw py::error_already_set();
     if (!delta) return;
     Delta copy = to_native(self, delta);

@@ -5,19 +5,42 @@
 
 #include <chrono>
 #include <thread>
+#ifdef __GLIBCXX__
+#include <cxxabi.h>
+#endif
 
 namespace unspool::bindings {
 
-/// Runs `take`, which takes the GIL. While the interpreter finalizes, CPython ends the thread there
-/// (a forced unwind before 3.14), which C++ answers with `abort`: the thread sleeps instead, and
-/// the end of the process ends it. CPython 3.14 does the same.
+/// Where a thread stays while the interpreter finalizes: the end of the process ends it. Before
+/// 3.14 CPython ends the thread where it takes the GIL, with a forced unwind, which destroys
+/// objects of Python without the GIL. CPython 3.14 lets it sleep, as here.
+[[noreturn]] inline void sleep_for_ever() {
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+/// Runs `take`, which takes the GIL.
 template <typename Take>
 void take_gil(Take&& take) noexcept {
   try {
     take();
   } catch (...) {
-    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    sleep_for_ever();
   }
+}
+
+/// Runs `call`, a function of CPython's C API that may run Python code, which may give the GIL to
+/// another thread and take it again.
+template <typename Call>
+PyObject* call_python(Call&& call) {
+#ifdef __GLIBCXX__
+  try {
+    return call();
+  } catch (abi::__forced_unwind&) {
+    sleep_for_ever();
+  }
+#else
+  return call();
+#endif
 }
 
 /// Runs a scope without the GIL; the scope touches no Python.

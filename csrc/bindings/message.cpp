@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 
+#include "bindings/gil.h"
 #include "bindings/message_type.h"
 
 namespace unspool::bindings {
@@ -80,6 +81,13 @@ const Records& records() {
   return storage.call_once_and_store_result([] { return Records(); }).get_stored();
 }
 
+py::object call_with(const py::object& function, const py::object& argument) {
+  auto result = py::reinterpret_steal<py::object>(
+      call_python([&] { return PyObject_CallOneArg(function.ptr(), argument.ptr()); }));
+  if (!result) throw py::error_already_set();
+  return result;
+}
+
 template <typename Item, typename Make>
 py::object to_tuple(const std::vector<Item>& items, Make&& make) {
   if (items.empty()) return records().nothing;
@@ -91,8 +99,8 @@ py::object to_tuple(const std::vector<Item>& items, Make&& make) {
 
 py::object make_call(const ToolCall& call) {
   const Records& made = records();
-  const py::object repairs =
-      call.repairs == 0 ? py::object(made.nothing) : made.repairs(call.repairs);
+  const py::object repairs = call.repairs == 0 ? py::object(made.nothing)
+                                               : call_with(made.repairs, py::int_(call.repairs));
   return made.tool_call.make({to_str(call.id), to_str(call.name), to_str(call.arguments),
                               made.statuses[static_cast<std::size_t>(call.status)], repairs});
 }
@@ -121,7 +129,8 @@ py::object make_message(const Message& message, const TokenCounts& counts, std::
   const py::object fates = to_tuple(audit, [](const Events::Audited& item) {
     return py::make_tuple(to_str(to_string(item.fate)), to_str(item.text));
   });
-  const py::object fields = extra.empty() ? py::object(py::dict()) : made.loads(to_str(extra));
+  const py::object fields =
+      extra.empty() ? py::object(py::dict()) : call_with(made.loads, to_str(extra));
   return made.message.make({to_str(message.content), to_str(message.reasoning),
                             to_tuple(message.tool_calls, make_call), reason,
                             to_tuple(message.malformed, make_malformed),

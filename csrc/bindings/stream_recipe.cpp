@@ -7,7 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "bindings/gil.h"
 #include "bindings/native_class.h"
+#include "bindings/python_types.h"
 #include "stream/stream_options.h"
 #include "text/error.h"
 
@@ -40,8 +42,7 @@ py::handle name_of(const StreamOption& option) {
 
 std::uint64_t read_number(const StreamOption& option, py::handle value) {
   if (PyBool_Check(value.ptr()) || PyIndex_Check(value.ptr()) == 0) refuse(option, value, "an int");
-  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-  if (!number) throw py::error_already_set();
+  const py::object number = to_index(value);
   const unsigned long long read = PyLong_AsUnsignedLongLong(number.ptr());
   if (read != static_cast<unsigned long long>(-1) || PyErr_Occurred() == nullptr) return read;
   PyErr_Clear();  // negative, or above 64 bits
@@ -60,7 +61,8 @@ Value read_as(const StreamOption& option, py::handle value, const char* wanted) 
 
 std::vector<std::string> read_texts(const StreamOption& option, py::handle value) {
   if (PyUnicode_Check(value.ptr())) return {std::string(read_text(value))};
-  const auto list = py::reinterpret_steal<py::object>(PySequence_List(value.ptr()));
+  const auto list =
+      py::reinterpret_steal<py::object>(call_python([&] { return PySequence_List(value.ptr()); }));
   if (!list) throw py::error_already_set();
   return read_as<std::vector<std::string>>(option, list, "a str, or a list of str");
 }

@@ -7,6 +7,7 @@
 #include "bindings/channel_access.h"
 #include "bindings/delta_type.h"
 #include "bindings/fast_method.h"
+#include "bindings/gil.h"
 #include "delta/wire_writer.h"
 #include "text/error.h"
 #include "text/scratch.h"
@@ -152,8 +153,8 @@ PyObject* write(PyObject* object, PyObject* value) {
       self.writer->write(*delta, self.out);
       return to_bytes(self.out);
     }
-    const auto list = py::reinterpret_steal<py::object>(
-        PySequence_Fast(value, "write takes a Delta or an iterable of them"));
+    const auto list = py::reinterpret_steal<py::object>(call_python(
+        [&] { return PySequence_Fast(value, "write takes a Delta or an iterable of them"); }));
     if (!list) throw py::error_already_set();
     PyObject** items = PySequence_Fast_ITEMS(list.ptr());
     self.deltas.clear();

@@ -39,6 +39,7 @@ BUSY_THREADS = {
     "long_texts": "[Parser('hermes').parse_chunk('x' * 1_000_000) for _ in range(10**9)]",
     "vocabularies": "[Vocabulary({f't{i}': i for i in range(3000)}, []) for _ in range(10**9)]",
     "python_in_between": "[Parser('hermes', tokenizer=v).parse_chunk(tokens=[Id()] * 99) for _ in range(10**9)]",
+    "messages": "[Parser('hermes', repair=True).parse(MENDED) for _ in range(10**9)]",
     "iterables": "DeltaChannel().put_many(forever())",
     "writers": "WireWriter('chat_completions', model='m').write(forever())",
 }
@@ -56,6 +57,8 @@ def test_a_daemon_thread_at_exit(work: str) -> None:
         v = Vocabulary({{"a": 0}}, [])
         streamer = TokenStreamer(v, "hermes", channel=full)
         started = threading.Semaphore(0)
+
+        MENDED = "<tool_call>{{'name': 'f', 'arguments': {{'a': 1,}}}}</tool_call>" * 9
 
         class Id:
             def __index__(self):
