@@ -78,10 +78,17 @@ void PatternFile::read_key(std::string_view key, const JsonValue& value) {
     name = value.text;
   }
   if (word->type != KeyType::patterns && word->type != KeyType::literals) return;
+  read_alternatives(path, value);
+  // Text is content without a pattern too, so what stands around it may be all there is to say.
+  if (word->may_be_text && key != "content" && patterns_of(key).empty())
+    throw PatternError(path, "the hole is missing; one alternative must have it");
+}
+
+void PatternFile::read_alternatives(const std::string& key, const JsonValue& value) {
   const bool is_list = value.is(JsonValue::Kind::array);
   const std::size_t count = is_list ? value.items.size() : 1;
   if (count == 0 || count > kMaxAlternatives)
-    throw PatternError(path, "write one to 1,000 alternatives");
+    throw PatternError(key, "write one to 1,000 alternatives");
   for (std::size_t i = 0; i < count; ++i) {
     const JsonValue& item = is_list ? value.items[i] : value;
     try {
@@ -89,12 +96,9 @@ void PatternFile::read_key(std::string_view key, const JsonValue& value) {
         throw FormatError("write a text that is not empty, or a list of these");
       read_pattern(key, item.text);
     } catch (const FormatError& error) {
-      throw PatternError(is_list ? path + "[" + std::to_string(i) + "]" : path, error.what());
+      throw PatternError(is_list ? key + "[" + std::to_string(i) + "]" : key, error.what());
     }
   }
-  // Text is content without a pattern too, so what stands around it may be all there is to say.
-  if (word->may_be_text && key != "content" && patterns_of(key).empty())
-    throw PatternError(path, "the hole is missing; one alternative must have it");
 }
 
 void PatternFile::read_pattern(std::string_view key, const std::string& text) {

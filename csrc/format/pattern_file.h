@@ -45,6 +45,7 @@ struct PatternFile {
 
  private:
   void read_key(std::string_view key, const JsonValue& value);
+  void read_alternatives(const std::string& key, const JsonValue& value);
   void read_pattern(std::string_view key, const std::string& text);
   std::vector<Pattern>& patterns_of(std::string_view key);
 };
