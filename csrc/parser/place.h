@@ -35,8 +35,10 @@ struct Place {
   State markup_return = State::content;  // where inline markup stands
   Boundary boundary = Boundary::start;
   Line line = Line::start;
-  std::uint8_t call = 0;  // the kind of the call being read, or of the last one
-  char last_byte = '\n';  // of what was emitted between calls
+  std::uint8_t call = 0;    // the kind of the call being read, or of the last one
+  std::uint8_t markup = 0;  // of the header being read: index into FormatSpec::markup
+  int bare_candidate = -1;  // the call that may have begun, while it may be a marker too
+  char last_byte = '\n';    // of what was emitted between calls
   bool in_section = false;
   bool in_fence = false;
   bool closer_pending = false;   // the last call's closer has yet to come

@@ -57,6 +57,10 @@ class Trial {
   }
   void end() { is_on_ = false; }
   bool is_on() const { return is_on_; }
+  /// Whether a marker stands in input that is read again.
+  bool is_read_again(const MarkerCursor::Found& found) const {
+    return replay_left > found.consumed;
+  }
   /// Which trial this is, to tell one from the next.
   std::uint64_t number() const { return number_; }
 

@@ -1,0 +1,177 @@
+// The end of a call: of one that is whole, one that cannot be read, and one that is cut.
+#include "body/pythonic.h"
+#include "parser/call_reader.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+// The body has ended, with its closer or before it.
+void CallReader::end_body(const BodyResult& result) {
+  if (!core_.raw.empty()) core_.audit(Fate::marker, core_.raw);  // an empty list of calls
+  core_.raw.clear();
+  body_.reset();
+  const CallSpec& call = core_.call();
+  if (result.closer.empty()) {
+    at_.closer_pending = has_closer_;
+    at_.may_chain = has_closer_ || call.bare != BarePlace::nowhere || !call.separators.empty();
+    core_.after_markup({});
+    at_.line = Line::inside;
+    return;
+  }
+  // The section's opener may be missing; its closer is markup all the same.
+  const MarkerSpec& section_close = core_.spec().section_close;
+  at_.closer_pending = !at_.in_section && !section_close.is_empty();
+  if (result.closed_section) at_.in_section = at_.closer_pending = false;
+  core_.after_markup(result.closed_section ? section_close.after : call.close.after);
+}
+
+// The call cannot be read. What nothing marked as a call is content; the rest is reported.
+void CallReader::on_failure(const char* problem, const Letters& unread) {
+  if (was_mention()) {
+    core_.trial.outcome = Outcome::mention;
+    return;
+  }
+  if (!core_.is_rehearsing()) core_.settle_trial();
+  if (!core_.calls.is_open() && core_.call().is_tentative() && !has_called_ &&
+      at_.state != State::malformed) {
+    body_.reset();
+    core_.release_raw();
+    return;
+  }
+  problem_ = problem;
+  malformed_is_empty_ = true;
+  const std::string raw = std::exchange(core_.raw, {});
+  core_.enter(State::malformed);
+  if (!raw.empty()) put_malformed(raw);
+  parser_.read_again(unread);
+}
+
+// Whether the opener on trial was a mention, now that what follows cannot be read: nothing of a
+// call came after it, and it stands in reasoning or within a line. Elsewhere a call was meant, and
+// it is reported. Reasoning that may go on after a call keeps whatever is not one.
+bool CallReader::was_mention() const {
+  const Trial& trial = core_.trial;
+  if (!trial.is_on() || at_.state == State::malformed) return false;
+  if (core_.is_rehearsing()) return !core_.calls.is_open();
+  if (core_.call().is_tentative()) return true;
+  if (has_called_ || trial.has_call_markup) return false;
+  if (trial.place.state != State::reasoning && !trial.is_amid_line) return false;
+  const std::string_view after = trim(after_opener());
+  return at_.state != State::body || after.empty() || begins_python_name(after[0]);
+}
+
+bool CallReader::reads_as_prose(bool stopped) const {
+  const Trial& trial = core_.trial;
+  const bool is_in_text = trial.place.state == State::reasoning || trial.is_amid_line;
+  return is_in_text && !trial.has_call_markup &&
+         (stopped || trim(name_).find(' ') != std::string_view::npos);
+}
+
+void CallReader::put_malformed(std::string_view text) {
+  if (core_.is_rehearsing()) {
+    core_.trial.outcome = Outcome::mention;
+    return;
+  }
+  core_.drop_space();
+  malformed_is_empty_ = false;
+  if (!text.empty()) at_.last_byte = text.back();
+  if (core_.calls.is_open()) {
+    core_.calls.put_malformed(text, problem_, core_.token_end, core_.events());
+    return core_.put_call_text(Fate::malformed, text);
+  }
+  core_.put_malformed(text, problem_);
+}
+
+void CallReader::on_malformed_end(const MarkerCursor::Found& found) {
+  const Role role = static_cast<Role>(found.marker->role);
+  const bool closes = role == Role::call_close || role == Role::section_close;
+  if (core_.calls.is_open()) {
+    if (closes && malformed_is_empty_ && body_ && body_->may_end_here(*this)) {
+      end_call();
+    } else {
+      if (malformed_is_empty_) put_malformed({});
+      end_call(CallStatus::malformed);
+    }
+    if (closes) core_.put_call_text(Fate::marker, found.text);
+  } else if (closes) {
+    put_malformed(found.text);
+  }
+  if (role == Role::markup_open) core_.audit(Fate::marker, found.text);
+  body_.reset();
+  at_.closer_is_calls = false;
+  at_.state = State::content;
+  if (closes) return parser_.on_closer(role, found);
+  if (role == Role::markup_open) return parser_.on_markup(found);
+  at_.boundary = Boundary::none;
+  parser_.on_marker(found);
+}
+
+void CallReader::reset() {
+  body_.reset();
+  name_.clear();
+  opener_bytes_ = 0;
+  has_called_ = false;
+  pending_text_.clear();
+}
+
+void CallReader::finish(FinishReason reason) {
+  switch (at_.state) {
+    case State::opening:
+    case State::header: return finish_name();
+    case State::body: return finish_body(reason);
+    default: return finish_malformed(reason);
+  }
+}
+
+// The output ends before the name of a call does.
+void CallReader::finish_name() {
+  if (core_.call().is_tentative()) return core_.release_raw();
+  problem_ = "the output ends before the tool's name";
+  put_malformed(std::exchange(core_.raw, {}));
+}
+
+void CallReader::finish_body(FinishReason reason) {
+  const bool stopped = ended_itself(reason);
+  bool ends = false;
+  if (core_.options.repair && core_.calls.is_open()) {
+    ends = stopped && body_->may_end_here(*this);
+    ends ? body_->end(*this) : body_->complete(*this);
+  } else {
+    body_->end(*this);
+    ends = core_.calls.is_open() && stopped && body_->may_end_here(*this);
+  }
+  core_.put_call_text(Fate::tool_call, pending_text_);
+  if (!core_.calls.is_open()) return finish_unannounced();
+  ends ? end_call() : end_call(CallStatus::incomplete);
+  core_.raw.clear();
+}
+
+// The output ends in a body that has no call, or has one no more.
+void CallReader::finish_unannounced() {
+  if (core_.call().is_tentative() && !has_called_) {
+    body_.reset();
+    return core_.release_raw();
+  }
+  const std::string raw = std::exchange(core_.raw, {});
+  // A list without its bracket is no loss.
+  if (trim(raw).find_first_not_of(",") == std::string_view::npos) {
+    return core_.audit(Fate::tool_call, raw);
+  }
+  problem_ = "the output ends before the tool's name";
+  put_malformed(raw);
+}
+
+void CallReader::finish_malformed(FinishReason reason) {
+  flush_cursor();
+  if (!core_.calls.is_open()) return;
+  const bool stopped = ended_itself(reason);
+  if (!malformed_is_empty_) {
+    end_call(CallStatus::malformed);
+  } else if (stopped && body_ && body_->may_end_here(*this)) {
+    end_call();
+  } else {
+    end_call(CallStatus::incomplete);
+  }
+}
+
+}  // namespace unspool

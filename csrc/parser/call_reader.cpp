@@ -1,0 +1,365 @@
+// The beginning of a call and what it holds; call_end.cpp has its ends.
+#include "parser/call_reader.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "parser/call_name.h"
+#include "text/utf8.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+// More white space after an opener is not a call's, and a longer name is not a name.
+constexpr std::size_t kMaxSpaceBytes = 64;
+constexpr std::size_t kMaxNameBytes = 1024;
+
+bool has_space(std::string_view text) { return text.find(' ') != std::string_view::npos; }
+
+// Which call an opener begins, as the first letter after it says, or the first two.
+constexpr int kNoCall = -1;
+constexpr int kUnsure = -2;
+
+int choose_call(const Format& format, std::size_t opener, char first, std::optional<char> second) {
+  int choice = kNoCall;
+  for (const std::uint8_t candidate : format.openers()[opener]) {
+    const CallSpec& spec = format.spec().calls[candidate];
+    if (!spec.starts.empty() && spec.starts.find(first) == std::string::npos) continue;
+    if (!spec.second.empty() && !second) return kUnsure;
+    if (!spec.second.empty() && spec.second.find(*second) == std::string::npos) continue;
+    if (choice == kNoCall || !spec.starts.empty()) choice = candidate;
+    if (!spec.second.empty()) break;
+  }
+  return choice;
+}
+
+}  // namespace
+
+void CallReader::begin_at_opener(const MarkerCursor::Found& found) {
+  // Not announced yet: should it come to nothing, the opener is part of the raw text.
+  core_.raw = core_.drop_skipped(found.text);
+  repairs_ = core_.take_slip();
+  at_.skip_is_reasonings = false;
+  opener_bytes_ = core_.raw.size();
+  opener_ = found.marker->value;
+  at_.call = core_.format().openers()[opener_].front();
+  at_.closer_pending = false;
+  at_.may_chain = false;
+  at_.boundary = Boundary::none;
+  at_.skip = {};
+  core_.enter(State::opening);
+}
+
+void CallReader::begin_after_prompt(std::size_t opener) {
+  opener_ = opener;
+  at_.call = core_.format().openers()[opener].front();
+  core_.enter(State::opening);
+}
+
+void CallReader::begin_bare(std::uint8_t kind, bool has_closer) {
+  at_.call = kind;
+  const CallSpec& call = core_.call();
+  const bool is_misplaced = call.bare == BarePlace::start && at_.line == Line::begin;
+  repairs_ = core_.take_slip();
+  if (call.is_slip || is_misplaced) repairs_ |= kMarkup;
+  has_closer_ = has_closer;
+  opener_bytes_ = core_.raw.size();
+  core_.specials.clear();
+  at_.may_chain = false;
+  name_.clear();
+  make_call_body(call.fixed_name, false);
+  core_.enter(State::body);
+  if (!call.fixed_name.empty()) begin_call(call.fixed_name, {});
+}
+
+void CallReader::begin_headed(int kind, std::string_view tool) {
+  at_.call = static_cast<std::uint8_t>(kind);
+  opener_bytes_ = 0;
+  repairs_ = core_.take_slip();
+  has_closer_ = !core_.call().close.is_empty();
+  at_.skip = {};
+  at_.boundary = Boundary::none;
+  if (tool.empty()) {
+    make_call_body({}, false);
+    return core_.enter(State::body);
+  }
+  name_ = tool;
+  at_.state = State::header;
+  if (name_call()) core_.enter(State::body);
+}
+
+std::size_t CallReader::read_opening(char byte) {
+  std::string& raw = core_.raw;
+  const MarkerCursor::Found found =
+      core_.cursor.put(std::string_view(&byte, 1), [](std::string_view) {});
+  if (found.marker != nullptr) {
+    raw += byte;
+    if (on_opener_again(found)) return 1;
+    raw.pop_back();
+  }
+  if (is_space(byte) && raw.size() < opener_bytes_ + kMaxSpaceBytes) {
+    raw += byte;
+    return 1;
+  }
+  const std::size_t first_at = raw.find_first_not_of(kSpace, opener_bytes_);
+  const bool has_first = first_at != std::string::npos;
+  const std::size_t read = has_first ? raw.size() - first_at : 0;
+  if (trim(core_.cursor.held()).size() == read + 1) {  // it may be an opener again
+    raw += byte;
+    return 1;
+  }
+  std::optional<char> second;
+  if (has_first) {
+    const std::size_t second_at = raw.find_first_not_of(kSpace, first_at + 1);
+    second = second_at != std::string::npos ? raw[second_at] : byte;
+  }
+  const int choice = choose_call(core_.format(), opener_, has_first ? raw[first_at] : byte, second);
+  if (choice == kUnsure) {
+    raw += byte;
+    return 1;
+  }
+  if (choice == kNoCall) {
+    on_failure("what follows the opener is not a call", {});
+  } else {
+    begin_chosen(choice, first_at);
+  }
+  return 0;
+}
+
+// Begins the kind of call that the letters after its opener show; they are held from `first_at` on.
+void CallReader::begin_chosen(int kind, std::size_t first_at) {
+  at_.call = static_cast<std::uint8_t>(kind);
+  has_closer_ = !core_.call().close.is_empty();
+  name_.clear();
+  if (core_.call().has_name_outside()) {
+    core_.enter(State::header);
+  } else {
+    make_call_body({}, false);
+    core_.enter(State::body);
+  }
+  if (first_at == std::string::npos) return;
+  const std::string held = core_.raw.substr(first_at);
+  core_.raw.resize(first_at);
+  read_again(held);
+}
+
+// An opener with nothing but white space since the last one: models repeat it, and mean one call.
+bool CallReader::on_opener_again(const MarkerCursor::Found& found) {
+  const std::size_t at = core_.raw.size() - found.text.size();
+  if (at < opener_bytes_ || !is_blank(after_opener().substr(0, at - opener_bytes_))) return false;
+  const Role role = static_cast<Role>(found.marker->role);
+  if (role == Role::ignore) {
+    core_.raw.resize(at);
+    core_.ignore(found.text, found.text.size() - 1, pending_bytes());
+    return true;
+  }
+  if (role != Role::call_open) {  // an empty block
+    if (!core_.trial.is_on()) return false;
+    core_.trial.outcome = Outcome::empty;
+    return true;
+  }
+  core_.audit(Fate::marker, std::string_view(core_.raw).substr(0, at));
+  begin_at_opener(found);
+  return true;
+}
+
+bool CallReader::read_token_after_opener(Symbol symbol, std::string_view literal) {
+  const MarkerCursor::Found found =
+      core_.cursor.put_token(symbol, literal, [](std::string_view) {});
+  core_.raw += literal;
+  if (found.marker != nullptr && on_opener_again(found)) return true;
+  core_.raw.resize(core_.raw.size() - literal.size());
+  core_.trial.has_call_markup = true;
+  on_failure("what follows the opener is not a call", {});
+  return core_.trial.outcome != Outcome::open;
+}
+
+void CallReader::make_call_body(std::string_view name, bool in_parameter) {
+  BodyOptions options;
+  options.schema = tools() != nullptr && !name.empty() ? tools()->find(name) : nullptr;
+  options.section_close = &core_.spec().section_close;
+  options.repairs = core_.options.repair;
+  options.in_parameter = in_parameter;
+  body_ = make_body(core_.call(), core_.markers().calls[at_.call], options);
+  has_called_ = false;
+}
+
+std::size_t CallReader::read_name(char byte) {
+  if (name_.size() > kMaxNameBytes && !is_utf8_continuation(byte)) {
+    on_failure("no tool name follows the opener", {});
+    return 0;
+  }
+  const CallSpec& call = core_.call();
+  const bool continues = core_.cursor.would_continue(static_cast<unsigned char>(byte));
+  const bool stops = call.name_stops.find(byte) != std::string::npos ||
+                     (byte == '{' && call.body == BodyKind::json_arguments && !is_blank(name_));
+  if (!continues && stops) {
+    flush_cursor();
+    if (name_call()) core_.enter(State::body);
+    return 0;
+  }
+  core_.raw += byte;
+  const MarkerCursor::Found found = core_.cursor.put(
+      std::string_view(&byte, 1), [this](std::string_view text) { parser_.release(text); });
+  if (found.marker != nullptr) on_name_end(found);
+  return 1;
+}
+
+void CallReader::on_name_end(const MarkerCursor::Found& found) {
+  const Role role = static_cast<Role>(found.marker->role);
+  const bool closes = role == Role::call_close || role == Role::section_close;
+  if (found.marker->is_slip) repairs_ |= kMarkup;
+  core_.trial.has_call_markup = role == Role::name_close && !has_space(trim(name_));
+  const auto& openers = core_.call().xml_parameters.open.texts;
+  in_parameter_ = std::find(openers.begin(), openers.end(), found.text) != openers.end();
+  if (role != Role::name_close) {
+    core_.raw.resize(core_.raw.size() - found.text.size());  // the closer is not the call's
+  }
+  if (role != Role::name_close && !closes) return on_name_cut(found);
+  if (closes && core_.trial.is_on() && without_prefix(core_.call(), trim(name_)).empty()) {
+    core_.trial.outcome = Outcome::empty;
+    return;
+  }
+  if (!name_call()) {
+    if (role != Role::name_close && core_.trial.outcome == Outcome::open) on_malformed_end(found);
+    return;
+  }
+  if (role == Role::name_close) return core_.enter(State::body);
+  put_arguments("{}");
+  end_call();
+  body_.reset();
+  core_.put_call_text(Fate::marker, found.text);
+  parser_.on_closer(role, found);
+}
+
+// Another marker stands where the name's end is missing.
+void CallReader::on_name_cut(const MarkerCursor::Found& found) {
+  on_failure("the name does not end", {});
+  if (core_.trial.outcome != Outcome::open) return;
+  if (at_.state != State::malformed) return parser_.on_marker(found);
+  const bool ends_reasoning = static_cast<Role>(found.marker->role) == Role::reasoning_close;
+  ends_reasoning ? put_malformed(found.text) : on_malformed_end(found);
+}
+
+// The name has been read: announces the call, or finds it malformed.
+bool CallReader::name_call() {
+  const CallName read = read_call_name(core_.call(), name_, tools());
+  if (!read.is_name) {
+    on_failure("no tool name follows the opener", {});
+    return false;
+  }
+  make_call_body(read.name, std::exchange(in_parameter_, false));
+  if (!begin_call(read.name, read.id)) {
+    on_failure("the tool is not one of the request's", {});
+    return false;
+  }
+  return true;
+}
+
+bool CallReader::begin_call(std::string_view name, std::string_view id) {
+  const KnownTools known = core_.call().known_tools;
+  const ToolSchema* schema = tools() != nullptr ? tools()->find(name) : nullptr;
+  const bool must_know =
+      known == KnownTools::required || (known == KnownTools::if_given && tools() != nullptr);
+  // A list that has begun with a call is one of calls.
+  if (must_know && !has_called_ && schema == nullptr) return false;
+  has_called_ = true;
+  core_.drop_space();
+  at_.boundary = Boundary::none;
+  if (!core_.is_rehearsing()) core_.settle_trial();
+  core_.calls.begin(name, id, schema, core_.token_end, core_.events());
+  core_.put_call_text(Fate::marker, std::string_view(core_.raw).substr(0, opener_bytes_));
+  core_.put_call_text(Fate::tool_call, after_opener());
+  at_.closer_is_calls = opener_bytes_ > 0;
+  core_.raw.clear();
+  opener_bytes_ = 0;
+  return true;
+}
+
+std::size_t CallReader::read_body(std::string_view text) {
+  const bool was_announced = core_.calls.is_open();
+  if (!was_announced) {
+    const std::size_t limit = core_.options.limits.max_held_bytes;
+    std::size_t room = limit - std::min(core_.raw.size(), limit);
+    while (room < text.size() && is_utf8_continuation(text[room])) ++room;
+    text = text.substr(0, room);
+    if (text.empty()) {
+      on_failure("the call is longer than max_held_bytes before its name is certain", {});
+      return 0;
+    }
+  }
+  const std::int32_t before = core_.calls.index();
+  const BodyResult result = body_->put(text, *this);
+  // A call that began and ended within this put has been announced too.
+  on_body(result, text, was_announced || core_.calls.index() != before);
+  return result.consumed;
+}
+
+bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
+  const bool was_announced = core_.calls.is_open();
+  const BodyResult result = body_->put_token(symbol, literal, *this);
+  on_body(result, literal, was_announced);
+  return result.consumed > 0 || core_.trial.outcome != Outcome::open;
+}
+
+void CallReader::on_body(const BodyResult& result, std::string_view text, bool was_announced) {
+  const std::string_view read = text.substr(0, result.consumed);
+  const bool is_announced = was_announced || core_.calls.is_open();
+  const bool keeps_text = core_.keeps_call_text();
+  if (is_announced && !keeps_text && result.status == ScanStatus::more) {  // most input
+    core_.raw.clear();
+    opener_bytes_ = 0;
+    return;
+  }
+  Letters unread;
+  if (result.letters != nullptr) {
+    unread.put(*result.letters);
+  } else {
+    unread.put(result.unread);
+  }
+  if (is_announced) {
+    if (keeps_text) put_body_text(result, read, unread.size());
+    core_.raw.clear();
+    opener_bytes_ = 0;
+  } else {
+    core_.raw += read;
+    if (result.status == ScanStatus::failed) unread.clear();  // the raw text has it
+  }
+  if (result.status == ScanStatus::failed) return on_failure(body_->problem(), unread);
+  if (result.status == ScanStatus::more) return;
+  end_body(result);
+  parser_.read_again(unread);
+}
+
+// Text of an announced call, but for what may turn out to be a closer, or not the call's.
+void CallReader::put_body_text(const BodyResult& result, std::string_view read,
+                               std::size_t unread) {
+  pending_text_ += read;
+  std::size_t open = body_->undecided_bytes();
+  if (result.status == ScanStatus::done) open = result.closer.size() + unread;
+  if (result.status == ScanStatus::failed) open = unread;
+  const std::size_t sure = pending_text_.size() - std::min(open, pending_text_.size());
+  core_.put_call_text(Fate::tool_call, std::string_view(pending_text_).substr(0, sure));
+  pending_text_.erase(0, sure);
+  if (result.status == ScanStatus::more) return;
+  if (result.status == ScanStatus::done) {
+    core_.put_call_text(Fate::marker,
+                        std::string_view(pending_text_).substr(0, result.closer.size()));
+  }
+  pending_text_.clear();
+}
+
+void CallReader::add_held(Held& out, bool as_text) const {
+  if (at_.state != State::body) return out.add(HeldReason::name, core_.raw);
+  if (!core_.calls.is_open()) {
+    return out.add(core_.call().is_tentative() ? HeldReason::call : HeldReason::name, core_.raw);
+  }
+  if (as_text) return out.add(HeldReason::closing_tag, pending_text_);
+  core_.calls.add_held(out);
+  body_->add_held(out);
+}
+
+}  // namespace unspool

@@ -1,0 +1,184 @@
+#include "parser/content_reader.h"
+
+#include <algorithm>
+#include <string>
+
+#include "body/pythonic.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::size_t kMaxFenceBytes = 32;
+constexpr std::size_t kMaxFenceSpaceBytes = 64;
+
+bool is_fence_info(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+         (byte >= '0' && byte <= '9') ||
+         std::string_view("_+-. \t\r").find(byte) != std::string_view::npos;
+}
+
+// Whether another call of this kind may begin with the byte, right after the last one.
+bool chains_at(const CallSpec& call, bool closer_pending, char byte) {
+  if (call.body == BodyKind::json_call) return byte == '{';
+  return call.body == BodyKind::pythonic && closer_pending && begins_python_name(byte);
+}
+
+}  // namespace
+
+std::size_t ContentReader::read(std::string_view text) {
+  if (at_.may_chain) {
+    const bool is_open = !core_.cursor.would_continue(static_cast<unsigned char>(text[0])) &&
+                         trim(core_.cursor.held()).empty();
+    if (is_open && chains_at(core_.call(), at_.closer_pending, text[0])) {
+      flush_cursor();
+      call_.begin_bare(at_.call, at_.closer_pending);
+      return 0;
+    }
+    text = text.substr(0, 1);
+  }
+  return core_.format().has_bare_calls() ? read_bare(text) : put(text);
+}
+
+std::size_t ContentReader::put(std::string_view text) {
+  const MarkerCursor::Found found =
+      core_.cursor.put(text, [this](std::string_view piece) { core_.put_content(piece); });
+  if (found.marker != nullptr) parser_.on_marker(found);
+  return found.consumed;
+}
+
+std::size_t ContentReader::read_bare(std::string_view text) {
+  const char byte = text[0];
+  if (at_.bare_candidate >= 0) return read_candidate(text);
+  const bool in_gap = at_.in_section && at_.boundary == Boundary::after_markup;
+  if ((at_.line != Line::inside || in_gap) && is_blank(core_.cursor.held())) {
+    if (begins_candidate(byte)) return read_candidate(text);
+    if (begins_bare(byte)) return 0;
+  }
+  std::size_t size = 1;
+  if (!in_gap && (at_.line == Line::inside || !is_space(byte))) {
+    size = std::min(text.find('\n'), text.size() - 1) + 1;
+  }
+  const MarkerCursor::Found found = core_.cursor.put(
+      text.substr(0, size), [this](std::string_view piece) { core_.put_content(piece); });
+  const char last = text[found.consumed - 1];
+  if (at_.line != Line::start || !is_space(last) || found.consumed > 1) {
+    at_.line = last == '\n' ? Line::begin : Line::inside;
+  }
+  if (found.marker != nullptr) parser_.on_marker(found);
+  return found.consumed;
+}
+
+// Whether a call begins with this byte, or the opening line of a fenced block, or its end.
+bool ContentReader::begins_bare(char byte) {
+  if (core_.cursor.would_continue(static_cast<unsigned char>(byte))) return false;
+  const auto& calls = core_.spec().calls;
+  const int call = at_.in_fence ? -1 : bare_call_at(byte);
+  const bool is_fence =
+      byte == '`' && at_.line != Line::inside &&
+      std::any_of(calls.begin(), calls.end(), [](const CallSpec& spec) { return spec.fenced; });
+  if (call < 0 && !is_fence) return false;
+  flush_cursor();
+  core_.raw.clear();
+  if (call >= 0) {
+    call_.begin_bare(static_cast<std::uint8_t>(call), false);
+  } else {
+    core_.enter(State::fence);
+  }
+  return true;
+}
+
+// Whether a call or a marker begins with this byte.
+bool ContentReader::begins_candidate(char byte) {
+  if (at_.in_fence || !core_.cursor.would_continue(static_cast<unsigned char>(byte))) return false;
+  const int candidate = bare_call_at(byte);
+  if (candidate < 0) return false;
+  flush_cursor();
+  at_.bare_candidate = candidate;
+  return true;
+}
+
+// A call may begin here, or a marker: a bare call is tried once it can be no marker any more.
+std::size_t ContentReader::read_candidate(std::string_view text) {
+  std::string released;
+  const MarkerCursor::Found found =
+      core_.cursor.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
+  if (found.marker != nullptr) {
+    at_.bare_candidate = -1;
+    parser_.on_marker(found);
+  } else if (!released.empty()) {
+    core_.cursor.flush([&](std::string_view piece) { released += piece; });
+    core_.raw.clear();
+    call_.begin_bare(static_cast<std::uint8_t>(at_.bare_candidate), false);
+    read_again(released);
+  }
+  return 1;
+}
+
+int ContentReader::bare_call_at(char byte) const {
+  const auto& calls = core_.spec().calls;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (may_begin(calls[i]) && calls[i].starts.find(byte) != std::string::npos)
+      return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// Whether such a call may stand here without an opener.
+bool ContentReader::may_begin(const CallSpec& call) const {
+  // A call that is mended may have text before it.
+  const bool mends = core_.options.repair && core_.tools() != nullptr;
+  if (call.is_slip && !mends) return false;
+  switch (call.bare) {
+    case BarePlace::nowhere: return false;
+    case BarePlace::start: return at_.line == Line::start || (mends && at_.line != Line::inside);
+    case BarePlace::line: return at_.line != Line::inside;
+    case BarePlace::section: return at_.in_section && at_.boundary == Boundary::after_markup;
+  }
+  return false;
+}
+
+// Whether what may be a fence goes on with this byte: its backticks, and the opening line of a
+// block with the white space after it.
+bool ContentReader::fence_goes_on(char byte) const {
+  const std::string& fence = core_.raw;
+  if (fence.size() < 3) return byte == '`';
+  if (at_.in_fence) return false;
+  const std::size_t line_end = fence.find('\n');
+  if (line_end != std::string::npos)
+    return is_space(byte) && fence.size() < line_end + kMaxFenceSpaceBytes;
+  return fence.size() < kMaxFenceBytes && (is_fence_info(byte) || byte == '\n');
+}
+
+// It is a fence once it is clear whether a call follows.
+std::size_t ContentReader::read_fence(char byte) {
+  if (fence_goes_on(byte)) {
+    core_.raw += byte;
+    return 1;
+  }
+  if (core_.raw.size() < 3) {
+    core_.release_raw();
+    return 0;
+  }
+  at_.in_fence = !at_.in_fence;
+  if (at_.in_fence && begin_fenced(byte)) return 0;
+  const bool at_line_begin = core_.raw.back() == '\n';
+  core_.release_raw();
+  at_.line = at_line_begin ? Line::begin : Line::inside;
+  return 0;
+}
+
+// Begins the call in a block whose opening line has been read, if the byte begins one.
+bool ContentReader::begin_fenced(char byte) {
+  if (core_.raw.find('\n') == std::string::npos) return false;
+  const auto& calls = core_.spec().calls;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (!calls[i].fenced || calls[i].starts.find(byte) == std::string::npos) continue;
+    call_.begin_bare(static_cast<std::uint8_t>(i), true);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace unspool

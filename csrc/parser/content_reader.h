@@ -1,0 +1,38 @@
+// Content in which a call may begin without an opener: at the start of the message, of a line, or
+// of a fenced block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "parser/call_reader.h"
+#include "parser/region_reader.h"
+
+namespace unspool {
+
+class ContentReader : RegionReader {
+ public:
+  ContentReader(ParserCore& core, Dispatcher& parser, CallReader& call)
+      : RegionReader(core, parser), call_(call) {}
+
+  /// Reads some of the text: how many bytes.
+  std::size_t read(std::string_view text);
+  /// Reads a byte of what may be the opening line of a fenced block, or its end.
+  std::size_t read_fence(char byte);
+
+ private:
+  std::size_t put(std::string_view text);
+  std::size_t read_bare(std::string_view text);
+  bool begins_bare(char byte);
+  bool begins_candidate(char byte);
+  std::size_t read_candidate(std::string_view text);
+  int bare_call_at(char byte) const;
+  bool may_begin(const CallSpec& call) const;
+  bool fence_goes_on(char byte) const;
+  bool begin_fenced(char byte);
+
+  CallReader& call_;
+};
+
+}  // namespace unspool

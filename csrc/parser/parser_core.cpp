@@ -1,0 +1,264 @@
+#include "parser/parser_core.h"
+
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+using State = Place::State;
+using Boundary = Place::Boundary;
+
+// Longer runs are content, not markup: it bounds what a stream holds.
+constexpr std::size_t kMaxSpaceBytes = 64;
+
+bool is_closing_bracket(char byte) { return byte == '}' || byte == ']' || byte == ')'; }
+
+}  // namespace
+
+ParserCore::ParserCore(std::shared_ptr<const Format> format, ParserOptions some)
+    : options(std::move(some)),
+      calls(format->spec().call_ids, options),
+      format_(std::move(format)) {}
+
+void ParserCore::enter(State state) {
+  at.state = state;
+  at.bare_candidate = -1;
+  reset_cursor();
+}
+
+void ParserCore::reset_cursor() {
+  switch (at.state) {
+    case State::content:
+      if (is_rehearsing()) return cursor.reset(&markers().rehearsal);
+      cursor.reset(at.in_section || at.closer_pending ? &markers().inside : &markers().content);
+      break;
+    case State::reasoning: cursor.reset(&markers().reasoning); break;
+    case State::header: cursor.reset(&markers().calls[at.call].header); break;
+    case State::malformed: cursor.reset(&markers().malformed); break;
+    case State::markup: cursor.reset(&markers().headers[at.markup]); break;
+    case State::opening: cursor.reset(&markers().openers); break;
+    case State::beginning:
+    case State::fence:
+    case State::body: break;
+  }
+}
+
+void ParserCore::after_markup(std::string_view skip) {
+  at.boundary = Boundary::after_markup;
+  at.skip = skip;
+  enter(State::content);
+}
+
+void ParserCore::write_to(Events& out, std::uint64_t end) {
+  callers_ = &out;
+  events_ = trial.is_on() ? &trial.events() : callers_;
+  token_end = end;
+}
+
+// Between two pieces of markup white space is markup itself.
+void ParserCore::put_content(std::string_view text) {
+  if (!at.skip.empty()) text = drop_skipped(text);
+  if (text.empty()) return;
+  if (at.boundary == Boundary::none) return emit_content(text);
+  const std::string_view separators = at.boundary == Boundary::after_markup && at.may_chain
+                                          ? std::string_view(call().separators)
+                                          : "";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char byte = text[i];
+    if (is_space(byte) || separators.find(byte) != std::string_view::npos) {
+      at.space += byte;
+      if (at.space.size() <= kMaxSpaceBytes) continue;
+      text = text.substr(i + 1);
+    } else if (at.closer_pending && is_closing_bracket(byte)) {
+      // A bracket too many: models write it, and no one wants to read it.
+      drop_space();
+      calls.put_malformed(text.substr(i, 1), "a bracket follows the call's end", token_end,
+                          *events_);
+      put_call_text(Fate::malformed, text.substr(i, 1));
+      continue;
+    } else {
+      text = text.substr(i);
+    }
+    if (gives_up_section()) return;
+    at.boundary = Boundary::none;
+    at.may_chain = false;
+    if (const std::string held = take_held(); !held.empty()) emit_content(held);
+    if (!text.empty()) emit_content(text);
+    return;
+  }
+}
+
+// Text after a section's opener: a mention if text stands before it too.
+bool ParserCore::gives_up_section() {
+  if (!trial.is_on() || calls.index() != trial.calls.index) return false;
+  if (trial.place.state == State::content && trial.place.boundary != Boundary::none) {
+    settle_trial();
+    return false;
+  }
+  trial.outcome = Trial::Outcome::mention;
+  return true;
+}
+
+void ParserCore::put_reasoning(std::string_view text) {
+  text = drop_skipped(drop_label(text));
+  if (!text.empty()) release_reasoning(text);
+}
+
+void ParserCore::release_reasoning(std::string_view text) {
+  if (text.empty()) return;
+  if (!at.idle.empty()) {
+    if (is_blank(text) && at.space.size() + text.size() <= kMaxSpaceBytes) {
+      at.space += text;
+      return;
+    }
+    emit_reasoning(take_held());
+  }
+  emit_reasoning(text);
+}
+
+void ParserCore::release_raw() {
+  std::string text = std::exchange(raw, {});
+  for (; !specials.empty(); specials.pop_back()) {  // content leaves them out
+    const auto [begin, size] = specials.back();
+    if (begin < text.size()) text.erase(begin, size);
+  }
+  at.line = Place::Line::inside;
+  enter(State::content);
+  put_content(text);
+}
+
+void ParserCore::emit_content(std::string_view text) {
+  if (has_rehearsed()) {
+    trial.rehearsed_bytes += text.size();
+    return emit_reasoning(text);
+  }
+  at.has_content = true;
+  at.last_byte = text.back();
+  events_->add_text(EventKind::content, -1, text, token_end);
+  audit(Fate::content, text);
+}
+
+void ParserCore::emit_reasoning(std::string_view text) {
+  at.reasoning_is_empty = false;
+  at.last_byte = text.back();
+  events_->add_text(EventKind::reasoning, -1, text, token_end);
+  audit(Fate::reasoning, text);
+}
+
+void ParserCore::put_malformed(std::string_view text, const char* problem) {
+  events_->add_text(EventKind::malformed, -1, text, token_end, problem);
+  audit(Fate::malformed, text);
+}
+
+void ParserCore::put_call_text(Fate fate, std::string_view text) {
+  if (calls.is_over()) fate = Fate::malformed;
+  if (options.audit) audit_trail_.put(fate, text, false, calls.text_index(), *events_);
+  if (calls.wants_text()) calls.put_text(text, token_end, *events_);
+}
+
+void ParserCore::ignore(std::string_view marker, std::size_t kept, std::size_t pending) {
+  if (!options.audit) return;
+  std::uint64_t place = audit_trail_.bytes() + at.idle.size() + at.space.size();
+  if (trial.is_on()) {
+    place = trial.audited_bytes + trial.place.idle.size() + trial.place.space.size() +
+            trial.marker().size() + trial.input().size() - kept;
+  } else {
+    place += pending + audit_trail_.ignored_bytes();
+  }
+  audit_trail_.ignore(marker, place, *events_);
+}
+
+void ParserCore::hold_idle(std::string_view marker) {
+  at.idle += at.space;
+  at.idle += marker;
+  at.space.clear();
+  if (at.state == State::content) at.boundary = Boundary::after_markup;
+  at.may_chain = false;
+  reset_cursor();
+}
+
+void ParserCore::drop_space(bool of_reasoning) {
+  audit(Fate::marker, at.idle, of_reasoning);
+  at.idle.clear();
+  audit(Fate::whitespace, at.space, of_reasoning);
+  at.space.clear();
+}
+
+std::string_view ParserCore::drop_skipped(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size() && i < at.skip.size() && text[i] == at.skip[i]) ++i;
+  audit(Fate::whitespace, text.substr(0, i), at.skip_is_reasonings);
+  at.skip = i == text.size() ? at.skip.substr(i) : std::string_view{};
+  return text.substr(i);
+}
+
+// Reasoning after the label that its opener may have; nothing while that is being read.
+std::string_view ParserCore::drop_label(std::string_view text) {
+  if (at.label_read == std::string::npos) return text;
+  const std::string& label = spec().reasoning->label;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != label[at.label_read]) {
+      end_label();
+      return text.substr(i);
+    }
+    if (++at.label_read == label.size()) {
+      end_label();
+      return text.substr(i + 1);
+    }
+  }
+  return {};
+}
+
+bool ParserCore::fits_label(std::string_view text) const {
+  if (at.label_read == std::string::npos || text.empty()) return true;
+  return text[0] == spec().reasoning->label[at.label_read];
+}
+
+void ParserCore::end_label() {
+  if (at.label_read == std::string::npos) return;
+  const std::string_view label = spec().reasoning->label;
+  const std::string_view read = label.substr(0, at.label_read);
+  at.label_read = std::string::npos;
+  if (trim(read) == trim(label)) {
+    audit(Fate::marker, read, true);
+  } else if (!read.empty()) {
+    emit_reasoning(read);
+  }
+}
+
+void ParserCore::begin_trial(const MarkerCursor::Found& found) {
+  trial.place = at;
+  trial.calls = calls.place();
+  trial.audited_bytes = audit_trail_.bytes();
+  trial.rehearsed_bytes = 0;
+  trial.has_call_markup = false;
+  const Role role = static_cast<Role>(found.marker->role);
+  trial.tries_call = role == Role::call_open || role == Role::section_open;
+  trial.is_word = role == Role::call_open &&
+                  spec().calls[format_->openers()[found.marker->value].front()].may_be_text;
+  trial.is_amid_line =
+      at.boundary == Boundary::none && at.last_byte != '\n' && found.text[0] != '\n';
+  trial.begin(found.text, found.marker->has_token);
+  events_ = &trial.events();
+}
+
+void ParserCore::settle_trial() {
+  if (!trial.is_on()) return;
+  trial.end();
+  callers_->append(trial.events());
+  events_ = callers_;
+  if (at.state == State::content && cursor.is_idle()) reset_cursor();
+}
+
+void ParserCore::drop_trial() {
+  trial.end();
+  events_ = callers_;
+  raw.clear();
+  calls.go_back(trial.calls);
+  audit_trail_.go_back(trial.audited_bytes);
+  at = std::move(trial.place);
+  enter(at.state);
+}
+
+}  // namespace unspool

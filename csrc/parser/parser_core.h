@@ -1,0 +1,124 @@
+// What the readers of all regions share: where the parser stands, what it looks for there, and how
+// what they read becomes events.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "format/format.h"
+#include "parser/audit_trail.h"
+#include "parser/call_writer.h"
+#include "parser/event_parser.h"
+#include "parser/events.h"
+#include "parser/place.h"
+#include "parser/trial.h"
+
+namespace unspool {
+
+class ParserCore {
+ public:
+  ParserCore(std::shared_ptr<const Format> format, ParserOptions options);
+  ParserCore(const ParserCore&) = delete;
+  ParserCore& operator=(const ParserCore&) = delete;
+
+  const Format& format() const { return *format_; }
+  const FormatSpec& spec() const { return format_->spec(); }
+  const MarkerTable& markers() const { return format_->markers(options.by_id, options.repair); }
+  /// The kind of the call being read, or of the last one.
+  const CallSpec& call() const { return spec().calls[at.call]; }
+  /// The markup that a marker opens; null where it is another.
+  const MarkupSpec* markup_of(const MarkerCursor::Found& found) const {
+    const bool opens = static_cast<Role>(found.marker->role) == Role::markup_open;
+    return opens ? &spec().markup[found.marker->value] : nullptr;
+  }
+  /// The request's tools; null where they are not known.
+  const ToolSchemas* tools() const { return options.tools.get(); }
+
+  /// Goes to a region, and looks for what ends it.
+  void enter(Place::State state);
+  void reset_cursor();
+  /// A marker has been read: white space up to the next one is markup, `skip` in any case.
+  void after_markup(std::string_view skip);
+  /// The repairs of a call that begins, by the markers before it.
+  std::uint16_t take_slip() {
+    return std::exchange(at.has_slip, false) ? std::uint16_t{kMarkup} : std::uint16_t{0};
+  }
+
+  /// Events go to `out` from here on, or to the trial that is on.
+  void write_to(Events& out, std::uint64_t token_end);
+  Events& events() { return *events_; }
+  void put_content(std::string_view text);
+  /// `text` goes on after the label that the reasoning's opener may have.
+  void put_reasoning(std::string_view text);
+  void emit_content(std::string_view text);
+  void emit_reasoning(std::string_view text);
+  /// Text that is no call's and cannot be read.
+  void put_malformed(std::string_view text, const char* problem);
+  /// Text of the last call that has begun: its markers too, also after its end.
+  void put_call_text(Fate fate, std::string_view text);
+  bool keeps_call_text() const { return options.audit || calls.wants_text(); }
+  void audit(Fate fate, std::string_view text, bool of_reasoning = false) {
+    if (options.audit) audit_trail_.put(fate, text, of_reasoning, -1, *events_);
+  }
+  /// The end of a turn, which shows in nothing. `kept`: how many of its bytes the trial has;
+  /// `pending`: how many bytes of the call have no fate yet.
+  void ignore(std::string_view marker, std::size_t kept, std::size_t pending);
+
+  /// Holds a marker that changes nothing: markup next to other markup, and text within text.
+  void hold_idle(std::string_view marker);
+  std::string take_held() { return std::exchange(at.idle, {}) + std::exchange(at.space, {}); }
+  /// White space that waits, and what stands in it, is markup.
+  void drop_space(bool of_reasoning = false);
+  /// The text after the white space that the last marker takes with it.
+  std::string_view drop_skipped(std::string_view text);
+  /// Reasoning that goes on, after a marker that may have changed something.
+  void release_reasoning(std::string_view text);
+  /// Gives what was held back as content.
+  void release_raw();
+  /// Whether the label, where one is being read, may go on with this text.
+  bool fits_label(std::string_view text) const;
+  /// What has been read of the label is markup if it is all but white space, else reasoning.
+  void end_label();
+
+  /// Whether the last marker stands within text.
+  bool is_amid_text() const {
+    if (at.state == Place::State::reasoning) return !at.reasoning_is_empty;
+    return at.state == Place::State::content && at.boundary == Place::Boundary::none;
+  }
+  /// Whether a call is tried in reasoning that may go on after it.
+  bool is_rehearsing() const {
+    return trial.is_on() && trial.tries_call && trial.place.state == Place::State::reasoning &&
+           spec().reasoning->calls == CallsInReasoning::wait_and_see;
+  }
+  bool has_rehearsed() const { return is_rehearsing() && calls.index() > trial.calls.index; }
+  void begin_trial(const MarkerCursor::Found& found);
+  /// It reads as what its marker says: its events count.
+  void settle_trial();
+  /// Goes back to where the trial's marker stands.
+  void drop_trial();
+
+  ParserOptions options;
+  std::uint64_t token_end = 0;
+  MarkerCursor cursor;
+  Place at;
+  Trial trial;  // of a marker that may be a mention
+  CallWriter calls;
+  std::string raw;  // what was read of a header or a call, and may turn out to be content
+  std::vector<std::pair<std::size_t, std::size_t>> specials;  // in it: begin and size
+
+ private:
+  std::string_view drop_label(std::string_view text);
+  bool gives_up_section();
+
+  std::shared_ptr<const Format> format_;
+  AuditTrail audit_trail_;
+  Events* events_ = nullptr;  // the caller's, or the trial's
+  Events* callers_ = nullptr;
+};
+
+}  // namespace unspool

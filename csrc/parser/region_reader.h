@@ -1,0 +1,62 @@
+// What every region's reader has: the core that all share, and a way to hand on what is not its
+// own.
+#pragma once
+
+#include <string_view>
+
+#include "format/marker_table.h"
+#include "parser/parser_core.h"
+#include "text/letters.h"
+#include "text/marker_set.h"
+
+namespace unspool {
+
+/// Reads on where a region's reader stops; the parser.
+class Dispatcher {
+ public:
+  /// What the cursor gives back: it belongs to the region that the parser stands in.
+  virtual void release(std::string_view text) = 0;
+  virtual void on_marker(const MarkerCursor::Found& found) = 0;
+  /// Markup around text: its header begins, if it has one.
+  virtual void on_markup(const MarkerCursor::Found& found) = 0;
+  /// The end of a call, or of all calls.
+  virtual void on_closer(Role role, const MarkerCursor::Found& found) = 0;
+  /// Reads what was read before and kept.
+  virtual void read_again(const Letters& letters) = 0;
+  /// Reads input, in the order of the stream.
+  virtual void read_text(std::string_view text) = 0;
+  virtual void read_token(Symbol symbol, std::string_view literal) = 0;
+  virtual void read_special(std::string_view text) = 0;
+
+ protected:
+  ~Dispatcher() = default;
+};
+
+class RegionReader {
+ protected:
+  using State = Place::State;
+  using Boundary = Place::Boundary;
+  using Line = Place::Line;
+  using Outcome = Trial::Outcome;
+
+  RegionReader(ParserCore& core, Dispatcher& parser) : core_(core), parser_(parser), at_(core.at) {}
+  RegionReader(const RegionReader&) = delete;
+  RegionReader& operator=(const RegionReader&) = delete;
+  ~RegionReader() = default;
+
+  void read_again(std::string_view text) {
+    Letters letters;
+    letters.put(text);
+    parser_.read_again(letters);
+  }
+  /// What the cursor holds is no marker.
+  void flush_cursor() {
+    core_.cursor.flush([this](std::string_view held) { parser_.release(held); });
+  }
+
+  ParserCore& core_;
+  Dispatcher& parser_;
+  Place& at_;
+};
+
+}  // namespace unspool

@@ -1,0 +1,180 @@
+#include "parser/trial_reader.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+// A model that reasons on for longer after a call rehearsed it; it bounds what a stream holds.
+constexpr std::size_t kMaxRehearsedBytes = std::size_t{64} * 1024;
+
+bool is_quote(char byte) { return byte == '`' || byte == '"' || byte == '\''; }
+
+}  // namespace
+
+bool TrialReader::is_tried(const MarkerCursor::Found& found) const {
+  const Role role = static_cast<Role>(found.marker->role);
+  const MarkupSpec* markup = core_.markup_of(found);
+  const bool has_header = markup != nullptr && markup->has_header();
+  return role == Role::call_open || role == Role::section_open ||
+         (has_header && !found.marker->has_token);
+}
+
+void TrialReader::try_marker(const MarkerCursor::Found& found) {
+  if (!core_.trial.is_on() && is_tried(found)) core_.begin_trial(found);
+}
+
+bool TrialReader::is_mention(const MarkerCursor::Found& found) const {
+  if (is_tried(found) && core_.trial.is_read_again(found)) return true;
+  const bool is_amid_reasoning = at_.state == State::reasoning && !at_.reasoning_is_empty;
+  if (static_cast<Role>(found.marker->role) == Role::reasoning_open) {
+    if (at_.state == State::reasoning) return is_amid_reasoning;  // no nesting
+    return !found.marker->has_token && is_quote(at_.last_byte) && at_.boundary == Boundary::none;
+  }
+  // A marker around content ends the reasoning only where there is none.
+  const MarkupSpec* markup = core_.markup_of(found);
+  const bool is_plain = markup != nullptr && !markup->tells() && !markup->is_inline;
+  return is_plain && is_amid_reasoning;
+}
+
+bool TrialReader::decides(const MarkerCursor::Found& found) {
+  const Role role = static_cast<Role>(found.marker->role);
+  const MarkupSpec* markup = core_.markup_of(found);
+  const bool has_header = markup != nullptr && markup->has_header();
+  if (core_.has_rehearsed()) {
+    if (role == Role::reasoning_close || has_header) {
+      core_.trial.closes_rehearsal = found;
+      core_.trial.outcome = Outcome::rehearsal;
+      return true;
+    }
+    const bool calls_again = role == Role::call_open && !at_.in_section;
+    if (calls_again || role == Role::section_open) core_.settle_trial();
+    return false;
+  }
+  const bool closes = role == Role::section_close || role == Role::call_close;
+  if (!closes && role != Role::ignore && role != Role::reasoning_open && !has_header) return false;
+  core_.trial.outcome = closes ? Outcome::empty : Outcome::mention;
+  return true;
+}
+
+// The marker is no part of what is kept.
+void TrialReader::keep_input(std::uint64_t trial, std::string_view text, Symbol symbol) {
+  Trial& latest = core_.trial;
+  latest.replay_left -= std::min(latest.replay_left, text.size());
+  if (latest.is_on() && latest.number() == trial) latest.add(text, symbol, core_.token_end);
+}
+
+void TrialReader::act() {
+  const Outcome outcome = std::exchange(core_.trial.outcome, Outcome::open);
+  if (outcome == Outcome::mention) return read_as_mention();
+  if (outcome == Outcome::empty) return read_as_empty();
+  const bool is_too_long = core_.has_rehearsed() &&
+                           core_.trial.rehearsed_bytes > kMaxRehearsedBytes &&
+                           at_.state == State::content;
+  if (outcome != Outcome::rehearsal && !is_too_long) return;
+  const MarkerCursor::Found closer = std::exchange(core_.trial.closes_rehearsal, {});
+  const std::string held(core_.cursor.held());
+  read_as_rehearsal(closer.marker != nullptr ? closer.text : held);
+  if (closer.marker != nullptr) return parser_.on_marker(closer);
+  parser_.read_text(held);
+}
+
+void TrialReader::drop() {
+  call_.reset();
+  header_.reset();
+  core_.drop_trial();
+}
+
+// Reads the trial's input again, its marker as text. Openers in it were part of what was tried, so
+// they are text too; one that ends the input begins a trial of its own.
+void TrialReader::read_as_mention() {
+  Trial& trial = core_.trial;
+  const std::string input(trial.input());
+  const std::vector<Trial::Piece> pieces = trial.pieces();
+  const std::uint64_t token_end = core_.token_end;
+  drop();
+  at_.line = Line::inside;
+  if (trial.is_word) {
+    parser_.release(trial.marker());
+  } else {
+    core_.hold_idle(core_.drop_skipped(trial.marker()));
+  }
+  trial.replay_left = input.size();
+  for (const Trial::Piece& piece : pieces) {
+    const std::string_view text =
+        std::string_view(input).substr(piece.begin, piece.end - piece.begin);
+    core_.token_end = piece.token_end;
+    if (piece.symbol == Trial::kText) {
+      parser_.read_text(text);
+    } else if (piece.symbol == Trial::kSpecial) {
+      trial.replay_left -= text.size();
+      parser_.read_special(text);
+    } else {
+      parser_.read_token(piece.symbol, text);
+    }
+  }
+  trial.replay_left = 0;
+  core_.token_end = token_end;
+}
+
+// An opener and its closer with nothing between them.
+void TrialReader::read_as_empty() {
+  const std::string text = core_.trial.text();
+  const bool is_token = core_.trial.is_token();
+  drop();
+  const std::string block(core_.drop_skipped(text));
+  if (core_.is_amid_text() && !is_token) return core_.hold_idle(block);
+  core_.drop_space();
+  core_.audit(Fate::marker, block);
+  if (at_.state == State::content) core_.after_markup({});
+}
+
+// The reasoning went on after a call: all of the trial's input but `rest` is reasoning.
+void TrialReader::read_as_rehearsal(std::string_view rest) {
+  std::string text = core_.trial.text();
+  text.resize(text.size() - rest.size());
+  drop();
+  core_.release_reasoning(core_.drop_skipped(text));
+}
+
+void TrialReader::finish(FinishReason reason) {
+  const bool stopped = ended_itself(reason);
+  if (at_.state == State::content) {
+    flush_cursor();
+    if (core_.trial.outcome != Outcome::open) return act();
+  }
+  if (core_.has_rehearsed()) {
+    // A cut says nothing of how the reasoning would have gone on.
+    if (core_.trial.rehearsed_bytes == 0 || stopped) return core_.settle_trial();
+    return read_as_rehearsal({});
+  }
+  ends_as_mention(stopped) ? read_as_mention() : core_.settle_trial();
+}
+
+// Whether the marker on trial was a mention, now that the input ends.
+bool TrialReader::ends_as_mention(bool stopped) {
+  const bool is_in_reasoning = core_.trial.place.state == State::reasoning;
+  if (is_in_reasoning && (stopped || core_.is_rehearsing())) return true;
+  if (at_.state == State::markup && (stopped || !header_.fits(core_.raw))) return true;
+  if (at_.state == State::header && call_.reads_as_prose(stopped)) return true;
+  const std::string_view after =
+      at_.state == State::opening ? call_.after_opener() : core_.trial.input();
+  return is_blank(after) && (stopped || at_.state == State::content);
+}
+
+void TrialReader::add_held(Held& out) const {
+  const bool is_call =
+      core_.is_rehearsing() || (at_.state == State::body && core_.call().is_tentative());
+  const HeldReason reason = at_.state == State::markup ? HeldReason::header
+                            : is_call                  ? HeldReason::call
+                                                       : HeldReason::name;
+  core_.trial.add_held(out, reason);
+}
+
+}  // namespace unspool
