@@ -17,8 +17,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="runs in a checkout")
 
 
-def load_maker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_formats", DOCS / "make_formats.py")
+def load_maker(name: str = "make_formats") -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -29,6 +29,11 @@ def load_maker() -> ModuleType:
 def test_formats_page_is_made_from_the_files() -> None:
     made = load_maker().make()
     assert (DOCS / "formats.md").read_text(encoding="utf-8") == made, "run python docs/make_formats.py"
+
+
+def test_the_page_of_tolerances_is_made_from_their_cases() -> None:
+    made = load_maker("make_tolerances").make()
+    assert (DOCS / "tolerances.md").read_text(encoding="utf-8") == made, "run python docs/make_tolerances.py"
 
 
 def test_the_page_of_examples_is_made_from_the_files() -> None:
