@@ -20,6 +20,11 @@ ValueReader::Step ValueReader::read_quote(std::size_t& i) {
   } else {
     const std::size_t size = state_ == State::marked ? in_.size() - i : 1;
     i += put_marked(in_.substr(i, size));
+    if (state_ == State::key_word && word_.find('<') != std::string::npos) {
+      word_.pop_back();  // no key after all, as `may_continue_word` says
+      --i;
+      result = Step::failed;
+    }
   }
   copied_ = i;
   return result;
