@@ -54,39 +54,35 @@ def code(text: str) -> str:
 def openers(file: FormatFile) -> str:
     """What a call begins with."""
     found: list[str] = []
-    for call in file.description.get("call", ()):
-        found += map(code, call.get("open", ()))
-        if call.get("by_recipient"):
+    for call in file.facts.calls:
+        found += map(code, call.openers)
+        if call.after_header:
             found.append("a header that names it")
-        if "bare" in call:
+        if call.bare:
             places = {"start": "the message's start", "line": "a line's start", "section": "the section"}
-            found.append(f"bare, at {places[call['bare']]}")
+            found.append(f"bare, at {places[call.bare]}")
     return " or ".join(dict.fromkeys(found)) or "–"
 
 
 def bodies(file: FormatFile) -> str:
     """How calls are written."""
-    found = [_BODIES[call["body"]] for call in file.description.get("call", ())]
+    found = [_BODIES[call.body] for call in file.facts.calls]
     return " or ".join(dict.fromkeys(found)) or "–"
 
 
 def reasoning(file: FormatFile) -> str:
     """What stands around reasoning."""
-    table = file.description.get("reasoning")
-    if not table:
+    tags = file.facts.reasoning
+    if tags is None:
         return "–"
-    opened = " (opened by the prompt)" if table.get("starts_open") else ""
-    return f"{code(table['open'][0])} … {code(table['close'][0])}{opened}"
+    opened = " (opened by the prompt)" if tags.starts_open else ""
+    return f"{code(tags.openers[0])} … {code(tags.closers[0])}{opened}"
 
 
 def row(file: FormatFile) -> str:
     """One line of the table."""
-    table = file.description.get("reasoning", {})
-    inside = (
-        {"auto": "waits", "keep": "is text", "end": "ends it"}[table.get("tool_calls", "auto")]
-        if table
-        else "–"
-    )
+    tags = file.facts.reasoning
+    inside = {"auto": "waits", "keep": "is text", "end": "ends it"}[tags.tool_calls] if tags else "–"
     aliases = ", ".join(map(code, file.aliases)) or "–"
     cells = [code(file.name), ", ".join(file.models), openers(file), bodies(file), reasoning(file), inside]
     return f"| {' | '.join([*cells, aliases])} |\n"

@@ -21,7 +21,6 @@ sys.path.insert(0, str(HERE))
 import stand_in  # noqa: E402
 import unspool  # noqa: E402
 from answers import Job  # noqa: E402
-from unspool.format_files import marker_tokens  # noqa: E402
 from unspool.formats import compile_format, get_format  # noqa: E402
 from unspool.testing import Case, shipped_cases  # noqa: E402
 
@@ -87,14 +86,14 @@ def job_of(
     file = get_format(case.format)
     tokens = stand_in.tokens_of(tokenizer, stand_in.with_markers(base, ()), case.input, strings_of(case))
     if is_peer and case.format != "openai":
-        tokens = before_stop(tokens, {*file.description.get("ignore", ()), *stops})
+        tokens = before_stop(tokens, {*file.facts.ends, *stops})
     prompt = case.options.get("prompt")
-    reasoning = file.description.get("reasoning", {})
-    opened, closed = (reasoning.get(key, [""])[0] for key in ("open", "close"))
+    tags = file.facts.reasoning
+    opened, closed = (tags.openers[0], tags.closers[0]) if tags else ("", "")
     thinks = None
-    if prompt is not None and reasoning:
+    if prompt is not None and tags:
         thinks = compile_format(file).starts_in_reasoning(prompt)
-        if not thinks and not prompt.rstrip().endswith(tuple(reasoning["close"])):
+        if not thinks and not prompt.rstrip().endswith(tags.closers):
             thinks = None
     complete = all(status == "complete" for _, _, status in case.calls)
     return Job(
@@ -200,7 +199,7 @@ def run_stack(
     tokenizers: dict[frozenset[str], Any] = {}
 
     def markers_of(case: Case) -> frozenset[str]:
-        markers = marker_tokens(get_format(case.format).description) | set(extra.get(case.format, ()))
+        markers = {*get_format(case.format).facts.marker_tokens, *extra.get(case.format, ())}
         used = stand_in.spelling(markers, f"{case.input}{case.options.get('prompt', '')}")
         if used not in tokenizers:
             tokenizers[used] = stand_in.with_markers(base, used)

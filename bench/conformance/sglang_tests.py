@@ -60,7 +60,7 @@ def swap() -> None:
             file = unspool.get_format(FORMATS.get(name, name))
         except unspool.UnknownFormatError:
             return None
-        is_known = bool(file.description.get("call")) if base is ours.ToolDetector else file.has_reasoning
+        is_known = file.has_tools if base is ours.ToolDetector else file.has_reasoning
         if not is_known:
             return None
 

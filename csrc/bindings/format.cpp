@@ -5,10 +5,12 @@
 
 #include "bindings/native_class.h"
 #include "bindings/python_types.h"
-#include "format/describe.h"
-#include "format/description_words.h"
+#include "format/explain.h"
 #include "format/file_words.h"
+#include "format/format_facts.h"
 #include "format/format_file.h"
+#include "format/named_values.h"
+#include "format/old_facts.h"
 #include "format/pattern_compiler.h"
 #include "format/read_format.h"
 #include "format/tool_schemas.h"
@@ -19,6 +21,7 @@ namespace unspool::bindings {
 
 namespace {
 
+using namespace py::literals;
 using Tokens = std::vector<std::pair<TokenId, std::string>>;
 
 FormatSpec read_patterns(const py::handle& patterns) {
@@ -36,7 +39,7 @@ FormatSpec read_patterns(const py::handle& patterns) {
   return compile_patterns(PatternFile::read(*json));
 }
 
-// A file's keys, what the parser makes of them, and the lines of the examples, as JSON.
+// A file's keys, and the lines of the examples, as JSON.
 std::string read_file(std::string_view text, std::string_view source) {
   FormatFile file = FormatFile::read(text, source);
   JsonValue lines;
@@ -45,11 +48,47 @@ std::string read_file(std::string_view text, std::string_view source) {
     lines.items.push_back(JsonValue::of_number(std::to_string(line)));
   JsonValue whole = JsonValue::object();
   whole.set("file", std::move(file.value));
-  whole.set("description", describe(file.spec));
   whole.set("example_lines", std::move(lines));
   std::string json;
   append_json(whole, json);
   return json;
+}
+
+py::tuple to_tuple(const std::vector<std::string>& texts) { return py::tuple(py::cast(texts)); }
+
+py::dict to_dict(const ReasoningFacts& facts) {
+  return py::dict("openers"_a = to_tuple(facts.openers), "closers"_a = to_tuple(facts.closers),
+                  "label"_a = facts.label, "starts_open"_a = facts.starts_open,
+                  "tool_calls"_a = name_of(kCallsInReasoning, facts.calls));
+}
+
+py::dict to_dict(const HeaderFacts& facts) {
+  return py::dict("openers"_a = to_tuple(facts.openers), "begins"_a = to_tuple(facts.begins),
+                  "is_inline"_a = facts.is_inline);
+}
+
+py::dict to_dict(const CallFacts& facts) {
+  return py::dict("openers"_a = to_tuple(facts.openers), "closers"_a = to_tuple(facts.closers),
+                  "bare"_a = name_of(kPlaces, facts.bare), "first_letters"_a = facts.first_letters,
+                  "after_header"_a = facts.after_header, "may_be_content"_a = facts.may_be_content,
+                  "needs_known_tool"_a = facts.needs_known_tool,
+                  "body"_a = name_of(kBodies, facts.body));
+}
+
+// The arguments of unspool.format_facts.FormatFacts.
+py::dict read_facts(const py::dict& patterns) {
+  const FormatFacts facts = facts_of(read_patterns(patterns));
+  py::list headers, calls;
+  for (const HeaderFacts& header : facts.headers) headers.append(to_dict(header));
+  for (const CallFacts& call : facts.calls) calls.append(to_dict(call));
+  return py::dict(
+      "markers"_a = to_tuple(facts.markers), "marker_tokens"_a = to_tuple(facts.marker_tokens),
+      "ends"_a = to_tuple(facts.ends),
+      "reasoning"_a = facts.reasoning ? py::object(to_dict(*facts.reasoning)) : py::none(),
+      "headers"_a = headers, "dropped"_a = to_tuple(facts.dropped),
+      "section_openers"_a = to_tuple(facts.section_openers),
+      "section_closers"_a = to_tuple(facts.section_closers), "calls"_a = calls,
+      "call_ids"_a = name_of(kCallIds, facts.call_ids));
 }
 
 std::shared_ptr<const Format> compile(const py::dict& patterns, const Tokens& tokens,
@@ -87,6 +126,13 @@ std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std:
 void register_format(py::module_& module) {
   module.def("read_format_file", &read_file, py::arg("text"), py::arg("source"));
   module.def("format_words", &file_words_json);
+  module.def("format_facts", &read_facts, py::arg("patterns"));
+  module.def(
+      "explain_format", [](const py::dict& patterns) { return explain(read_patterns(patterns)); },
+      py::arg("patterns"));
+  module.def(
+      "old_facts", [](const py::dict& patterns) { return old_facts(read_patterns(patterns)); },
+      py::arg("patterns"));
   py::class_<Format, std::shared_ptr<Format>> format(module, "Format", py::is_final());
   format
       .def(py::init([](const py::dict& patterns, const Tokens& tokens, const std::string& trust,

@@ -1,5 +1,5 @@
 // Tagged parameters: the tags, what ends a name, how a value is read.
-#include "format/description_words.h"
+#include "format/named_values.h"
 #include "format/pattern_readers.h"
 #include "format/pattern_texts.h"
 

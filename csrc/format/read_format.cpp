@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "format/description_words.h"
 #include "format/format_file.h"
+#include "format/named_values.h"
 #include "format/pattern_compiler.h"
 #include "format/response_template.h"
 #include "text/error.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "format/description_words.h"
+#include "format/named_values.h"
 #include "text/error.h"
 
 namespace unspool {

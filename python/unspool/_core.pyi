@@ -25,7 +25,7 @@ HeldReason = Literal[
 ]
 
 def read_format_file(text: str, source: str) -> str:
-    """A format's file as JSON: its keys, what the parser makes of them, the lines of its examples.
+    """A format's file as JSON: its keys, the lines of its examples.
 
     Raises:
         FormatError: With source, line and column.
@@ -33,6 +33,15 @@ def read_format_file(text: str, source: str) -> str:
 
 def format_words() -> str:
     """Every word that a format's file may use, with its meaning, as JSON."""
+
+def format_facts(patterns: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `FormatFacts`. Raises FormatError: the patterns cannot be compiled."""
+
+def explain_format(patterns: Mapping[str, Any]) -> list[str]:
+    """How the parser reads these patterns, in sentences. Raises FormatError: they cannot be compiled."""
+
+def old_facts(patterns: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What these patterns say, in the keys of old files. Raises FormatError: they cannot be compiled."""
 
 def _stream_options() -> list[tuple[str, Any, tuple[str, ...], str]]: ...
 def _compile_template(json: str, name: str, tokens: Sequence[tuple[int, str]]) -> Format: ...

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unspool._core import Vocabulary
-from unspool.format_files import FormatFile, marker_tokens
+from unspool.format_files import FormatFile
 from unspool.formats import get_format
 
 __all__ = ["Demo", "demo_of", "embedded_tokens"]
@@ -44,7 +44,7 @@ _PIECE = re.compile(rb" ?[A-Za-z]{1,6}|[0-9]{1,3}|[^A-Za-z0-9\x80-\xff]{1,2}|[\x
 
 def embedded_tokens(demo: Demo) -> tuple[Vocabulary, list[int]]:
     """A vocabulary in which the format's markers are tokens, and the demo's output in its ids."""
-    markers = sorted(marker_tokens(get_format(demo.format).description), key=len, reverse=True)
+    markers = sorted(get_format(demo.format).facts.marker_tokens, key=len, reverse=True)
     ids: list[int] = []
     table: dict[bytes, int] = {}
     added = {marker: 1_000_000 + i for i, marker in enumerate(markers)}

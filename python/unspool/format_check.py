@@ -74,7 +74,7 @@ def sample_faults(file: FormatFile, name: str) -> list[str]:
         SAMPLE_REASONING if file.has_reasoning else "",
         "" if file.has_tools else SAMPLE_CONTENT,
     )
-    for output in (sample, *(sample + end for end in file.description.get("ignore", ()))):
+    for output in (sample, *(sample + end for end in file.facts.ends)):
         message = parse(output, file, SAMPLE_TOOLS)
         calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls if call.is_complete]
         if message.malformed or (calls, message.reasoning.strip(), message.content.strip()) != written:

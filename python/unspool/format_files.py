@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from unspool._core import read_format_file
 from unspool.errors import FormatError
+from unspool.format_facts import FormatFacts
 
-__all__ = ["FormatFile", "marker_tokens", "markers_of", "parse_format", "read_format", "read_text"]
+__all__ = ["FormatFile", "parse_format", "read_format", "read_text"]
 
 #: The keys whose values are patterns.
 PATTERN_KEYS = (
@@ -26,14 +27,12 @@ class FormatFile:
 
     Attributes:
         patterns: What the model writes, with holes: the alternatives of each key.
-        description: What the parser makes of the patterns.
         examples: Inputs with what they parse to.
         example_lines: The line of each example in the file.
         detect: What shows that a model writes it; `unspool.detect` reads it.
     """
 
     name: str
-    description: dict[str, Any]
     models: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     notes: str = ""
@@ -57,6 +56,15 @@ class FormatFile:
     def is_plain(self) -> bool:
         """Whether everything is content."""
         return not self.has_tools and not self.has_reasoning
+
+    @functools.cached_property
+    def facts(self) -> FormatFacts:
+        """What the parser understands of the patterns.
+
+        Raises:
+            FormatError: They cannot be compiled.
+        """
+        return FormatFacts.read(self.to_core())
 
     def to_core(self) -> dict[str, Any]:
         """The patterns as the core takes them, the name among them."""
@@ -87,7 +95,6 @@ def parse_format(text: str, source: str = "<format>") -> FormatFile:
     data = read["file"]
     return FormatFile(
         name=data["name"],
-        description=read["description"],
         models=tuple(data.get("models", ())),
         aliases=tuple(data.get("aliases", ())),
         notes=data.get("notes", "").strip(),
@@ -97,41 +104,6 @@ def parse_format(text: str, source: str = "<format>") -> FormatFile:
         source=source,
         example_lines=tuple(read["example_lines"]),
     )
-
-
-# The keys of a description whose texts open or close something.
-_MARKERS = {
-    "open", "close", "name_close", "name_end", "next", "quotes", "ignore", "begins", "id_open",
-    "id_close", "json_open", "json_close", "value_open", "label",
-}  # fmt: skip
-
-
-def markers_of(description: Any) -> set[str]:
-    """Every text in a description that opens or closes something."""
-    if isinstance(description, list):
-        return {marker for item in description for marker in markers_of(item)}
-    if not isinstance(description, dict):
-        return set()
-    found: set[str] = set()
-    for key, value in description.items():
-        if key in _MARKERS:
-            found |= set(_as_list(value))
-        elif isinstance(value, (dict, list)):
-            found |= markers_of(value)
-    return found
-
-
-_TOKEN = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
-
-
-def marker_tokens(description: Any) -> set[str]:
-    """The texts that a tokenizer for this format would hold as one token each."""
-    found: set[str] = set()
-    for marker in markers_of(description):
-        parts = _TOKEN.findall(marker)
-        is_token = len(marker) > 3 and marker[0] in "<[◁" and not re.search(r"\s", marker)
-        found |= set(parts) if parts else {marker} if is_token else set()
-    return found
 
 
 def _as_list(value: Any) -> list[Any]:

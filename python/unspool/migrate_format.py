@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unspool._core import old_facts
 from unspool.errors import FormatError
 from unspool.format_check import example_faults, sample_faults
 from unspool.format_files import FormatFile, parse_format, read_text
 from unspool.formats import compile_format
 from unspool.old_format.calls import call_patterns
-from unspool.old_format.facts import facts_of
+from unspool.old_format.facts import facts_of, stripped
 from unspool.old_format.messages import Messages
 from unspool.old_format.notes import merged_options, notes_of
 from unspool.old_format.rewrite import rewritten
@@ -69,7 +70,7 @@ def migrate_format(text: str, source: str = "<format>") -> Migration:
     except FormatError as error:
         return Migration(rewritten(text, patterns), None, (), (f"the new file is refused: {error}",))
     notes = (
-        *notes_of(facts_of(tables), facts_of(made.description)),
+        *notes_of(facts_of(tables), stripped(old_facts(made.to_core()))),
         *merged_options(tables),
         *sample_faults(made, source),
     )
@@ -93,7 +94,8 @@ def _patterns(tables: Table) -> dict[str, list[str]]:
 
 def _add_markup(patterns: dict[str, list[str]], tables: Table, made: FormatFile) -> None:
     """Add the markers that are dropped wherever they stand, unless a pattern says them."""
-    known = {text for item in made.description.get("markup", ()) for text in item.get("open", ())}
+    headers = [text for header in made.facts.headers for text in header.openers]
+    known = {*made.facts.dropped, *headers}
     for text, marker in Messages(tables).leftover_markup():
         if text in known:
             continue

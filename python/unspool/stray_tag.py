@@ -23,14 +23,14 @@ def warn_of_stray_tag(content: str, format: Any, reasoning: Any) -> None:
         format, reasoning: As of `Parser`; a compiled format tells nothing here.
     """
     file = _reasoning_file(format, reasoning)
-    if file is None or file.name in _warned:
+    tags = file.facts.reasoning if file else None
+    if file is None or tags is None or file.name in _warned:
         return
-    tags = file.description["reasoning"]
-    markup = [text for item in file.description.get("markup", ()) for text in _texts(item["open"])]
-    for tag in _texts(tags["close"]):
+    markup = {*file.facts.dropped, *(text for header in file.facts.headers for text in header.openers)}
+    for tag in tags.closers:
         before, found, after = content.partition(tag)
         is_line = not before or before.endswith("\n") or not after or after.startswith("\n")
-        if not found or tag in markup or not is_line or any(text in before for text in _texts(tags["open"])):
+        if not found or tag in markup or not is_line or any(text in before for text in tags.openers):
             continue
         _warned.add(file.name)
         warnings.warn(
@@ -50,7 +50,3 @@ def _reasoning_file(format: Any, reasoning: Any) -> FormatFile | None:
         return None
     is_off = reasoning is False or not isinstance(file, FormatFile) or not file.has_reasoning
     return None if is_off else file
-
-
-def _texts(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)

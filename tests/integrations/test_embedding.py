@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import unspool
 from unspool import TokenStreamer, Vocabulary, WireWriter
-from unspool.format_files import marker_tokens
 from unspool.formats import export_format
 from unspool.testing import shipped_cases
 
@@ -64,7 +63,7 @@ def build() -> Path:
 
 def byte_vocabulary(format: str) -> Vocabulary:
     """Bytes are ids, and the format's markers are tokens, as far as models have them as such."""
-    markers = sorted(marker_tokens(unspool.get_format(format).description))
+    markers = unspool.get_format(format).facts.marker_tokens
     added = [(1000 + i, marker, marker, True) for i, marker in enumerate(markers)]
     return Vocabulary({bytes([byte]): byte for byte in range(256)}, added, is_bytes=True)
 

@@ -44,7 +44,7 @@ def parsers(case: Case, stream: bool = True) -> tuple[Any, Any]:
     else:
         tools = [tool(function) for function in case.tools]
     name = host.PREFIX + case.format
-    if file.description.get("call") and tools:
+    if file.has_tools and tools:
         caller = host.FunctionCallParser(tools, name)
     if file.has_reasoning:
         reasoner = host.ReasoningParser(
@@ -100,7 +100,7 @@ def cases_of(format: str) -> list[Case]:
     found = []
     for case in shipped_cases(format):
         file = unspool.get_format(case.format)
-        knows = case.tools is not None or case.calls or not file.description.get("call")
+        knows = case.tools is not None or case.calls or not file.has_tools
         if knows and set(case.options) <= {"prompt"} and str(case) not in NEEDS_THE_PROMPT and case.input:
             found.append(case)
     return found
@@ -138,9 +138,9 @@ def test_streams_and_whole_outputs_are_what_parse_gives(format: str) -> None:
 def test_every_format_is_registered() -> None:
     for file in unspool.formats():
         name = host.PREFIX + file.name.lower()
-        assert (name in host.FunctionCallParser.ToolCallParserEnum) == bool(file.description.get("call"))
+        assert (name in host.FunctionCallParser.ToolCallParserEnum) == file.has_tools
         assert (name in host.ReasoningParser.DetectorMap) == file.has_reasoning
-        assert (name in host.TOOL_CALL_PARSER_NAMES) == bool(file.description.get("call"))
+        assert (name in host.TOOL_CALL_PARSER_NAMES) == file.has_tools
         assert (name in host.REASONING_PARSER_NAMES) == file.has_reasoning
 
 

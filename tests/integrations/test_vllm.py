@@ -18,7 +18,6 @@ import pytest
 import unspool
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
-from unspool.format_files import marker_tokens
 from unspool.testing import Case, shipped_cases
 
 with warnings.catch_warnings():
@@ -53,7 +52,7 @@ def make_tokenizer(format: str) -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.BPE(vocab={token: id for id, token in enumerate(alphabet)}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_tokens(sorted(marker_tokens(unspool.get_format(format).description)))
+    tokenizer.add_tokens(unspool.get_format(format).facts.marker_tokens)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
 
 

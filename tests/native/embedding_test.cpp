@@ -55,6 +55,16 @@ TokenStreamerOptions options_for(std::shared_ptr<const Vocabulary> vocabulary) {
   return options;
 }
 
+void test_what_a_format_says() {
+  const auto format = read_format(kFormat);
+  const FormatFacts facts = facts_of(format->spec());
+  CHECK(facts.ends == std::vector<std::string>{"<|end|>"});
+  CHECK(facts.reasoning && facts.reasoning->closers == std::vector<std::string>{"</think>"});
+  CHECK_EQUAL(facts.markers.size(), 5U);
+  CHECK_EQUAL(explain(format->spec()).front(),
+              "Reasoning stands between `<think>` and `</think>`.");
+}
+
 void test_two_threads() {
   const auto vocabulary = bytes_and_markers();
   const auto format = read_format(kFormat, {vocabulary});
@@ -317,6 +327,7 @@ void test_broken_files() {
 }  // namespace
 
 int main() {
+  test_what_a_format_says();
   test_two_threads();
   test_a_reader_that_goes();
   test_returned_deltas_and_errors();

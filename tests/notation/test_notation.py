@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from importlib.resources import files
 
@@ -10,6 +11,7 @@ import pytest
 import unspool
 from unspool._core import format_words
 from unspool.explain_format import SAMPLE_CALL, SAMPLE_TOOLS, explain_format, sample_of
+from unspool.format_facts import ReasoningFacts
 from unspool.format_files import PATTERN_KEYS, FormatFile, parse_format
 from unspool.testing import check_case, shipped_cases
 
@@ -154,6 +156,59 @@ def test_a_header_is_explained() -> None:
         "What follows `to=` in a header names the tool, unless it is `user`, `assistant` or `all`."
         in sentences
     )
+
+
+def test_white_space_is_visible() -> None:
+    text = 'name = "mine"\nreasoning = "<t>\\r\\n\\t${reasoning}</t>"\nend = "\'`\\u0001\\n\\\\"\n'
+    assert explain_format(parse_format(text)) == [
+        "Reasoning stands between `<t>` and `</t>`.",
+        "The parser drops '\\r\\n\\t' after the opener.",
+        "A call inside reasoning ends the reasoning.",
+        'An answer ends with "\'`\\x01\\n\\\\".',
+    ]
+
+
+def test_the_facts_of_a_format() -> None:
+    facts = hermes('reasoning = "<think>${reasoning}</think>"\n').facts
+    assert facts.markers == ("</think>", "</tool_call>", "<think>", "<tool_call>", "<|im_end|>")
+    assert facts.marker_tokens == facts.markers
+    assert facts.ends == ("<|im_end|>",)
+    assert facts.reasoning == ReasoningFacts(("<think>",), ("</think>",), "", False, "end")
+    (call,) = facts.calls
+    assert (call.openers, call.closers, call.body) == (("<tool_call>",), ("</tool_call>",), "json_call")
+    assert hermes().facts.reasoning is None
+    assert hermes().facts == pickle.loads(pickle.dumps(hermes())).facts
+
+
+def test_the_facts_of_bare_calls_and_headers() -> None:
+    bare = FILES["pythonic"].facts.calls[0]
+    assert (bare.bare, bare.first_letters, bare.may_be_content, bare.openers) == ("start", "[", True, ())
+    (header,) = FILES["openai"].facts.headers
+    assert (header.openers, header.begins) == (("<|start|>", "<|channel|>"), (" to=", "to="))
+    assert any(call.after_header for call in FILES["openai"].facts.calls)
+    assert FILES["openai"].facts.dropped == ("<|end|>", "<|call|>", "<|message|>")
+    kimi = FILES["kimi_k2"].facts
+    assert (kimi.call_ids, kimi.section_openers[0]) == ("functions", "<|tool_calls_section_begin|>")
+
+
+@pytest.mark.parametrize(
+    ("marker", "tokens"),
+    [
+        ("<a><b>", ("<a>", "<b>")),
+        ("<a b>", ()),
+        ("<a", ()),
+        ("<abc", ("<abc",)),
+        ("[CALL][/CALL]x", ("[/CALL]", "[CALL]")),
+        ("[call]", ("[call]",)),
+        ("◁t▷", ()),
+        ("◁tt▷", ("◁tt▷",)),
+        ("abc:", ()),
+        ("<<a>", ("<a>",)),
+    ],
+)
+def test_what_of_a_marker_is_a_token(marker: str, tokens: tuple[str, ...]) -> None:
+    file = parse_format(f'name = "mine"\ncontent = "${{content}}"\nend = "{marker}"\n')
+    assert file.facts.marker_tokens == tokens
 
 
 @pytest.mark.parametrize(

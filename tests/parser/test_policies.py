@@ -75,7 +75,7 @@ def test_only_the_first_call_where_parallel_calls_are_off() -> None:
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
 def test_policies_hold_in_every_format(file: unspool.FormatFile) -> None:
     made: list[tuple[str, dict[str, Any]]] = [("known", {"a": "x"}), ("other", {"a": "y"}), ("known", {})]
-    if any(call.get("known_tools") == "required" for call in file.description["call"]):
+    if any(call.needs_known_tool for call in file.facts.calls):
         made.pop(1)  # there an unknown name is no call at all
     text = write_answer(file, "", "", made, style=-1)  # the last kind of call has an opener, where one has
     kept = [(name, arguments) for name, arguments in made if name == "known"]

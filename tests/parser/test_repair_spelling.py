@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import unspool
 from unspool import Parser, Vocabulary
-from unspool.format_files import markers_of
 from unspool.testing.cases import Case, shipped_cases
 
 LOOK_ALIKES = str.maketrans({"｜": "|", "▁": "_"})
@@ -19,9 +18,7 @@ CALL = (
 FORMATS = [
     file.name
     for file in unspool.formats()
-    if any(
-        text != text.translate(LOOK_ALIKES) for text in markers_of(unspool.get_format(file.name).description)
-    )
+    if any(text != text.translate(LOOK_ALIKES) for text in file.facts.markers)
 ]
 
 

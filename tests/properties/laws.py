@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unspool import Message, Parser, Vocabulary, get_format
-from unspool.format_files import marker_tokens, markers_of
 from unspool.schema import compile_tools
 from unspool.testing import Case, shipped_cases
+
+from .pattern_texts import tagged_values
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -92,14 +93,14 @@ def cases_of(format: str) -> tuple[Case, ...]:
 @functools.cache
 def markers(format: str) -> tuple[str, ...]:
     """Every text that opens or closes something, the longest first; white space alone is none."""
-    found = {marker for marker in markers_of(get_format(format).description) if marker.strip()}
+    found = {marker for marker in get_format(format).facts.markers if marker.strip()}
     return tuple(sorted(found, key=lambda marker: (-len(marker), marker)))
 
 
 @functools.cache
 def tokens(format: str) -> dict[str, int]:
     """The texts that a tokenizer for this format holds as one token each, with their ids."""
-    found = sorted(marker_tokens(get_format(format).description))
+    found = get_format(format).facts.marker_tokens
     return {marker: 256 + number for number, marker in enumerate(found)}
 
 
@@ -216,8 +217,7 @@ def texts_of(message: Message) -> list[str]:
 @functools.cache
 def value_closers(format: str) -> tuple[str, ...]:
     """The closing tags that a value may hold: one counts only where the grammar goes on behind it."""
-    calls = get_format(format).description.get("call", ())
-    return tuple(tag for call in calls for tag in call.get("xml_parameters", {}).get("close", ()))
+    return tuple(dict.fromkeys(closer.strip() for _, closer in tagged_values(format)))
 
 
 def piece_of_marker(format: str, text: str) -> str:
@@ -304,7 +304,8 @@ _SYNTAX = {
 @functools.cache
 def _syntax(format: str) -> frozenset[str]:
     """Words that are the format's own: keys, attributes, types, literals."""
-    said = _WORD.findall(repr(get_format(format).description))
+    file = get_format(format)
+    said = _WORD.findall(repr((file.patterns, file.facts)))
     return frozenset(word.lower() for word in (*said, *_SYNTAX))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import html
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -33,6 +34,7 @@ from .laws import (
     telling,
     untold,
 )
+from .pattern_texts import around, texts
 
 
 @dataclass(frozen=True)
@@ -48,42 +50,41 @@ class Place:
 @functools.cache
 def plain_markup(format: str) -> tuple[str, ...]:
     """The markers that the format drops."""
-    markups = get_format(format).description.get("markup", ())
-    return tuple(marker for markup in markups if "close" not in markup for marker in markup["open"])
+    return get_format(format).facts.dropped
 
 
 @functools.cache
 def excluded(format: str, kind: str) -> frozenset[str]:
     """The markers that mean what they say in this kind of place, in text mode."""
-    description = get_format(format).description
-    reasoning = description.get("reasoning", {})
-    found = {*description.get("ignore", ()), *plain_markup(format)}
-    if any("close" in markup for markup in description.get("markup", ())):
-        found |= set(reasoning.get("open", ()))  # a whole header
+    facts = get_format(format).facts
+    opens, closes = (facts.reasoning.openers, facts.reasoning.closers) if facts.reasoning else ((), ())
+    found = {*facts.ends, *plain_markup(format)}
+    if facts.headers or kind in ("before", "content", "fence"):
+        found |= set(opens)  # with headers, a whole one
     if kind == "reasoning":
-        found |= set(reasoning.get("close", ()))
+        found |= set(closes)
     elif kind == "value":
-        found |= {marker for call in description.get("call", ()) for marker in call.get("quotes", ())}
-    else:
-        found |= set(reasoning.get("open", ()))
+        found |= set(quotes(format))
     return frozenset(found)
 
 
 @functools.cache
+def quotes(format: str) -> tuple[str, ...]:
+    """The markers around strings, of formats that have some."""
+    return tuple({text for pattern in texts(format, "string") for text in around(pattern, "value")})
+
+
+@functools.cache
 def call_closers(format: str) -> frozenset[str]:
-    calls = get_format(format).description.get("call", ())
-    return frozenset(marker for call in calls for marker in call.get("close", ()))
+    return frozenset(marker for call in get_format(format).facts.calls for marker in call.closers)
 
 
 @functools.cache
 def block_markers(format: str) -> tuple[frozenset[str], frozenset[str]]:
     """What opens a call or a block of calls, and what closes one."""
-    description = get_format(format).description
-    tables = [description.get("section", {}), *description.get("call", ())]
-    opens, closes = (
-        frozenset(m for table in tables for m in table.get(key, ())) for key in ("open", "close")
-    )
-    return opens, closes
+    facts = get_format(format).facts
+    opens = {*facts.section_openers, *(marker for call in facts.calls for marker in call.openers)}
+    return frozenset(opens), call_closers(format) | set(facts.section_closers)
 
 
 def is_in_block(case: Case, offset: int) -> bool:
@@ -99,27 +100,21 @@ def is_spelled(format: str, marker: str) -> bool:
 
 
 def dialects(format: str) -> set[str]:
-    calls = get_format(format).description.get("call", ())
-    return {call.get("body", "json_call") for call in calls}
+    return {call.body for call in get_format(format).facts.calls}
 
 
 def written(case: Case, place: Place, text: str) -> str | None:
     """A text as a value of this case holds it; None where that is not sure."""
-    quotes = [
-        quote for call in get_format(case.format).description["call"] for quote in call.get("quotes", ())
-    ]
-    is_bare = bool(quotes) and not case.input[: place.offset - 1].endswith(tuple(quotes))
+    marks = quotes(case.format)
+    is_bare = bool(marks) and not case.input[: place.offset - 1].endswith(marks)
     if is_bare and any(byte in text for byte in ",{}[]"):
         return None
     if dialects(case.format) <= {"json_call", "json_arguments"}:
         return json.dumps(text, ensure_ascii=False)[1:-1]
     if any(quote in text for quote in "\"'\\&"):
         return None
-    for call in get_format(case.format).description["call"]:
-        tags = call.get("xml_parameters", {})
-        if tags.get("entities") and tags.get("value_open", "\0") not in case.input:
-            return html.escape(text)
-    return text
+    has_entities = any(re.search(r"\$\{value:[^}]*xml", text) for text in texts(case.format, "parameter"))
+    return html.escape(text) if has_entities and "<![CDATA[" not in case.input else text
 
 
 def places(case: Case, original: Message) -> Iterator[Place]:

@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from unspool import Message, get_format
+from unspool.format_facts import ReasoningFacts
 from unspool.testing import Case
 
 from .laws import MODES, Mode, Trial, call_tuples, cases_of, occurrences, read, shown, telling, untold
+from .pattern_texts import around, texts
 
 THOUGHT = "I must look it up, I will call."
 
@@ -19,26 +21,24 @@ def calls_alone(format: str) -> list[tuple[Case, str]]:
     """The cases that end in complete calls and nothing else, with the text of these up to the turn's end."""
     found = []
     for case in cases_of(format):
-        has_calls = bool(get_format(format).description.get("call"))
-        text = text_of_calls(case) if has_calls and set(case.options) <= {"unknown_tools", "prompt"} else ""
+        has_tools = get_format(format).has_tools
+        text = text_of_calls(case) if has_tools and set(case.options) <= {"unknown_tools", "prompt"} else ""
         if text:
             found.append((replace(case, options={}), text))
     return found
 
 
 def text_of_calls(case: Case) -> str:
-    description = get_format(case.format).description
-    ends = description.get("ignore", ())
-    written = re.split("|".join(map(re.escape, ends)) or r"\Z", case.input)[0]
-    table = description["reasoning"]
-    tables = [*description["call"], description.get("section", {})]
-    tables += [markup for markup in description.get("markup", ()) if "close" in markup]  # headers
-    openers = {opener for table in tables for opener in table.get("open", ())}
+    facts = get_format(case.format).facts
+    written = re.split("|".join(map(re.escape, facts.ends)) or r"\Z", case.input)[0]
+    openers = {opener for part in (*facts.calls, *facts.headers) for opener in part.openers}
+    openers |= set(facts.section_openers)
+    tags = tags_of(case.format)
     for begin, end in occurrences(case.format, written):
         text = written[begin:]
         if written[begin:end] not in openers or written[begin:end].strip() not in telling(case.format):
             continue
-        if any(marker in text for marker in (*table["open"], *table["close"])):
+        if any(marker in text for marker in (*tags.openers, *tags.closers)):
             continue
         message = read(case, text, start_in="content")
         if message.content or message.reasoning or message.malformed or not message.tool_calls:
@@ -48,30 +48,38 @@ def text_of_calls(case: Case) -> str:
     return ""
 
 
+def tags_of(format: str) -> ReasoningFacts:
+    """The tags of a format that has reasoning."""
+    tags = get_format(format).facts.reasoning
+    assert tags
+    return tags
+
+
 def opener(format: str) -> str:
-    table = get_format(format).description["reasoning"]
-    return str(table["open"][0]) + str(table.get("label", "")) + str(table.get("open_after", ""))
+    """What opens reasoning, with the label and the white space that the template writes."""
+    before, _ = around(texts(format, "reasoning")[0], "reasoning")
+    return before[before.index(tags_of(format).openers[0]) :]
 
 
 def openings(format: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """How an output gets into reasoning: what it begins with, and the parser's options."""
-    table = get_format(format).description["reasoning"]
     yield opener(format), {}
     yield "", {"start_in": "reasoning"}
-    for turn in table.get("turn", ())[:1]:
-        yield "", {"prompt": turn + opener(format)}
+    for turn in texts(format, "turn")[:1]:
+        begun = turn.rstrip().removesuffix(tags_of(format).openers[0])
+        yield "", {"prompt": (turn if begun == turn.rstrip() else begun) + opener(format)}
 
 
 def trials(format: str, thorough: bool) -> Iterator[Trial]:
-    description = get_format(format).description
-    if "reasoning" not in description:
+    file = get_format(format)
+    if not file.has_reasoning:
         return
-    alone = calls_alone(format) if description.get("call") else []
+    alone = calls_alone(format) if file.has_tools else []
     some = cases_of(format)[0]
-    closer = description["reasoning"]["close"][0]
-    is_kept = description["reasoning"].get("tool_calls", "auto") != "end"
+    closer = tags_of(format).closers[0]
+    is_kept = tags_of(format).tool_calls != "end"
     # A message of its own is never inside another one.
-    has_headers = any({"recipient", "begins"} & markup.keys() for markup in description.get("markup", ()))
+    has_headers = any(header.begins for header in file.facts.headers)
     is_kept = is_kept and not has_headers
     for mode in MODES:
         for begin, options in openings(format):

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Parser, get_format
-from unspool.format_files import markers_of
 from unspool.testing import pieces_of
 from unspool.testing.outputs import TOOLS, outputs
 
@@ -45,17 +44,16 @@ def test_every_byte_has_a_fate(format: str, data: st.DataObject) -> None:
     assert len("".join(fates.get("malformed", []))) <= len("".join(i.text for i in message.malformed))
     assert not "".join(fates.get("whitespace", [])).strip(" \t\r\n,;")
     # What is called a marker is one, with the white space that its template writes around it.
-    description = get_format(format).description
-    has_headers = any("close" in markup for markup in description.get("markup", ()))
+    facts = get_format(format).facts
+    markers = sorted(facts.markers, key=len, reverse=True)
     for text in fates.get("marker", []):
-        markers = sorted(markers_of(description), key=len, reverse=True)
         left = text
         for marker in (marker for marker in markers if "```" in marker.lstrip("`")):
             left = left.replace(marker, " ")
         left = re.sub(r"```[\w+. \t-]*", "", left)
         for marker in markers:
             left = left.replace(marker, " ").replace(marker.strip(), " ")
-        assert has_headers or not left.strip(" \t\r\n[]`,;"), text
+        assert facts.headers or not left.strip(" \t\r\n[]`,;"), text
 
 
 @given(data=st.data())

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import formats, parse
-from unspool.formats import get_format
 from unspool.testing.outputs import TOOLS, calls, outputs, render
+
+from .pattern_texts import keyless_values, tagged_values
 
 
 def completions(prefix: str) -> list[str]:
@@ -56,15 +57,17 @@ def test_arguments(format: str, data: st.DataObject) -> None:
 
 
 def edges(format: str) -> set[str]:
-    """What the format takes off a value's edges: "space", "newline" or "none"."""
-    calls = get_format(format).description["call"]
-    return {call["xml_parameters"].get("trim", "newline") for call in calls if "xml_parameters" in call}
+    """What the format takes off a value's edges: "space", "newline", or nothing."""
+    found = set()
+    for before, after in (*tagged_values(format), *keyless_values(format)):
+        ends = {"space": (" ", " "), "newline": ("\n", "\n")}
+        found |= {kind for kind, (a, b) in ends.items() if before.endswith(a) and after.startswith(b)}
+    return found
 
 
 def is_keyless(format: str) -> bool:
     """Whether a value stands without a key: such a format writes calls to tools with one parameter."""
-    calls = get_format(format).description["call"]
-    return any(call.get("xml_parameters", {}).get("keyless") for call in calls)
+    return bool(keyless_values(format))
 
 
 def with_one_argument(made: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:

@@ -10,27 +10,20 @@ from hypothesis import strategies as st
 from unspool import Parser, get_format
 from unspool.testing.outputs import TOOLS, outputs
 
+from .pattern_texts import around, texts
+
 
 def openers_and_closers(format: str) -> set[str]:
-    """Every marker with every suffix of the white space before it."""
-    found: set[str] = set()
-
-    def add(table: object) -> None:
-        if isinstance(table, list):
-            for item in table:
-                add(item)
-        if isinstance(table, dict):
-            for key in ("open", "close", "next", "begins", "label"):
-                texts = table.get(key, ())
-                for text in [texts] if isinstance(texts, str) else texts:
-                    before = table.get(f"{key}_before", "")
-                    found.update(before[i:] + text for i in range(len(before) + 1))
-            for value in table.values():
-                add(value)
-
-    description = get_format(format).description
-    add(description)
-    return found | set(description.get("ignore", ()))
+    """The markers that may stand in content and reasoning."""
+    facts = get_format(format).facts
+    found = {*facts.ends, *facts.dropped, *facts.section_openers, *facts.section_closers}
+    if facts.reasoning:
+        found |= {*facts.reasoning.openers, *facts.reasoning.closers, facts.reasoning.label}
+    for call in facts.calls:
+        found |= {*call.openers, *call.closers}
+    # One alternative may open another call only where the last one's closer is missing.
+    found |= {around(text, "name")[0].strip() for text in texts(format, "call") if "${name}" in text}
+    return found.union(*((*header.openers, *header.begins) for header in facts.headers))
 
 
 def behind_idle_markers(held: str, markers: set[str]) -> list[str]:
@@ -46,12 +39,10 @@ def behind_idle_markers(held: str, markers: set[str]) -> list[str]:
 def test_content_and_reasoning_wait_for_nothing_else(format: str, data: st.DataObject) -> None:
     output = data.draw(outputs(format))
     markers = openers_and_closers(format)
-    description = get_format(format).description
-    calls = description.get("call", ())
-    label = description.get("reasoning", {}).get("label", "").strip()
-    is_bare = any("bare" in call or call.get("may_be_text") for call in calls)
-    headers = [text for item in description.get("markup", ()) if "close" in item for text in item["open"]]
-    headers += [text for item in description.get("markup", ()) for text in item.get("begins", ())]
+    facts = get_format(format).facts
+    label = facts.reasoning.label.strip() if facts.reasoning else ""
+    is_bare = any(call.may_be_content for call in facts.calls)
+    headers = [text for header in facts.headers for text in (*header.openers, *header.begins)]
     parser = Parser(format, TOOLS, audit=True)
     fed = ""
     for letter in output:

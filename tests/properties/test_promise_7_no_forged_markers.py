@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Parser, Vocabulary, get_format
-from unspool.format_files import marker_tokens, markers_of
 from unspool.testing.outputs import TOOLS, outputs
 
 
 def vocabulary_of(format: str) -> tuple[Vocabulary, dict[str, int]]:
     """One id a byte, and one for each marker that is worth a token."""
-    markers = sorted(marker_tokens(get_format(format).description))
+    markers = get_format(format).facts.marker_tokens
     ids = {marker: 256 + i for i, marker in enumerate(markers)}
     added = [(id, marker, marker, True) for marker, id in ids.items()]
     return Vocabulary({bytes([byte]): byte for byte in range(256)}, added, is_bytes=True), ids
@@ -27,10 +26,10 @@ def test_spelled_markers_are_text(format: str, data: st.DataObject) -> None:
     message = Parser(format, None, tokenizer=vocabulary, start_in="content", audit=True).parse(
         list(spelled.encode())
     )
-    description = get_format(format).description
-    if ids and not any("bare" in call for call in description.get("call", ())):
+    facts = get_format(format).facts
+    if ids and not any(call.bare for call in facts.calls):
         # A line break at the beginning may end the header that the prompt has opened.
-        begins = {text for item in description.get("markup", ()) for text in item.get("begins", ())}
+        begins = {text for header in facts.headers for text in header.begins}
         if "\n" in begins and spelled.startswith("\n"):
             assert message.content.strip() == spelled.strip()
         else:
@@ -52,11 +51,11 @@ def test_real_markers_work_by_id_as_by_text(format: str, data: st.DataObject) ->
         rest = rest[len(marker or rest[0]) :]
     by_text = Parser(format, TOOLS, id_seed=1).parse(output)
     by_id = Parser(format, TOOLS, id_seed=1, tokenizer=vocabulary).parse(tokens)
-    ends = get_format(format).description.get("ignore", [])
+    ends = get_format(format).facts.ends
     if any(end in output.removesuffix(end) for end in ends):
         return  # a turn that goes on after its end: text may be a string's, the token never is
     spoken = by_id.content + by_id.reasoning + by_text.content + by_text.reasoning
-    known = markers_of(get_format(format).description)
+    known = get_format(format).facts.markers
     if any(marker in spoken for marker in known):
         return  # spelled within text a marker may be a mention, its token never is
     if any(output.endswith(marker[:size]) for marker in known for size in range(1, len(marker))):

@@ -6,7 +6,6 @@ import functools
 
 import pytest
 from unspool import Message, Parser, Vocabulary, formats, get_format
-from unspool.format_files import marker_tokens
 from unspool.testing.cases import shipped_cases
 
 EXTRA = "<|unknown_special|>"
@@ -15,7 +14,7 @@ EXTRA = "<|unknown_special|>"
 @functools.cache
 def vocabulary_of(format: str) -> tuple[Vocabulary, dict[str, int]]:
     """One id a byte, one for each marker, and a special token that the format does not know."""
-    markers = [*sorted(marker_tokens(get_format(format).description)), EXTRA]
+    markers = [*get_format(format).facts.marker_tokens, EXTRA]
     ids = {marker: 256 + i for i, marker in enumerate(markers)}
     added = [(id, marker, marker, True) for marker, id in ids.items()]
     return Vocabulary({bytes([byte]): byte for byte in range(256)}, added, is_bytes=True), ids

@@ -21,7 +21,6 @@ import pytest
 import transformers
 import unspool
 from tokenizers import Tokenizer
-from unspool.format_files import marker_tokens
 
 OURS = os.environ.get("UNSPOOL_CONFORMANCE", "ours") == "ours"
 # Markers that tests want as tokens and our formats do not know as such.
@@ -40,7 +39,7 @@ def _tokenizer(plain: bool) -> Any:
         tokenizer_object=Tokenizer.from_file(str(path)), eos_token="<｜end▁of▁sentence｜>"
     )
     if not plain:
-        markers = set().union(*(marker_tokens(file.description) for file in unspool.formats()))
+        markers = {token for file in unspool.formats() for token in file.facts.marker_tokens}
         tokenizer.add_tokens(sorted(markers | set(EXTRA)))
     return tokenizer
 

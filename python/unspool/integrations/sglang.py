@@ -53,10 +53,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
 
     def __init__(self, *, required: bool = False) -> None:
         super().__init__()
-        opener = next(
-            (call["open"] for call in self.format.description.get("call", ()) if "open" in call), ""
-        )
-        self.bot_token = opener if isinstance(opener, str) else opener[0]
+        self.bot_token = next((opener for call in self.format.facts.calls for opener in call.openers), "")
         self.incomplete_tool_call_indices: set[int] = set()
         self._required = required
         self._own = None if self.own_class is None else self.own_class()
@@ -70,7 +67,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         A call that stands bare is one if it is to a tool of the request, which is not known here: there a
         bracket will do.
         """
-        bare = "".join(call.get("starts", "{[") for call in self.format.description["call"] if "bare" in call)
+        bare = "".join(call.first_letters or "{[" for call in self.format.facts.calls if call.bare)
         if any(byte in text for byte in bare):
             return True
         message = self._make_parser(None).parse(text)
@@ -216,15 +213,16 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         force_nonempty_content: bool = False,
         tool_call_parser_active: bool = False,
     ) -> None:
-        markers = self.format.description["reasoning"]
+        tags = self.format.facts.reasoning
+        assert tags, "a detector stands for a format with reasoning"
         super().__init__(
-            _first(markers["open"]),
-            _first(markers["close"]),
+            tags.openers[0],
+            tags.closers[0],
             force_reasoning=bool(force_reasoning),
             stream_reasoning=stream_reasoning,
             continue_final_message=continue_final_message,
             previous_content=previous_content,
-            reasoning_default="always" if markers.get("starts_open") else "explicit_enable_thinking",
+            reasoning_default="always" if tags.starts_open else "explicit_enable_thinking",
             force_nonempty_content=force_nonempty_content,
         )
         self._own = None if self.own_class is None else self.own_class()
@@ -233,7 +231,7 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
             self.thinks_internally = self._own.thinks_internally
             self.think_excluded_tokens = self._own.think_excluded_tokens
             self.tool_start_token = self._own.tool_start_token
-        self.think_start_self_label = markers.get("label", "")
+        self.think_start_self_label = tags.label
         self._only_reasoning = tool_call_parser_active
         self._start: StartIn = "auto"
         if force_reasoning is not None and not _has_headers(self.format):
@@ -305,7 +303,7 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
 def register() -> None:
     """Add every format, shipped or registered, to SGLang's parsers. Again for formats registered since."""
     for file in formats():
-        if file.description.get("call"):
+        if file.has_tools:
             registry = FunctionCallParser.ToolCallParserEnum
             _add(file, ToolDetector, registry, TOOL_CALL_PARSER_NAMES, BaseFormatDetector)
         if file.has_reasoning:
@@ -348,12 +346,7 @@ def _own(file: FormatFile, registry: Mapping[str, Any], base: Any) -> Any:
 
 def _has_headers(file: FormatFile) -> bool:
     """Whether each message's header says what it is; the prompt's end then says nothing."""
-    markup = file.description.get("markup", ())
-    return any("close" in entry and not entry.get("inline") for entry in markup)
-
-
-def _first(marker: Any) -> str:
-    return str(marker if isinstance(marker, str) else marker[0])
+    return any(not header.is_inline for header in file.facts.headers)
 
 
 def _fit_chat_endpoint() -> None:
@@ -375,7 +368,7 @@ def _fit_chat_endpoint() -> None:
         name = self.tool_call_parser or ""
         if name.startswith(PREFIX):
             file = get_format(name.removeprefix(PREFIX))
-            if file.description.get("call_ids") == "functions":
+            if file.facts.call_ids == "functions":
                 return f"functions.{call_item.name}:{history_count + call_item.tool_index}"
         return str(make_id(self, call_item, history_count))
 

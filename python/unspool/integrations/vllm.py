@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from unspool._core import Delta, Format, Vocabulary
 from unspool.choose_format import TEMPLATE_NAMES, choose_format
 from unspool.errors import VocabularyError
+from unspool.format_facts import ReasoningFacts
 from unspool.format_files import FormatFile
 from unspool.formats import compile_format, formats, get_format
 from unspool.message import Message
@@ -229,18 +230,17 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         name = reasoning if isinstance(reasoning, str) else format
         return get_format(name) if isinstance(name, str) else name
 
-    def _literals(self, *keys: str) -> list[str]:
-        """The texts that open or close reasoning."""
-        table = self._format.description.get("reasoning", {}) if isinstance(self._format, FormatFile) else {}
-        return [text for key in keys for text in table.get(key, ())]
+    @property
+    def _tags(self) -> ReasoningFacts | None:
+        return self._format.facts.reasoning if isinstance(self._format, FormatFile) else None
 
     @property
     def reasoning_start_str(self) -> str | None:
-        return next(iter(self._literals("open")), None)
+        return next(iter(self._tags.openers), None) if self._tags else None
 
     @property
     def reasoning_end_str(self) -> str | None:
-        return next(iter(self._literals("close")), None)
+        return next(iter(self._tags.closers), None) if self._tags else None
 
     def adjust_request(self, request: Any) -> Any:
         return _keep_special_tokens(request)

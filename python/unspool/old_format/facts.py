@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from unspool.old_format.tables import Table
 
-__all__ = ["Fact", "facts_of"]
+__all__ = ["Fact", "facts_of", "stripped"]
 
 #: A key's path and a value of it.
 Fact = tuple[str, str]
@@ -30,7 +30,15 @@ _NAME_IS_KEY = {"name_is_key": True}
 
 def facts_of(tables: Table) -> set[Fact]:
     """What the tables say. Those of a list add up: a marker is a fact, whichever table has it."""
-    return set(_facts("", {key: value for key, value in tables.items() if key in _PARTS}))
+    return stripped(_facts("", {key: value for key, value in tables.items() if key in _PARTS}))
+
+
+def stripped(facts: Iterable[Fact]) -> set[Fact]:
+    """The facts without the white space around markers, which is a fact of its own."""
+    return {
+        (key, value if key.endswith(("_before", "_after")) else value.strip() or value)
+        for key, value in facts
+    }
 
 
 def _facts(path: str, value: Any) -> Iterator[Fact]:
@@ -44,4 +52,4 @@ def _facts(path: str, value: Any) -> Iterator[Fact]:
     elif value is True:
         yield path, "true"
     elif value:
-        yield path, value if path.endswith(("_before", "_after")) else value.strip() or value
+        yield path, value

@@ -6,7 +6,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from unspool.format_files import markers_of
 from unspool.formats import get_format
 from unspool.testing.writer import write_answer
 
@@ -63,7 +62,7 @@ _json = st.recursive(
 
 def _pieces(format: str) -> list[str]:
     """What all formats' parsers trip over, and this one's markers, whole and cut."""
-    markers = sorted(markers_of(get_format(format).description))
+    markers = get_format(format).facts.markers
     return [*_PIECES, *markers, *markers, *(marker[: len(marker) // 2] for marker in markers)]
 
 

@@ -59,5 +59,5 @@ def example_list(name: str) -> list[dict[str, Any]]:
 
 
 def _group(file: FormatFile) -> str:
-    calls = file.description.get("call")
-    return _GROUPS[calls[0].get("body", "json_call")] if calls else _NO_CALLS
+    calls = file.facts.calls
+    return _GROUPS[calls[0].body] if calls else _NO_CALLS

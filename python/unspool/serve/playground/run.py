@@ -8,7 +8,7 @@ from typing import Any
 
 from unspool._core import Delta
 from unspool.errors import UnspoolError
-from unspool.format_files import FormatFile, marker_tokens
+from unspool.format_files import FormatFile
 from unspool.message import Message
 from unspool.parser import Parser
 from unspool.serve.playground.regions import regions_of
@@ -103,7 +103,7 @@ def _pieces(request: RunRequest) -> Iterator[bytes]:
 
 def _token_pieces(file: FormatFile, text: str) -> Iterator[str]:
     """Pieces as a tokenizer makes them: markers whole, words with their space, runs of signs."""
-    markers = sorted(marker_tokens(file.description), key=len, reverse=True)
+    markers = sorted(file.facts.marker_tokens, key=len, reverse=True)
     words = r" ?[^\W\d_]{1,9}|\d{1,3}|\n+| {1,4}|[^\w\s]{1,2}|."
     pattern = "|".join([*map(re.escape, markers), words])
     return (found.group() for found in re.finditer(pattern, text, re.DOTALL))

@@ -1,4 +1,4 @@
-// Names of a description's choices and types, for reading and writing descriptions.
+// The names of choices and types, as files, options and hosts write them.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +17,12 @@ struct Word {
 
 inline constexpr Word<BarePlace> kPlaces[] = {
     {"start", BarePlace::start}, {"line", BarePlace::line}, {"section", BarePlace::section}};
-inline constexpr Word<KnownTools> kKnownTools[] = {{"any", KnownTools::any},
-                                                   {"if_given", KnownTools::if_given},
-                                                   {"required", KnownTools::required}};
 inline constexpr Word<BodyKind> kBodies[] = {{"json_call", BodyKind::json_call},
                                              {"json_arguments", BodyKind::json_arguments},
                                              {"literal_arguments", BodyKind::literal_arguments},
                                              {"pythonic", BodyKind::pythonic},
                                              {"xml_parameters", BodyKind::xml_parameters},
                                              {"xml_elements", BodyKind::xml_elements}};
-inline constexpr Word<ValueTrim> kTrims[] = {
-    {"none", ValueTrim::none}, {"newline", ValueTrim::newline}, {"space", ValueTrim::space}};
 inline constexpr Word<CallIdStyle> kCallIds[] = {{"random", CallIdStyle::random},
                                                  {"nine", CallIdStyle::nine},
                                                  {"functions", CallIdStyle::functions}};

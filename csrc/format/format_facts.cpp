@@ -1,0 +1,114 @@
+#include "format/format_facts.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <set>
+#include <string_view>
+
+#include "format/pattern_texts.h"
+
+namespace unspool {
+
+namespace {
+
+using Set = std::set<std::string>;
+
+void add(Set& found, const Texts& texts) { found.insert(texts.begin(), texts.end()); }
+
+void add(Set& found, std::initializer_list<const MarkerSpec*> markers) {
+  for (const MarkerSpec* marker : markers) add(found, marker->texts);
+}
+
+Set markers_of(const FormatSpec& spec) {
+  Set found;
+  add(found, spec.ignore);
+  add(found, {&spec.section_open, &spec.section_close});
+  if (spec.reasoning) {
+    add(found, {&spec.reasoning->open, &spec.reasoning->close});
+    found.insert(spec.reasoning->label);
+  }
+  for (const MarkupSpec& markup : spec.markup) {
+    add(found, {&markup.open, &markup.close});
+    add(found, markup.begins);
+  }
+  for (const CallSpec& call : spec.calls) {
+    const XmlParametersSpec& tags = call.xml_parameters;
+    add(found, {&call.open, &call.close, &call.name_close, &call.next, &call.quotes});
+    add(found, {&tags.open, &tags.name_close, &tags.close, &tags.json_open, &tags.json_close});
+    add(found, {&call.xml_elements.open});
+    add(found, tags.name_end);
+    add(found, {call.id_open, call.id_close, tags.value_open});
+  }
+  found.erase("");
+  return found;
+}
+
+/// The length of the tag at the beginning of a text, <tag> or [TAG]; 0 if there is none.
+std::size_t tag_size(std::string_view text) {
+  if (text[0] == '<') {
+    const std::size_t end = text.find_first_of("<> \t\r\n", 1);
+    return end != std::string_view::npos && end > 1 && text[end] == '>' ? end + 1 : 0;
+  }
+  if (text[0] != '[') return 0;
+  const std::size_t begin = text.substr(1).starts_with('/') ? 2 : 1;
+  const std::size_t end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_", begin);
+  return end != std::string_view::npos && end > begin && text[end] == ']' ? end + 1 : 0;
+}
+
+/// Adds the tags within a marker, or all of it if it looks like a token of another spelling.
+void add_tokens(Set& found, std::string_view marker) {
+  bool has_tag = false;
+  for (std::size_t i = 0; i < marker.size();) {
+    const std::size_t size = tag_size(marker.substr(i));
+    if (size > 0) found.emplace(marker.substr(i, size));
+    has_tag = has_tag || size > 0;
+    i += std::max<std::size_t>(size, 1);
+  }
+  const bool is_bracket =
+      marker.starts_with('<') || marker.starts_with('[') || marker.starts_with("◁");
+  const bool is_long = std::count_if(marker.begin(), marker.end(), [](char byte) {
+                         return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+                       }) > 3;
+  if (!has_tag && is_bracket && is_long && marker.find_first_of(kSpace) == std::string_view::npos)
+    found.emplace(marker);
+}
+
+CallFacts facts_of(const CallSpec& call) {
+  return {.openers = call.open.texts,
+          .closers = call.close.texts,
+          .bare = call.bare,
+          .first_letters = call.starts,
+          .after_header = call.by_recipient,
+          .may_be_content = call.is_tentative(),
+          .needs_known_tool = call.known_tools == KnownTools::required,
+          .body = call.body};
+}
+
+}  // namespace
+
+FormatFacts facts_of(const FormatSpec& spec) {
+  FormatFacts facts;
+  const Set markers = markers_of(spec);
+  Set tokens;
+  for (const std::string& marker : markers) add_tokens(tokens, marker);
+  facts.markers.assign(markers.begin(), markers.end());
+  facts.marker_tokens.assign(tokens.begin(), tokens.end());
+  facts.ends = spec.ignore;
+  if (const auto& reasoning = spec.reasoning)
+    facts.reasoning = {reasoning->open.texts, reasoning->close.texts, reasoning->label,
+                       reasoning->starts_open, reasoning->calls};
+  for (const MarkupSpec& markup : spec.markup) {
+    if (markup.has_header()) {
+      facts.headers.push_back({markup.open.texts, markup.begins, markup.is_inline});
+    } else {
+      add_new(facts.dropped, markup.open.texts);
+    }
+  }
+  facts.section_openers = spec.section_open.texts;
+  facts.section_closers = spec.section_close.texts;
+  for (const CallSpec& call : spec.calls) facts.calls.push_back(facts_of(call));
+  facts.call_ids = spec.call_ids;
+  return facts;
+}
+
+}  // namespace unspool
