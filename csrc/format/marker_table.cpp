@@ -28,9 +28,11 @@ constexpr Parts kNextCall = 32;  // openers that count only after a call
 constexpr Parts kMarkup = 64;
 constexpr Parts kMarkupAround = 128;  // all but what stands within text
 constexpr Parts kIgnored = 256;
+constexpr Parts kClosersAgain = 512;
 constexpr Parts kOpeners = kSectionOpen | kCallOpen;
 
 constexpr Parts kContent = kReasoningOpen | kOpeners | kMarkup | kIgnored;
+constexpr Parts kAfterCall = kContent | kClosersAgain;
 constexpr Parts kInside = kClosers | kNextCall | kContent;
 constexpr Parts kReasoning = kReasoningClose | kReasoningOpen | kMarkup | kIgnored;
 constexpr Parts kRehearsal = kReasoningClose | kClosers | kOpeners | kMarkup | kIgnored;
@@ -48,6 +50,7 @@ class TableBuilder {
     MarkerTable table;
     finish(table.content, kContent);
     finish(table.inside, kInside);
+    finish(table.after_call, kAfterCall);
     finish(table.malformed, kMalformed);
     finish(table.openers, kAfterOpener);
     if (spec_.reasoning) {
@@ -156,14 +159,28 @@ class TableBuilder {
     if ((parts & kSectionOpen) != 0) adder_.add(set, spec_.section_open, Role::section_open);
     if ((parts & kCallOpen) != 0) add_call_openers(set, (parts & kNextCall) != 0);
     if ((parts & (kMarkup | kMarkupAround)) != 0) add_markup(set, (parts & kMarkup) != 0, except);
-    if ((parts & kIgnored) == 0) return;
-    for (const std::string& text : spec_.ignore) adder_.add(set, text, {}, Role::ignore);
+    if ((parts & kIgnored) != 0) {
+      for (const std::string& text : spec_.ignore) adder_.add(set, text, {}, Role::ignore);
+    }
+    if ((parts & kClosersAgain) != 0) add_closers_again(set);
   }
 
   void add_closers(MarkerSet& set) {
     adder_.add(set, spec_.section_close, Role::section_close);
     for (std::size_t i = 0; i < spec_.calls.size(); ++i)
       adder_.add(set, spec_.calls[i].close, Role::call_close, i);
+  }
+
+  // Closers that may be written once more. A fence is none: it may open a block.
+  void add_closers_again(MarkerSet& set) {
+    const auto add_closer = [&](const MarkerSpec& close, Role role, std::size_t call) {
+      for (const std::string& text : close.texts) {
+        if (!text.starts_with("```")) adder_.add(set, text, close.before, role, call);
+      }
+    };
+    add_closer(spec_.section_close, Role::section_close, 0);
+    for (std::size_t i = 0; i < spec_.calls.size(); ++i)
+      add_closer(spec_.calls[i].close, Role::call_close, i);
   }
 
   void add_call_openers(MarkerSet& set, bool is_after_call) {

@@ -47,8 +47,9 @@ struct CallMarkers {
 
 /// One way to recognise a format: by text alone, or with tokens known by their ids.
 struct MarkerTable {
-  MarkerSet content;  // outside of everything
-  MarkerSet inside;   // within a section, or after a call whose closer has yet to come
+  MarkerSet content;     // outside of everything
+  MarkerSet inside;      // within a section, or after a call whose closer has yet to come
+  MarkerSet after_call;  // right after one: its closer may be written once more
   MarkerSet reasoning;
   MarkerSet rehearsal;             // inside, while reasoning may go on and close
   MarkerSet malformed;             // in a call that cannot be read

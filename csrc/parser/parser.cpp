@@ -277,10 +277,13 @@ void Parser::on_marker_in_text(const MarkerCursor::Found& found) {
   if (core_.trial.is_on() && core_.at.state == State::content && trial_.decides(found)) return;
   const Role role = static_cast<Role>(found.marker->role);
   const MarkupSpec* markup = core_.markup_of(found);
+  const bool closes = role == Role::call_close || role == Role::section_close;
+  const bool closes_nothing = closes && !core_.closes_something();
+  if (closes_nothing && core_.is_amid_text()) return release(found.text);
   if (changes_nothing(markup, role) && core_.is_amid_text() && !found.marker->has_token) {
     return core_.hold_idle(found.text);
   }
-  if (role == Role::ignore) {
+  if (closes_nothing || role == Role::ignore) {  // right after a call a closer may come once more
     core_.drop_space();
     return core_.audit(Fate::marker, found.text);
   }

@@ -31,7 +31,7 @@ void ParserCore::reset_cursor() {
   switch (at.state) {
     case State::content:
       if (is_rehearsing()) return cursor.reset(&markers().rehearsal);
-      cursor.reset(at.in_section || at.closer_pending ? &markers().inside : &markers().content);
+      cursor.reset(&markers_of_content());
       break;
     case State::reasoning: cursor.reset(&markers().reasoning); break;
     case State::header: cursor.reset(&markers().calls[at.call].header); break;
@@ -42,6 +42,12 @@ void ParserCore::reset_cursor() {
     case State::fence:
     case State::body: break;
   }
+}
+
+const MarkerSet& ParserCore::markers_of_content() const {
+  if (closes_something()) return markers().inside;
+  const bool is_after_call = at.boundary == Boundary::after_markup && calls.index() >= 0;
+  return is_after_call ? markers().after_call : markers().content;
 }
 
 void ParserCore::after_markup(std::string_view skip) {

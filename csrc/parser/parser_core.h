@@ -90,6 +90,8 @@ class ParserCore {
     if (at.state == Place::State::reasoning) return !at.reasoning_is_empty;
     return at.state == Place::State::content && at.boundary == Place::Boundary::none;
   }
+  /// Whether a closer of calls closes something between regions.
+  bool closes_something() const { return at.in_section || at.closer_pending; }
   /// Whether a call is tried in reasoning that may go on after it.
   bool is_rehearsing() const {
     return trial.is_on() && trial.tries_call && trial.place.state == Place::State::reasoning &&
@@ -112,6 +114,7 @@ class ParserCore {
   std::vector<std::pair<std::size_t, std::size_t>> specials;  // in it: begin and size
 
  private:
+  const MarkerSet& markers_of_content() const;
   std::string_view drop_label(std::string_view text);
   bool gives_up_section();
 
