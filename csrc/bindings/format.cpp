@@ -14,6 +14,7 @@
 #include "format/pattern_compiler.h"
 #include "format/read_format.h"
 #include "format/tool_schemas.h"
+#include "format/turn.h"
 #include "parser/event_parser.h"
 #include "text/error.h"
 
@@ -63,8 +64,8 @@ py::dict to_dict(const ReasoningFacts& facts) {
 }
 
 py::dict to_dict(const HeaderFacts& facts) {
-  return py::dict("openers"_a = to_tuple(facts.openers), "begins"_a = to_tuple(facts.begins),
-                  "is_inline"_a = facts.is_inline);
+  return py::dict("openers"_a = to_tuple(facts.openers), "closers"_a = to_tuple(facts.closers),
+                  "names_tool"_a = facts.names_tool, "is_inline"_a = facts.is_inline);
 }
 
 py::dict to_dict(const CallFacts& facts) {
@@ -101,12 +102,6 @@ std::shared_ptr<const Format> compile(const py::dict& patterns, const Tokens& to
                                               : MarkerTrust::by_id;
   FormatSpec spec = with_reasoning(read_patterns(patterns), reasoning);
   return Format::compile(for_tools(std::move(spec), tools), marker_tokens, how);
-}
-
-bool starts_in_reasoning(const std::shared_ptr<const Format>& format, std::string_view prompt) {
-  const auto parser = make_event_parser(format, {});
-  parser->put_prompt(prompt);
-  return parser->region() == Region::reasoning;
 }
 
 // Names, and their parameters' schemas as JSON texts, as unspool.schema has checked them.
@@ -169,7 +164,7 @@ void register_format(py::module_& module) {
       .def(
           "ends_reasoning",
           [](const Format& self, const std::string& text, const std::string& before) {
-            const std::size_t end = self.reasoning_end(before + text);
+            const std::size_t end = reasoning_end(self.spec(), before + text);
             return end != std::string::npos && end > before.size();
           },
           py::arg("text"), py::arg("before") = "")

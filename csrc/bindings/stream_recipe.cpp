@@ -99,7 +99,7 @@ std::shared_ptr<StreamRecipe> make_recipe(const std::shared_ptr<Format>& format,
   stream.parser.tools = tools;
   stream.vocabulary = vocabulary;
   stream.kept_reasoning = kept_reasoning;
-  if (starts_in_reasoning) stream.parser.start = Format::Start{*starts_in_reasoning, {}, -1};
+  stream.parser.starts_in_reasoning = starts_in_reasoning;
   if (py::isinstance<py::str>(prompt)) {
     if (!starts_in_reasoning) recipe->prompt = read_text(prompt);
   } else if (!prompt.is_none()) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "format/pattern_texts.h"
+#include "format/turn.h"
 
 namespace unspool {
 
@@ -93,7 +94,7 @@ void add_spaces(Texts& found, const MarkerSpec& marker, const std::string& name)
 class Explanation {
  public:
   void add(const FormatSpec& spec) {
-    if (spec.reasoning) add_reasoning(*spec.reasoning);
+    if (spec.reasoning) add_reasoning(*spec.reasoning, opens_reasoning(spec));
     for (const MarkupSpec& markup : spec.markup) {
       if (markup.has_header()) add_header(markup);
     }
@@ -122,10 +123,9 @@ class Explanation {
     add_space(open, close);
   }
 
-  void add_reasoning(const ReasoningSpec& reasoning) {
+  void add_reasoning(const ReasoningSpec& reasoning, bool starts_open) {
     add_between("Reasoning stands", reasoning.open, reasoning.close);
-    if (reasoning.starts_open)
-      add("If the prompt is not known, the output starts inside the reasoning.");
+    if (starts_open) add("If the prompt is not known, the output starts inside the reasoning.");
     add(say(kInReasoning, reasoning.calls));
   }
 

@@ -16,8 +16,9 @@ constexpr FileKey kFileKeys[] = {
     {"aliases", KeyType::texts, "Other names of the format."},
     {"notes", KeyType::text, "What a user must know beyond the patterns."},
     {"turn", KeyType::literals,
-     "The end of the prompt, after which the model writes. If it ends with the reasoning's opener, "
-     "the answer starts inside the reasoning."},
+     "The end of the prompt, after which the model writes. If it ends with what opens the "
+     "reasoning "
+     "or a header, the answer starts inside that."},
     {"reasoning",
      KeyType::patterns,
      "The reasoning with the markup around it.",

@@ -58,22 +58,6 @@ class Format {
   const std::vector<std::vector<std::uint8_t>>& openers() const { return openers_.calls; }
   bool has_bare_calls() const { return has_bare_calls_; }
 
-  /// Whether output that follows this prompt starts inside reasoning, and how much of the white
-  /// space after the opening tag the prompt has written already.
-  struct Start {
-    bool in_reasoning = false;
-    std::string_view skip;  // a suffix of the opener's `after`
-    int markup = -1;        // the header that the prompt has opened
-    int opener = -1;        // the call that it has opened: index into `openers`
-    bool in_section = false;
-  };
-  Start start_after(std::string_view prompt) const;
-  Start start_without_prompt() const;
-
-  /// Where the reasoning of the text's last turn ended, as far as its tags show: after the closing
-  /// one, or after a call's opener that ends it. npos: nowhere, or it was opened again.
-  std::size_t reasoning_end(std::string_view text) const;
-
  private:
   struct Tables {
     MarkerTable by_text;
@@ -83,9 +67,6 @@ class Format {
   Format() = default;
   Tables build_tables(MarkerTrust trust, bool adds_slips) const;
   void set_symbols(std::vector<MarkerToken> tokens, const char* too_many);
-  bool opens_header(std::string_view prompt, Start& start) const;
-  bool opens_call(std::string_view prompt, Start& start) const;
-  Start start_by_tags(std::string_view prompt) const;
 
   FormatSpec spec_;
   std::shared_ptr<const ResponseTemplate> response_template_;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "format/pattern_texts.h"
+#include "format/turn.h"
 
 namespace unspool {
 
@@ -29,7 +30,6 @@ Set markers_of(const FormatSpec& spec) {
   }
   for (const MarkupSpec& markup : spec.markup) {
     add(found, {&markup.open, &markup.close});
-    add(found, markup.begins);
   }
   for (const CallSpec& call : spec.calls) {
     const XmlParametersSpec& tags = call.xml_parameters;
@@ -96,10 +96,11 @@ FormatFacts facts_of(const FormatSpec& spec) {
   facts.ends = spec.ignore;
   if (const auto& reasoning = spec.reasoning)
     facts.reasoning = {reasoning->open.texts, reasoning->close.texts, reasoning->label,
-                       reasoning->starts_open, reasoning->calls};
+                       opens_reasoning(spec), reasoning->calls};
   for (const MarkupSpec& markup : spec.markup) {
     if (markup.has_header()) {
-      facts.headers.push_back({markup.open.texts, markup.begins, markup.is_inline});
+      facts.headers.push_back(
+          {markup.open.texts, markup.close.texts, markup.names_tool, markup.is_inline});
     } else {
       add_new(facts.dropped, markup.open.texts);
     }

@@ -18,9 +18,9 @@ struct ReasoningFacts {
 
 /// Markup with an end of its own. What is written in it may decide what follows it.
 struct HeaderFacts {
-  std::vector<std::string> openers;
-  std::vector<std::string> begins;  // how a header begins that the prompt has opened
-  bool is_inline = false;           // it stands within a text, which continues after it
+  std::vector<std::string> openers, closers;
+  bool names_tool = false;  // what it says is the name of the tool that is called
+  bool is_inline = false;   // it stands within a text, which continues after it
 };
 
 /// One form of a call.

@@ -147,10 +147,8 @@ enum class CallsInReasoning : std::uint8_t {
 struct ReasoningSpec {
   MarkerSpec open;
   MarkerSpec close;
-  std::string label;         // may follow the opener, and is markup as a whole
-  bool starts_open = false;  // where the prompt does not say
+  std::string label;  // may follow the opener, and is markup as a whole
   CallsInReasoning calls = CallsInReasoning::wait_and_see;
-  std::vector<std::string> turn;  // what the prompt writes before the model's answer
 };
 
 /// What the template writes around text. Between `open` and `close`, where there is one, is a
@@ -158,14 +156,12 @@ struct ReasoningSpec {
 struct MarkupSpec {
   MarkerSpec open;
   MarkerSpec close;
-  std::vector<std::string> begins;     // how a header begins that the prompt has opened
   std::string recipient;               // what follows this names the tool that is called
   std::vector<std::string> not_tools;  // recipients that are none
   std::vector<std::string> reasoning;  // words that say that reasoning follows
   std::vector<std::string> calls;      // words that say that calls follow
   std::string header;                  // a pattern of what a header may say; empty: anything
   bool names_tool = false;             // a header is the name of the tool that is called
-  bool starts_open = false;            // the output starts in a header if the prompt is not known
   bool is_inline = false;              // it stands within text and reasoning, which go on after it
 
   bool has_header() const { return !close.is_empty(); }
@@ -177,6 +173,7 @@ struct MarkupSpec {
 
 struct FormatSpec {
   std::string name;
+  std::vector<std::string> turn;    // what the prompt writes last, where the answer begins
   std::vector<std::string> ignore;  // dropped wherever no body is open: end-of-turn tokens
   std::optional<ReasoningSpec> reasoning;
   std::vector<MarkupSpec> markup;

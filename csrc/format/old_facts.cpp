@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "format/named_values.h"
+#include "format/turn.h"
 
 namespace unspool {
 
@@ -98,25 +99,23 @@ void add_call(OldTable table, const CallSpec& call) {
   table.add("quotes", call.quotes);
 }
 
-void add_reasoning(OldTable table, const ReasoningSpec& spec) {
+void add_reasoning(OldTable table, const ReasoningSpec& spec, const FormatSpec& format) {
   table.add("open", spec.open);
   table.add("close", spec.close);
   table.add("label", spec.label);
-  table.add("starts_open", spec.starts_open);
-  table.add("turn", spec.turn);
+  table.add("starts_open", opens_reasoning(format));
+  table.add("turn", turn_markers(format));
   table.add("tool_calls", name_of(kCallsInReasoning, spec.calls));
 }
 
 void add_markup(OldTable table, const MarkupSpec& spec) {
   table.add("open", spec.open);
   table.add("close", spec.close);
-  table.add("begins", spec.begins);
   table.add("recipient", spec.recipient);
   table.add("not_tools", spec.not_tools);
   table.add("reasoning", spec.reasoning);
   table.add("calls", spec.calls);
   table.add("names_tool", spec.names_tool);
-  table.add("starts_open", spec.starts_open);
   table.add("header", spec.header);
   table.add("inline", spec.is_inline);
 }
@@ -128,7 +127,7 @@ std::vector<std::pair<std::string, std::string>> old_facts(const FormatSpec& spe
   OldTable file(facts, "");
   file.add("ignore", spec.ignore);
   if (spec.call_ids != CallIdStyle::random) file.add("call_ids", name_of(kCallIds, spec.call_ids));
-  if (spec.reasoning) add_reasoning(file.inner("reasoning"), *spec.reasoning);
+  if (spec.reasoning) add_reasoning(file.inner("reasoning"), *spec.reasoning, spec);
   for (const MarkupSpec& each : spec.markup) add_markup(file.inner("markup"), each);
   file.inner("section").add("open", spec.section_open);
   file.inner("section").add("close", spec.section_close);

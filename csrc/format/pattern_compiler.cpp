@@ -78,12 +78,16 @@ void append(std::vector<MarkupSpec>& markup, std::vector<MarkupSpec> more) {
 FormatSpec compile_patterns(PatternFile file) {
   FormatSpec spec;
   spec.name = file.name;
+  spec.turn = file.turn;
   add_new(spec.ignore, file.end);
   for (const std::string& text : file.leftovers) spec.markup.push_back(to_markup(text));
   MarkupSpec authors = take_authors(file);
   add_first_messages(file);
   spec.call_ids = id_style(file.id);
   if (!file.reasoning.empty()) spec.reasoning = read_reasoning(file);
+  // A reasoning without an opener stands where the answer begins.
+  if (spec.reasoning && !spec.reasoning->open.is_empty() && file.reasoning[0].first().empty())
+    spec.turn.insert(spec.turn.begin(), spec.reasoning->open.texts[0]);
   read_section(file, spec);
   read_calls(file, spec);
   if (!file.header.empty()) append(spec.markup, read_header(file));

@@ -66,7 +66,6 @@ class HeaderReader {
     for (const Pattern& pattern : file_.reasoning) read_reasoning(pattern);
     for (const Pattern* pattern : calls_) read_call(*pattern);
     for (const Pattern& pattern : file_.content) read_content(pattern);
-    read_begins();
     header_.header = pattern();
     MarkupSpec stray = stray_closers();
     std::vector<MarkupSpec> markup{std::move(header_)};
@@ -135,30 +134,6 @@ class HeaderReader {
     if (header_.names_tool) add_new(header_.not_tools, trim(part(pattern.first())));
   }
 
-  // How a header may begin that the prompt has opened: with a recipient, or, if only what headers
-  // say distinguishes them, with any of that.
-  void read_begins() {
-    std::string word = header_.recipient;
-    if (word.empty() && !header_.reasoning.empty())
-      word = header_.reasoning[0].substr(0, header_.reasoning[0].find('=') + 1);
-    if (!word.empty()) header_.begins = {" " + word, word};
-    const bool is_open = has_any(file_.turn, [&](const std::string& turn) {
-      return has_any(header_.open.texts,
-                     [&](const std::string& open) { return turn.ends_with(open); });
-    });
-    if (!is_open) return;
-    header_.starts_open = header_.names_tool;
-    if (!word.empty() || header_.names_tool || !is_blank(header_.close.texts[0])) return;
-    header_.begins = header_.reasoning;
-    for (const Pattern* pattern : calls_) {
-      if (pattern->has(HoleKind::object))
-        header_.begins.push_back(part(without_bracket(pattern->first())));
-    }
-    for (const Pattern& pattern : file_.content) {
-      if (is_blank(part(pattern.first()))) header_.begins.push_back(header_.close.texts[0]);
-    }
-  }
-
   MarkupSpec stray_closers() {
     for (const std::string& text : header_.close.texts) add_new(closers_, trim(text));
     MarkupSpec stray;
@@ -168,6 +143,12 @@ class HeaderReader {
     return stray;
   }
 
+  // What stands before whom a header calls; "to=" in "to=self", if no call says it.
+  std::string recipient() const {
+    if (!header_.recipient.empty() || header_.reasoning.empty()) return header_.recipient;
+    return header_.reasoning[0].substr(0, header_.reasoning[0].find('=') + 1);
+  }
+
   // The words that the patterns' headers have, in any order. After a recipient or a call's own tag:
   // anything but a call's body.
   std::string pattern() const {
@@ -175,8 +156,8 @@ class HeaderReader {
       return std::string("(?:").append(escaped(header_.open.texts[0])).append(")?") + kToolName;
     Texts known = words(), others = tags_of_calls();
     add_new(known, header_.open.texts);
-    if (!header_.begins.empty() && header_.begins.back().ends_with('='))
-      others.insert(others.begin(), header_.begins.back());
+    const std::string word = recipient();
+    if (!word.empty()) others.insert(others.begin(), word);
     std::string made = one_of("\\s", known) + "*";
     if (!others.empty()) made.append("(?:").append(one_of("", others)).append("[^{\"]*)?");
     return made;
@@ -201,8 +182,10 @@ class HeaderReader {
     for (const Pattern* pattern : calls_) {
       for (std::size_t i = 0; i + 1 < pattern->texts.size(); ++i) {
         for (const std::string& tag : tags_in(pattern->texts[i])) {
-          if (!contains(header_.open.texts, tag) && !contains(header_.close.texts, tag))
-            add_new(tags, tag);
+          const bool opens = has_any(header_.open.texts, [&](const std::string& text) {
+            return text.find(tag) != std::string::npos;
+          });
+          if (!opens && !contains(header_.close.texts, tag)) add_new(tags, tag);
         }
       }
     }

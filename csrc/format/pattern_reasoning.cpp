@@ -54,22 +54,6 @@ void read_tagged(const PatternFile& file, ReasoningSpec& reasoning) {
   if (is_token(content)) add_new(reasoning.close.texts, content);
 }
 
-// What the prompt writes last. If that opens the reasoning, the output starts in it.
-void read_turn(const PatternFile& file, ReasoningSpec& reasoning) {
-  for (std::string_view turn : file.turn) {
-    const std::string_view end = turn.substr(0, turn.find_last_not_of(kSpace) + 1);
-    std::size_t longest = 0;
-    for (const std::string& open : reasoning.open.texts) {
-      if (!file.has_messages() && end.ends_with(open)) longest = std::max(longest, open.size());
-    }
-    if (longest > 0) {
-      reasoning.starts_open = true;
-      turn = end.substr(0, end.size() - longest);
-    }
-    add_new(reasoning.turn, turn);
-  }
-}
-
 // Markup within a text that goes on: ${content}<open>${content}<close>${content}.
 void read_inline(const Pattern& pattern, std::vector<MarkupSpec>& markup) {
   if (pattern.texts.size() < 4)
@@ -97,8 +81,6 @@ ReasoningSpec read_reasoning(const PatternFile& file) {
       reasoning.calls = CallsInReasoning::wait_and_see;
   }
   file.has_messages() ? read_headed(file, reasoning) : read_tagged(file, reasoning);
-  read_turn(file, reasoning);
-  if (file.reasoning.front().first().empty()) reasoning.starts_open = true;
   return reasoning;
 }
 

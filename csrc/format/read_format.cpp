@@ -97,6 +97,7 @@ FormatSpec with_reasoning(FormatSpec spec, const ReasoningUse& reasoning) {
   if (!reasoning.is_on || reasoning.other) spec.reasoning.reset();
   if (reasoning.other) {
     spec.reasoning = reasoning.other->reasoning;
+    spec.turn.insert(spec.turn.begin(), reasoning.other->turn.begin(), reasoning.other->turn.end());
     for (const std::string& text : reasoning.other->ignore) {
       if (std::find(spec.ignore.begin(), spec.ignore.end(), text) == spec.ignore.end())
         spec.ignore.push_back(text);

@@ -106,8 +106,8 @@ void CallReader::on_malformed_end(const MarkerCursor::Found& found) {
   parser_.on_marker(found);
 }
 
-void CallReader::reset() {
-  body_.reset();
+void CallReader::reset(bool keeps_body) {
+  if (!keeps_body) body_.reset();
   name_.clear();
   opener_bytes_ = 0;
   has_called_ = false;

@@ -53,12 +53,6 @@ void CallReader::begin_at_opener(const MarkerCursor::Found& found) {
   core_.enter(State::opening);
 }
 
-void CallReader::begin_after_prompt(std::size_t opener) {
-  opener_ = opener;
-  at_.call = core_.format().openers()[opener].front();
-  core_.enter(State::opening);
-}
-
 void CallReader::begin_bare(std::uint8_t kind, bool has_closer) {
   at_.call = kind;
   const CallSpec& call = core_.call();

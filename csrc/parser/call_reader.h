@@ -19,8 +19,6 @@ class CallReader : RegionReader, CallSink {
 
   // How a call begins:
   void begin_at_opener(const MarkerCursor::Found& found);
-  /// After an opener that the prompt has written; `opener`: index into Format::openers().
-  void begin_after_prompt(std::size_t opener);
   /// At the body's first letter.
   void begin_bare(std::uint8_t kind, bool has_closer);
   /// After a header that calls `tool`; without a name the body has it.
@@ -44,8 +42,11 @@ class CallReader : RegionReader, CallSink {
 
   /// Ends the call, with the output.
   void finish(FinishReason reason);
-  /// Forgets the call, for a parser that goes back.
-  void reset();
+  /// Forgets the call, for a parser that goes back. `keeps_body`: but for the body that it opened.
+  void reset(bool keeps_body = false);
+  void expect_ids() {
+    if (at_.state == State::body) make_call_body({}, false);  // the turn has opened it
+  }
 
   /// Whether the body read so far may turn out to be content.
   bool may_be_content() const {

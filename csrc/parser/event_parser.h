@@ -28,7 +28,7 @@ enum class UnknownTools : std::uint8_t {
 
 struct ParserOptions {
   std::shared_ptr<const ToolSchemas> tools;  // null: the request's tools are not known
-  std::optional<Format::Start> start;        // from the prompt; nullopt: as the format says
+  std::optional<bool> starts_in_reasoning;   // nullopt: as the format says
   std::uint64_t id_seed = 0;                 // 0: random call ids
   std::int32_t choice = 0;                   // which of the request's answers this is
   bool by_id = false;                        // markers that are tokens are known by id
@@ -89,5 +89,9 @@ class EventParser {
 /// The parser for a format: of markers, or a response template.
 std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> format,
                                                ParserOptions options);
+
+/// Whether the output that follows a prompt starts inside the reasoning; null: it is not known.
+bool starts_in_reasoning(std::shared_ptr<const Format> format,
+                         const std::optional<std::string_view>& prompt);
 
 }  // namespace unspool

@@ -34,6 +34,14 @@ bool Header::fits(std::string_view text, bool is_whole) {
   return search_->is_decided() ? search_->match().begin == 0 : search_->earliest() == 0;
 }
 
+bool Header::opens_another(std::string_view text, bool is_whole) const {
+  const std::vector<std::string>& openers = spec().open.texts;
+  return !spec().names_tool &&
+         std::any_of(openers.begin(), openers.end(), [&](const std::string& open) {
+           return is_whole ? open == trim(text) : open.starts_with(trim(text));
+         });
+}
+
 bool Header::names_stranger(std::string_view text, const ToolSchemas* tools, bool has_calls) const {
   if (!spec().names_tool) return false;
   const std::string_view name = recipient(text);

@@ -16,21 +16,22 @@ class Header {
  public:
   explicit Header(const Format& format) : format_(format) {}
 
-  /// Starts to read one; `is_begun`: no marker opened it, so the prompt has begun it.
-  void open(std::size_t markup, bool is_begun) {
+  /// Starts to read one.
+  void open(std::size_t markup) {
     markup_ = static_cast<std::uint8_t>(markup);
-    is_begun_ = is_begun;
     search_.reset();
   }
-  void release() { is_begun_ = false; }
 
   std::size_t markup() const { return markup_; }
   const MarkupSpec& spec() const { return format_.spec().markup[markup_]; }
-  bool is_begun() const { return is_begun_; }
 
   /// Whether a header may say `text`, or begin with it if it is not whole. The text of one header
   /// only grows.
   bool fits(std::string_view text, bool is_whole);
+
+  /// Whether the text opens another header, or may do so if it is not whole. A name may repeat what
+  /// opened its header.
+  bool opens_another(std::string_view text, bool is_whole) const;
 
   /// Whether it names someone to call whom the request does not offer. A name alone opens an
   /// answer's first call only if it is one of `tools`, where these are known.
@@ -53,7 +54,6 @@ class Header {
 
   const Format& format_;
   std::uint8_t markup_ = 0;
-  bool is_begun_ = false;
   std::unique_ptr<RegexSearch> search_;
 };
 

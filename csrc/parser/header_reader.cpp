@@ -14,35 +14,29 @@ constexpr std::size_t kMaxHeaderBytes = 1024;
 
 }  // namespace
 
-void HeaderReader::begin(std::size_t markup, bool is_begun) {
-  header_.open(markup, is_begun);
+void HeaderReader::begin(std::size_t markup) {
+  header_.open(markup);
   at_.markup = static_cast<std::uint8_t>(markup);
+  core_.raw.clear();
+  of_turn_ = 0;
   core_.enter(State::markup);
 }
 
-// Anything else than a header that the prompt has opened is content.
-std::size_t HeaderReader::read_beginning(char byte) {
-  core_.raw += byte;
-  const auto& markup = core_.spec().markup;
-  bool may_go_on = false;
-  for (std::size_t i = 0; i < markup.size(); ++i) {
-    for (const std::string& text : markup[i].begins) {
-      if (text == core_.raw) {
-        const auto& closers = markup[i].close.texts;
-        const bool is_empty = std::find(closers.begin(), closers.end(), text) != closers.end();
-        const std::string closer = is_empty ? std::exchange(core_.raw, {}) : std::string();
-        begin(i, true);
-        if (is_empty) read_again(closer);
-        return 1;
-      }
-      may_go_on |= text.starts_with(core_.raw);
-    }
-  }
-  if (may_go_on) return 1;
-  const std::string raw = std::exchange(core_.raw, {});
-  core_.enter(State::content);
-  read_again(raw);
-  return 1;
+void HeaderReader::go_on(std::size_t markup, std::string text) {
+  begin(markup);
+  of_turn_ = text.size();
+  core_.raw = std::move(text);
+}
+
+void HeaderReader::put(std::string_view text) {
+  core_.raw += text;
+  if (opens_another(true)) core_.trial.outcome = Outcome::mention;
+}
+
+// Whether the output opens a header of its own after one that the turn has opened.
+bool HeaderReader::opens_another(bool is_whole) const {
+  return core_.trial.is_on() && core_.trial.is_of_turn() &&
+         header_.opens_another(std::string_view(core_.raw).substr(of_turn_), is_whole);
 }
 
 // Whether what stands before the header, or in it, makes it more text.
@@ -57,12 +51,10 @@ std::size_t HeaderReader::read(std::string_view text) {
       text.substr(0, 1), [this](std::string_view piece) { parser_.release(piece); });
   if (found.marker != nullptr) {
     parser_.on_marker(found);
-  } else if (core_.trial.is_on() && is_prose() && !fits(core_.raw)) {
-    core_.trial.outcome = Outcome::mention;
-  } else if (header_.is_begun() && !fits(core_.raw)) {
-    release_begun();
-  } else if (core_.raw.size() > kMaxHeaderBytes || (header_.is_begun() && text[0] == '\n')) {
+  } else if (core_.raw.size() + core_.cursor.held().size() > kMaxHeaderBytes) {
     core_.trial.is_on() ? void(core_.trial.outcome = Outcome::mention) : release_endless();
+  } else if (core_.trial.is_on() && is_prose() && !opens_another(false) && !fits(core_.raw)) {
+    core_.trial.outcome = Outcome::mention;
   }
   return 1;
 }
@@ -79,20 +71,12 @@ void HeaderReader::release_endless() {
   parser_.release(raw);
 }
 
-// The output did not begin with the header that it was to begin with: it is content.
-void HeaderReader::release_begun() {
-  flush_cursor();
-  header_.release();
-  core_.release_raw();
-}
-
 void HeaderReader::on_markup(const MarkerCursor::Found& found) {
   const MarkupSpec& markup = core_.spec().markup[found.marker->value];
   at_.closer_pending = false;
   at_.may_chain = false;
   if (!markup.has_header()) return core_.after_markup(markup.open.after);
-  core_.raw.clear();
-  begin(found.marker->value, false);
+  begin(found.marker->value);
 }
 
 void HeaderReader::on_inline_markup(const MarkerCursor::Found& found) {
@@ -110,46 +94,41 @@ void HeaderReader::on_inline_markup(const MarkerCursor::Found& found) {
   at_.skip = {};
   if (!has_header) return core_.reset_cursor();
   at_.markup_return = at_.state;
-  core_.raw.clear();
-  begin(found.marker->value, false);
+  begin(found.marker->value);
 }
 
 // What a header says that is none: nothing ends it, or it says something else.
-void HeaderReader::give_up(std::string_view header) {
+void HeaderReader::give_up(std::string_view header, std::size_t of_turn) {
+  const std::string_view written = header.substr(of_turn);
   audit_header({});
-  if (is_blank(header)) return core_.audit(Fate::marker, header);
-  core_.put_malformed(header, header_.fits(header, true) ? "nothing ends the header"
-                                                         : "the header says something else");
+  if (is_blank(written)) return core_.audit(Fate::marker, written);
+  core_.put_malformed(written, header_.fits(header, true) ? "nothing ends the header"
+                                                          : "the header says something else");
 }
 
 void HeaderReader::on_end(const MarkerCursor::Found& found) {
   const bool fits = header_.fits(core_.raw, true) &&
                     !header_.names_stranger(core_.raw, core_.tools(), core_.calls.index() >= 0);
   const bool closes = static_cast<Role>(found.marker->role) == Role::header_close;
-  if (!fits && closes && header_.is_begun()) {
-    core_.raw += found.text;
-    return release_begun();
-  }
   const std::string header = std::exchange(core_.raw, {});
-  closes ? on_close(found, header, fits) : on_cut(found, header, fits);
+  const std::size_t of_turn = std::exchange(of_turn_, 0);
+  closes ? on_close(found, header, of_turn, fits) : on_cut(found, header, of_turn, fits);
 }
 
 // A marker stands where the header's closer is missing.
-void HeaderReader::on_cut(const MarkerCursor::Found& found, const std::string& header, bool fits) {
+void HeaderReader::on_cut(const MarkerCursor::Found& found, std::string_view header,
+                          std::size_t of_turn, bool fits) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool ends_message =
       role == Role::ignore || role == Role::markup_open || header_.spec().is_inline;
   const bool is_header = is_blank(header) || (fits && !ends_message);
-  if (!is_header && core_.trial.is_on()) {  // its opener was a mention
+  const bool calls = core_.trial.is_of_turn() && !header_.tool(header).empty();
+  if (!is_header && core_.trial.is_on() && !calls) {  // its opener was a mention
     core_.trial.outcome = Outcome::mention;
     return;
   }
-  if (is_header) {
-    core_.settle_trial();
-    audit_header(header);
-  } else {
-    give_up(header);
-  }
+  core_.settle_trial();
+  is_header ? audit_header(header.substr(of_turn)) : give_up(header, of_turn);
   if (role == Role::call_text) {
     core_.enter(State::content);
     return parser_.release(found.text);
@@ -158,8 +137,8 @@ void HeaderReader::on_cut(const MarkerCursor::Found& found, const std::string& h
   parser_.on_marker(found);
 }
 
-void HeaderReader::on_close(const MarkerCursor::Found& found, const std::string& header,
-                            bool fits) {
+void HeaderReader::on_close(const MarkerCursor::Found& found, std::string_view header,
+                            std::size_t of_turn, bool fits) {
   const MarkupSpec& markup = header_.spec();
   const bool may_be_text = core_.trial.is_amid_line || markup.is_inline || markup.names_tool;
   if (core_.trial.is_on() && !fits && may_be_text) {
@@ -168,9 +147,9 @@ void HeaderReader::on_close(const MarkerCursor::Found& found, const std::string&
   }
   core_.settle_trial();
   if (fits) {
-    core_.raw = header;
+    core_.raw = header.substr(of_turn);
   } else {
-    give_up(header);
+    give_up(header, of_turn);
   }
   core_.raw += found.text;
   if (markup.is_inline) {
@@ -180,7 +159,8 @@ void HeaderReader::on_close(const MarkerCursor::Found& found, const std::string&
   }
   core_.drop_space();
   if (begin_call(header)) return;
-  const bool is_reasoning = header_.announces_reasoning(header);
+  const bool is_reasoning =
+      header_.announces_reasoning(header) || header_.announces_reasoning(header.substr(of_turn));
   audit_header(std::exchange(core_.raw, {}), is_reasoning);
   core_.after_markup(markup.close.after);
   at_.skip_is_reasonings = is_reasoning;
@@ -206,9 +186,12 @@ bool HeaderReader::begin_call(std::string_view header) {
 void HeaderReader::finish(bool is_cut) {
   const bool is_header = fits(core_.raw);
   flush_cursor();
-  if (header_.is_begun()) return core_.release_raw();
   const std::string raw = std::exchange(core_.raw, {});
-  is_cut&& is_header ? audit_header(raw) : give_up(raw);
+  if (is_cut && is_header) {
+    audit_header(raw);
+  } else {
+    give_up(raw, 0);
+  }
 }
 
 void HeaderReader::audit_header(std::string_view header, bool of_reasoning) {

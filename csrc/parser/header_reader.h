@@ -16,10 +16,10 @@ class HeaderReader : RegionReader {
   HeaderReader(ParserCore& core, Dispatcher& parser, CallReader& call)
       : RegionReader(core, parser), header_(core.format()), call_(call) {}
 
-  /// Begins a header; `is_begun`: the prompt has begun it.
-  void begin(std::size_t markup, bool is_begun);
-  /// Reads a byte at the output's start, which may go on with a header that the prompt has opened.
-  std::size_t read_beginning(char byte);
+  void begin(std::size_t markup);
+  /// Goes on with a header that the turn has opened, and in which it says `text`.
+  void go_on(std::size_t markup, std::string text);
+  void put(std::string_view text);
   /// Reads some of a header: how many bytes.
   std::size_t read(std::string_view text);
 
@@ -30,6 +30,7 @@ class HeaderReader : RegionReader {
   /// Ends the header, with the output.
   void finish(bool is_cut);
 
+  const MarkupSpec& spec() const { return header_.spec(); }
   bool fits(std::string_view text) { return header_.fits(text, false); }
   /// The header's marker, where its audit waits for what it opens.
   void hold_opener(std::string_view marker) { header_.opener = marker; }
@@ -38,15 +39,18 @@ class HeaderReader : RegionReader {
 
  private:
   bool is_prose() const;
-  void release_begun();
+  bool opens_another(bool is_whole) const;
   void release_endless();
-  void give_up(std::string_view header);
-  void on_cut(const MarkerCursor::Found& found, const std::string& header, bool fits);
-  void on_close(const MarkerCursor::Found& found, const std::string& header, bool fits);
+  void give_up(std::string_view header, std::size_t of_turn);
+  void on_cut(const MarkerCursor::Found& found, std::string_view header, std::size_t of_turn,
+              bool fits);
+  void on_close(const MarkerCursor::Found& found, std::string_view header, std::size_t of_turn,
+                bool fits);
   bool begin_call(std::string_view header);
   void audit_header(std::string_view header, bool of_reasoning = false);
 
   Header header_;
+  std::size_t of_turn_ = 0;  // how many bytes of the raw text the turn has written
   CallReader& call_;
 };
 

@@ -1,4 +1,5 @@
 #include <limits>
+#include <utility>
 
 #include "parser/call_filter.h"
 #include "parser/parser.h"
@@ -26,6 +27,13 @@ std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> for
   if (filters) parser = std::make_unique<CallFilter>(std::move(parser), style, wanted);
   if (!wanted.only_reasoning) return parser;
   return std::make_unique<ReasoningSplitter>(std::move(parser), wanted.audit);
+}
+
+bool starts_in_reasoning(std::shared_ptr<const Format> format,
+                         const std::optional<std::string_view>& prompt) {
+  const std::unique_ptr<EventParser> parser = make_event_parser(std::move(format), {});
+  if (prompt) parser->put_prompt(*prompt);
+  return parser->region() == Region::reasoning;
 }
 
 }  // namespace unspool

@@ -40,40 +40,21 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
       call_(core_, *this),
       content_(core_, *this, call_),
       header_(core_, *this, call_),
-      trial_(core_, *this, header_, call_) {
-  start_at(core_.options.start.value_or(core_.format().start_without_prompt()));
+      trial_(core_, *this, header_, call_),
+      turn_(core_, *this, header_, call_, trial_) {
+  turn_.begin();
 }
 
 void Parser::expect_ids() {
   core_.options.by_id = true;
+  call_.expect_ids();
   core_.reset_cursor();
-}
-
-void Parser::start_at(const Format::Start& start) {
-  Place& at = core_.at;
-  at.skip = start.skip;
-  at.skip_is_reasonings = true;
-  State state = start.in_reasoning ? State::reasoning : State::content;
-  if (start.markup >= 0) return header_.begin(static_cast<std::size_t>(start.markup), true);
-  at.in_section = start.in_section;
-  if (start.opener >= 0) {  // none of the prompt is emitted
-    return call_.begin_after_prompt(static_cast<std::size_t>(start.opener));
-  }
-  if (start.in_section) {
-    at.boundary = Place::Boundary::after_markup;
-    return core_.enter(State::content);
-  }
-  for (const MarkupSpec& markup : core_.spec().markup) {
-    if (!markup.begins.empty()) state = start.in_reasoning ? state : State::beginning;
-  }
-  core_.enter(state);
 }
 
 Region Parser::region() const {
   if (core_.is_rehearsing()) return Region::reasoning;
   switch (core_.at.state) {
     case State::content:
-    case State::beginning:
     case State::markup:
     case State::fence: return Region::content;
     case State::reasoning: return Region::reasoning;
@@ -89,14 +70,13 @@ Region Parser::region() const {
 
 bool Parser::reads_special() const {
   const State state = core_.at.state;
-  return state != State::content && state != State::reasoning && state != State::beginning &&
-         state != State::fence;
+  return state != State::content && state != State::reasoning && state != State::fence;
 }
 
 bool Parser::is_undecided() const {
   const State state = core_.at.state;
-  return core_.is_rehearsing() || state == State::fence || state == State::beginning ||
-         state == State::markup || call_.may_be_content();
+  return core_.is_rehearsing() || state == State::fence || state == State::markup ||
+         call_.may_be_content();
 }
 
 std::uint32_t Parser::call_count() const {
@@ -118,7 +98,6 @@ void Parser::add_held(Held& out, bool as_text) const {
     case State::content:
     case State::reasoning:
     case State::malformed: return out.add(core_.cursor);
-    case State::beginning: return out.add(HeldReason::header, core_.raw);
     case State::markup:
       out.add(HeldReason::header, core_.raw);
       return out.add(HeldReason::header, core_.cursor.held());
@@ -187,7 +166,7 @@ void Parser::read_letter(Symbol symbol, std::string_view literal) {
     return core_.ignore(literal, 0, call_.pending_bytes());
   }
   if (at.state == State::body && call_.read_token_in_body(symbol, literal)) return;
-  if (at.state == State::fence || at.state == State::beginning) core_.release_raw();
+  if (at.state == State::fence) core_.release_raw();
   if (at.state == State::opening && call_.read_token_after_opener(symbol, literal)) return;
   if (at.state == State::content) {
     at.line = Place::Line::inside;
@@ -203,10 +182,8 @@ void Parser::read_special(std::string_view text) {
   Place& at = core_.at;
   if (!reads_special()) {
     // It stands between what was read and what follows, and shows in neither.
-    if (at.state == State::fence || (at.state == State::beginning && !core_.raw.empty())) {
-      core_.release_raw();
-    }
-    if (at.state == State::beginning || is_blank(core_.cursor.held())) return;
+    if (at.state == State::fence) core_.release_raw();
+    if (is_blank(core_.cursor.held())) return;
     at.bare_candidate = -1;
     return core_.cursor.flush([this](std::string_view held) { release(held); });
   }
@@ -223,7 +200,6 @@ std::size_t Parser::read_some(std::string_view text) {
   switch (core_.at.state) {
     case State::content: return content_.read(text);
     case State::fence: return content_.read_fence(text[0]);
-    case State::beginning: return header_.read_beginning(text[0]);
     case State::markup: return header_.read(text);
     case State::opening: return call_.read_opening(text[0]);
     case State::header: return call_.read_name(text[0]);
@@ -246,9 +222,8 @@ void Parser::release(std::string_view text) {
     case State::content: return core_.put_content(text);
     case State::reasoning: return core_.put_reasoning(text);
     case State::header: return call_.put_name(text);
-    case State::markup: core_.raw += text; return;
+    case State::markup: return header_.put(text);
     case State::malformed: return call_.put_malformed(text);
-    case State::beginning:
     case State::fence:
     case State::opening:
     case State::body: return;
@@ -364,8 +339,7 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   core_.write_to(out, token_end);
   while (core_.trial.is_on()) trial_.finish(reason);
   switch (core_.at.state) {
-    case State::fence:
-    case State::beginning: core_.release_raw(); break;
+    case State::fence: core_.release_raw(); break;
     case State::markup: header_.finish(!ended_itself(reason)); break;
     case State::opening:
     case State::header:

@@ -11,11 +11,12 @@
 //   region (Place::State)      its text is read by      the markers in it
 //   content, fence             ContentReader            all that open; closers, which are markup
 //   reasoning                  ParserCore               its closer; calls, which may be rehearsed
-//   beginning, markup          HeaderReader             the header's closer
+//   markup                     HeaderReader             the header's closer
 //   opening, header, body      CallReader               the call's own
 //   malformed                  CallReader               what may follow the call
 //
-// A marker that may be a mention is tried first (TrialReader).
+// A marker that may be a mention is tried first (TrialReader). What the prompt has written of the
+// answer is read before the output, with no events (TurnReader).
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,14 @@
 #include <string_view>
 
 #include "format/format.h"
+#include "format/turn.h"
 #include "parser/call_reader.h"
 #include "parser/content_reader.h"
 #include "parser/event_parser.h"
 #include "parser/header_reader.h"
 #include "parser/parser_core.h"
 #include "parser/trial_reader.h"
+#include "parser/turn_reader.h"
 
 namespace unspool {
 
@@ -38,10 +41,7 @@ class Parser final : public EventParser, private Dispatcher {
   Parser(std::shared_ptr<const Format> format, ParserOptions options);
 
   void expect_ids() override;
-  void start_at(const Format::Start& start);
-  void put_prompt(std::string_view prompt) override {
-    start_at(core_.format().start_after(prompt));
-  }
+  void put_prompt(std::string_view prompt) override { turn_.read(turn_of(core_.spec(), prompt)); }
   void put_text(std::string_view text, std::uint64_t token_end, Events& out) override;
   void put_token(Symbol symbol, std::uint64_t token_end, Events& out) override;
   void put_special(std::string_view text, std::uint64_t token_end, Events& out) override;
@@ -81,6 +81,7 @@ class Parser final : public EventParser, private Dispatcher {
   ContentReader content_;
   HeaderReader header_;
   TrialReader trial_;
+  TurnReader turn_;
 };
 
 }  // namespace unspool

@@ -38,7 +38,6 @@ void ParserCore::reset_cursor() {
     case State::malformed: cursor.reset(&markers().malformed); break;
     case State::markup: cursor.reset(&markers().headers[at.markup]); break;
     case State::opening: cursor.reset(&markers().openers); break;
-    case State::beginning:
     case State::fence:
     case State::body: break;
   }
@@ -234,18 +233,22 @@ void ParserCore::end_label() {
 }
 
 void ParserCore::begin_trial(const MarkerCursor::Found& found) {
-  trial.place = at;
-  trial.calls = calls.place();
-  trial.audited_bytes = audit_trail_.bytes();
-  trial.rehearsed_bytes = 0;
-  trial.has_call_markup = false;
+  begin_trial(found.text, found.marker->has_token);
   const Role role = static_cast<Role>(found.marker->role);
   trial.tries_call = role == Role::call_open || role == Role::section_open;
   trial.is_word = role == Role::call_open &&
                   spec().calls[format_->openers()[found.marker->value].front()].may_be_text;
   trial.is_amid_line =
       at.boundary == Boundary::none && at.last_byte != '\n' && found.text[0] != '\n';
-  trial.begin(found.text, found.marker->has_token);
+}
+
+void ParserCore::begin_trial(std::string_view marker, bool is_token) {
+  trial.place = at;
+  trial.calls = calls.place();
+  trial.audited_bytes = audit_trail_.bytes();
+  trial.rehearsed_bytes = 0;
+  trial.has_call_markup = false;
+  trial.begin(marker, is_token);
   events_ = &trial.events();
 }
 

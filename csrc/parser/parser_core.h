@@ -99,6 +99,7 @@ class ParserCore {
   }
   bool has_rehearsed() const { return is_rehearsing() && calls.index() > trial.calls.index; }
   void begin_trial(const MarkerCursor::Found& found);
+  void begin_trial(std::string_view marker, bool is_token);
   /// It reads as what its marker says: its events count.
   void settle_trial();
   /// Goes back to where the trial's marker stands.
@@ -106,6 +107,7 @@ class ParserCore {
 
   ParserOptions options;
   std::uint64_t token_end = 0;
+  bool reads_turn = false;  // what the prompt has written
   MarkerCursor cursor;
   Place at;
   Trial trial;  // of a marker that may be a mention

@@ -13,11 +13,10 @@ struct Place {
   enum class State : std::uint8_t {
     content,
     reasoning,
-    beginning,  // the output may go on with a header that the prompt has opened
-    markup,     // inside a header of markup
-    fence,      // in the opening line of a fenced block
-    opening,    // after a call's opener
-    header,     // inside a name that stands outside the body
+    markup,   // inside a header of markup
+    fence,    // in the opening line of a fenced block
+    opening,  // after a call's opener
+    header,   // inside a name that stands outside the body
     body,
     malformed,
   };

@@ -29,7 +29,7 @@ TemplateParser::TemplateParser(std::shared_ptr<const Format> format, ParserOptio
     if (channel_of(name) == Channel::extra && name != "role") extra_.set(name, value);
   }
   reset();
-  if (!options.start || !options.start->in_reasoning) return;
+  if (!options.starts_in_reasoning.value_or(false)) return;
   for (std::size_t i = 0; i < template_->fields.size(); ++i) {
     if (template_->fields[i].channel != Channel::reasoning) continue;
     open(static_cast<int>(i), {});

@@ -73,6 +73,8 @@ class Trial {
   }
 
   std::string_view marker() const { return marker_; }
+  /// The prompt has written the marker, and not the output.
+  bool is_of_turn() const { return marker_.empty(); }
   bool is_token() const { return is_token_; }
   /// What was read after the marker.
   std::string_view input() const { return input_; }

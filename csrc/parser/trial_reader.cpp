@@ -32,8 +32,12 @@ void TrialReader::try_marker(const MarkerCursor::Found& found) {
 
 bool TrialReader::is_mention(const MarkerCursor::Found& found) const {
   if (is_tried(found) && core_.trial.is_read_again(found)) return true;
+  const Role role = static_cast<Role>(found.marker->role);
+  // A call in the turn's reasoning is over: the prompt has answered it.
+  const bool is_call = role == Role::call_open || role == Role::section_open;
+  if (core_.reads_turn && is_call && at_.state == State::reasoning) return true;
   const bool is_amid_reasoning = at_.state == State::reasoning && !at_.reasoning_is_empty;
-  if (static_cast<Role>(found.marker->role) == Role::reasoning_open) {
+  if (role == Role::reasoning_open) {
     if (at_.state == State::reasoning) return is_amid_reasoning;  // no nesting
     return !found.marker->has_token && is_quote(at_.last_byte) && at_.boundary == Boundary::none;
   }
@@ -99,11 +103,13 @@ void TrialReader::read_as_mention() {
   const std::vector<Trial::Piece> pieces = trial.pieces();
   const std::uint64_t token_end = core_.token_end;
   drop();
-  at_.line = Line::inside;
-  if (trial.is_word) {
-    parser_.release(trial.marker());
-  } else {
-    core_.hold_idle(core_.drop_skipped(trial.marker()));
+  if (!trial.is_of_turn()) {
+    at_.line = Line::inside;
+    if (trial.is_word) {
+      parser_.release(trial.marker());
+    } else {
+      core_.hold_idle(core_.drop_skipped(trial.marker()));
+    }
   }
   trial.replay_left = input.size();
   for (const Trial::Piece& piece : pieces) {
@@ -161,7 +167,8 @@ void TrialReader::finish(FinishReason reason) {
 bool TrialReader::ends_as_mention(bool stopped) {
   const bool is_in_reasoning = core_.trial.place.state == State::reasoning;
   if (is_in_reasoning && (stopped || core_.is_rehearsing())) return true;
-  if (at_.state == State::markup && (stopped || !header_.fits(core_.raw))) return true;
+  const bool ends_header = stopped || core_.trial.is_of_turn();
+  if (at_.state == State::markup && (ends_header || !header_.fits(core_.raw))) return true;
   if (at_.state == State::header && call_.reads_as_prose(stopped)) return true;
   const std::string_view after =
       at_.state == State::opening ? call_.after_opener() : core_.trial.input();

@@ -37,10 +37,11 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
       vocabulary_(options.vocabulary),
       detokenizer_options_(std::move(options.detokenizer)),
       stop_in_(options.stop_in),
-      kept_reasoning_(options.parser.start ? nullptr : std::move(options.kept_reasoning)),
+      kept_reasoning_(options.parser.starts_in_reasoning ? nullptr
+                                                         : std::move(options.kept_reasoning)),
       parser_(make_event_parser(std::move(format), std::move(options.parser))),
       builder_(options.keeps_message) {
-  repeats_tag_ = kept_reasoning_ && kept_reasoning_->start_without_prompt().in_reasoning;
+  repeats_tag_ = kept_reasoning_ && starts_in_reasoning(kept_reasoning_, {});
   if (stop_in_ == StopIn::content && !detokenizer_options_.stop.empty()) {
     content_stop_.emplace(detokenizer_options_.stop, detokenizer_options_.include_stop);
     detokenizer_options_.stop.clear();
@@ -68,7 +69,7 @@ void ChunkParser::put_prompt(std::string_view text) {
   if (has_begun()) throw StreamError("the prompt comes before the output; this stream has begun");
   has_prompt_ = true;
   parser_->put_prompt(text);
-  if (kept_reasoning_) repeats_tag_ = kept_reasoning_->start_after(text).in_reasoning;
+  if (kept_reasoning_) repeats_tag_ = starts_in_reasoning(kept_reasoning_, text);
 }
 
 // Where the parser's events go.

@@ -33,12 +33,13 @@ class HeaderFacts:
     """Markup with an end of its own. What is written in it may decide what follows it.
 
     Attributes:
-        begins: How a header begins that the prompt has opened.
+        names_tool: Whether it is the name of the tool that is called.
         is_inline: Whether it stands within a text, which continues after it.
     """
 
     openers: tuple[str, ...]
-    begins: tuple[str, ...]
+    closers: tuple[str, ...]
+    names_tool: bool
     is_inline: bool
 
 

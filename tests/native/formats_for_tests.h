@@ -17,12 +17,8 @@ inline FormatSpec tagged() {
   FormatSpec spec;
   spec.name = "tagged";
   spec.ignore = {"<|im_end|>"};
-  spec.reasoning = ReasoningSpec{marker({"<think>"}, "", "\n"),
-                                 marker({"</think>"}, "\n", "\n\n"),
-                                 "",
-                                 false,
-                                 CallsInReasoning::keep,
-                                 {}};
+  spec.reasoning = ReasoningSpec{marker({"<think>"}, "", "\n"), marker({"</think>"}, "\n", "\n\n"),
+                                 "", CallsInReasoning::keep};
   CallSpec call;
   call.open = marker({"<tool_call>"}, "\n");
   call.close = marker({"</tool_call>"});
@@ -78,17 +74,14 @@ inline FormatSpec bare() {
 inline FormatSpec headed() {
   FormatSpec spec;
   spec.name = "headed";
-  spec.reasoning = ReasoningSpec{marker({"<|channel|>analysis<|message|>"}),
-                                 marker({"<|end|>"}),
-                                 "",
-                                 false,
-                                 CallsInReasoning::keep,
-                                 {}};
+  spec.turn = {"<|start|>assistant"};
+  spec.reasoning = ReasoningSpec{marker({"<|channel|>analysis<|message|>"}), marker({"<|end|>"}),
+                                 "", CallsInReasoning::keep};
   MarkupSpec header;
   header.open = marker({"<|start|>", "<|channel|>"});
   header.close = marker({"<|message|>"});
-  header.begins = {" to="};
   header.recipient = "to=";
+  header.header = R"((?:\s|assistant|analysis|<\|start\|>|<\|channel\|>)*(?:to=[^{"]*)?)";
   header.not_tools = {"user"};
   header.reasoning = {"analysis"};
   spec.markup.push_back(header);

@@ -184,7 +184,7 @@ def test_the_facts_of_bare_calls_and_headers() -> None:
     bare = FILES["pythonic"].facts.calls[0]
     assert (bare.bare, bare.first_letters, bare.may_be_content, bare.openers) == ("start", "[", True, ())
     (header,) = FILES["openai"].facts.headers
-    assert (header.openers, header.begins) == (("<|start|>", "<|channel|>"), (" to=", "to="))
+    assert (header.openers, header.closers) == (("<|start|>", "<|channel|>"), ("<|message|>",))
     assert any(call.after_header for call in FILES["openai"].facts.calls)
     assert FILES["openai"].facts.dropped == ("<|end|>", "<|call|>", "<|message|>")
     kimi = FILES["kimi_k2"].facts

@@ -79,7 +79,7 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
     closer = tags_of(format).closers[0]
     is_kept = tags_of(format).tool_calls != "end"
     # A message of its own is never inside another one.
-    has_headers = any(header.begins for header in file.facts.headers)
+    has_headers = any(not header.is_inline and not header.names_tool for header in file.facts.headers)
     is_kept = is_kept and not has_headers
     for mode in MODES:
         for begin, options in openings(format):

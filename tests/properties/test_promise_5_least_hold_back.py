@@ -23,7 +23,7 @@ def openers_and_closers(format: str) -> set[str]:
         found |= {*call.openers, *call.closers}
     # One alternative may open another call only where the last one's closer is missing.
     found |= {around(text, "name")[0].strip() for text in texts(format, "call") if "${name}" in text}
-    return found.union(*((*header.openers, *header.begins) for header in facts.headers))
+    return found.union(*(header.openers for header in facts.headers))
 
 
 def behind_idle_markers(held: str, markers: set[str]) -> list[str]:
@@ -42,7 +42,7 @@ def test_content_and_reasoning_wait_for_nothing_else(format: str, data: st.DataO
     facts = get_format(format).facts
     label = facts.reasoning.label.strip() if facts.reasoning else ""
     is_bare = any(call.may_be_content for call in facts.calls)
-    headers = [text for header in facts.headers for text in (*header.openers, *header.begins)]
+    headers = [text for header in facts.headers for text in header.openers]
     parser = Parser(format, TOOLS, audit=True)
     fed = ""
     for letter in output:

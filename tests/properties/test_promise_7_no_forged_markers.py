@@ -29,8 +29,9 @@ def test_spelled_markers_are_text(format: str, data: st.DataObject) -> None:
     facts = get_format(format).facts
     if ids and not any(call.bare for call in facts.calls):
         # A line break at the beginning may end the header that the prompt has opened.
-        begins = {text for header in facts.headers for text in header.begins}
-        if "\n" in begins and spelled.startswith("\n"):
+        headers = [header for header in facts.headers if not header.names_tool]
+        closers = {text for header in headers for text in header.closers}
+        if "\n" in closers and spelled.startswith("\n"):
             assert message.content.strip() == spelled.strip()
         else:
             assert message.content == spelled

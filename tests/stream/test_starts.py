@@ -61,6 +61,61 @@ def test_g8_what_opens_no_call() -> None:
     assert (message.content, [item.text for item in message.malformed]) == (said, [said])
 
 
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize(
+    ("format", "prompt", "output", "content", "reasoning", "calls"),
+    [
+        # A header that the prompt has begun, and the output ends.
+        ("openai", "<|start|>assistant<|channel|>analysis", "<|message|>Hm.<|end|>", "", "Hm.", []),
+        ("openai", "<|start|>assistant", " to=functions.f<|message|>{}", "", "", [("f", "{}")]),
+        ("openai", "<|start|>assistant to=functions.f", "<|message|>{}<|call|>", "", "", [("f", "{}")]),
+        ("openai", "<|start|>assistant", "final words", "final words", "", []),
+        ("openai", "<|start|>user<|message|>final<|end|><|start|>assistant<|channel|>final<|message|>Sure, ",
+         "analysis it is.", "analysis it is.", "", []),
+        ("hyperclovax", "<|im_start|>assistant -> tool/function_call\n", '[{"name": "f", "arguments": {}}]',
+         "", "", [("f", "{}")]),
+        ("hyperclovax", "<|im_start|>assistant/think\n", "Hm.<|im_end|>", "", "Hm.", []),
+        # The reasoning's label.
+        ("gemma4", "<|turn>model\n<|channel>", "thought\nHm.<channel|>Hi", "Hi", "Hm.", []),
+        # A turn that begins with text of the answer; reasoning is not open.
+        ("deepseek_r1", "<｜Assistant｜>Sure, ", "here it is.", "here it is.", "", []),
+        ("deepseek_r1", "<｜User｜><think><｜Assistant｜>", "Hm.</think>Hi", "Hi", "Hm.", []),
+        # Without a marker of the turn only tags at the prompt's end count.
+        ("qwen3", "what is <think>?", "Hi", "Hi", "", []),
+        ("qwen3", "so: <think>\n", "Hm.\n</think>\n\nHi", "Hi", "Hm.", []),
+        ("qwen3", "so: <think>\n\n</think>\n\n", "Hi", "Hi", "", []),
+    ],
+)  # fmt: skip
+def test_the_output_goes_on_from_the_prompts_turn(
+    format: str,
+    prompt: str,
+    output: str,
+    content: str,
+    reasoning: str,
+    calls: list[tuple[str, str]],
+    size: int,
+) -> None:
+    parser = Parser(format, prompt=prompt, audit=True)
+    for at in range(0, len(output), size):
+        parser.parse_chunk(output[at : at + size])
+    message = parser.finish()
+    assert (message.content, message.reasoning, message.malformed) == (content, reasoning, ())
+    assert [(call.name, call.arguments) for call in message.tool_calls] == calls
+    assert "".join(text for _, text in message.audit) == output  # none of the prompt is emitted
+
+
+def test_a_header_that_the_prompt_has_opened_by_ids() -> None:
+    written = "<|im_start|>assistant -> tool/function_call\n"
+    output = '[{"name": "f", "arguments": {}}]'
+    special = [(256, "<|im_start|>", "<|im_start|>", True), (257, "<|im_end|>", "<|im_end|>", True)]
+    vocabulary = Vocabulary({bytes([byte]): byte for byte in range(256)}, special, is_bytes=True)
+    parser = Parser(
+        "hyperclovax", prompt=[256, *written.removeprefix("<|im_start|>").encode()], tokenizer=vocabulary
+    )
+    parser.parse_chunk(tokens=[*output.encode(), 257])
+    assert [(call.name, call.status) for call in parser.finish().tool_calls] == [("f", "complete")]
+
+
 THOUGHT = "hm\n</think>\n\nHi"
 
 

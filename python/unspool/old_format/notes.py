@@ -13,7 +13,7 @@ __all__ = ["merged_options", "notes_of"]
 _RULES = {
     "call.starts", "call.second", "call.separators", "call.name_stops", "call.xml_parameters.json_body",
     "call.open_after", "call.close_before", "call.name_close_before", "call.name_close_after",
-    "section.close_before",
+    "section.close_before", "markup.begins", "markup.starts_open",
 }  # fmt: skip
 _LOST = {
     "call.may_be_text": "An opener may be text if it is a word. An opener with a bracket is always markup",

@@ -1,0 +1,168 @@
+#include "format/turn.h"
+
+#include <algorithm>
+
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::size_t npos = std::string_view::npos;
+
+using Texts = std::vector<std::string>;
+
+std::string_view trim_end(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(kSpace) + 1);
+}
+
+// A word may end any prompt.
+bool is_word(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+}
+
+// Where the first of these texts stands; npos: nowhere.
+std::size_t first(std::string_view text, const Texts& markers) {
+  std::size_t at = npos;
+  for (const std::string& marker : markers) at = std::min(at, text.find(marker));
+  return at;
+}
+
+bool is_later(std::size_t end, std::size_t other) {
+  return end != npos && (other == npos || end > other);
+}
+
+// The end of the last of these texts; npos: there is none.
+std::size_t last_end(std::string_view text, const Texts& markers) {
+  std::size_t end = npos;
+  for (const std::string& marker : markers) {
+    const std::size_t at = text.rfind(marker);
+    if (at != npos && is_later(at + marker.size(), end)) end = at + marker.size();
+  }
+  return end;
+}
+
+// The longest of these texts that the text ends with: its size.
+std::size_t size_at_end(std::string_view text, const Texts& markers) {
+  std::size_t longest = 0;
+  for (const std::string& marker : markers) {
+    const std::string_view written = trim_end(marker);
+    if (!is_word(written) && text.ends_with(written)) longest = std::max(longest, written.size());
+  }
+  return longest;
+}
+
+// The reasoning's opener at the end of a turn: its size.
+std::size_t opener_size(const FormatSpec& spec, std::string_view turn) {
+  return spec.reasoning ? size_at_end(trim_end(turn), spec.reasoning->open.texts) : 0;
+}
+
+std::string_view marker_of(const FormatSpec& spec, std::string_view turn) {
+  const std::size_t size = opener_size(spec, turn);
+  return size == 0 ? turn : turn.substr(0, trim_end(turn).size() - size);
+}
+
+struct Span {
+  std::size_t begin, end;
+};
+
+// The marker of the last turn in a text; of two that end at one place, the longer one.
+Span last_turn(const FormatSpec& spec, std::string_view text) {
+  Span last{npos, npos};
+  for (const std::string& turn : spec.turn) {
+    const std::string_view marker = marker_of(spec, turn);
+    const std::size_t begin = marker.empty() ? npos : text.rfind(marker);
+    if (begin == npos) continue;
+    const std::size_t end = begin + marker.size();
+    const bool is_longer = end == last.end && begin < last.begin;
+    if (is_longer || is_later(end, last.end)) last = {begin, end};
+  }
+  return last;
+}
+
+// What a prompt says after the marker of the last turn. The marker may open a header itself.
+std::string_view after_turn(const FormatSpec& spec, std::string_view prompt, Span turn) {
+  const std::string_view marker = prompt.substr(turn.begin, turn.end - turn.begin);
+  std::size_t header = marker.size();
+  for (const MarkupSpec& markup : spec.markup) {
+    if (!markup.has_header() || markup.is_inline) continue;
+    for (const std::string& open : markup.open.texts) header = std::min(header, marker.find(open));
+  }
+  return prompt.substr(turn.begin + header);
+}
+
+// The tags at the very end of a prompt.
+std::string_view tags_at_end(const FormatSpec& spec, std::string_view prompt) {
+  std::size_t from = prompt.size();
+  for (std::size_t size = 1; size > 0;) {
+    const std::string_view written = trim_end(prompt.substr(0, from));
+    size = size_at_end(written, spec.section_open.texts);
+    const auto add = [&](const Texts& texts) {
+      size = std::max(size, size_at_end(written, texts));
+    };
+    for (const CallSpec& call : spec.calls) add(call.open.texts);
+    for (const MarkupSpec& markup : spec.markup) {
+      if (markup.has_header() && !markup.is_inline) add(markup.open.texts);
+    }
+    if (spec.reasoning) add(spec.reasoning->open.texts);
+    if (spec.reasoning) add(spec.reasoning->close.texts);
+    if (size > 0) from = written.size() - size;
+  }
+  return prompt.substr(from);
+}
+
+}  // namespace
+
+std::string_view turn_of(const FormatSpec& spec, std::string_view prompt) {
+  const Span turn = last_turn(spec, prompt);
+  const std::string_view written =
+      turn.end == npos ? tags_at_end(spec, prompt) : after_turn(spec, prompt, turn);
+  return is_blank(written) ? turn_without_prompt(spec) : written;
+}
+
+std::string_view turn_without_prompt(const FormatSpec& spec) {
+  if (spec.turn.empty()) return {};
+  const std::string_view turn = spec.turn.front();
+  return after_turn(spec, turn, {0, marker_of(spec, turn).size()});
+}
+
+std::vector<std::string> turn_markers(const FormatSpec& spec) {
+  Texts markers;
+  for (const std::string& turn : spec.turn) markers.emplace_back(marker_of(spec, turn));
+  markers.erase(std::unique(markers.begin(), markers.end()), markers.end());
+  return markers;
+}
+
+bool begins_in_reasoning(const FormatSpec& spec, std::string_view turn) {
+  if (!spec.reasoning || spec.headers_tell_reasoning()) return false;
+  const Texts& opens = spec.reasoning->open.texts;
+  return opens.empty() || first(turn, spec.reasoning->close.texts) < first(turn, opens);
+}
+
+bool opens_reasoning(const FormatSpec& spec) {
+  if (!spec.reasoning) return false;
+  return spec.reasoning->open.is_empty() ||
+         (!spec.turn.empty() && opener_size(spec, spec.turn.front()) > 0);
+}
+
+std::size_t reasoning_end(const FormatSpec& spec, std::string_view text) {
+  if (!spec.reasoning) return npos;
+  const ReasoningSpec& reasoning = *spec.reasoning;
+  const std::size_t turn = last_turn(spec, text).end;
+  const std::size_t from = turn == npos ? 0 : turn;
+  const std::string_view tail = text.substr(from);
+  Texts ends = reasoning.close.texts;
+  // A prompt may show calls as examples: only where a turn can be told from these.
+  if (reasoning.calls == CallsInReasoning::end && !spec.turn.empty()) {
+    const auto add = [&](const MarkerSpec& marker) {
+      ends.insert(ends.end(), marker.texts.begin(), marker.texts.end());
+    };
+    add(spec.section_open);
+    for (const CallSpec& call : spec.calls) add(call.open);
+  }
+  const std::size_t end = last_end(tail, ends);
+  return is_later(end, last_end(tail, reasoning.open.texts)) ? from + end : npos;
+}
+
+}  // namespace unspool

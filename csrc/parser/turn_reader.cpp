@@ -1,0 +1,88 @@
+#include "parser/turn_reader.h"
+
+#include <string>
+#include <utility>
+
+#include "format/turn.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+void TurnReader::begin() {
+  read(turn_without_prompt(core_.spec()));
+  if (!core_.options.starts_in_reasoning) return;
+  const bool in_reasoning = *core_.options.starts_in_reasoning;
+  const bool names_tool = at_.state == State::markup && header_.spec().names_tool;
+  if (in_reasoning || at_.state == State::reasoning || names_tool) {
+    forget(in_reasoning ? State::reasoning : State::content);
+  }
+}
+
+void TurnReader::read(std::string_view turn) {
+  forget(begins_in_reasoning(core_.spec(), turn) ? State::reasoning : State::content);
+  if (turn.empty()) return;
+  read_quietly(turn);
+  keep_what_is_open();
+}
+
+void TurnReader::read_quietly(std::string_view turn) {
+  Events unused;
+  core_.write_to(unused, 0);
+  const bool audits = std::exchange(core_.options.audit, false);
+  const bool by_id = std::exchange(core_.options.by_id, false);  // the turn is text
+  core_.reads_turn = true;
+  core_.reset_cursor();
+  parser_.read_text(turn);
+  if (at_.state == State::content || at_.state == State::reasoning) flush_cursor();
+  trial_.act();
+  if (at_.state != State::markup) core_.settle_trial();
+  core_.reads_turn = false;
+  core_.options.audit = audits;
+  core_.options.by_id = by_id;
+}
+
+// What the turn opens stays open: the reasoning, a header, all calls, one call before its name.
+void TurnReader::keep_what_is_open() {
+  if (at_.state == State::markup && header_.spec().is_inline) at_.state = at_.markup_return;
+  if (at_.state == State::markup) return try_header();
+  const Place read = at_;
+  const bool opens_call =
+      read.is_in_call() && !core_.calls.is_open() && is_blank(call_.after_opener());
+  const bool is_text = read.state == State::content ? read.boundary != Boundary::after_markup
+                                                    : read.state != State::reasoning && !opens_call;
+  if (is_text) return forget(State::content);
+  forget(read.state, true);
+  at_.call = read.call;
+  at_.skip = read.skip;
+  at_.skip_is_reasonings = read.skip_is_reasonings;
+  at_.in_section = read.in_section;
+  if (read.in_section && read.state == State::content) at_.boundary = Boundary::after_markup;
+  if (read.label_read == 0) at_.label_read = 0;
+  core_.reset_cursor();
+}
+
+// The turn has opened a header. If the output does not go on with one, all of it is content.
+void TurnReader::try_header() {
+  const std::size_t markup = at_.markup;
+  std::string header = std::move(core_.raw);
+  forget(State::content);
+  core_.begin_trial({}, false);
+  core_.trial.tries_call = core_.trial.is_word = false;
+  core_.trial.is_amid_line = true;
+  header_.go_on(markup, std::move(header));
+}
+
+void TurnReader::forget(State state, bool keeps_body) {
+  at_ = {};
+  core_.raw.clear();
+  core_.specials.clear();
+  call_.reset(keeps_body);
+  header_.reset();
+  core_.trial.end();
+  core_.trial.outcome = Outcome::open;
+  core_.trial.replay_left = 0;
+  core_.calls.go_back({});
+  core_.enter(state);
+}
+
+}  // namespace unspool
