@@ -7,7 +7,9 @@ namespace unspool {
 
 // The body has ended, with its closer or before it.
 void CallReader::end_body(const BodyResult& result) {
-  if (!core_.raw.empty()) core_.audit(Fate::marker, core_.raw);  // an empty list of calls
+  if (!core_.raw.empty()) core_.audit(Fate::marker, core_.raw);  // a list ends
+  if (core_.echo.records()) core_.echo.add(core_.raw);
+  if (!result.closer.empty()) core_.expect_echo(result.closer);  // the body may hold its text
   core_.raw.clear();
   body_.reset();
   const CallSpec& call = core_.call();

@@ -266,6 +266,10 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   if (!core_.is_rehearsing()) core_.settle_trial();
   core_.calls.begin(name, id, schema, core_.token_end, core_.events());
   core_.put_call_text(Fate::marker, std::string_view(core_.raw).substr(0, opener_bytes_));
+  if (core_.options.repair && opener_bytes_ > 0) {
+    pending_text_.clear();
+    core_.echo.begin();
+  }
   core_.put_call_text(Fate::tool_call, after_opener());
   at_.closer_is_calls = opener_bytes_ > 0;
   core_.raw.clear();

@@ -42,11 +42,11 @@ void CallWriter::end(std::uint16_t repairs, std::uint64_t token_end, Events& out
 
 void CallWriter::end(CallStatus status, std::uint16_t repairs, std::uint64_t token_end,
                      Events& out) {
-  is_open_ = false;
+  is_open_ = is_complete_ = false;
   if (is_over()) return;
   if (guard_.has_failed()) status = CallStatus::malformed;
-  const bool is_complete = status == CallStatus::complete;
-  const int mended = is_complete ? guard_.repairs() | repairs : 0;
+  is_complete_ = status == CallStatus::complete;
+  const int mended = is_complete_ ? guard_.repairs() | repairs : 0;
   place_.tally.put(status);
   out.add_end(place_.index, status, token_end, static_cast<std::uint16_t>(mended));
 }

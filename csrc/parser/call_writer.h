@@ -33,6 +33,8 @@ class CallWriter {
 
   /// A call has begun and not ended.
   bool is_open() const { return is_open_; }
+  /// Whether the last call has ended, and is complete.
+  bool is_complete() const { return !is_open_ && is_complete_; }
   /// The last call that has begun; those beyond `max_calls` count too.
   std::int32_t index() const { return place_.index; }
   /// Whether the last call is beyond `max_calls`: only its text is emitted, as malformed.
@@ -79,6 +81,7 @@ class CallWriter {
   std::int32_t max_calls_;
   bool emits_text_;
   bool is_open_ = false;
+  bool is_complete_ = false;
   Place place_;
 };
 

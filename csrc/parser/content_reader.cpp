@@ -28,6 +28,11 @@ bool chains_at(const CallSpec& call, bool closer_pending, char byte) {
 }  // namespace
 
 std::size_t ContentReader::read(std::string_view text) {
+  if (echo_.is_on()) {
+    text = text.substr(0, 1);
+    if (echo_.read({text})) return 1;
+    if (!echo_.is_on()) return 0;
+  }
   if (at_.may_chain) {
     const bool is_open = !core_.cursor.would_continue(static_cast<unsigned char>(text[0])) &&
                          trim(core_.cursor.held()).empty();

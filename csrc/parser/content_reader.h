@@ -7,14 +7,15 @@
 #include <string_view>
 
 #include "parser/call_reader.h"
+#include "parser/echo_reader.h"
 #include "parser/region_reader.h"
 
 namespace unspool {
 
 class ContentReader : RegionReader {
  public:
-  ContentReader(ParserCore& core, Dispatcher& parser, CallReader& call)
-      : RegionReader(core, parser), call_(call) {}
+  ContentReader(ParserCore& core, Dispatcher& parser, CallReader& call, EchoReader& echo)
+      : RegionReader(core, parser), call_(call), echo_(echo) {}
 
   /// Reads some of the text: how many bytes.
   std::size_t read(std::string_view text);
@@ -33,6 +34,7 @@ class ContentReader : RegionReader {
   bool begin_fenced(char byte);
 
   CallReader& call_;
+  EchoReader& echo_;
 };
 
 }  // namespace unspool

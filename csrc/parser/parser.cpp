@@ -38,7 +38,8 @@ bool changes_nothing(const MarkupSpec* markup, Role role) {
 Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
     : core_(std::move(format), std::move(options)),
       call_(core_, *this),
-      content_(core_, *this, call_),
+      echo_(core_, *this),
+      content_(core_, *this, call_, echo_),
       header_(core_, *this, call_),
       trial_(core_, *this, header_, call_),
       turn_(core_, *this, header_, call_, trial_) {
@@ -75,8 +76,8 @@ bool Parser::reads_special() const {
 
 bool Parser::is_undecided() const {
   const State state = core_.at.state;
-  return core_.is_rehearsing() || state == State::fence || state == State::markup ||
-         call_.may_be_content();
+  return core_.is_rehearsing() || core_.echo.is_begun() || state == State::fence ||
+         state == State::markup || call_.may_be_content();
 }
 
 std::uint32_t Parser::call_count() const {
@@ -94,6 +95,7 @@ void Parser::add_held(Held& out, bool as_text) const {
   out.add(HeldReason::marker, at.idle);
   out.add(HeldReason::space, at.space);
   header_.add_held(out);
+  out.add(HeldReason::call, core_.echo.held());
   switch (at.state) {
     case State::content:
     case State::reasoning:
@@ -160,6 +162,7 @@ void Parser::read_again(const Letters& letters) {
 
 void Parser::read_letter(Symbol symbol, std::string_view literal) {
   Place& at = core_.at;
+  if (echo_.is_on() && echo_.read({literal, symbol})) return;
   // The end of a turn is never text where it is known by id, not even inside a string.
   const bool is_inside = at.is_in_call() || at.state == State::fence;
   if (is_inside && has(core_.spec().ignore, literal)) {
@@ -180,6 +183,7 @@ void Parser::read_letter(Symbol symbol, std::string_view literal) {
 
 void Parser::read_special(std::string_view text) {
   Place& at = core_.at;
+  echo_.give_up();
   if (!reads_special()) {
     // It stands between what was read and what follows, and shows in neither.
     if (at.state == State::fence) core_.release_raw();
@@ -317,6 +321,7 @@ void Parser::on_own_closer(const MarkerCursor::Found& found) {
   core_.audit(Fate::marker, std::exchange(at.idle, {}));
   core_.put_call_text(Fate::whitespace, std::exchange(at.space, {}));
   core_.put_call_text(Fate::marker, found.text);
+  core_.expect_echo(found.text);
   at.skip_is_reasonings = false;
   on_closer(Role::call_close, found);
 }
@@ -337,6 +342,7 @@ void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
 
 void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   core_.write_to(out, token_end);
+  echo_.give_up();
   while (core_.trial.is_on()) trial_.finish(reason);
   switch (core_.at.state) {
     case State::fence: core_.release_raw(); break;

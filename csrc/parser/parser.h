@@ -27,6 +27,7 @@
 #include "format/turn.h"
 #include "parser/call_reader.h"
 #include "parser/content_reader.h"
+#include "parser/echo_reader.h"
 #include "parser/event_parser.h"
 #include "parser/header_reader.h"
 #include "parser/parser_core.h"
@@ -78,6 +79,7 @@ class Parser final : public EventParser, private Dispatcher {
 
   ParserCore core_;
   CallReader call_;
+  EchoReader echo_;
   ContentReader content_;
   HeaderReader header_;
   TrialReader trial_;

@@ -1,5 +1,7 @@
 #include "parser/parser_core.h"
 
+#include <algorithm>
+
 #include "text/white_space.h"
 
 namespace unspool {
@@ -156,7 +158,17 @@ void ParserCore::put_malformed(std::string_view text, const char* problem) {
   audit(Fate::malformed, text);
 }
 
+// If the closer is a token, only that token ends an echo.
+void ParserCore::expect_echo(std::string_view closer) {
+  if (!echo.records() || !calls.is_complete() || trial.is_on()) return;
+  const auto& tokens = format_->symbols();
+  echo.wait(options.by_id && std::any_of(tokens.begin(), tokens.end(), [&](const auto& token) {
+              return closer.ends_with(token.text);
+            }));
+}
+
 void ParserCore::put_call_text(Fate fate, std::string_view text) {
+  if (echo.records()) echo.add(text);
   if (calls.is_over()) fate = Fate::malformed;
   if (options.audit) audit_trail_.put(fate, text, false, calls.text_index(), *events_);
   if (calls.wants_text()) calls.put_text(text, token_end, *events_);

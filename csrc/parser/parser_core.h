@@ -13,6 +13,7 @@
 #include "format/format.h"
 #include "parser/audit_trail.h"
 #include "parser/call_writer.h"
+#include "parser/echo.h"
 #include "parser/event_parser.h"
 #include "parser/events.h"
 #include "parser/place.h"
@@ -61,7 +62,9 @@ class ParserCore {
   void put_malformed(std::string_view text, const char* problem);
   /// Text of the last call that has begun: its markers too, also after its end.
   void put_call_text(Fate fate, std::string_view text);
-  bool keeps_call_text() const { return options.audit || calls.wants_text(); }
+  bool keeps_call_text() const { return options.audit || calls.wants_text() || echo.records(); }
+  /// A call has ended with its closer.
+  void expect_echo(std::string_view closer);
   void audit(Fate fate, std::string_view text, bool of_reasoning = false) {
     if (options.audit) audit_trail_.put(fate, text, of_reasoning, -1, *events_);
   }
@@ -109,6 +112,7 @@ class ParserCore {
   std::uint64_t token_end = 0;
   bool reads_turn = false;  // what the prompt has written
   MarkerCursor cursor;
+  Echo echo;  // of the last call
   Place at;
   Trial trial;  // of a marker that may be a mention
   CallWriter calls;

@@ -7,11 +7,13 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unspool._core import read_format_file
 from unspool.errors import FormatError
-from unspool.format_facts import FormatFacts
+
+if TYPE_CHECKING:
+    from unspool.format_facts import FormatFacts
 
 __all__ = ["FormatFile", "parse_format", "read_format", "read_text"]
 
@@ -64,6 +66,8 @@ class FormatFile:
         Raises:
             FormatError: They cannot be compiled.
         """
+        from unspool.format_facts import FormatFacts  # few need it; the package's import stays light
+
         return FormatFacts.read(self.to_core())
 
     def to_core(self) -> dict[str, Any]:

@@ -1,0 +1,25 @@
+// Holds a call's end until the next event: what follows the call may mend it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "parser/parser_filter.h"
+
+namespace unspool {
+
+/// Stands after a parser that repairs. Of two ends of one call, the second adds its repairs.
+class CallEnds final : public ParserFilter {
+ public:
+  explicit CallEnds(std::unique_ptr<EventParser> inner) : ParserFilter(std::move(inner)) {}
+
+ private:
+  void pass(const Events& in, std::uint64_t token_end, Events& out) override;
+  void pass_event(const Event& event, const Events& in, Events& out);
+  void release(Events& out);
+
+  std::optional<Event> end_;
+};
+
+}  // namespace unspool

@@ -1,0 +1,39 @@
+#include "parser/echo_reader.h"
+
+#include <utility>
+
+#include "text/white_space.h"
+
+namespace unspool {
+
+bool EchoReader::read(const Letter& letter) {
+  Echo& echo = core_.echo;
+  if (!echo.is_begun() && is_blank(letter.text)) return false;
+  if (!echo.fits(letter) || !(echo.is_begun() || may_begin())) {
+    give_up();
+    return false;
+  }
+  if (!echo.is_begun()) flush_cursor();
+  echo.put(letter);
+  if (echo.is_whole()) drop();
+  return true;
+}
+
+bool EchoReader::may_begin() const {
+  return at_.state == State::content && !core_.trial.is_on() && at_.idle.empty() &&
+         at_.boundary == Boundary::after_markup && is_blank(core_.cursor.held());
+}
+
+// The echo is part of the call's text, and shows in its repairs.
+void EchoReader::drop() {
+  core_.put_call_text(Fate::whitespace, std::exchange(at_.space, {}));
+  core_.put_call_text(Fate::tool_call, core_.echo.held());
+  core_.echo.accept();
+  if (!core_.calls.is_over()) {
+    core_.events().add_end(core_.calls.index(), CallStatus::complete, core_.token_end,
+                           std::uint16_t{kMarkup});
+  }
+  core_.after_markup(core_.call().close.after);
+}
+
+}  // namespace unspool

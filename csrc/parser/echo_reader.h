@@ -1,0 +1,25 @@
+// Right after a call: its body and closer, written a second time.
+#pragma once
+
+#include "parser/region_reader.h"
+
+namespace unspool {
+
+class EchoReader : RegionReader {
+ public:
+  EchoReader(ParserCore& core, Dispatcher& parser) : RegionReader(core, parser) {}
+
+  bool is_on() const { return core_.echo.is_expected(); }
+  /// Whether the letter is part of the last call's echo. White space before one is read as usual.
+  bool read(const Letter& letter);
+  /// No echo follows: what was held is read again.
+  void give_up() {
+    if (is_on()) parser_.read_again(core_.echo.give_up());
+  }
+
+ private:
+  bool may_begin() const;
+  void drop();
+};
+
+}  // namespace unspool
