@@ -116,9 +116,7 @@ std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std:
   return schemas;
 }
 
-}  // namespace
-
-void register_format(py::module_& module) {
+void register_files(py::module_& module) {
   module.def("read_format_file", &read_file, py::arg("text"), py::arg("source"));
   module.def("format_words", &file_words_json);
   module.def("format_facts", &read_facts, py::arg("patterns"));
@@ -128,6 +126,9 @@ void register_format(py::module_& module) {
   module.def(
       "old_facts", [](const py::dict& patterns) { return old_facts(read_patterns(patterns)); },
       py::arg("patterns"));
+}
+
+void register_compiled(py::module_& module) {
   py::class_<Format, std::shared_ptr<Format>> format(module, "Format", py::is_final());
   format
       .def(py::init([](const py::dict& patterns, const Tokens& tokens, const std::string& trust,
@@ -170,7 +171,9 @@ void register_format(py::module_& module) {
           py::arg("text"), py::arg("before") = "")
       .def("__repr__", [](const Format& self) { return "Format('" + self.spec().name + "')"; });
   refuse_pickle(format, "a Format");
+}
 
+void register_schemas(py::module_& module) {
   py::class_<ToolSchemas, std::shared_ptr<ToolSchemas>> schemas(module, "ToolSchemas",
                                                                 py::is_final());
   schemas
@@ -182,6 +185,14 @@ void register_format(py::module_& module) {
                               const std::string& name) { return self.find(name) != nullptr; })
       .def("__len__", [](const ToolSchemas& self) { return self.tools.size(); });
   refuse_pickle(schemas, "a ToolSchemas");
+}
+
+}  // namespace
+
+void register_format(py::module_& module) {
+  register_files(module);
+  register_compiled(module);
+  register_schemas(module);
 }
 
 }  // namespace unspool::bindings

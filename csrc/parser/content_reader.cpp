@@ -67,12 +67,15 @@ std::size_t ContentReader::read_bare(std::string_view text) {
   }
   const MarkerCursor::Found found = core_.cursor.put(
       text.substr(0, size), [this](std::string_view piece) { core_.put_content(piece); });
-  const char last = text[found.consumed - 1];
-  if (at_.line != Line::start || !is_space(last) || found.consumed > 1) {
-    at_.line = last == '\n' ? Line::begin : Line::inside;
-  }
+  follow_lines(text.substr(0, found.consumed));
   if (found.marker != nullptr) parser_.on_marker(found);
   return found.consumed;
+}
+
+// White space at the message's start leaves it there.
+void ContentReader::follow_lines(std::string_view read) {
+  if (at_.line == Line::start && read.size() == 1 && is_space(read[0])) return;
+  at_.line = read.back() == '\n' ? Line::begin : Line::inside;
 }
 
 // Whether a call begins with this byte, or the opening line of a fenced block, or its end.

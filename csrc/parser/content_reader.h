@@ -25,6 +25,7 @@ class ContentReader : RegionReader {
  private:
   std::size_t put(std::string_view text);
   std::size_t read_bare(std::string_view text);
+  void follow_lines(std::string_view read);
   bool begins_bare(char byte);
   bool begins_candidate(char byte);
   std::size_t read_candidate(std::string_view text);

@@ -254,22 +254,34 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
 void Parser::on_marker_in_text(const MarkerCursor::Found& found) {
   if (trial_.is_mention(found)) return release(found.text);
   if (core_.trial.is_on() && core_.at.state == State::content && trial_.decides(found)) return;
-  const Role role = static_cast<Role>(found.marker->role);
+  if (read_idle(found)) return;
   const MarkupSpec* markup = core_.markup_of(found);
-  const bool closes = role == Role::call_close || role == Role::section_close;
-  const bool closes_nothing = closes && !core_.closes_something();
-  if (closes_nothing && core_.is_amid_text()) return release(found.text);
-  if (changes_nothing(markup, role) && core_.is_amid_text() && !found.marker->has_token) {
-    return core_.hold_idle(found.text);
-  }
-  if (closes_nothing || role == Role::ignore) {  // right after a call a closer may come once more
-    core_.drop_space();
-    return core_.audit(Fate::marker, found.text);
-  }
   if (markup != nullptr && markup->is_inline) return header_.on_inline_markup(found);
-  if (role == Role::call_close && core_.at.closer_is_calls) return on_own_closer(found);
+  const bool closes_call = static_cast<Role>(found.marker->role) == Role::call_close;
+  if (closes_call && core_.at.closer_is_calls) return on_own_closer(found);
   trial_.try_marker(found);
   cross(found);
+}
+
+// Reads a marker that changes nothing: the end of a turn, markup within text, or a closer that
+// closes nothing, since right after a call it may come once more. False: it is another.
+bool Parser::read_idle(const MarkerCursor::Found& found) {
+  const Role role = static_cast<Role>(found.marker->role);
+  const bool closes = role == Role::call_close || role == Role::section_close;
+  const bool closes_nothing = closes && !core_.closes_something();
+  const bool is_amid_text = core_.is_amid_text();
+  if (closes_nothing && is_amid_text) {
+    release(found.text);
+    return true;
+  }
+  if (is_amid_text && !found.marker->has_token && changes_nothing(core_.markup_of(found), role)) {
+    core_.hold_idle(found.text);
+    return true;
+  }
+  if (!closes_nothing && role != Role::ignore) return false;
+  core_.drop_space();
+  core_.audit(Fate::marker, found.text);
+  return true;
 }
 
 // A marker that counts: what it opens or closes begins or ends here.

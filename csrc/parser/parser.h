@@ -71,6 +71,7 @@ class Parser final : public EventParser, private Dispatcher {
   std::size_t read_some(std::string_view text);
   void read_letter(Symbol symbol, std::string_view literal);
   void on_marker_in_text(const MarkerCursor::Found& found);
+  bool read_idle(const MarkerCursor::Found& found);
   void cross(const MarkerCursor::Found& found);
   void on_reasoning(Role role);
   void on_own_closer(const MarkerCursor::Found& found);
