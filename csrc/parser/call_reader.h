@@ -33,8 +33,6 @@ class CallReader : RegionReader, CallSink {
   bool read_token_after_opener(Symbol symbol, std::string_view literal);
   /// Whether a token in the body is read.
   bool read_token_in_body(Symbol symbol, std::string_view literal);
-  /// A token whose text stands in a name.
-  void put_name_token(std::string_view literal) { core_.raw += literal; }
   void put_name(std::string_view text) { name_ += text; }
   void put_malformed(std::string_view text);
   void on_name_end(const MarkerCursor::Found& found);
