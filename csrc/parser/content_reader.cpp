@@ -10,6 +10,7 @@ namespace unspool {
 
 namespace {
 
+constexpr std::size_t kMaxLineBytes = 1024;
 constexpr std::size_t kMaxFenceBytes = 32;
 constexpr std::size_t kMaxFenceSpaceBytes = 64;
 
@@ -17,6 +18,12 @@ bool is_fence_info(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
          (byte >= '0' && byte <= '9') ||
          std::string_view("_+-. \t\r").find(byte) != std::string_view::npos;
+}
+
+// Text up to a line's end. It is bounded: a line may have many markers, and each ends a search.
+std::string_view line_of(std::string_view text) {
+  text = text.substr(0, kMaxLineBytes);
+  return text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
 }
 
 // Whether another call of this kind may begin with the byte, right after the last one.
@@ -61,12 +68,10 @@ std::size_t ContentReader::read_bare(std::string_view text) {
     if (begins_candidate(byte)) return read_candidate(text);
     if (begins_bare(byte)) return 0;
   }
-  std::size_t size = 1;
-  if (!in_gap && (at_.line == Line::inside || !is_space(byte))) {
-    size = std::min(text.find('\n'), text.size() - 1) + 1;
-  }
-  const MarkerCursor::Found found = core_.cursor.put(
-      text.substr(0, size), [this](std::string_view piece) { core_.put_content(piece); });
+  const bool is_in_line = !in_gap && (at_.line == Line::inside || !is_space(byte));
+  const std::string_view line = is_in_line ? line_of(text) : text.substr(0, 1);
+  const MarkerCursor::Found found =
+      core_.cursor.put(line, [this](std::string_view piece) { core_.put_content(piece); });
   follow_lines(text.substr(0, found.consumed));
   if (found.marker != nullptr) parser_.on_marker(found);
   return found.consumed;

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
 import pytest
-from unspool import Parser, TokenStreamer, Vocabulary, parse
+from unspool import Parser, TokenStreamer, Vocabulary, get_format, parse
 
 CALL = '{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 
@@ -194,3 +195,21 @@ def test_t24_a_closing_tag_that_nothing_opened_warns_once(monkeypatch: pytest.Mo
         streamer.finish()
     with pytest.warns(UserWarning, match="nothing opened it"):
         TokenStreamer(vocabulary, "hermes", reasoning="qwen3").parse(list(b"hm\n</think>\n\nHi"))
+
+
+@pytest.mark.parametrize("format", ["xlam", "mistral", "openai", "qwen3"])
+def test_a_long_prompt_is_read_in_linear_time(format: str) -> None:
+    """Each marker in a line without an end begins a new search."""
+    file = get_format(format)
+    turn = file.patterns["turn"][0]
+    line = "some text " + " ".join(file.facts.markers)
+
+    def seconds(count: int) -> float:
+        best = float("inf")
+        for _ in range(3):
+            start = time.process_time()
+            Parser(format, prompt=turn + line * count)
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert seconds(16_000) < 40 * seconds(1_000) + 0.01
