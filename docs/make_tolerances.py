@@ -18,7 +18,7 @@ RULES = DOCS.parent / "tests" / "parser" / "tolerances.toml"
 HEAD = """# Tolerances
 
 Models do not always write what their template shows. What the parser makes of it is a rule of the machine, true for every
-format; no format file names one. A rule in a group before "With `repair=True`" always holds.
+format; no format file names one. The last group holds only with `repair=True`, the others always.
 
 Made from `tests/parser/tolerances.toml` by `python docs/make_tolerances.py`; a test compares. Each rule has its cases there,
 and a test reads each case at every split. [How it works](how-it-works.md) explains the longer ones.

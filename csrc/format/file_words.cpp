@@ -17,8 +17,7 @@ constexpr FileKey kFileKeys[] = {
     {"notes", KeyType::text, "What a user must know beyond the patterns."},
     {"turn", KeyType::literals,
      "The end of the prompt, after which the model writes. If it ends with what opens the "
-     "reasoning "
-     "or a header, the answer starts inside that."},
+     "reasoning or a header, the answer starts inside that."},
     {"reasoning",
      KeyType::patterns,
      "The reasoning with the markup around it.",

@@ -152,7 +152,7 @@ class TableBuilder {
   void add(MarkerSet& set, Parts parts, std::size_t except = kNone) {
     if (spec_.reasoning && (parts & kReasoningClose) != 0)
       adder_.add(set, spec_.reasoning->close, Role::reasoning_close);
-    if ((parts & kClosers) != 0) add_closers(set);
+    if ((parts & kClosers) != 0) add_closers(set, false);
     // Where headers say what follows, the opener only serves to read the prompt.
     if (spec_.reasoning && !spec_.headers_tell_reasoning() && (parts & kReasoningOpen) != 0)
       adder_.add(set, spec_.reasoning->open, Role::reasoning_open);
@@ -162,20 +162,15 @@ class TableBuilder {
     if ((parts & kIgnored) != 0) {
       for (const std::string& text : spec_.ignore) adder_.add(set, text, {}, Role::ignore);
     }
-    if ((parts & kClosersAgain) != 0) add_closers_again(set);
+    if ((parts & kClosersAgain) != 0) add_closers(set, true);
   }
 
-  void add_closers(MarkerSet& set) {
-    adder_.add(set, spec_.section_close, Role::section_close);
-    for (std::size_t i = 0; i < spec_.calls.size(); ++i)
-      adder_.add(set, spec_.calls[i].close, Role::call_close, i);
-  }
-
-  // Closers that may be written once more. A fence is none: it may open a block.
-  void add_closers_again(MarkerSet& set) {
+  // `again`: those that may be written once more. A fence is none of them: it may open a block.
+  void add_closers(MarkerSet& set, bool again) {
     const auto add_closer = [&](const MarkerSpec& close, Role role, std::size_t call) {
       for (const std::string& text : close.texts) {
-        if (!text.starts_with("```")) adder_.add(set, text, close.before, role, call);
+        if (again && text.starts_with("```")) continue;
+        adder_.add(set, text, close.before, role, call);
       }
     };
     add_closer(spec_.section_close, Role::section_close, 0);

@@ -49,9 +49,9 @@ void add_words(Texts& words, std::string_view literal) {
   }
 }
 
-class HeaderReader {
+class HeaderPatternReader {
  public:
-  explicit HeaderReader(const PatternFile& file) : file_(file) {
+  explicit HeaderPatternReader(const PatternFile& file) : file_(file) {
     for (const Pattern& pattern : file_.call) {
       if (file_.opens_message(pattern.first())) calls_.push_back(&pattern);
     }
@@ -200,6 +200,8 @@ class HeaderReader {
 
 }  // namespace
 
-std::vector<MarkupSpec> read_header(const PatternFile& file) { return HeaderReader(file).read(); }
+std::vector<MarkupSpec> read_header(const PatternFile& file) {
+  return HeaderPatternReader(file).read();
+}
 
 }  // namespace unspool

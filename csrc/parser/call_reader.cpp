@@ -1,4 +1,4 @@
-// The beginning of a call and what it holds; call_end.cpp has its ends.
+// The beginning of a call and what it holds; call_reader_end.cpp has its ends.
 #include "parser/call_reader.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include <limits>
 #include <utility>
 
-#include "parser/call_ends.h"
+#include "parser/call_end_filter.h"
 #include "parser/call_filter.h"
 #include "parser/parser.h"
 #include "parser/reasoning_splitter.h"
@@ -24,7 +24,7 @@ std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> for
     parser = std::make_unique<TemplateParser>(std::move(format), std::move(options));
   } else {
     parser = std::make_unique<Parser>(std::move(format), std::move(options));
-    if (wanted.repair) parser = std::make_unique<CallEnds>(std::move(parser));
+    if (wanted.repair) parser = std::make_unique<CallEndFilter>(std::move(parser));
   }
   if (filters) parser = std::make_unique<CallFilter>(std::move(parser), style, wanted);
   if (!wanted.only_reasoning) return parser;

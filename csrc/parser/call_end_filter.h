@@ -10,9 +10,9 @@
 namespace unspool {
 
 /// Stands after a parser that repairs. Of two ends of one call, the second adds its repairs.
-class CallEnds final : public ParserFilter {
+class CallEndFilter final : public ParserFilter {
  public:
-  explicit CallEnds(std::unique_ptr<EventParser> inner) : ParserFilter(std::move(inner)) {}
+  explicit CallEndFilter(std::unique_ptr<EventParser> inner) : ParserFilter(std::move(inner)) {}
 
  private:
   void pass(const Events& in, std::uint64_t token_end, Events& out) override;

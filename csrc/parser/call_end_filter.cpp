@@ -1,14 +1,14 @@
-#include "parser/call_ends.h"
+#include "parser/call_end_filter.h"
 
 namespace unspool {
 
-void CallEnds::pass(const Events& in, std::uint64_t, Events& out) {
+void CallEndFilter::pass(const Events& in, std::uint64_t, Events& out) {
   for (const Event& event : in.list()) pass_event(event, in, out);
   for (const Events::Audited& piece : in.audit())
     out.add_audit(piece.fate, piece.text, piece.of_reasoning, piece.call);
 }
 
-void CallEnds::pass_event(const Event& event, const Events& in, Events& out) {
+void CallEndFilter::pass_event(const Event& event, const Events& in, Events& out) {
   if (event.kind == EventKind::call_text) return out.add(event, in);
   if (event.kind != EventKind::tool_call_end) {
     release(out);
@@ -22,7 +22,7 @@ void CallEnds::pass_event(const Event& event, const Events& in, Events& out) {
   end_ = event;
 }
 
-void CallEnds::release(Events& out) {
+void CallEndFilter::release(Events& out) {
   if (!end_) return;
   out.add_end(end_->index, end_->status, end_->span.end, end_->repairs);
   end_.reset();
