@@ -44,7 +44,7 @@ class Turns {
 };
 
 /// No garbage is collected while it lives. Messages that all live on would be gone through again
-/// and again. It must live while the GIL is held and no Python code runs: then nobody can tell.
+/// and again. It must live while the GIL is held and no Python code runs: then no one can see it.
 class CollectorPause {
  public:
   CollectorPause() = default;
@@ -139,7 +139,7 @@ class Outputs {
       list_[i].finish_reason = parse_finish_reason(read_text(tuple[i]));
   }
 
-  // The same error, which tells the output.
+  // The same error, which names the output.
   [[noreturn]] static void rethrow_at(std::size_t i) {
     const std::string where = "outputs[" + std::to_string(i) + "]: ";
     try {

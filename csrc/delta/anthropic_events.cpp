@@ -149,7 +149,7 @@ class AnthropicEvents final : public WireWriter {
   }
 
   // The protocol has no words for a broken call, and an `input` that must be an object: only
-  // `max_tokens` tells clients not to run it, so behind any other reason it is left out.
+  // `max_tokens` makes clients not run it, so after any other reason it is left out.
   bool is_shown_whole(const Part& part) const {
     return part.kind != PartKind::call || part.status == CallStatus::complete ||
            is_cut(finish_reason(0));
@@ -203,7 +203,7 @@ class AnthropicEvents final : public WireWriter {
     close_event(out);
   }
 
-  // Calls that are to be run come before a stop string that ended the text behind them.
+  // Calls that are to be run come before a stop string that ended the text after them.
   void append_stop(const Ending& ending, std::string& out) const {
     std::string_view reason = "max_tokens";
     if (finish_reason(0) == FinishReason::tool_calls) reason = "tool_use";

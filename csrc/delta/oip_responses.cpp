@@ -190,7 +190,7 @@ class OipResponses final : public WireWriter {
   Delta pending_;
   std::string scratch_;
   std::int32_t finished_count_ = 0;
-  std::int32_t last_ = 0;  // the answer whose finish is yet to be told
+  std::int32_t last_ = 0;  // the answer whose finish is yet to be sent
 };
 
 }  // namespace

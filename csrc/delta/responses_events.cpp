@@ -1,7 +1,7 @@
 // OpenAI responses: created and in_progress, then for each item: added, its part added, deltas,
 // done, part done, item done; completed, incomplete or failed with the whole response. Events are
 // numbered from 0 without gaps, items by their place in `output`; an item's id is the response's
-// with its place behind it. The protocol's last event holds all texts, and so does this writer.
+// with its place after it. The protocol's last event holds all texts, and so does this writer.
 //
 // A call that was cut off has no `function_call_arguments.done` (they are not), and its item is
 // done as incomplete.

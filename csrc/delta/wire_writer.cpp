@@ -97,7 +97,7 @@ void WireWriter::check_open() const {
   }
 }
 
-// Refuses what would break the order, and moves on to behind the delta.
+// Refuses what would break the order, and moves on to after the delta.
 void WireWriter::check(const Delta& delta, std::vector<Order>& orders) {
   if (delta.choice < 0 || static_cast<std::size_t>(delta.choice) >= orders.size()) {
     throw ArgumentError("a delta is of choice " + std::to_string(delta.choice) + ", and n is " +

@@ -2,7 +2,7 @@
 //
 // What every protocol's writer keeps, whatever the model wrote (docs/wire-shapes.md):
 // - the order that the protocol demands: openers before deltas, one finish for each answer, usage
-//   last, nothing behind the end. A delta that would break it is refused before a byte is written.
+//   last, nothing after the end. A delta that would break it is refused before a byte is written.
 // - a call's arguments are the model's own. A call that was cut off, or turned out malformed, keeps
 //   the prefix that was sent: it is not completed and not withdrawn. Its arguments are then no
 //   JSON, and where all calls are such, or the output was cut, the finish reason is not
@@ -10,8 +10,8 @@
 //   some clients take empty arguments for `{}` and would run the call. A complete call without any
 //   gets `{}`. With `IncompleteCalls::withhold` nothing of such a call is written: its deltas wait
 //   until it is complete.
-// - finish reasons `error` and `cancelled`, for which no protocol has a word, are told as a cut off
-//   answer (`length`, `max_tokens`, incomplete), so that nobody takes it for a whole one. A host
+// - finish reasons `error` and `cancelled`, for which no protocol has a word, are sent as a cut off
+//   answer (`length`, `max_tokens`, incomplete), so that no one takes it for a whole one. A host
 //   that can say what failed calls `fail` instead of `end`.
 #pragma once
 
@@ -42,7 +42,7 @@ enum class WireProtocol : std::uint8_t {
 
 std::string_view to_string(WireProtocol protocol);
 
-/// How `responses` tells reasoning: as a summary, which all clients show, or as the model's own
+/// How `responses` sends reasoning: as a summary, which all clients show, or as the model's own
 /// text, which LangChain and Vercel's AI SDK lose.
 enum class ReasoningEvents : std::uint8_t { summary, text };
 
@@ -87,20 +87,20 @@ class WireWriter {
   void write_many(std::span<const Delta> deltas, std::string& out);
 
   /// The end of a stream; each answer has had its finish. `stop_sequence`: the stop string that
-  /// ended the text, if one did; only messages tells it.
+  /// ended the text, if one did; only messages sends it.
   void end(const Usage& usage, std::string_view stop_sequence, std::string& out);
 
   /// The protocol's error, which ends the stream; nothing follows, no end mark either.
   void fail(const WireError& error, std::string& out);
 
-  /// What may be sent at any time between two writes, so that nobody takes silence for death.
+  /// What may be sent at any time between two writes, so that no one takes silence for death.
   void keep_alive(std::string& out) const;
 
   /// The response in one piece, where `stream` is false; instead of `end`.
   void body(const Usage& usage, std::string_view stop_sequence, std::string& out);
 
   /// Of the next positions of an answer's token ids; before the deltas whose spans hold them. Kept
-  /// until these are written, ignored where the protocol tells none. Throws ArgumentError for NaN
+  /// until these are written, ignored where the protocol sends none. Throws ArgumentError for NaN
   /// and above 0; nothing has changed then.
   void add_logprobs(std::int32_t choice, std::vector<TokenLogprob> entries);
 
@@ -129,9 +129,9 @@ class WireWriter {
   /// The body of an error response, where `stream` is false.
   virtual void do_fail_whole(const WireError& error, std::string& out);
   virtual void do_body(const Ending& ending, std::string& out) = 0;
-  /// Whether the protocol tells log-probabilities.
+  /// Whether the protocol sends log-probabilities.
   virtual bool has_logprobs() const { return true; }
-  /// Whether a body tells them with each part, and those of text alone.
+  /// Whether a body sends them with each part, and those of text alone.
   virtual bool keeps_logprobs_by_part() const { return false; }
   virtual void do_keep_alive(std::string& out) const { framing_.comment(out); }
   virtual std::string_view default_error_type() const { return "server_error"; }

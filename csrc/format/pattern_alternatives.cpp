@@ -1,4 +1,4 @@
-// All calls: which alternatives are one call, and how the others are told apart.
+// All calls: which alternatives are one call, and what distinguishes the others.
 #include "format/pattern_readers.h"
 #include "format/pattern_texts.h"
 
@@ -42,7 +42,7 @@ Patterns take_prefixes(Patterns& all) {
 }
 
 // A tagged call whose arguments may also be one JSON object after the same opener: it is one call,
-// since only what follows the name tells the two apart.
+// since only what follows the name distinguishes the two.
 Patterns take_json_forms(Patterns& all) {
   return take_if(all, [&](const Pattern& pattern) {
     return pattern.has(Kind::name) && pattern.has(Kind::arguments) &&

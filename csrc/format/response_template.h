@@ -73,7 +73,7 @@ struct ResponseTemplate {
   std::shared_ptr<const Regex> start_anchor;
   std::vector<std::pair<std::string, JsonValue>> defaults;
 
-  /// What of a prompt belongs to the message: behind the last anchor, or all of it.
+  /// What of a prompt belongs to the message: after the last anchor, or all of it.
   std::string_view message_part(std::string_view prompt) const;
 
   /// Throws FormatError, with the field and what to do.

@@ -153,7 +153,7 @@ std::size_t reasoning_end(const FormatSpec& spec, std::string_view text) {
   const std::size_t from = turn == npos ? 0 : turn;
   const std::string_view tail = text.substr(from);
   Texts ends = reasoning.close.texts;
-  // A prompt may show calls as examples: only where a turn can be told from these.
+  // A prompt may show calls as examples: they count only if the format has a turn to begin after.
   if (reasoning.calls == CallsInReasoning::end && !spec.turn.empty()) {
     const auto add = [&](const MarkerSpec& marker) {
       ends.insert(ends.end(), marker.texts.begin(), marker.texts.end());

@@ -35,7 +35,7 @@ struct ParserLimits {
 
 inline constexpr const char* kTooManyCalls = "there are more calls than max_calls";
 
-/// Follows a JSON number and tells whether a double can hold it.
+/// Follows a JSON number: whether a double can hold it.
 class NumberRange {
  public:
   void put(char byte);

@@ -12,7 +12,7 @@ void ContentStop::pass(Events& in, Events& out, bool ends) {
       if (is_content) {
         stops_.put(in.text(event), sure_);
       } else {
-        stops_.flush(sure_);  // a stop string does not go on behind another event
+        stops_.flush(sure_);  // a stop string does not go on after another event
       }
       emit(event.span.end, out);
     }
@@ -29,7 +29,7 @@ void ContentStop::pass(Events& in, Events& out, bool ends) {
   in.clear();
 }
 
-// What the text behind the stop string held does not count.
+// What the text after the stop string held does not count.
 FinishReason ContentStop::reason_of(FinishReason reason) const {
   if (reason != FinishReason::tool_calls || !stops_.is_stopped()) return reason;
   return tally_.reason(reason);
@@ -42,7 +42,7 @@ void ContentStop::emit(std::uint64_t token_end, Events& out) {
   sure_.clear();
 }
 
-// The audit tells of content once it is emitted, and of what follows it after that.
+// The audit reports content once it is emitted, and what follows it after that.
 void ContentStop::pass_audit(const Events& in, Events& out, bool ends) {
   audit_.insert(audit_.end(), in.audit().begin(), in.audit().end());
   while (!audit_.empty()) {

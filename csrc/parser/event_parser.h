@@ -1,4 +1,4 @@
-// What a stream drives: text and tokens in, events out, whatever kind of format tells what they
+// What a stream drives: text and tokens in, events out, whatever kind of format says what they
 // mean.
 #pragma once
 
@@ -48,7 +48,7 @@ class EventParser {
   /// Markers that are tokens come by id from now on. Only before the first input.
   virtual void expect_ids() = 0;
 
-  /// Where the output starts, as the prompt tells. Only before the first input.
+  /// Where the output starts, as the prompt says. Only before the first input.
   virtual void put_prompt(std::string_view prompt) = 0;
 
   /// Reads text, valid UTF-8 in whole characters. `token_end`: how many tokens the stream has had.
@@ -76,7 +76,7 @@ class EventParser {
   /// How many calls have been announced.
   virtual std::uint32_t call_count() const = 0;
 
-  /// Appends what was read and no event has told of yet.
+  /// Appends what was read and no event has reported yet.
   virtual void add_held(Held& out) const = 0;
 
   /// The same where a call's text is emitted in place of the call.

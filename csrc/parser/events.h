@@ -11,7 +11,7 @@
 
 namespace unspool {
 
-/// What became of a stretch of output; audit mode tells it for every byte.
+/// What became of a stretch of output; audit mode reports it for every byte.
 enum class Fate : std::uint8_t { content, reasoning, tool_call, marker, whitespace, malformed };
 
 std::string_view to_string(Fate fate);

@@ -1,5 +1,5 @@
 // Takes the reasoning out of an output and passes everything else on, markup included, for a parser
-// that stands behind this one and reads text: a host may have a parser for each, with text between
+// that stands after this one and reads text: a host may have a parser for each, with text between
 // them.
 #pragma once
 

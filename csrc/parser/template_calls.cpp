@@ -7,7 +7,7 @@
 namespace unspool {
 
 void TemplateParser::put_call(std::string_view text) {
-  if (is_muted_) {  // a call that the prompt begins is told whole, once the output goes on
+  if (is_muted_) {  // a call that the prompt begins is emitted whole, once the output goes on
     body_ += text;
     muted_body_ = body_.size();
     return;

@@ -74,7 +74,7 @@ void TemplateParser::add_held(Held& out, bool as_text) const {
   out.add(HeldReason::marker, slice(std::max(place_, std::min(prompt_end_, end())), end()));
 }
 
-// What the prompt says of this message tells where the output begins; it is not told again.
+// What the prompt says of this message shows where the output begins; it is not emitted.
 void TemplateParser::put_prompt(std::string_view prompt) {
   Events unused;
   out_ = &unused;

@@ -114,7 +114,7 @@ class TemplateParser final : public EventParser, private CallSink {
   std::string text_;              // from what is held on
   std::uint64_t begin_ = 0;       // place of its first byte
   std::uint64_t place_ = 0;       // what is before it is decided
-  std::uint64_t prompt_end_ = 0;  // what is before it is never told
+  std::uint64_t prompt_end_ = 0;  // what is before it is never emitted
   char32_t before_ = 0;
   std::uint64_t empty_at_ = kNoPlace;  // an empty marker was taken there: no other is
   bool is_muted_ = false;              // the text at hand is the prompt's
@@ -130,7 +130,7 @@ class TemplateParser final : public EventParser, private CallSink {
   bool has_text_ = false;       // more than white space
   std::string space_;           // white space that may be around the value
   std::unique_ptr<TemplateCall> call_;
-  bool has_tried_ = false;   // whether the call can be told early is known
+  bool has_tried_ = false;   // whether the call can be emitted early is known
   bool has_failed_ = false;  // the announced call cannot be read on
   const char* problem_ = "";
   // Outside of all fields, where none takes it:

@@ -13,7 +13,7 @@ namespace {
 // A long text is read in slices, so that what is reused on its way stays small.
 constexpr std::size_t kSliceBytes = std::size_t{1} << 13;
 
-// So many ids that no event has told of are remembered; of more the older are only counted.
+// So many ids that no event has reported are remembered; of more the older are only counted.
 constexpr std::size_t kMaxUntoldIds = std::size_t{1} << 16;
 
 template <typename Use>
@@ -93,7 +93,7 @@ void ChunkParser::begin(Input input) {
   }
 }
 
-// What events told of is forgotten; the rest waits for its event.
+// What events have reported is forgotten; the rest waits for its event.
 void ChunkParser::forget_told() {
   std::size_t count = static_cast<std::size_t>(std::max(told_, ids_begin_) - ids_begin_);
   const std::size_t untold = ids_.size() - count;

@@ -42,7 +42,7 @@ struct ChunkParserOptions {
   DetokenizerOptions detokenizer;
 };
 
-/// One stream. Movable nowhere, shared by nobody: one thread at a time.
+/// One stream. Movable nowhere, never shared: one thread at a time.
 class ChunkParser {
  public:
   ChunkParser(std::shared_ptr<const Format> format, ChunkParserOptions options);
@@ -81,7 +81,7 @@ class ChunkParser {
   }
   bool has_vocabulary() const { return vocabulary_ != nullptr; }
   Region region() const { return parser_->region(); }
-  /// What was received and no event has told of; not what the detokenizer holds. Its views live
+  /// What was received and no event has reported; not what the detokenizer holds. Its views live
   /// until the next put.
   Held held() const;
   std::string extra() const { return parser_->extra(); }
@@ -90,7 +90,7 @@ class ChunkParser {
   Message take_message() { return builder_.take_message(); }
   const TokenCounts& token_counts() const { return counts_; }
   /// How many token ids of output were read: not the prompt's, nor, where ids
-  /// come alone, those behind a stop string.
+  /// come alone, those after a stop string.
   std::uint64_t token_count() const { return token_count_; }
 
   /// The ids at a span's positions; known for the events of the last put. Empty for a span with
@@ -137,7 +137,7 @@ class ChunkParser {
   bool is_finished_ = false;
   bool has_prompt_ = false;
   std::string text_;             // of one token, reused
-  std::vector<TokenId> ids_;     // those that no event has been told of before this put
+  std::vector<TokenId> ids_;     // those that no event has reported before this put
   std::uint64_t ids_begin_ = 0;  // position of the first of them
   std::uint64_t token_count_ = 0;
   std::uint64_t told_ = 0;  // positions before this one belong to earlier events

@@ -1,4 +1,4 @@
-// What waits, and why: views of the text that was read and that nobody has been told of.
+// What waits, and why: views of the text that was read and not reported yet.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ enum class HeldReason : std::uint8_t {
   character,    // an unfinished character, or character reference
   marker,       // may be the beginning of a marker
   space,        // markup if a marker follows, text if text does
-  header,       // a header tells what follows it once it is whole
+  header,       // a header says what follows it once it is whole
   call,         // may be a call or content
   name,         // a call whose name is not certain yet
   key,          // a parameter's name
   value,        // a value whose type or end is open
   separator,    // counts only if another value follows
-  closing_tag,  // ends the value or is part of it, as what follows tells
+  closing_tag,  // ends the value or is part of it, as what follows shows
   ids,          // text whose token ids have yet to come
 };
 

@@ -78,7 +78,7 @@ Truth LookAhead::at(std::uint64_t place) {
 
 void LookAhead::drop_before(std::uint64_t place, char32_t before) {
   if (place <= first_) return;
-  if (place > next_) {  // it waited for an answer that nobody needs any more
+  if (place > next_) {  // it waited for an answer that no one needs any more
     *this = LookAhead(*program_, place, before);
     return;
   }

@@ -69,7 +69,7 @@ struct RegexProgram {
   std::vector<RegexProgram> looks;
   std::uint32_t slot_count = 0;
   bool peeks = false;      // some step asks what follows
-  bool has_first = false;  // `first` tells where a match may begin
+  bool has_first = false;  // `first` says where a match may begin
   std::bitset<256> first;  // bytes
 };
 

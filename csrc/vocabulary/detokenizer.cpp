@@ -208,7 +208,7 @@ void Detokenizer::end(std::string& out) {
 
 // The ids since the last piece made this text.
 void Detokenizer::end_piece(std::string_view text) {
-  if (piece_ends_.size() == kMaxPieces) {  // nobody asks for them: forget the older half
+  if (piece_ends_.size() == kMaxPieces) {  // no one asks for them: forget the older half
     const PieceEnd cut = piece_ends_[kMaxPieces / 2 - 1];
     piece_text_.erase(0, cut.text);
     piece_ids_.erase(piece_ids_.begin(), piece_ids_.begin() + static_cast<std::ptrdiff_t>(cut.id));

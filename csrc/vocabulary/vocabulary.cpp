@@ -43,7 +43,7 @@ Vocabulary::Vocabulary(VocabularySource source)
   blob_.shrink_to_fit();
 }
 
-// Which chains can be told token by token, and what is left to do for the text as a whole.
+// Which chains can be decoded token by token, and what is left to do for the text as a whole.
 void Vocabulary::check(const VocabularySource& source) {
   bool is_joined = false;
   bool has_bytes = false;
