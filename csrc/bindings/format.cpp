@@ -25,7 +25,7 @@ namespace {
 using namespace py::literals;
 using Tokens = std::vector<std::pair<TokenId, std::string>>;
 
-FormatSpec read_patterns(const py::handle& patterns) {
+Program read_patterns(const py::handle& patterns) {
   std::string text;
   try {
     text = py::module_::import("json").attr("dumps")(patterns).cast<std::string>();
@@ -100,8 +100,8 @@ std::shared_ptr<const Format> compile(const py::dict& patterns, const Tokens& to
   const MarkerTrust how = trust == "text"     ? MarkerTrust::by_text
                           : trust == "either" ? MarkerTrust::either
                                               : MarkerTrust::by_id;
-  FormatSpec spec = with_reasoning(read_patterns(patterns), reasoning);
-  return Format::compile(for_tools(std::move(spec), tools), marker_tokens, how);
+  Program program = with_reasoning(read_patterns(patterns), reasoning);
+  return Format::compile(for_tools(std::move(program), tools), marker_tokens, how);
 }
 
 // Names, and their parameters' schemas as JSON texts, as unspool.schema has checked them.
@@ -148,7 +148,7 @@ void register_compiled(py::module_& module) {
            py::kw_only(), py::arg("has_tools") = true, py::arg("is_required") = false,
            py::arg("tool_choice") = "", py::arg("reasoning") = py::bool_(true),
            py::arg("tool_calls_in_reasoning") = "", py::arg("unmarked_calls") = false)
-      .def_property_readonly("name", [](const Format& self) { return self.spec().name; })
+      .def_property_readonly("name", [](const Format& self) { return self.program().name; })
       .def_property_readonly("marker_ids",
                              [](const Format& self) {
                                std::vector<TokenId> ids;
@@ -165,11 +165,11 @@ void register_compiled(py::module_& module) {
       .def(
           "ends_reasoning",
           [](const Format& self, const std::string& text, const std::string& before) {
-            const std::size_t end = reasoning_end(self.spec(), before + text);
+            const std::size_t end = reasoning_end(self.program(), before + text);
             return end != std::string::npos && end > before.size();
           },
           py::arg("text"), py::arg("before") = "")
-      .def("__repr__", [](const Format& self) { return "Format('" + self.spec().name + "')"; });
+      .def("__repr__", [](const Format& self) { return "Format('" + self.program().name + "')"; });
   refuse_pickle(format, "a Format");
 }
 

@@ -1,4 +1,4 @@
-// Response templates: a checked description in, a Format out; and the patterns they are made of.
+// Response templates: a checked template in, a Format out; and the patterns they are made of.
 #include "format/response_template.h"
 
 #include <pybind11/stl.h>
@@ -64,7 +64,7 @@ void register_response_template(py::module_& module) {
       "_bind_template",
       [](const std::shared_ptr<Format>& format, const Tokens& tokens) {
         return std::const_pointer_cast<Format>(Format::from_template(
-            format->response_template(), format->spec().name, marker_tokens(tokens)));
+            format->response_template(), format->program().name, marker_tokens(tokens)));
       },
       py::arg("format"), py::arg("tokens"));
   module.def(

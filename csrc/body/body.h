@@ -78,13 +78,13 @@ class Body {
 
 struct BodyOptions {
   const ToolSchema* schema = nullptr;  // of the tool, where its name stands outside and is known
-  const MarkerSpec* section_close = nullptr;
+  const MarkerTexts* section_close = nullptr;
   bool repairs = false;       // almost-JSON is read as JSON
   bool in_parameter = false;  // the marker that ended the name opened the first parameter
 };
 
 /// The body of one call.
-std::unique_ptr<Body> make_body(const CallSpec& call, const CallMarkers& markers,
+std::unique_ptr<Body> make_body(const CallRegion& call, const CallMarkers& markers,
                                 const BodyOptions& options);
 
 }  // namespace unspool

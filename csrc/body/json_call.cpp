@@ -25,11 +25,11 @@ bool contains(const std::vector<std::string>& list, std::string_view text) {
 
 }  // namespace
 
-JsonCall::JsonCall(const JsonCallSpec& spec, bool is_tentative, bool repairs)
-    : spec_(spec),
+JsonCall::JsonCall(const ObjectSlot& slot, bool is_tentative, bool repairs)
+    : slot_(slot),
       is_tentative_(is_tentative),
-      mends_(repairs || spec.python),
-      reader_(spec.python ? kDicts
+      mends_(repairs || slot.python),
+      reader_(slot.python ? kDicts
               : repairs   ? kNearlyJson
                           : kJson) {
   reader_.set_listener(this);
@@ -225,7 +225,7 @@ JsonCall::Answer JsonCall::on_colon(std::size_t) {
 
 // Where the key is the name, every member is a call.
 JsonCall::Answer JsonCall::on_comma(std::size_t, std::size_t) {
-  const bool ends_call = part_ == Part::structure && depth_ > 0 && spec_.name_is_key && has_name_;
+  const bool ends_call = part_ == Part::structure && depth_ > 0 && slot_.name_is_key && has_name_;
   if (!ends_call) return Answer::proceed;
   if (!is_announced_ && !announce()) return Answer::refuse;
   if (!has_arguments_) put_arguments("{}");
@@ -236,15 +236,15 @@ JsonCall::Answer JsonCall::on_comma(std::size_t, std::size_t) {
 }
 
 JsonCall::Key JsonCall::classify_key() {
-  if (spec_.name_is_key && !has_name_) {
+  if (slot_.name_is_key && !has_name_) {
     name_ = key_;
     has_name_ = !name_.empty();
     return Key::arguments;
   }
-  if (contains(spec_.name_keys, key_)) return Key::name;
-  if (contains(spec_.arguments_keys, key_)) return Key::arguments;
-  if (contains(spec_.id_keys, key_)) return Key::id;
-  if (contains(spec_.wrapper_keys, key_)) return Key::wrapper;
+  if (contains(slot_.name_keys, key_)) return Key::name;
+  if (contains(slot_.arguments_keys, key_)) return Key::arguments;
+  if (contains(slot_.id_keys, key_)) return Key::id;
+  if (contains(slot_.wrapper_keys, key_)) return Key::wrapper;
   return Key::other;
 }
 
@@ -278,7 +278,7 @@ JsonCall::Answer JsonCall::begin_arguments(char first) {
   }
   has_arguments_ = true;
   keeps_unread_ = false;
-  if (has_name_ && !spec_.must_fit && !is_announced_ && !announce()) return Answer::refuse;
+  if (has_name_ && !slot_.must_fit && !is_announced_ && !announce()) return Answer::refuse;
   if (first != '"') {
     begin_part(first == '{' ? Part::arguments : Part::no_arguments, out_.size());
     return Answer::proceed;
@@ -297,7 +297,7 @@ JsonCall::Answer JsonCall::begin_flat() {
   if (!is_known || (other_depths_ & 1U << depth_) != 0) {
     return refuse("what stands beside the name is not an argument of the tool");
   }
-  if (!spec_.must_fit && !is_announced_ && !announce()) return Answer::refuse;
+  if (!slot_.must_fit && !is_announced_ && !announce()) return Answer::refuse;
   keeps_unread_ = false;
   std::string member;
   begin_member(key_, !is_flat_, member);
@@ -336,7 +336,7 @@ JsonCall::Answer JsonCall::end_name(std::size_t end) {
   if (name_.empty()) return refuse("the tool's name is empty");
   has_name_ = true;
   name_depth_ = depth_;
-  if (spec_.must_fit || (is_tentative_ && !has_arguments_)) return Answer::proceed;
+  if (slot_.must_fit || (is_tentative_ && !has_arguments_)) return Answer::proceed;
   if (!announce()) return Answer::refuse;
   if (has_arguments_) return Answer::proceed;
   keeps_unread_ = true;  // the arguments may not stand where they belong
@@ -355,7 +355,7 @@ JsonCall::Answer JsonCall::end_object() {
   }
   if (!has_arguments_) put_arguments("{}");
   if (is_flat_) put_arguments("}");
-  if (spec_.must_fit && !fits_tool()) return refuse("the object is not a call");
+  if (slot_.must_fit && !fits_tool()) return refuse("the object is not a call");
   if (!is_announced_ && !announce()) return Answer::refuse;
   sink_->end_call();
   keeps_unread_ = false;

@@ -12,9 +12,9 @@ namespace unspool {
 class JsonCall final : public Body, private ValueListener {
  public:
   /// `is_tentative`: nothing marks this as a call, so it is not announced before it has arguments.
-  /// `repairs`: it may be nearly JSON. What Python has besides JSON is no slip where the spec has
+  /// `repairs`: it may be nearly JSON. What Python has besides JSON is no slip where the slot has
   /// it.
-  JsonCall(const JsonCallSpec& spec, bool is_tentative, bool repairs);
+  JsonCall(const ObjectSlot& slot, bool is_tentative, bool repairs);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -24,7 +24,7 @@ class JsonCall final : public Body, private ValueListener {
   std::uint16_t repairs() const override {
     constexpr unsigned kOfPython = kSingleQuotes | kPythonLiteral | kTrailingComma;
     const unsigned found = reader_.repairs() | repairs_;
-    return static_cast<std::uint16_t>(spec_.python ? found & ~kOfPython : found);
+    return static_cast<std::uint16_t>(slot_.python ? found & ~kOfPython : found);
   }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override { return unread().size(); }
@@ -83,7 +83,7 @@ class JsonCall final : public Body, private ValueListener {
   /// What was read of an announced call and may be lost.
   std::string_view unread() const;
 
-  const JsonCallSpec& spec_;
+  const ObjectSlot& slot_;
   bool is_tentative_;
   bool mends_;
   ValueReader reader_;

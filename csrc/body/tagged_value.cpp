@@ -20,11 +20,11 @@ constexpr std::size_t kMaxIndentation = 64;
 void TaggedValue::begin(TypeSet types, std::string& out) {
   types_ = types;
   mode_ = Mode::undecided;
-  is_at_start_ = spec_.trim != ValueTrim::none;
+  is_at_start_ = slot_.trim != ValueTrim::none;
   is_empty_line_ = false;
-  opener_read_ = spec_.value_open.empty() ? kNotLookedFor : 0;
+  opener_read_ = slot_.value_open.empty() ? kNotLookedFor : 0;
   entities_ = EntityDecoder();
-  candidate_ = TypedCandidate(types_, spec_.python_values);
+  candidate_ = TypedCandidate(types_, slot_.python_values);
   reader_.reset();
   held_.clear();
   first_ = std::string::npos;
@@ -40,13 +40,13 @@ void TaggedValue::fail(const char* problem, std::string_view unread) {
 void TaggedValue::put(std::string_view text, std::string& out) {
   if (opener_read_ == kNotLookedFor) return put_inside(text, out);
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == spec_.value_open[opener_read_]) {
-      if (++opener_read_ < spec_.value_open.size()) continue;
+    if (text[i] == slot_.value_open[opener_read_]) {
+      if (++opener_read_ < slot_.value_open.size()) continue;
       opener_read_ = kNotLookedFor;  // all of it: markup
       entities_.turn_off();
       return put_inside(text.substr(i + 1), out);
     }
-    if (opener_read_ == 0 && is_space(text[i]) && spec_.trim == ValueTrim::space) continue;
+    if (opener_read_ == 0 && is_space(text[i]) && slot_.trim == ValueTrim::space) continue;
     give_up_opener(out);
     return put_inside(text.substr(i), out);
   }
@@ -54,7 +54,7 @@ void TaggedValue::put(std::string_view text, std::string& out) {
 
 void TaggedValue::add_held(Held& out) const {
   if (opener_read_ != kNotLookedFor) {
-    out.add(HeldReason::marker, std::string_view(spec_.value_open).substr(0, opener_read_));
+    out.add(HeldReason::marker, std::string_view(slot_.value_open).substr(0, opener_read_));
   }
   if (mode_ == Mode::undecided) out.add(HeldReason::value, held_);
   if (mode_ == Mode::container) reader_.add_held(out);
@@ -66,12 +66,12 @@ void TaggedValue::add_held(Held& out) const {
 void TaggedValue::give_up_opener(std::string& out) {
   const std::size_t read = opener_read_;
   opener_read_ = kNotLookedFor;
-  if (read != kNotLookedFor) put_inside(spec_.value_open.substr(0, read), out);
+  if (read != kNotLookedFor) put_inside(slot_.value_open.substr(0, read), out);
 }
 
 // White space at the edges goes as the format says; the rest is the value.
 void TaggedValue::put_inside(std::string_view text, std::string& out) {
-  if (spec_.trim == ValueTrim::none || has_failed()) return put_trimmed(text, out);
+  if (slot_.trim == ValueTrim::none || has_failed()) return put_trimmed(text, out);
   if (is_at_start_ && !text.empty()) text.remove_prefix(read_start(text));
   if (text.empty()) return;
   is_empty_line_ = false;
@@ -83,12 +83,12 @@ void TaggedValue::put_inside(std::string_view text, std::string& out) {
     text.remove_prefix(end);
   }
   (has_failed() ? unread_ : space_) += text;
-  if (spec_.trim == ValueTrim::newline && !space_.empty()) put_inner_space(out);
+  if (slot_.trim == ValueTrim::newline && !space_.empty()) put_inner_space(out);
 }
 
 // Reads what the format drops before a value: white space, or a line break.
 std::size_t TaggedValue::read_start(std::string_view text) {
-  if (spec_.trim == ValueTrim::space) {
+  if (slot_.trim == ValueTrim::space) {
     const std::size_t size = std::min(text.find_first_not_of(kSpace), text.size());
     is_at_start_ = size == text.size();
     return size;
@@ -129,7 +129,7 @@ void TaggedValue::put_trimmed(std::string_view text, std::string& out) {
     unread_ += text;
     return;
   }
-  if (!spec_.entities) return put_decoded(text, out);
+  if (!slot_.entities) return put_decoded(text, out);
   for (std::size_t i = 0; i < text.size(); ++i) {
     std::string unread(word());  // what cannot be read is reported as written
     unread += entities_.held();
@@ -204,7 +204,7 @@ void TaggedValue::become_string(std::string& out) {
 
 void TaggedValue::end(std::string& out) {
   give_up_opener(out);
-  if (spec_.trim == ValueTrim::newline && space_ == "\r") {  // no line break
+  if (slot_.trim == ValueTrim::newline && space_ == "\r") {  // no line break
     put_trimmed(space_, out);
   }
   const std::string reference(entities_.held());
@@ -212,7 +212,7 @@ void TaggedValue::end(std::string& out) {
   if (!reference.empty()) put_decoded(reference, out);
   switch (mode_) {
     case Mode::string: out += '"'; break;
-    case Mode::undecided: append_typed(held_, types_, out, spec_.python_values); break;
+    case Mode::undecided: append_typed(held_, types_, out, slot_.python_values); break;
     case Mode::container:
       if (!reader_.is_complete() && !has_failed()) {
         fail("a parameter's value is not whole JSON",

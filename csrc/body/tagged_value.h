@@ -10,7 +10,7 @@
 #include "body/entities.h"
 #include "body/scalar.h"
 #include "body/value_reader.h"
-#include "format/format_spec.h"
+#include "format/program.h"
 #include "text/held.h"
 
 namespace unspool {
@@ -18,12 +18,12 @@ namespace unspool {
 class TaggedValue {
  public:
   /// `repairs`: an object or list may be almost JSON.
-  TaggedValue(const XmlParametersSpec& spec, bool repairs)
-      : spec_(spec),
-        reader_(spec.python_values ? kPython
+  TaggedValue(const ParametersSlot& slot, bool repairs)
+      : slot_(slot),
+        reader_(slot.python_values ? kPython
                 : repairs          ? kNearlyJson
                                    : kJson),
-        is_loose_(spec.python_values || repairs) {}
+        is_loose_(slot.python_values || repairs) {}
 
   /// A new value, of one of these types.
   void begin(TypeSet types, std::string& out);
@@ -47,7 +47,7 @@ class TaggedValue {
   bool is_at_line_start() const;
 
   /// What had to be mended in this value, as bits of Repair.
-  std::uint16_t repairs() const { return spec_.python_values ? 0 : reader_.repairs(); }
+  std::uint16_t repairs() const { return slot_.python_values ? 0 : reader_.repairs(); }
 
   void add_held(Held& out) const;
   /// Of what may be a character reference, and of a bare word: raw text again where the value
@@ -82,7 +82,7 @@ class TaggedValue {
   bool opens_container(char byte) const;
   bool may_follow_opener(char byte) const;
 
-  const XmlParametersSpec& spec_;
+  const ParametersSlot& slot_;
   ValueReader reader_;  // of an object or list
   bool is_loose_;       // which is not JSON to the letter
   TypeSet types_;

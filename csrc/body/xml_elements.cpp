@@ -96,7 +96,7 @@ void write_element(const XmlElement& element, const ValueSchema* schema, std::st
 
 }  // namespace
 
-XmlElements::XmlElements(const CallSpec& call, const CallMarkers& markers,
+XmlElements::XmlElements(const CallRegion& call, const CallMarkers& markers,
                          const BodyOptions& options)
     : TagBody(markers, options), call_(call), section_close_(options.section_close) {
   cursor_.reset(&markers_.element);
@@ -165,9 +165,7 @@ void XmlElements::read_tag() {
                         : open_element(name);
 }
 
-bool XmlElements::is_closer_of(const MarkerSpec& spec) const {
-  return std::find(spec.texts.begin(), spec.texts.end(), tag_.text()) != spec.texts.end();
-}
+bool XmlElements::is_closer_of(const MarkerTexts& marker) const { return marker.has(tag_.text()); }
 
 bool XmlElements::opens_call() const {
   const auto& openers = call_.open.texts;

@@ -21,7 +21,7 @@ struct XmlElement {
 
 class XmlElements final : public TagBody {
  public:
-  XmlElements(const CallSpec& call, const CallMarkers& markers, const BodyOptions& options);
+  XmlElements(const CallRegion& call, const CallMarkers& markers, const BodyOptions& options);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -50,7 +50,7 @@ class XmlElements final : public TagBody {
   void end_value();
   void end_call();
   bool opens_call() const;
-  bool is_closer_of(const MarkerSpec& spec) const;
+  bool is_closer_of(const MarkerTexts& marker) const;
   void begin_parameter(const std::string& name);
   void write_open(std::size_t depth, const ValueSchema* schema);
   std::string& value_out() { return is_doubled_ ? aside_ : out_; }
@@ -59,8 +59,8 @@ class XmlElements final : public TagBody {
     return schema_ == nullptr ? nullptr : schema_->find(parameter);
   }
 
-  const CallSpec& call_;
-  const MarkerSpec* section_close_;
+  const CallRegion& call_;
+  const MarkerTexts* section_close_;
   State state_ = State::text;
   Letters held_;                  // what the cursor holds
   Letters tag_;                   // the last tag

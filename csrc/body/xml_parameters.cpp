@@ -24,9 +24,9 @@ constexpr std::string_view kOnlyKey = "input";  // of a tool's only parameter th
 
 }  // namespace
 
-XmlParameters::XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
+XmlParameters::XmlParameters(const ParametersSlot& slot, const CallMarkers& markers,
                              const BodyOptions& options)
-    : TagBody(markers, options), spec_(spec), value_(spec, options.repairs) {
+    : TagBody(markers, options), slot_(slot), value_(slot, options.repairs) {
   if (options.in_parameter) {
     open_parameter();
   } else {
@@ -78,7 +78,7 @@ std::size_t XmlParameters::read_some(std::string_view text) {
     case State::value: return read_value({text});
     case State::json: return read_json(text);
     case State::parameter:
-      if (spec_.json_body && !has_parameters_ && cursor_.is_idle() && text[0] == '{') {
+      if (slot_.json_body && !has_parameters_ && cursor_.is_idle() && text[0] == '{') {
         has_parameters_ = has_json_ = true;
         reader_.reset();
         enter(State::json);
@@ -126,7 +126,7 @@ MarkerCursor::Found XmlParameters::look(const Letter& letter) {
 }
 
 void XmlParameters::read_between(const Letter& letter) {
-  if (spec_.is_keyless) return read_only_value(letter);
+  if (slot_.is_keyless) return read_only_value(letter);
   if (cursor_.is_idle() && letter.symbol == 0 && is_space(letter.text[0])) return;
   const auto found = look(letter);
   if (!released_.empty()) return fail("text stands between the parameters");
@@ -226,7 +226,7 @@ void XmlParameters::read_key(const Letter& letter) {
       return fail("text stands between a parameter's name and its value");
     case KeyFit::broken: return fail("a parameter's name holds markup");
   }
-  const bool is_broken = spec_.name_end.empty() && is_broken_key();
+  const bool is_broken = slot_.key_end.empty() && is_broken_key();
   const bool is_marker = found.marker != nullptr;
   if (is_broken || (is_marker && static_cast<Role>(found.marker->role) != Role::value_begin)) {
     return fail("a parameter's name holds markup");
@@ -240,7 +240,7 @@ bool XmlParameters::is_broken_key() const {
   const char quote = key_[0];
   if (quote != '"' && quote != '\'') return released_.find_first_of("<\n") != std::string::npos;
   const std::size_t end = key_.find(quote, 1);
-  return spec_.types.empty() && end != std::string::npos && !is_space(key_.back()) &&
+  return slot_.types.empty() && end != std::string::npos && !is_space(key_.back()) &&
          end + 1 < key_.size();
 }
 
@@ -249,18 +249,18 @@ XmlParameters::KeyFit XmlParameters::add_to_key(std::string_view text) {
   for (const char byte : text) {
     if (key_.size() == kMaxNameBytes) return KeyFit::broken;
     key_ += byte;
-    if (spec_.name_end.empty()) continue;
+    if (slot_.key_end.empty()) continue;
     if (key_end_ == std::string::npos) {
-      if (byte == spec_.name_end[0][0]) key_end_ = key_.size() - 1;
+      if (byte == slot_.key_end[0][0]) key_end_ = key_.size() - 1;
       continue;
     }
     const std::string_view end = std::string_view(key_).substr(key_end_);
     KeyFit fit = KeyFit::broken;
-    for (const std::string& tag : spec_.name_end) {
+    for (const std::string& tag : slot_.key_end) {
       if (tag.starts_with(end)) {
         fit = KeyFit::fits;
       } else if (end.starts_with(tag)) {
-        fit = is_space(byte) || !spec_.types.empty() ? KeyFit::fits : KeyFit::text_after;
+        fit = is_space(byte) || !slot_.types.empty() ? KeyFit::fits : KeyFit::text_after;
       }
     }
     if (fit != KeyFit::fits) return fit;
@@ -270,7 +270,7 @@ XmlParameters::KeyFit XmlParameters::add_to_key(std::string_view text) {
 
 XmlParameters::Key XmlParameters::split_key(std::string_view text) const {
   Key key{text, {}, {}};
-  for (const std::string& separator : spec_.name_end) {
+  for (const std::string& separator : slot_.key_end) {
     const std::size_t end = key.name.find(separator);
     if (end == std::string_view::npos) continue;
     key.attributes = key.name.substr(end + separator.size());
@@ -293,7 +293,7 @@ bool XmlParameters::take_key() {
     fail("a parameter's name holds markup");
     return false;
   }
-  const std::string copy = spec_.name_entities ? without_entities(name) : std::string(name);
+  const std::string copy = slot_.key_entities ? without_entities(name) : std::string(name);
   const std::string rest(attributes);
   key_ = copy;
   types_ = types_of_key(rest);
@@ -303,12 +303,12 @@ bool XmlParameters::take_key() {
 TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
   const ValueSchema* value = schema_ == nullptr ? nullptr : schema_->find(key_);
   const bool is_known = value != nullptr && !value->types.is_empty();
-  for (const auto& [text, types] : spec_.types) {
+  for (const auto& [text, types] : slot_.types) {
     if (attributes.find(text) == std::string_view::npos) continue;
     return is_known ? agreed_types(types, value->types) : types;
   }
   if (is_known) return value->types;
-  return spec_.guess_types ? TypeSet::any() : TypeSet(TypeSet::string);
+  return slot_.guess_types ? TypeSet::any() : TypeSet(TypeSet::string);
 }
 
 void XmlParameters::begin_value() {

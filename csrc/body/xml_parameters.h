@@ -16,8 +16,7 @@ namespace unspool {
 
 class XmlParameters final : public TagBody {
  public:
-  XmlParameters(const XmlParametersSpec& spec, const CallMarkers& markers,
-                const BodyOptions& options);
+  XmlParameters(const ParametersSlot& slot, const CallMarkers& markers, const BodyOptions& options);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -111,7 +110,7 @@ class XmlParameters final : public TagBody {
   void enter(State state);
   void fail(const char* problem);
 
-  const XmlParametersSpec& spec_;
+  const ParametersSlot& slot_;
   State state_ = State::parameter;
   bool has_parameters_ = false;
   bool has_json_ = false;  // all arguments were one JSON object

@@ -72,7 +72,7 @@ void XmlParameters::write_wrapper() {
 // A tag in a value: it ends the value if what follows shows that.
 void XmlParameters::on_tag(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
-  if (spec_.is_keyless) return on_closer_of_only_value(found);
+  if (slot_.is_keyless) return on_closer_of_only_value(found);
   switch (role) {
     case Role::parameter_open: return on_opener_in_value(found);
     case Role::json_open: holds_tag_ = true; return value_text(found.text);
@@ -81,7 +81,7 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
     case Role::key_end:
       return holds_tag_ ? hold_tag(found, State::key_end) : value_text(found.text);
     case Role::value_begin:
-      if (!is_unopened_ && (!holds_tag_ || !spec_.name_end.empty())) return value_text(found.text);
+      if (!is_unopened_ && (!holds_tag_ || !slot_.key_end.empty())) return value_text(found.text);
       tail_.put(found.text);
       return fail(is_unopened_ ? "text stands between a parameter's name and its value"
                                : "a parameter's opener is missing");
@@ -97,7 +97,7 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
 // Nothing but the call's closer ends its only value; where it stands on a line of its own, one
 // within a line is text. A value that holds a call's opener so may be two calls.
 void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found) {
-  const bool counts = spec_.trim != ValueTrim::newline || value_.is_at_line_start();
+  const bool counts = slot_.trim != ValueTrim::newline || value_.is_at_line_start();
   const Role role = static_cast<Role>(found.marker->role);
   holds_tag_ = holds_tag_ || (counts && role == Role::call_open);
   if (!counts || role != Role::body_close) return value_text(found.text);
@@ -119,7 +119,7 @@ void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
 }
 
 void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
-  const bool begins_line = spec_.trim != ValueTrim::newline || value_.is_at_line_start();
+  const bool begins_line = slot_.trim != ValueTrim::newline || value_.is_at_line_start();
   if (begins_line) return hold_tag(found, State::next_key);
   value_text(found.text);
 }
@@ -129,7 +129,7 @@ void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
 void XmlParameters::read_key_end(const Letter& letter) {
   const auto found = look(letter);
   tail_count_ += released_.size();
-  const bool is_text = spec_.types.empty() && !is_blank(released_);
+  const bool is_text = slot_.types.empty() && !is_blank(released_);
   if (is_text || tail_count_ > kMaxTailCount) return take_tag_as_text();
   if (found.marker == nullptr) return;
   if (static_cast<Role>(found.marker->role) != Role::value_begin) return take_tag_as_text();
@@ -148,7 +148,7 @@ void XmlParameters::read_next_call(const Letter& letter) {
   if (is_blank(key_) || (role != Role::name_close && role != Role::call_close)) {
     return take_tag_as_text();
   }
-  const auto& openers = spec_.open.texts;
+  const auto& openers = slot_.open.texts;
   const bool is_opener = std::find(openers.begin(), openers.end(), found.text) != openers.end();
   if (role == Role::call_close || is_opener) return fail("the call is not closed");
   enter(State::call_name);
@@ -161,7 +161,7 @@ void XmlParameters::read_call_name(const Letter& letter) {
     return;
   }
   const auto found = look(letter);
-  if (spec_.json_body && released_ == "{") return fail("the call is not closed");
+  if (slot_.json_body && released_ == "{") return fail("the call is not closed");
   if (!released_.empty()) return take_tag_as_text();
   if (found.marker == nullptr) return;
   const Role role = static_cast<Role>(found.marker->role);
@@ -175,7 +175,7 @@ void XmlParameters::read_next_key(const Letter& letter) {
   const auto found = look(letter);
   if (add_to_key(released_) != KeyFit::fits) return take_tag_as_text();
   const bool is_broken =
-      spec_.name_end.empty() && released_.find_first_of("<\n") != std::string::npos;
+      slot_.key_end.empty() && released_.find_first_of("<\n") != std::string::npos;
   if (is_broken) return take_tag_as_text();
   if (found.marker == nullptr) return;
   if (static_cast<Role>(found.marker->role) != Role::value_begin || !is_next_name()) {
@@ -186,10 +186,10 @@ void XmlParameters::read_next_key(const Letter& letter) {
 }
 
 bool XmlParameters::is_next_name() const {
-  if (!spec_.name_end.empty() && key_end_ == std::string::npos) return false;
+  if (!slot_.key_end.empty() && key_end_ == std::string::npos) return false;
   const Key key = split_key(key_);
   if (key.name.empty() || key.name.find_first_of("<>\n") != std::string_view::npos) return false;
-  const bool has_type = std::any_of(spec_.types.begin(), spec_.types.end(), [&](const auto& type) {
+  const bool has_type = std::any_of(slot_.types.begin(), slot_.types.end(), [&](const auto& type) {
     return key.attributes.find(type.first) != std::string_view::npos;
   });
   const bool is_known = has_type || schema_ == nullptr || schema_->parameters.empty() ||

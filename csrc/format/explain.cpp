@@ -83,27 +83,27 @@ std::string listed(const Texts& texts, std::string_view word = "or") {
   return parts.empty() ? "the end" : joined(parts, word);
 }
 
-std::string listed(const MarkerSpec& marker) { return listed(marker.texts); }
+std::string listed(const MarkerTexts& marker) { return listed(marker.texts); }
 
 /// The white space around a marker that is markup too.
-void add_spaces(Texts& found, const MarkerSpec& marker, const std::string& name) {
+void add_spaces(Texts& found, const MarkerTexts& marker, const std::string& name) {
   if (!marker.before.empty()) found.push_back(quoted(marker.before) + " before " + name);
   if (!marker.after.empty()) found.push_back(quoted(marker.after) + " after " + name);
 }
 
 class Explanation {
  public:
-  void add(const FormatSpec& spec) {
-    if (spec.reasoning) add_reasoning(*spec.reasoning, opens_reasoning(spec));
-    for (const MarkupSpec& markup : spec.markup) {
+  void add(const Program& program) {
+    if (program.reasoning) add_reasoning(*program.reasoning, opens_reasoning(program));
+    for (const MarkupRegion& markup : program.markup) {
       if (markup.has_header()) add_header(markup);
     }
-    if (spec.section_open != MarkerSpec{} || spec.section_close != MarkerSpec{})
-      add_between("All calls stand", spec.section_open, spec.section_close);
-    add_calls(spec.calls);
-    add_dropped(spec.markup);
-    if (!spec.ignore.empty()) add("An answer ends with " + listed(spec.ignore) + ".");
-    if (spec.calls.empty() && !spec.reasoning) add("Everything else is content.");
+    if (program.section.open != MarkerTexts{} || program.section.close != MarkerTexts{})
+      add_between("All calls stand", program.section.open, program.section.close);
+    add_calls(program.calls);
+    add_dropped(program.markup);
+    if (!program.ends.empty()) add("An answer ends with " + listed(program.ends) + ".");
+    if (program.calls.empty() && !program.reasoning) add("Everything else is content.");
   }
 
   Texts take() { return std::move(sentences_); }
@@ -111,25 +111,25 @@ class Explanation {
  private:
   void add(std::string sentence) { sentences_.push_back(std::move(sentence)); }
 
-  void add_space(const MarkerSpec& open, const MarkerSpec& close) {
+  void add_space(const MarkerTexts& open, const MarkerTexts& close) {
     Texts found;
     add_spaces(found, open, "the opener");
     add_spaces(found, close, "the closer");
     if (!found.empty()) add("The parser drops " + joined(found, "and") + ".");
   }
 
-  void add_between(std::string what, const MarkerSpec& open, const MarkerSpec& close) {
+  void add_between(std::string what, const MarkerTexts& open, const MarkerTexts& close) {
     add(what.append(" between ") + listed(open) + " and " + listed(close) + ".");
     add_space(open, close);
   }
 
-  void add_reasoning(const ReasoningSpec& reasoning, bool starts_open) {
+  void add_reasoning(const ReasoningRegion& reasoning, bool starts_open) {
     add_between("Reasoning stands", reasoning.open, reasoning.close);
     if (starts_open) add("If the prompt is not known, the output starts inside the reasoning.");
     add(say(kInReasoning, reasoning.calls));
   }
 
-  void add_header(const MarkupSpec& header) {
+  void add_header(const MarkupRegion& header) {
     const std::string open = listed(header.open), close = listed(header.close);
     if (header.is_inline)
       return add("The parser drops " + open + ", " + close + " and the text between them.");
@@ -145,9 +145,9 @@ class Explanation {
   }
 
   /// Markup that stands alone. One sentence names all that has no white space around it.
-  void add_dropped(const std::vector<MarkupSpec>& markup) {
+  void add_dropped(const std::vector<MarkupRegion>& markup) {
     Texts bare, sentences;
-    for (const MarkupSpec& one : markup) {
+    for (const MarkupRegion& one : markup) {
       Texts spaces;
       add_spaces(spaces, one.open, "it");
       if (one.has_header()) continue;
@@ -162,9 +162,9 @@ class Explanation {
     for (std::string& sentence : sentences) add(std::move(sentence));
   }
 
-  void add_calls(const std::vector<CallSpec>& calls) {
+  void add_calls(const std::vector<CallRegion>& calls) {
     std::vector<Texts> forms;
-    for (const CallSpec& call : calls) {
+    for (const CallRegion& call : calls) {
       Explanation form;
       form.add_call(call);
       if (std::find(forms.begin(), forms.end(), form.sentences_) == forms.end())
@@ -177,44 +177,43 @@ class Explanation {
     }
   }
 
-  void add_call(const CallSpec& call) {
+  void add_call(const CallRegion& call) {
     add_opener(call);
     add_space(call.open, call.close);
-    if (call.may_be_text)
+    if (call.start.may_be_text)
       add(listed(call.open) + " may also be text: it is content unless a call follows.");
-    if (!call.name_prefix.empty())
-      add("The parser drops `" + call.name_prefix + "` before the tool's name.");
-    Texts name_ends = call.name_close.texts;
-    for (const char letter : call.name_stops) name_ends.emplace_back(1, letter);
+    if (!call.name.prefix.empty())
+      add("The parser drops `" + call.name.prefix + "` before the tool's name.");
+    Texts name_ends = call.name.close.texts;
+    for (const char letter : call.name.stops) name_ends.emplace_back(1, letter);
     if (!name_ends.empty()) add("The tool's name ends at " + listed(name_ends) + ".");
     add_body(call);
   }
 
-  void add_opener(const CallSpec& call) {
+  void add_opener(const CallRegion& call) {
     const std::string end = call.close.is_empty() ? "" : " and ends with " + listed(call.close);
-    if (call.by_recipient)
+    if (call.start.after_header)
       return add("A call begins after the header that announces it" + end + ".");
-    if (call.bare == BarePlace::nowhere)
-      return add("A call begins with " + listed(call.open) + end + ".");
-    add(say(kPlaces, call.bare) + (call.fenced ? " or in a fenced block" : "") +
+    if (!call.is_bare()) return add("A call begins with " + listed(call.open) + end + ".");
+    add(say(kPlaces, call.start.place) + (call.start.fenced ? " or in a fenced block" : "") +
         ", a call needs no opener. Text there that is no call is content.");
-    if (call.known_tools != KnownTools::any) add(say(kKnownTools, call.known_tools));
+    if (call.start.known_tools != KnownTools::any) add(say(kKnownTools, call.start.known_tools));
   }
 
-  void add_body(const CallSpec& call) {
-    switch (call.body) {
-      case BodyKind::json_call: return add_object(call.json_call);
+  void add_body(const CallRegion& call) {
+    switch (call.kind()) {
+      case BodyKind::json_call: return add_object(*call.body_as<ObjectSlot>());
       case BodyKind::json_arguments: return add("The arguments are one JSON object.");
       case BodyKind::literal_arguments:
         return add("The arguments are one object in braces, with bare keys.");
       case BodyKind::pythonic: return add("The call is a Python call: `name(key=value)`.");
-      case BodyKind::xml_parameters: return add_parameters(call.xml_parameters);
+      case BodyKind::xml_parameters: return add_parameters(*call.body_as<ParametersSlot>());
       case BodyKind::xml_elements:
         return add("Each parameter is an element. Elements may stand within elements.");
     }
   }
 
-  void add_object(const JsonCallSpec& keys) {
+  void add_object(const ObjectSlot& keys) {
     add("The call is one JSON object, or a list of them.");
     if (keys.name_is_key)
       return add("The object's key is the tool's name, and its value holds the arguments.");
@@ -222,14 +221,14 @@ class Explanation {
         listed(keys.arguments_keys) + ".");
   }
 
-  void add_parameters(const XmlParametersSpec& tags) {
+  void add_parameters(const ParametersSlot& tags) {
     const std::string trim = say(kTrims, tags.trim);
     if (tags.is_keyless) return add("The text in the call is the tool's only parameter. " + trim);
     if (!tags.json_open.is_empty())
       add("One JSON object between " + listed(tags.json_open) + " and " + listed(tags.json_close) +
           " may stand in place of parameters.");
-    Texts key_ends = tags.name_end;
-    key_ends.insert(key_ends.end(), tags.name_close.texts.begin(), tags.name_close.texts.end());
+    Texts key_ends = tags.key_end;
+    key_ends.insert(key_ends.end(), tags.key_close.texts.begin(), tags.key_close.texts.end());
     add("A parameter begins with " + listed(tags.open) + ".");
     add("Its key ends at " + listed(key_ends) + ", and its value at " + listed(tags.close) + ".");
     if (!tags.types.empty())
@@ -242,9 +241,9 @@ class Explanation {
 
 }  // namespace
 
-Texts explain(const FormatSpec& spec) {
+Texts explain(const Program& program) {
   Explanation explanation;
-  explanation.add(spec);
+  explanation.add(program);
   return explanation.take();
 }
 

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "format/format_spec.h"
+#include "format/program.h"
 
 namespace unspool {
 
 /// A blank or a bracket in a pattern decides how it is read. The sentences say what was understood.
-std::vector<std::string> explain(const FormatSpec& spec);
+std::vector<std::string> explain(const Program& program);
 
 }  // namespace unspool

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "format/check_spec.h"
+#include "format/check_program.h"
 #include "format/marker_adder.h"
 #include "text/error.h"
 #include "text/white_space.h"
@@ -13,29 +13,29 @@ namespace unspool {
 namespace {
 
 // A model that is to write bare Python calls may write one as JSON.
-void add_slips(FormatSpec& spec) {
-  const auto is_bare = [](const CallSpec& call, BodyKind body) {
-    return call.bare != BarePlace::nowhere && call.body == body;
+void add_slips(Program& program) {
+  const auto is_bare = [](const CallRegion& call, BodyKind body) {
+    return call.is_bare() && call.is(body);
   };
-  const auto python = std::find_if(spec.calls.begin(), spec.calls.end(), [&](const auto& call) {
-    return is_bare(call, BodyKind::pythonic);
-  });
-  const bool has_json = std::any_of(spec.calls.begin(), spec.calls.end(), [&](const auto& call) {
-    return is_bare(call, BodyKind::json_call);
-  });
-  if (python == spec.calls.end() || has_json) return;
-  CallSpec slip;
-  slip.bare = python->bare;
-  slip.starts = std::string(1, '{');
-  slip.known_tools = KnownTools::required;
-  slip.is_slip = true;
-  spec.calls.push_back(std::move(slip));
+  const auto python =
+      std::find_if(program.calls.begin(), program.calls.end(),
+                   [&](const auto& call) { return is_bare(call, BodyKind::pythonic); });
+  const bool has_json =
+      std::any_of(program.calls.begin(), program.calls.end(),
+                  [&](const auto& call) { return is_bare(call, BodyKind::json_call); });
+  if (python == program.calls.end() || has_json) return;
+  CallRegion slip;
+  slip.start.place = python->start.place;
+  slip.start.letters = std::string(1, '{');
+  slip.start.known_tools = KnownTools::required;
+  slip.start.is_slip = true;
+  program.calls.push_back(std::move(slip));
 }
 
 // The tokens that a marker holds.
-std::vector<MarkerToken> used_tokens(const FormatSpec& spec,
+std::vector<MarkerToken> used_tokens(const Program& program,
                                      const std::vector<MarkerToken>& tokens) {
-  const std::vector<std::string_view> markers = marker_texts(spec);
+  const std::vector<std::string_view> markers = marker_texts(program);
   std::vector<MarkerToken> used;
   std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(used),
                [&](const MarkerToken& token) {
@@ -49,22 +49,21 @@ std::vector<MarkerToken> used_tokens(const FormatSpec& spec,
 
 }  // namespace
 
-std::shared_ptr<const Format> Format::compile(FormatSpec spec,
+std::shared_ptr<const Format> Format::compile(Program program,
                                               const std::vector<MarkerToken>& tokens,
                                               MarkerTrust trust) {
-  add_slips(spec);
-  check_spec(spec);
+  add_slips(program);
+  check_program(program);
   std::shared_ptr<Format> format(new Format());
-  format->openers_ = CallOpeners(spec);
-  format->has_bare_calls_ =
-      std::any_of(spec.calls.begin(), spec.calls.end(),
-                  [](const CallSpec& call) { return call.bare != BarePlace::nowhere; });
-  format->spec_ = std::move(spec);
-  for (const MarkupSpec& markup : format->spec_.markup) {
+  format->openers_ = CallOpeners(program);
+  format->has_bare_calls_ = std::any_of(program.calls.begin(), program.calls.end(),
+                                        [](const CallRegion& call) { return call.is_bare(); });
+  format->program_ = std::move(program);
+  for (const MarkupRegion& markup : format->program_.markup) {
     format->headers_.push_back(
         markup.header.empty() ? nullptr : Regex::compile("\\A(?:" + markup.header + ")\\Z"));
   }
-  std::vector<MarkerToken> used = used_tokens(format->spec_, tokens);
+  std::vector<MarkerToken> used = used_tokens(format->program_, tokens);
   if (trust == MarkerTrust::by_text) {
     for (const MarkerToken& token : used) format->spelled_.push_back(token.id);
     std::sort(format->spelled_.begin(), format->spelled_.end());
@@ -73,7 +72,7 @@ std::shared_ptr<const Format> Format::compile(FormatSpec spec,
   format->set_symbols(std::move(used),
                       "the format's markers hold more tokens than a format can tell apart");
   format->tables_ = format->build_tables(trust, false);
-  const std::vector<std::string_view> markers = marker_texts(format->spec_);
+  const std::vector<std::string_view> markers = marker_texts(format->program_);
   const bool has_slips = std::any_of(markers.begin(), markers.end(),
                                      [](std::string_view text) { return in_ascii(text) != text; });
   if (has_slips) format->mended_ = std::make_unique<Tables>(format->build_tables(trust, true));
@@ -82,10 +81,10 @@ std::shared_ptr<const Format> Format::compile(FormatSpec spec,
 
 Format::Tables Format::build_tables(MarkerTrust trust, bool adds_slips) const {
   Tables tables;
-  tables.by_text = build_marker_table(spec_, openers_, {}, trust, adds_slips);
+  tables.by_text = build_marker_table(program_, openers_, {}, trust, adds_slips);
   if (!symbols_.empty()) {
     tables.by_id = std::make_unique<MarkerTable>(
-        build_marker_table(spec_, openers_, symbols_, trust, adds_slips));
+        build_marker_table(program_, openers_, symbols_, trust, adds_slips));
   }
   return tables;
 }
@@ -94,7 +93,7 @@ std::shared_ptr<const Format> Format::from_template(std::shared_ptr<const Respon
                                                     std::string name,
                                                     const std::vector<MarkerToken>& tokens) {
   std::shared_ptr<Format> format(new Format());
-  format->spec_.name = std::move(name);
+  format->program_.name = std::move(name);
   format->response_template_ = std::move(made);
   // Any of them may be in a pattern: hosts must not strip them.
   format->set_symbols(tokens, "the vocabulary has more added tokens than a format can hold");

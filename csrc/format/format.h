@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "format/format_spec.h"
 #include "format/marker_table.h"
+#include "format/program.h"
 #include "text/regex.h"
 #include "vocabulary/token_id.h"
 
@@ -20,7 +20,7 @@ struct ResponseTemplate;
 class Format {
  public:
   /// Throws FormatError. `tokens`: the vocabulary's added tokens, if ids will be known.
-  static std::shared_ptr<const Format> compile(FormatSpec spec,
+  static std::shared_ptr<const Format> compile(Program program,
                                                const std::vector<MarkerToken>& tokens = {},
                                                MarkerTrust trust = MarkerTrust::by_id);
 
@@ -34,7 +34,7 @@ class Format {
     return response_template_;
   }
 
-  const FormatSpec& spec() const { return spec_; }
+  const Program& program() const { return program_; }
   /// `by_id`: markers that are tokens are known by their ids. `mends`: misspelled ones count too.
   const MarkerTable& markers(bool by_id, bool mends) const {
     const Tables& tables = mends && mended_ ? *mended_ : tables_;
@@ -68,7 +68,7 @@ class Format {
   Tables build_tables(MarkerTrust trust, bool adds_slips) const;
   void set_symbols(std::vector<MarkerToken> tokens, const char* too_many);
 
-  FormatSpec spec_;
+  Program program_;
   std::shared_ptr<const ResponseTemplate> response_template_;
   Tables tables_;
   std::unique_ptr<Tables> mended_;  // null: no marker is misspelled

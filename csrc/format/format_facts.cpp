@@ -16,28 +16,23 @@ using Set = std::set<std::string>;
 
 void add(Set& found, const Texts& texts) { found.insert(texts.begin(), texts.end()); }
 
-void add(Set& found, std::initializer_list<const MarkerSpec*> markers) {
-  for (const MarkerSpec* marker : markers) add(found, marker->texts);
+void add(Set& found, std::initializer_list<const MarkerTexts*> markers) {
+  for (const MarkerTexts* marker : markers) add(found, marker->texts);
 }
 
-Set markers_of(const FormatSpec& spec) {
+Set markers_of(const Program& program) {
   Set found;
-  add(found, spec.ignore);
-  add(found, {&spec.section_open, &spec.section_close});
-  if (spec.reasoning) {
-    add(found, {&spec.reasoning->open, &spec.reasoning->close});
-    found.insert(spec.reasoning->label);
+  add(found, program.ends);
+  add(found, {&program.section.open, &program.section.close});
+  if (program.reasoning) {
+    add(found, {&program.reasoning->open, &program.reasoning->close});
+    found.insert(program.reasoning->label);
   }
-  for (const MarkupSpec& markup : spec.markup) {
+  for (const MarkupRegion& markup : program.markup) {
     add(found, {&markup.open, &markup.close});
   }
-  for (const CallSpec& call : spec.calls) {
-    const XmlParametersSpec& tags = call.xml_parameters;
-    add(found, {&call.open, &call.close, &call.name_close, &call.next, &call.quotes});
-    add(found, {&tags.open, &tags.name_close, &tags.close, &tags.json_open, &tags.json_close});
-    add(found, {&call.xml_elements.open});
-    add(found, tags.name_end);
-    add(found, {call.id_open, call.id_close, tags.value_open});
+  for (const CallRegion& call : program.calls) {
+    for (const std::string_view text : call.texts()) found.emplace(text);
   }
   found.erase("");
   return found;
@@ -73,31 +68,31 @@ void add_tokens(Set& found, std::string_view marker) {
     found.emplace(marker);
 }
 
-CallFacts facts_of(const CallSpec& call) {
+CallFacts facts_of(const CallRegion& call) {
   return {.openers = call.open.texts,
           .closers = call.close.texts,
-          .bare = call.bare,
-          .first_letters = call.starts,
-          .after_header = call.by_recipient,
+          .bare = call.start.place,
+          .first_letters = call.start.letters,
+          .after_header = call.start.after_header,
           .may_be_content = call.is_tentative(),
-          .needs_known_tool = call.known_tools == KnownTools::required,
-          .body = call.body};
+          .needs_known_tool = call.start.known_tools == KnownTools::required,
+          .body = call.kind()};
 }
 
 }  // namespace
 
-FormatFacts facts_of(const FormatSpec& spec) {
+FormatFacts facts_of(const Program& program) {
   FormatFacts facts;
-  const Set markers = markers_of(spec);
+  const Set markers = markers_of(program);
   Set tokens;
   for (const std::string& marker : markers) add_tokens(tokens, marker);
   facts.markers.assign(markers.begin(), markers.end());
   facts.marker_tokens.assign(tokens.begin(), tokens.end());
-  facts.ends = spec.ignore;
-  if (const auto& reasoning = spec.reasoning)
+  facts.ends = program.ends;
+  if (const auto& reasoning = program.reasoning)
     facts.reasoning = {reasoning->open.texts, reasoning->close.texts, reasoning->label,
-                       opens_reasoning(spec), reasoning->calls};
-  for (const MarkupSpec& markup : spec.markup) {
+                       opens_reasoning(program), reasoning->calls};
+  for (const MarkupRegion& markup : program.markup) {
     if (markup.has_header()) {
       facts.headers.push_back(
           {markup.open.texts, markup.close.texts, markup.names_tool, markup.is_inline});
@@ -105,10 +100,10 @@ FormatFacts facts_of(const FormatSpec& spec) {
       add_new(facts.dropped, markup.open.texts);
     }
   }
-  facts.section_openers = spec.section_open.texts;
-  facts.section_closers = spec.section_close.texts;
-  for (const CallSpec& call : spec.calls) facts.calls.push_back(facts_of(call));
-  facts.call_ids = spec.call_ids;
+  facts.section_openers = program.section.open.texts;
+  facts.section_closers = program.section.close.texts;
+  for (const CallRegion& call : program.calls) facts.calls.push_back(facts_of(call));
+  facts.call_ids = program.call_ids;
   return facts;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "format/format_spec.h"
+#include "format/program.h"
 
 namespace unspool {
 
@@ -46,6 +46,6 @@ struct FormatFacts {
   CallIdStyle call_ids{};
 };
 
-FormatFacts facts_of(const FormatSpec& spec);
+FormatFacts facts_of(const Program& program);
 
 }  // namespace unspool

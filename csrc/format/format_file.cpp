@@ -117,7 +117,7 @@ FormatFile FormatFile::read(std::string_view toml, std::string_view source) {
   FormatFile file;
   try {
     check_file(document.value);
-    file.spec = compile_patterns(PatternFile::read(document.value));
+    file.program = compile_patterns(PatternFile::read(document.value));
   } catch (const PatternError& error) {
     const TomlDocument::Place place = place_of(document, error.path);
     throw FormatError(std::string(source) + ":" + std::to_string(place.line) + ":" +

@@ -5,14 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "format/format_spec.h"
+#include "format/program.h"
 #include "text/json_value.h"
 
 namespace unspool {
 
 struct FormatFile {
   JsonValue value;  // all keys, as they are written
-  FormatSpec spec;
+  Program program;
   std::vector<std::uint32_t> example_lines;
 
   /// Throws FormatError, "source:line:column: what": the text is no TOML, a key is unknown or has a

@@ -21,8 +21,8 @@ class MarkerAdder {
   /// `before`: the white space that may stand before it; each of its suffixes may.
   void add(MarkerSet& set, std::string_view text, std::string_view before, Role role,
            std::size_t value = 0) const;
-  void add(MarkerSet& set, const MarkerSpec& spec, Role role, std::size_t value = 0) const {
-    for (const std::string& text : spec.texts) add(set, text, spec.before, role, value);
+  void add(MarkerSet& set, const MarkerTexts& marker, Role role, std::size_t value = 0) const {
+    for (const std::string& text : marker.texts) add(set, text, marker.before, role, value);
   }
 
  private:

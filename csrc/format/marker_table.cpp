@@ -42,9 +42,9 @@ constexpr Parts kCallHeader = kOpeners | kMarkup | kIgnored;
 
 class TableBuilder {
  public:
-  TableBuilder(const FormatSpec& spec, const CallOpeners& openers,
+  TableBuilder(const Program& program, const CallOpeners& openers,
                const std::vector<MarkerToken>& tokens, MarkerTrust trust, bool adds_slips)
-      : spec_(spec), openers_(openers), adder_(tokens, trust, adds_slips) {}
+      : program_(program), openers_(openers), adder_(tokens, trust, adds_slips) {}
 
   MarkerTable build() {
     MarkerTable table;
@@ -53,47 +53,48 @@ class TableBuilder {
     finish(table.after_call, kAfterCall);
     finish(table.malformed, kMalformed);
     finish(table.openers, kAfterOpener);
-    if (spec_.reasoning) {
-      const bool keeps_calls = spec_.reasoning->calls == CallsInReasoning::keep;
+    if (program_.reasoning) {
+      const bool keeps_calls = program_.reasoning->calls == CallsInReasoning::keep;
       add(table.reasoning, keeps_calls ? kReasoning : kReasoning | kOpeners);
       add(table.rehearsal, kRehearsal);
     }
     finish(table.reasoning);
     finish(table.rehearsal);
-    for (std::size_t i = 0; i < spec_.markup.size(); ++i) table.headers.push_back(header(i));
-    for (std::size_t i = 0; i < spec_.calls.size(); ++i) table.calls.push_back(call(i));
+    for (std::size_t i = 0; i < program_.markup.size(); ++i) table.headers.push_back(header(i));
+    for (std::size_t i = 0; i < program_.calls.size(); ++i) table.calls.push_back(call(i));
     return table;
   }
 
  private:
   MarkerSet header(std::size_t index) {
     MarkerSet set;
-    const MarkupSpec& markup = spec_.markup[index];
+    const MarkupRegion& markup = program_.markup[index];
     if (!markup.has_header()) return set;
     adder_.add(set, markup.close, Role::header_close, index);
-    for (const MarkerSpec& text : spec_.call_texts) adder_.add(set, text, Role::call_text);
+    for (const MarkerTexts& text : program_.call_texts) adder_.add(set, text, Role::call_text);
     finish(set, kContent, markup.is_inline ? kNone : index);
     return set;
   }
 
   CallMarkers call(std::size_t index) {
-    const CallSpec& call = spec_.calls[index];
+    const CallRegion& call = program_.calls[index];
     CallMarkers markers;
-    adder_.add(markers.header, call.name_close, Role::name_close);
+    adder_.add(markers.header, call.name.close, Role::name_close);
     adder_.add(markers.header, call.close, Role::call_close, index);
-    adder_.add(markers.header, spec_.section_close, Role::section_close);
+    adder_.add(markers.header, program_.section.close, Role::section_close);
     add(markers.header, kCallHeader);
     finish(markers.header, kReasoningClose);  // after markup: no reasoning is open here
-    if (call.body == BodyKind::xml_parameters) {
-      add_between_parameters(markers.parameter, call);
-      add_ends_of_key(markers.key, call);
-      add_ends_of_value(markers.value, call);
+    if (const auto* slot = call.body_as<ParametersSlot>()) {
+      add_between_parameters(markers.parameter, call, *slot);
+      add_ends_of_key(markers.key, call, *slot);
+      add_ends_of_value(markers.value, call, *slot);
     }
-    if (call.body == BodyKind::xml_elements) {
-      adder_.add(markers.element, call.xml_elements.open, Role::tag_open);
+    if (const auto* slot = call.body_as<ElementsSlot>()) {
+      adder_.add(markers.element, slot->open, Role::tag_open);
       add_ends_of_body(markers.element, call);
     }
-    adder_.add(markers.quote, call.quotes, Role::quote);
+    if (const auto* slot = call.body_as<LiteralSlot>())
+      adder_.add(markers.quote, slot->quotes, Role::quote);
     for (MarkerSet* set :
          {&markers.parameter, &markers.key, &markers.value, &markers.element, &markers.quote}) {
       finish(*set);
@@ -101,40 +102,38 @@ class TableBuilder {
     return markers;
   }
 
-  void add_ends_of_body(MarkerSet& set, const CallSpec& call) {
+  void add_ends_of_body(MarkerSet& set, const CallRegion& call) {
     adder_.add(set, call.close, Role::body_close);
-    adder_.add(set, spec_.section_close, Role::section_close);
+    adder_.add(set, program_.section.close, Role::section_close);
   }
 
-  void add_between_parameters(MarkerSet& set, const CallSpec& call) {
-    const XmlParametersSpec& body = call.xml_parameters;
+  void add_between_parameters(MarkerSet& set, const CallRegion& call, const ParametersSlot& body) {
     adder_.add(set, body.open, Role::parameter_open);
     adder_.add(set, body.close, Role::value_close);
     adder_.add(set, body.json_open, Role::json_open);
     adder_.add(set, body.json_close, Role::json_close);
     add_ends_of_body(set, call);
     add(set, kOpeners | kNextCall);
-    for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
-      const MarkupSpec& markup = spec_.markup[i];
+    for (std::size_t i = 0; i < program_.markup.size(); ++i) {
+      const MarkupRegion& markup = program_.markup[i];
       if (markup.is_inline) continue;
       adder_.add(set, markup.open, markup.has_header() ? Role::markup_open : Role::ignore, i);
     }
     add(set, kIgnored);
   }
 
-  void add_ends_of_key(MarkerSet& set, const CallSpec& call) {
-    adder_.add(set, call.xml_parameters.name_close, Role::value_begin);
-    adder_.add(set, call.xml_parameters.close, Role::value_close);
-    adder_.add(set, call.xml_parameters.open, Role::parameter_open);
+  void add_ends_of_key(MarkerSet& set, const CallRegion& call, const ParametersSlot& body) {
+    adder_.add(set, body.key_close, Role::value_begin);
+    adder_.add(set, body.close, Role::value_close);
+    adder_.add(set, body.open, Role::parameter_open);
     add_ends_of_body(set, call);
     add(set, kOpeners);
   }
 
-  void add_ends_of_value(MarkerSet& set, const CallSpec& call) {
-    const XmlParametersSpec& body = call.xml_parameters;
+  void add_ends_of_value(MarkerSet& set, const CallRegion& call, const ParametersSlot& body) {
     // Where a line break around a value is markup, the value itself leaves it out.
     const std::string_view before = body.trim == ValueTrim::newline ? "" : "\r\n";
-    const auto add_texts = [&](const MarkerSpec& marker, std::string_view space, Role role) {
+    const auto add_texts = [&](const MarkerTexts& marker, std::string_view space, Role role) {
       for (const std::string& text : marker.texts) adder_.add(set, text, space, role);
     };
     add_texts(body.close, {}, Role::value_close);
@@ -142,46 +141,46 @@ class TableBuilder {
     adder_.add(set, body.json_open, Role::json_open);
     add_texts(call.close, before, Role::body_close);
     add(set, kCallOpen);
-    for (const std::string& text : body.name_end) adder_.add(set, text, {}, Role::key_end);
-    for (const std::string& text : body.name_close.texts) {  // `>` alone says nothing
+    for (const std::string& text : body.key_end) adder_.add(set, text, {}, Role::key_end);
+    for (const std::string& text : body.key_close.texts) {  // `>` alone says nothing
       if (text.size() > 1) adder_.add(set, text, {}, Role::value_begin);
     }
   }
 
   /// `except`: markup that does not count.
   void add(MarkerSet& set, Parts parts, std::size_t except = kNone) {
-    if (spec_.reasoning && (parts & kReasoningClose) != 0)
-      adder_.add(set, spec_.reasoning->close, Role::reasoning_close);
+    if (program_.reasoning && (parts & kReasoningClose) != 0)
+      adder_.add(set, program_.reasoning->close, Role::reasoning_close);
     if ((parts & kClosers) != 0) add_closers(set, false);
     // Where headers say what follows, the opener only serves to read the prompt.
-    if (spec_.reasoning && !spec_.headers_tell_reasoning() && (parts & kReasoningOpen) != 0)
-      adder_.add(set, spec_.reasoning->open, Role::reasoning_open);
-    if ((parts & kSectionOpen) != 0) adder_.add(set, spec_.section_open, Role::section_open);
+    if (program_.reasoning && !program_.has_reasoning_headers() && (parts & kReasoningOpen) != 0)
+      adder_.add(set, program_.reasoning->open, Role::reasoning_open);
+    if ((parts & kSectionOpen) != 0) adder_.add(set, program_.section.open, Role::section_open);
     if ((parts & kCallOpen) != 0) add_call_openers(set, (parts & kNextCall) != 0);
     if ((parts & (kMarkup | kMarkupAround)) != 0) add_markup(set, (parts & kMarkup) != 0, except);
     if ((parts & kIgnored) != 0) {
-      for (const std::string& text : spec_.ignore) adder_.add(set, text, {}, Role::ignore);
+      for (const std::string& text : program_.ends) adder_.add(set, text, {}, Role::ignore);
     }
     if ((parts & kClosersAgain) != 0) add_closers(set, true);
   }
 
   // `again`: those that may be written once more. A fence is none of them: it may open a block.
   void add_closers(MarkerSet& set, bool again) {
-    const auto add_closer = [&](const MarkerSpec& close, Role role, std::size_t call) {
+    const auto add_closer = [&](const MarkerTexts& close, Role role, std::size_t call) {
       for (const std::string& text : close.texts) {
         if (again && text.starts_with("```")) continue;
         adder_.add(set, text, close.before, role, call);
       }
     };
-    add_closer(spec_.section_close, Role::section_close, 0);
-    for (std::size_t i = 0; i < spec_.calls.size(); ++i)
-      add_closer(spec_.calls[i].close, Role::call_close, i);
+    add_closer(program_.section.close, Role::section_close, 0);
+    for (std::size_t i = 0; i < program_.calls.size(); ++i)
+      add_closer(program_.calls[i].close, Role::call_close, i);
   }
 
   void add_call_openers(MarkerSet& set, bool is_after_call) {
     for (std::size_t i = 0; i < openers_.texts.size(); ++i) {
       const std::string& text = openers_.texts[i];
-      const CallSpec& call = spec_.calls[openers_.calls[i].front()];
+      const CallRegion& call = program_.calls[openers_.calls[i].front()];
       const auto& next = call.next.texts;
       const bool is_next = std::find(next.begin(), next.end(), text) != next.end();
       if (is_next && !is_after_call) continue;
@@ -190,8 +189,8 @@ class TableBuilder {
   }
 
   void add_markup(MarkerSet& set, bool adds_inline, std::size_t except) {
-    for (std::size_t i = 0; i < spec_.markup.size(); ++i) {
-      const MarkupSpec& markup = spec_.markup[i];
+    for (std::size_t i = 0; i < program_.markup.size(); ++i) {
+      const MarkupRegion& markup = program_.markup[i];
       if (i != except && (adds_inline || !markup.is_inline))
         adder_.add(set, markup.open, Role::markup_open, i);
     }
@@ -202,10 +201,11 @@ class TableBuilder {
     set.compile();
     bytes_ += set.bytes();
     if (bytes_ > kMaxTableBytes)
-      throw FormatError("format '" + spec_.name + "': its markers' tables take more than 64 MiB");
+      throw FormatError("format '" + program_.name +
+                        "': its markers' tables take more than 64 MiB");
   }
 
-  const FormatSpec& spec_;
+  const Program& program_;
   const CallOpeners& openers_;
   MarkerAdder adder_;
   std::size_t bytes_ = 0;  // of all sets
@@ -213,15 +213,15 @@ class TableBuilder {
 
 }  // namespace
 
-CallOpeners::CallOpeners(const FormatSpec& spec) {
-  for (std::size_t i = 0; i < spec.calls.size(); ++i) {
-    for (const MarkerSpec* marker : {&spec.calls[i].open, &spec.calls[i].next}) {
+CallOpeners::CallOpeners(const Program& program) {
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    for (const MarkerTexts* marker : {&program.calls[i].open, &program.calls[i].next}) {
       for (const std::string& text : marker->texts) {
         const auto at =
             static_cast<std::size_t>(std::find(texts.begin(), texts.end(), text) - texts.begin());
         if (at == texts.size()) {
           if (at == kMaxOpeners)
-            throw FormatError("format '" + spec.name + "': more than 1,000 openers of calls");
+            throw FormatError("format '" + program.name + "': more than 1,000 openers of calls");
           texts.push_back(text);
           calls.emplace_back();
         }
@@ -231,41 +231,37 @@ CallOpeners::CallOpeners(const FormatSpec& spec) {
   }
 }
 
-std::vector<std::string_view> marker_texts(const FormatSpec& spec) {
+std::vector<std::string_view> marker_texts(const Program& program) {
   std::vector<std::string_view> all;
   const auto add = [&](const std::vector<std::string>& texts) {
     all.insert(all.end(), texts.begin(), texts.end());
   };
-  add(spec.ignore);
-  if (spec.reasoning) {
-    if (!spec.headers_tell_reasoning()) add(spec.reasoning->open.texts);
-    add(spec.reasoning->close.texts);
+  add(program.ends);
+  if (program.reasoning) {
+    if (!program.has_reasoning_headers()) add(program.reasoning->open.texts);
+    add(program.reasoning->close.texts);
   }
-  add(spec.section_open.texts);
-  add(spec.section_close.texts);
-  for (const MarkerSpec& marker : spec.call_texts) add(marker.texts);
-  for (const MarkupSpec& markup : spec.markup) {
+  add(program.section.open.texts);
+  add(program.section.close.texts);
+  for (const MarkerTexts& marker : program.call_texts) add(marker.texts);
+  for (const MarkupRegion& markup : program.markup) {
     add(markup.open.texts);
     add(markup.close.texts);
   }
-  for (const CallSpec& call : spec.calls) {
-    const XmlParametersSpec& body = call.xml_parameters;
-    for (const MarkerSpec* marker :
-         {&call.open, &call.close, &call.next, &call.name_close, &body.open, &body.name_close,
-          &body.close, &body.json_open, &body.json_close, &call.xml_elements.open, &call.quotes}) {
-      add(marker->texts);
-    }
-    add(body.name_end);
-    all.insert(all.end(), {body.value_open, call.id_open, call.id_close});
-    for (const auto& [text, types] : body.types) all.push_back(text);
+  for (const CallRegion& call : program.calls) {
+    const std::vector<std::string_view> texts = call.texts();
+    all.insert(all.end(), texts.begin(), texts.end());
+    const auto* slot = call.body_as<ParametersSlot>();
+    if (slot == nullptr) continue;
+    for (const auto& [text, types] : slot->types) all.emplace_back(text);
   }
   return all;
 }
 
-MarkerTable build_marker_table(const FormatSpec& spec, const CallOpeners& openers,
+MarkerTable build_marker_table(const Program& program, const CallOpeners& openers,
                                const std::vector<MarkerToken>& tokens, MarkerTrust trust,
                                bool adds_slips) {
-  return TableBuilder(spec, openers, tokens, trust, adds_slips).build();
+  return TableBuilder(program, openers, tokens, trust, adds_slips).build();
 }
 
 }  // namespace unspool

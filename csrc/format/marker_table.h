@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "format/format_spec.h"
+#include "format/program.h"
 #include "text/marker_set.h"
 #include "vocabulary/token_id.h"
 
@@ -20,7 +20,7 @@ enum class Role : std::uint8_t {
   call_open,   // value: index into Format::openers()
   call_close,  // value: index of the call
   ignore,
-  markup_open,  // value: index into FormatSpec::markup
+  markup_open,  // value: index into Program::markup
   header_close,
   call_text,  // ends a header, and is content
   name_close,
@@ -70,17 +70,17 @@ struct CallOpeners {
   std::vector<std::vector<std::uint8_t>> calls;
 
   /// Throws FormatError: they are too many.
-  explicit CallOpeners(const FormatSpec& spec);
+  explicit CallOpeners(const Program& program);
   CallOpeners() = default;
 };
 
 /// All texts of the format that a token may be part of.
-std::vector<std::string_view> marker_texts(const FormatSpec& spec);
+std::vector<std::string_view> marker_texts(const Program& program);
 
 /// `tokens`: those that the format knows by their ids, in the order of their symbols.
 /// `adds_slips`: markers count where a model misspells them too. Throws FormatError: the markers
 /// are too many or too long.
-MarkerTable build_marker_table(const FormatSpec& spec, const CallOpeners& openers,
+MarkerTable build_marker_table(const Program& program, const CallOpeners& openers,
                                const std::vector<MarkerToken>& tokens, MarkerTrust trust,
                                bool adds_slips);
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "format/format_spec.h"
+#include "format/program.h"
 
 namespace unspool {
 

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "format/format_spec.h"
+#include "format/program.h"
 
 namespace unspool {
 
 /// Keys' paths with a value each. A key that holds a list stands once for each of its items.
-std::vector<std::pair<std::string, std::string>> old_facts(const FormatSpec& spec);
+std::vector<std::pair<std::string, std::string>> old_facts(const Program& program);
 
 }  // namespace unspool

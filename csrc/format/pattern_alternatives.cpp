@@ -8,7 +8,7 @@ namespace {
 
 using Kind = HoleKind;
 using Patterns = std::vector<Pattern>;
-using Calls = std::vector<CallSpec>;
+using Calls = std::vector<CallRegion>;
 
 template <typename Test>
 Patterns take_if(Patterns& all, Test&& test) {
@@ -56,22 +56,23 @@ Patterns take_json_forms(Patterns& all) {
 // What stands between the name and the object ends the name, or opens the object after what does.
 void add_json_form(const Pattern& pattern, Calls& calls) {
   const std::string_view open = without_quote_at_end(trim(pattern.first()));
-  const auto call = std::find_if(calls.begin(), calls.end(), [&](const CallSpec& other) {
-    return other.body == BodyKind::xml_parameters && contains(other.open.texts, open);
+  const auto call = std::find_if(calls.begin(), calls.end(), [&](const CallRegion& other) {
+    return other.is(BodyKind::xml_parameters) && contains(other.open.texts, open);
   });
   if (call == calls.end())
     throw PatternError("call", "the tagged form of a call with JSON is missing");
   std::string_view between = trim(without_quote(pattern.before(Kind::arguments)));
   std::string_view last = trim(pattern.last());
-  for (const std::string& name_close : call->name_close.texts) {
+  for (const std::string& name_close : call->name.close.texts) {
     if (between.starts_with(name_close)) between.remove_prefix(name_close.size());
   }
   for (const std::string& close : call->close.texts) {
     if (last.ends_with(close)) last.remove_suffix(close.size());
   }
   const bool is_tag = between.find('<') != std::string_view::npos;
-  add_new(is_tag ? call->xml_parameters.json_open.texts : call->name_close.texts, trim(between));
-  add_new(call->xml_parameters.json_close.texts, trim(last));
+  ParametersSlot& parameters = std::get<ParametersSlot>(call->body);
+  add_new(is_tag ? parameters.json_open.texts : call->name.close.texts, trim(between));
+  add_new(parameters.json_close.texts, trim(last));
 }
 
 /// Whether the alternative is the other one with more text around it.
@@ -84,9 +85,9 @@ bool is_around(const Pattern& pattern, const Pattern& other) {
 
 /// The text between an alternative and one that stands around it: each tag, with the words before
 /// it and without them.
-MarkupSpec markup_around(const Pattern& pattern, const Pattern& inner) {
+MarkupRegion markup_around(const Pattern& pattern, const Pattern& inner) {
   const std::string_view first = trim(pattern.first()), last = trim(pattern.last());
-  MarkupSpec markup;
+  MarkupRegion markup;
   Texts& texts = markup.open.texts;
   const std::string_view before = first.substr(0, first.size() - trim(inner.first()).size());
   add_new(texts, tags_in(before, true));
@@ -95,7 +96,7 @@ MarkupSpec markup_around(const Pattern& pattern, const Pattern& inner) {
   return markup;
 }
 
-void unwrap(Patterns& all, std::vector<MarkupSpec>& markup) {
+void unwrap(Patterns& all, std::vector<MarkupRegion>& markup) {
   take_if(all, [&](const Pattern& pattern) {
     const auto inner = std::find_if(
         all.begin(), all.end(), [&](const Pattern& other) { return is_around(pattern, other); });
@@ -105,36 +106,38 @@ void unwrap(Patterns& all, std::vector<MarkupSpec>& markup) {
 }
 
 /// Whether two calls differ in their markers alone, and both have a closer or none.
-bool are_alike(const CallSpec& a, const CallSpec& b) {
-  const auto without_markers = [](CallSpec call) {
-    call.open = call.close = call.name_close = {};
-    call.id_open.clear();
-    call.id_close.clear();
-    call.name_twice = false;
+bool are_alike(const CallRegion& a, const CallRegion& b) {
+  const auto without_markers = [](CallRegion call) {
+    call.open = call.close = call.name.close = {};
+    call.name.id_open.clear();
+    call.name.id_close.clear();
+    call.name.is_twice = false;
     return call;
   };
   return a.close.is_empty() == b.close.is_empty() && without_markers(a) == without_markers(b);
 }
 
-void add_markers(CallSpec& call, const CallSpec& more) {
-  for (const auto marker : {&CallSpec::open, &CallSpec::close, &CallSpec::name_close}) {
-    MarkerSpec& to = call.*marker;
-    const MarkerSpec& from = more.*marker;
-    add_new(to.texts, from.texts);
-    if (to.before.empty()) to.before = from.before;
-    if (to.after.empty()) to.after = from.after;
-  }
-  if (!more.id_open.empty()) call.id_open = more.id_open;
-  if (!more.id_close.empty()) call.id_close = more.id_close;
-  call.name_twice = call.name_twice || more.name_twice;
+void add_marker(MarkerTexts& to, const MarkerTexts& more) {
+  add_new(to.texts, more.texts);
+  if (to.before.empty()) to.before = more.before;
+  if (to.after.empty()) to.after = more.after;
+}
+
+void add_markers(CallRegion& call, const CallRegion& more) {
+  add_marker(call.open, more.open);
+  add_marker(call.close, more.close);
+  add_marker(call.name.close, more.name.close);
+  if (!more.name.id_open.empty()) call.name.id_open = more.name.id_open;
+  if (!more.name.id_close.empty()) call.name.id_close = more.name.id_close;
+  call.name.is_twice = call.name.is_twice || more.name.is_twice;
 }
 
 // Alternatives that differ in their markers alone are one call.
 Calls merge(Calls calls) {
   Calls merged;
-  for (CallSpec& call : calls) {
+  for (CallRegion& call : calls) {
     const auto same = std::find_if(merged.begin(), merged.end(),
-                                   [&](const CallSpec& other) { return are_alike(other, call); });
+                                   [&](const CallRegion& other) { return are_alike(other, call); });
     if (same == merged.end()) {
       merged.push_back(std::move(call));
     } else {
@@ -146,7 +149,7 @@ Calls merge(Calls calls) {
 
 // The word stands before the name. It may have lost its beginning after the opener's token, and the
 // token may be missing after a call.
-void add_prefix(const std::string& word, CallSpec& call) {
+void add_prefix(const std::string& word, CallRegion& call) {
   Texts tokens;
   for (const std::string& open : call.open.texts) {
     std::size_t size = std::min(word.size(), open.size() - 1);  // something must open it
@@ -154,47 +157,48 @@ void add_prefix(const std::string& word, CallSpec& call) {
     add_new(tokens, open.substr(0, open.size() - size));
   }
   call.open.texts = std::move(tokens);
-  call.name_prefix = word;
+  call.name.prefix = word;
   call.next.texts = {word, "," + word, ", " + word};
-  call.name_stops = "{(";
+  call.name.stops = "{(";
 }
 
 // Calls after one opener: what their first letters are.
 void tell_apart(Calls& calls) {
   for (std::size_t i = 0, count = calls.size(); i < count; ++i) {
-    if (calls[i].body != BodyKind::json_call || !calls[i].starts.empty()) continue;
-    const auto shares_opener = [&](const CallSpec& other) {
+    if (!calls[i].is(BodyKind::json_call) || !calls[i].start.letters.empty()) continue;
+    const auto shares_opener = [&](const CallRegion& other) {
       return &other != &calls[i] && has_any(other.open.texts, [&](const std::string& text) {
         return contains(calls[i].open.texts, text);
       });
     };
     if (!has_any(calls, shares_opener)) continue;
-    calls[i].starts = "[{";
-    const bool has_python = has_any(calls, [&](const CallSpec& other) {
-      return other.body == BodyKind::pythonic && shares_opener(other);
+    calls[i].start.letters = "[{";
+    const bool has_python = has_any(calls, [&](const CallRegion& other) {
+      return other.is(BodyKind::pythonic) && shares_opener(other);
     });
     if (!has_python) continue;
-    CallSpec object = calls[i];  // a list of Python's calls opens with a bracket too
-    object.starts.assign(1, '{');
-    calls[i].starts.assign(1, '[');
-    calls[i].second.assign(1, '{');
+    CallRegion object = calls[i];  // a list of Python's calls opens with a bracket too
+    object.start.letters.assign(1, '{');
+    calls[i].start.letters.assign(1, '[');
+    calls[i].start.second.assign(1, '{');
     calls.push_back(std::move(object));
   }
 }
 
 }  // namespace
 
-void read_calls(PatternFile file, FormatSpec& spec) {
+void read_calls(PatternFile file, Program& program) {
   const bool has_fence = !take_fences(file.call).empty();
   const Patterns prefixes = take_prefixes(file.call);
   const Patterns json_forms = file.string.empty() ? take_json_forms(file.call) : Patterns{};
-  unwrap(file.call, spec.markup);
+  unwrap(file.call, program.markup);
   Calls calls;
   for (const Pattern& pattern : file.call) {
-    CallSpec call = read_call(file, pattern, !spec.section_open.is_empty());
+    CallRegion call = read_call(file, pattern, !program.section.open.is_empty());
     // A form without an opener after one that has it lost its opener: the name must show it.
-    if (call.bare == BarePlace::start && !calls.empty()) call.known_tools = KnownTools::required;
-    if (has_fence && (call.bare == BarePlace::start || call.bare == BarePlace::line))
+    if (call.start.place == BarePlace::start && !calls.empty())
+      call.start.known_tools = KnownTools::required;
+    if (has_fence && (call.start.place == BarePlace::start || call.start.place == BarePlace::line))
       call.allow_fence();
     calls.push_back(std::move(call));
   }
@@ -205,7 +209,7 @@ void read_calls(PatternFile file, FormatSpec& spec) {
   for (const Pattern& prefix : prefixes)
     add_prefix(std::string(trim(prefix.first())), calls.front());
   tell_apart(calls);
-  spec.calls = std::move(calls);
+  program.calls = std::move(calls);
 }
 
 }  // namespace unspool

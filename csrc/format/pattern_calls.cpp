@@ -44,7 +44,7 @@ class CallReader {
         first_(pattern.first()),
         last_(pattern.last()) {}
 
-  CallSpec read() {
+  CallRegion read() {
     if (pattern_.has(Kind::object)) {
       read_object();
     } else if (pattern_.has(Kind::key)) {
@@ -52,7 +52,7 @@ class CallReader {
     } else {
       read_named();
     }
-    call_.by_recipient ? read_message_end() : read_edges();
+    call_.start.after_header ? read_message_end() : read_edges();
     return std::move(call_);
   }
 
@@ -61,21 +61,22 @@ class CallReader {
   void read_object() {
     is_list_ = drop_last(first_, '[');
     if (is_list_) drop_first(last_, ']');
-    call_.body = BodyKind::json_call;
-    call_.json_call.python = pattern_.hole(Kind::object).has("python");
-    call_.by_recipient = file_.opens_message(first_);
-    if (!file_.object.empty()) read_keys(call_.json_call);
+    ObjectSlot slot;
+    slot.python = pattern_.hole(Kind::object).has("python");
+    call_.start.after_header = file_.opens_message(first_);
+    if (!file_.object.empty()) read_keys(slot);
+    call_.body = std::move(slot);
     read_separators();
     if (is_blank(first_)) {
-      call_.bare = has_section_               ? BarePlace::section
-                   : first_.starts_with('\n') ? BarePlace::line
-                                              : BarePlace::start;
-      call_.starts = "[{";
-      call_.known_tools = known_tools(call_.bare);
+      call_.start.place = has_section_               ? BarePlace::section
+                          : first_.starts_with('\n') ? BarePlace::line
+                                                     : BarePlace::start;
+      call_.start.letters = "[{";
+      call_.start.known_tools = known_tools(call_.start.place);
     } else if (is_word(trim(first_))) {
-      call_.may_be_text = true;
-      call_.starts.assign(1, is_list_ ? '[' : '{');
-      if (is_list_) call_.second.assign(1, '{');
+      call_.start.may_be_text = true;
+      call_.start.letters.assign(1, is_list_ ? '[' : '{');
+      if (is_list_) call_.start.second.assign(1, '{');
     }
   }
 
@@ -89,7 +90,7 @@ class CallReader {
   }
 
   // {"tool_name": ${name}, "parameters": ${arguments}}; or {${name}: ${arguments}}
-  void read_keys(JsonCallSpec& keys) const {
+  void read_keys(ObjectSlot& keys) const {
     Texts names, arguments, ids;
     for (const Pattern& object : file_.object) {
       keys.name_is_key = object.holes[0].kind == Kind::name && trim(object.first()) == "{";
@@ -114,12 +115,12 @@ class CallReader {
     is_list_ = drop_last(first_, '[');
     drop_first(last_, ')');
     drop_first(last_, ']');
-    call_.body = BodyKind::pythonic;
+    call_.body = PythonSlot{};
     if (!is_blank(last_)) call_.separators = kSeparators;
     if (!is_blank(first_)) return;
-    call_.bare = is_list_ ? BarePlace::start : BarePlace::line;
-    call_.starts = is_list_ ? "[" : kNameStarts;
-    call_.known_tools = known_tools(call_.bare);
+    call_.start.place = is_list_ ? BarePlace::start : BarePlace::line;
+    call_.start.letters = is_list_ ? "[" : kNameStarts;
+    call_.start.known_tools = known_tools(call_.start.place);
   }
 
   // Nothing marks a bare call: its name must be a tool's.
@@ -135,9 +136,9 @@ class CallReader {
     const std::string_view after = without_quote(read_name());
     read_body();
     const std::string_view opener = without_quote_at_end(first_);
-    call_.by_recipient = file_.opens_message(first_) && !opener.ends_with("name=");
-    if (call_.by_recipient) {
-      call_.name_prefix = split_recipient(first_).prefix;
+    call_.start.after_header = file_.opens_message(first_) && !opener.ends_with("name=");
+    if (call_.start.after_header) {
+      call_.name.prefix = split_recipient(first_).prefix;
     } else {
       read_name_close(after);
     }
@@ -147,28 +148,28 @@ class CallReader {
   /// The text after the name, and after what belongs to it.
   std::string_view read_name() {
     if (!pattern_.has(Kind::name)) {
-      call_.name_is_id = true;
-      if (!file_.id.empty()) call_.name_prefix = file_.id.front().first();
+      call_.name.is_id = true;
+      if (!file_.id.empty()) call_.name.prefix = file_.id.front().first();
       return pattern_.after(pattern_.has(Kind::index) ? Kind::index : Kind::id);
     }
     std::string_view after = pattern_.after(Kind::name);
     if (pattern_.has(Kind::id) && pattern_.index(Kind::id) < pattern_.index(Kind::name)) {
-      call_.id_close = trim(pattern_.after(Kind::id));
-      if (call_.id_close.empty())
+      call_.name.id_close = trim(pattern_.after(Kind::id));
+      if (call_.name.id_close.empty())
         throw PatternError("call", "nothing stands between a call's ${id} and ${name}");
     } else if (pattern_.has(Kind::id)) {
-      call_.id_open = trim(after);
+      call_.name.id_open = trim(after);
       after = pattern_.after(Kind::id);
     }
-    call_.name_twice = pattern_.count(Kind::name) == 2;
-    if (call_.name_twice) after = pattern_.texts[pattern_.index(Kind::name) + 2];
+    call_.name.is_twice = pattern_.count(Kind::name) == 2;
+    if (call_.name.is_twice) after = pattern_.texts[pattern_.index(Kind::name) + 2];
     return pattern_.has(Kind::index) ? pattern_.after(Kind::index) : after;
   }
 
   void read_body() {
     if (pattern_.has(Kind::arguments)) {
-      call_.body = file_.string.empty() ? BodyKind::json_arguments : BodyKind::literal_arguments;
-      if (!file_.string.empty()) call_.quotes.texts = {file_.string.front().first()};
+      call_.body = ArgumentsSlot{};
+      if (!file_.string.empty()) call_.body = LiteralSlot{{{file_.string.front().first()}, {}, {}}};
     } else if (pattern_.has(Kind::value)) {
       read_keyless(pattern_, call_);
     } else if (pattern_.has(Kind::parameters)) {
@@ -180,9 +181,9 @@ class CallReader {
   }
 
   void read_name_close(std::string_view literal) {
-    Texts& closers = call_.name_close.texts;
+    Texts& closers = call_.name.close.texts;
     const bool has_arguments = pattern_.has(Kind::arguments);
-    if (has_arguments) call_.name_stops.assign(1, '{');
+    if (has_arguments) call_.name.stops.assign(1, '{');
     if (has_arguments && literal.find("```") != std::string_view::npos) {
       add_new(closers, literal);
       add_new(closers, literal.substr(literal.find_first_not_of('\n')));
@@ -190,7 +191,8 @@ class CallReader {
       add_new(closers, trim(literal));
     } else if (!has_arguments) {
       closers = {"\n"};
-      add_new(closers, call_.xml_parameters.open.texts);
+      const auto* parameters = call_.body_as<ParametersSlot>();
+      if (parameters != nullptr) add_new(closers, parameters->open.texts);
     }
   }
 
@@ -205,8 +207,7 @@ class CallReader {
     call_.open = to_marker({first_}, KeepSpace::before);
     call_.close = to_marker({last_}, has_section_ ? KeepSpace::none : KeepSpace::after);
     Texts& closers = call_.close.texts;
-    if (call_.body != BodyKind::json_arguments || closers.empty() ||
-        !closers[0].starts_with("```")) {
+    if (!call_.is(BodyKind::json_arguments) || closers.empty() || !closers[0].starts_with("```")) {
       return;
     }
     add_new(closers, trim(std::string_view(closers[0]).substr(3)));  // the fence may be missing
@@ -218,12 +219,12 @@ class CallReader {
   bool has_section_;
   bool is_list_ = false;
   std::string_view first_, last_;  // the pattern's edges without the brackets of a list
-  CallSpec call_;
+  CallRegion call_;
 };
 
 }  // namespace
 
-CallSpec read_call(const PatternFile& file, const Pattern& pattern, bool has_section) {
+CallRegion read_call(const PatternFile& file, const Pattern& pattern, bool has_section) {
   return CallReader(file, pattern, has_section).read();
 }
 

@@ -13,8 +13,8 @@ using Patterns = std::vector<Pattern>;
 
 /// Messages with an author before their kind, <message>${_}<kind>${content}<end>: what stands
 /// around the author.
-MarkupSpec take_authors(PatternFile& file) {
-  MarkupSpec authors;
+MarkupRegion take_authors(PatternFile& file) {
+  MarkupRegion authors;
   authors.header = "[^\\s<]*";
   const auto take = [&](Patterns& patterns, bool is_content) {
     for (Pattern& pattern : patterns) {
@@ -35,13 +35,13 @@ MarkupSpec take_authors(PatternFile& file) {
 }
 
 // The token that ends an answer ends its last message too.
-void end_messages(const Texts& ends, MarkupSpec authors, FormatSpec& spec) {
-  spec.markup.push_back(std::move(authors));
-  MarkupSpec end;
+void end_messages(const Texts& ends, MarkupRegion authors, Program& program) {
+  program.markup.push_back(std::move(authors));
+  MarkupRegion end;
   add_new(end.open.texts, ends);
-  spec.markup.push_back(std::move(end));
-  for (CallSpec& call : spec.calls) add_new(call.close.texts, ends);
-  if (spec.reasoning) add_new(spec.reasoning->close.texts, ends);
+  program.markup.push_back(std::move(end));
+  for (CallRegion& call : program.calls) add_new(call.close.texts, ends);
+  if (program.reasoning) add_new(program.reasoning->close.texts, ends);
 }
 
 // What the prompt has written of the first message is missing in the output: each pattern that
@@ -69,37 +69,37 @@ CallIdStyle id_style(const Patterns& ids) {
   return id.has(HoleKind::name) ? CallIdStyle::functions : CallIdStyle::random;
 }
 
-void append(std::vector<MarkupSpec>& markup, std::vector<MarkupSpec> more) {
-  for (MarkupSpec& each : more) markup.push_back(std::move(each));
+void append(std::vector<MarkupRegion>& markup, std::vector<MarkupRegion> more) {
+  for (MarkupRegion& each : more) markup.push_back(std::move(each));
 }
 
 }  // namespace
 
-FormatSpec compile_patterns(PatternFile file) {
-  FormatSpec spec;
-  spec.name = file.name;
-  spec.turn = file.turn;
-  add_new(spec.ignore, file.end);
-  for (const std::string& text : file.leftovers) spec.markup.push_back(to_markup(text));
-  MarkupSpec authors = take_authors(file);
+Program compile_patterns(PatternFile file) {
+  Program program;
+  program.name = file.name;
+  program.turn = file.turn;
+  add_new(program.ends, file.end);
+  for (const std::string& text : file.leftovers) program.markup.push_back(to_markup(text));
+  MarkupRegion authors = take_authors(file);
   add_first_messages(file);
-  spec.call_ids = id_style(file.id);
-  if (!file.reasoning.empty()) spec.reasoning = read_reasoning(file);
+  program.call_ids = id_style(file.id);
+  if (!file.reasoning.empty()) program.reasoning = read_reasoning(file);
   // A reasoning without an opener stands where the answer begins.
-  if (spec.reasoning && !spec.reasoning->open.is_empty() && file.reasoning[0].first().empty())
-    spec.turn.insert(spec.turn.begin(), spec.reasoning->open.texts[0]);
-  read_section(file, spec);
-  read_calls(file, spec);
-  if (!file.header.empty()) append(spec.markup, read_header(file));
-  if (!authors.open.is_empty()) end_messages(file.end, std::move(authors), spec);
-  append(spec.markup, read_content(file));
-  std::vector<MarkupSpec> once;
-  for (MarkupSpec& markup : spec.markup) {
+  if (program.reasoning && !program.reasoning->open.is_empty() && file.reasoning[0].first().empty())
+    program.turn.insert(program.turn.begin(), program.reasoning->open.texts[0]);
+  read_section(file, program);
+  read_calls(file, program);
+  if (!file.header.empty()) append(program.markup, read_header(file));
+  if (!authors.open.is_empty()) end_messages(file.end, std::move(authors), program);
+  append(program.markup, read_content(file));
+  std::vector<MarkupRegion> once;
+  for (MarkupRegion& markup : program.markup) {
     if (std::find(once.begin(), once.end(), markup) == once.end())
       once.push_back(std::move(markup));
   }
-  spec.markup = std::move(once);
-  return spec;
+  program.markup = std::move(once);
+  return program;
 }
 
 }  // namespace unspool

@@ -57,7 +57,7 @@ class HeaderPatternReader {
     }
   }
 
-  std::vector<MarkupSpec> read() {
+  std::vector<MarkupRegion> read() {
     for (const Pattern& pattern : file_.header) {
       add_new(header_.open.texts, trim(pattern.first()));
       add_new(header_.close.texts, header_end(pattern));
@@ -67,8 +67,8 @@ class HeaderPatternReader {
     for (const Pattern* pattern : calls_) read_call(*pattern);
     for (const Pattern& pattern : file_.content) read_content(pattern);
     header_.header = pattern();
-    MarkupSpec stray = stray_closers();
-    std::vector<MarkupSpec> markup{std::move(header_)};
+    MarkupRegion stray = stray_closers();
+    std::vector<MarkupRegion> markup{std::move(header_)};
     if (!stray.open.is_empty()) markup.push_back(std::move(stray));
     return markup;
   }
@@ -134,9 +134,9 @@ class HeaderPatternReader {
     if (header_.names_tool) add_new(header_.not_tools, trim(part(pattern.first())));
   }
 
-  MarkupSpec stray_closers() {
+  MarkupRegion stray_closers() {
     for (const std::string& text : header_.close.texts) add_new(closers_, trim(text));
-    MarkupSpec stray;
+    MarkupRegion stray;
     for (const std::string& closer : closers_) {
       if (!contains(file_.end, closer)) add_new(stray.open.texts, closer);
     }
@@ -194,13 +194,13 @@ class HeaderPatternReader {
 
   const PatternFile& file_;
   std::vector<const Pattern*> calls_;  // that a header opens
-  MarkupSpec header_;
+  MarkupRegion header_;
   Texts closers_;  // of messages
 };
 
 }  // namespace
 
-std::vector<MarkupSpec> read_header(const PatternFile& file) {
+std::vector<MarkupRegion> read_header(const PatternFile& file) {
   return HeaderPatternReader(file).read();
 }
 

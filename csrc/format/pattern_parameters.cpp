@@ -30,12 +30,12 @@ std::string_view first_tag(std::string_view text) {
 /// Reads one alternative of `parameter` into what all of them say together.
 class ParameterReader {
  public:
-  ParameterReader(const Pattern& pattern, XmlParametersSpec& spec)
-      : pattern_(pattern), spec_(spec), value_(pattern.hole(Kind::value)) {}
+  ParameterReader(const Pattern& pattern, ParametersSlot& slot)
+      : pattern_(pattern), slot_(slot), value_(pattern.hole(Kind::value)) {}
 
   void read() {
     const std::string_view after = pattern_.after(Kind::value);
-    add_new(spec_.open.texts, without_quote_at_end(trim(pattern_.first())));
+    add_new(slot_.open.texts, without_quote_at_end(trim(pattern_.first())));
     // What is left of the text between the key and the value.
     std::string_view between =
         pattern_.has(Kind::type) ? take_type() : without_quote(pattern_.after(Kind::key));
@@ -47,12 +47,12 @@ class ParameterReader {
     if (between.empty())
       throw PatternError("parameter",
                          "nothing stands between a parameter's ${key} and its ${value}");
-    add_new(spec_.name_close.texts, between);
+    add_new(slot_.key_close.texts, between);
     if (is_blank(after)) throw PatternError("parameter", "nothing ends a parameter's ${value}");
-    add_new(spec_.close.texts, trim(after));
-    if (value_.has("xml")) spec_.entities = true;
-    if (value_.has("python")) spec_.python_values = true;
-    if (pattern_.hole(Kind::key).has("xml")) spec_.name_entities = true;
+    add_new(slot_.close.texts, trim(after));
+    if (value_.has("xml")) slot_.entities = true;
+    if (value_.has("python")) slot_.python_values = true;
+    if (pattern_.hole(Kind::key).has("xml")) slot_.key_entities = true;
   }
 
  private:
@@ -65,7 +65,7 @@ class ParameterReader {
     add_types(kTypes, word, quote);
     add_types(kShortTypes, word, quote);
     if (word.find('<') == npos) return without_quote(after);
-    add_new(spec_.name_end, first_tag(without_quote(pattern_.after(Kind::key))));
+    add_new(slot_.key_end, first_tag(without_quote(pattern_.after(Kind::key))));
     const std::size_t tag = after.rfind('<');
     if (tag == npos)
       throw PatternError("parameter",
@@ -76,21 +76,21 @@ class ParameterReader {
   template <typename Words>
   void add_types(const Words& words, std::string_view before, std::string_view after) {
     for (const auto& [name, types] : words)
-      spec_.types.emplace_back(std::string(before).append(name).append(after), types);
+      slot_.types.emplace_back(std::string(before).append(name).append(after), types);
   }
 
   void read_trim(std::string_view before, std::string_view after) {
     const auto has = [&](char space) {
       return before.ends_with(space) && after.starts_with(space);
     };
-    if (has(' ')) spec_.trim = ValueTrim::space;
-    if (has('\n') && spec_.trim == ValueTrim::none) spec_.trim = ValueTrim::newline;
+    if (has(' ')) slot_.trim = ValueTrim::space;
+    if (has('\n') && slot_.trim == ValueTrim::none) slot_.trim = ValueTrim::newline;
   }
 
   void take_value_open(std::string_view& between) {
     const std::size_t raw = between.find("<![CDATA[");
     if (raw == npos) return;
-    spec_.value_open = between.substr(raw);
+    slot_.value_open = between.substr(raw);
     between = between.substr(0, raw);
   }
 
@@ -99,7 +99,7 @@ class ParameterReader {
     const std::string_view tag = first_tag(between);
     if (!between.starts_with('<') || !between.ends_with('>') || tag.size() == between.size())
       return;
-    add_new(spec_.name_end, tag);
+    add_new(slot_.key_end, tag);
     between = trim(between.substr(tag.size()));
   }
 
@@ -109,46 +109,47 @@ class ParameterReader {
     const std::size_t close = quote == npos ? npos : between.find('"', quote + 1);
     const bool is_json = value_.has("json");
     if (close != npos && close + 1 < between.size() && !between.starts_with('<')) {
-      spec_.types.emplace_back(between.substr(0, close + 1),
+      slot_.types.emplace_back(between.substr(0, close + 1),
                                is_json ? kJsonTypes : TypeSet(TypeSet::string));
       between = between.substr(close + 1);
     } else if (is_json) {
-      spec_.guess_types = true;
+      slot_.guess_types = true;
     }
   }
 
   const Pattern& pattern_;
-  XmlParametersSpec& spec_;
+  ParametersSlot& slot_;
   const Hole& value_;
 };
 
 }  // namespace
 
-void read_parameters(const PatternFile& file, CallSpec& call) {
+void read_parameters(const PatternFile& file, CallRegion& call) {
   if (file.parameter.empty()) throw PatternError("call", "${parameters} needs a key 'parameter'");
   const Pattern& first = file.parameter.front();
   if (first.count(Kind::key) == 2) {
-    call.body = BodyKind::xml_elements;
-    call.xml_elements.open.texts = {std::string(trim(first.first()))};
+    call.body = ElementsSlot{{{std::string(trim(first.first()))}, {}, {}}};
     return;
   }
-  call.body = BodyKind::xml_parameters;
-  call.xml_parameters.json_body = true;
-  call.xml_parameters.trim = ValueTrim::none;
+  ParametersSlot slot;
+  slot.json_body = true;
+  slot.trim = ValueTrim::none;
   for (const Pattern& pattern : file.parameter) {
     if (!pattern.has(Kind::value)) throw PatternError("parameter", "a parameter has no ${value}");
-    ParameterReader(pattern, call.xml_parameters).read();
+    ParameterReader(pattern, slot).read();
   }
+  call.body = std::move(slot);
 }
 
-void read_keyless(const Pattern& pattern, CallSpec& call) {
+void read_keyless(const Pattern& pattern, CallRegion& call) {
   const std::string_view before = pattern.before(Kind::value), after = pattern.after(Kind::value);
   if (is_blank(before) || is_blank(after))
     throw PatternError("call", "nothing ends ${name} or ${value}");
-  call.body = BodyKind::xml_parameters;
-  call.xml_parameters.is_keyless = true;
+  ParametersSlot slot;
+  slot.is_keyless = true;
   const bool in_lines = before.ends_with('\n') && after.starts_with('\n');
-  call.xml_parameters.trim = in_lines ? ValueTrim::newline : ValueTrim::none;
+  slot.trim = in_lines ? ValueTrim::newline : ValueTrim::none;
+  call.body = std::move(slot);
 }
 
 }  // namespace unspool

@@ -24,7 +24,7 @@ std::size_t label_size(std::string_view literal) {
   return is_one && is_plain && !word.empty() ? word.size() + edges.after.size() : 0;
 }
 
-void read_headed(const PatternFile& file, ReasoningSpec& reasoning) {
+void read_headed(const PatternFile& file, ReasoningRegion& reasoning) {
   for (const Pattern& pattern : file.reasoning) {
     add_new(reasoning.open.texts, file.without_turn(pattern.first()));
     add_new(reasoning.close.texts, trim(pattern.last()));
@@ -36,7 +36,7 @@ void read_headed(const PatternFile& file, ReasoningSpec& reasoning) {
   }
 }
 
-void read_tagged(const PatternFile& file, ReasoningSpec& reasoning) {
+void read_tagged(const PatternFile& file, ReasoningRegion& reasoning) {
   std::vector<std::string_view> opens, closes;
   for (const Pattern& pattern : file.reasoning) {
     std::string_view open = pattern.first();
@@ -55,10 +55,10 @@ void read_tagged(const PatternFile& file, ReasoningSpec& reasoning) {
 }
 
 // Markup within a text that goes on: ${content}<open>${content}<close>${content}.
-void read_inline(const Pattern& pattern, std::vector<MarkupSpec>& markup) {
+void read_inline(const Pattern& pattern, std::vector<MarkupRegion>& markup) {
   if (pattern.texts.size() < 4)
     throw PatternError("content", "content has markup with one side only");
-  MarkupSpec open, close;
+  MarkupRegion open, close;
   open.is_inline = close.is_inline = true;
   open.open.texts.emplace_back(trim(pattern.texts[1]));
   close.open.texts.emplace_back(trim(pattern.texts[2]));
@@ -72,8 +72,8 @@ void read_inline(const Pattern& pattern, std::vector<MarkupSpec>& markup) {
 
 }  // namespace
 
-ReasoningSpec read_reasoning(const PatternFile& file) {
-  ReasoningSpec reasoning;
+ReasoningRegion read_reasoning(const PatternFile& file) {
+  ReasoningRegion reasoning;
   reasoning.calls = CallsInReasoning::end;
   for (const Pattern& pattern : file.reasoning) {
     if (is_blank(pattern.last())) throw PatternError("reasoning", "nothing ends the ${reasoning}");
@@ -84,8 +84,8 @@ ReasoningSpec read_reasoning(const PatternFile& file) {
   return reasoning;
 }
 
-std::vector<MarkupSpec> read_content(const PatternFile& file) {
-  std::vector<MarkupSpec> markup;
+std::vector<MarkupRegion> read_content(const PatternFile& file) {
+  std::vector<MarkupRegion> markup;
   if (file.has_messages()) return markup;
   for (const Pattern& pattern : file.content) {
     if (pattern.count(HoleKind::content) > 1) {

@@ -9,9 +9,9 @@ namespace {
 constexpr std::size_t npos = std::string_view::npos;
 
 void set_section(const std::vector<std::string_view>& opens,
-                 const std::vector<std::string_view>& closes, FormatSpec& spec) {
-  spec.section_open = to_marker(opens);
-  spec.section_close = to_marker(closes, KeepSpace::none);
+                 const std::vector<std::string_view>& closes, Program& program) {
+  program.section.open = to_marker(opens);
+  program.section.close = to_marker(closes, KeepSpace::none);
 }
 
 /// <outer> and a line break, where one more tag begins after them: the length; 0: it is another
@@ -37,7 +37,7 @@ std::size_t outer_closer_begin(std::string_view last, std::string_view opener) {
 }
 
 // <calls><call>..</call></calls> written as one call: the outer tags stand around all of them.
-void take_outer_tags(PatternFile& file, FormatSpec& spec) {
+void take_outer_tags(PatternFile& file, Program& program) {
   std::vector<std::string_view> opens, closes;
   std::vector<Pattern> inner = file.call;
   for (std::size_t i = 0; i < inner.size(); ++i) {
@@ -52,21 +52,21 @@ void take_outer_tags(PatternFile& file, FormatSpec& spec) {
     inner[i].texts.back() = last.substr(0, begin);
   }
   if (inner.empty()) return;
-  set_section(opens, closes, spec);
+  set_section(opens, closes, program);
   file.call = std::move(inner);
 }
 
 }  // namespace
 
-void read_section(PatternFile& file, FormatSpec& spec) {
-  if (file.calls.empty()) return take_outer_tags(file, spec);
+void read_section(PatternFile& file, Program& program) {
+  if (file.calls.empty()) return take_outer_tags(file, program);
   std::vector<std::string_view> opens, closes;
   for (const Pattern& pattern : file.calls) {
     if (is_blank(pattern.last())) throw PatternError("calls", "nothing ends the ${calls}");
     opens.push_back(pattern.first());
     closes.push_back(pattern.last());
   }
-  set_section(opens, closes, spec);
+  set_section(opens, closes, program);
 }
 
 }  // namespace unspool

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "format/format_spec.h"
+#include "format/program.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -97,9 +97,9 @@ inline bool is_word(std::string_view text) {
 
 /// The markers of several literals, with the longest white space that one has at each side.
 enum class KeepSpace : std::uint8_t { both, before, after, none };
-inline MarkerSpec to_marker(const std::vector<std::string_view>& literals,
-                            KeepSpace keep = KeepSpace::both) {
-  MarkerSpec marker;
+inline MarkerTexts to_marker(const std::vector<std::string_view>& literals,
+                             KeepSpace keep = KeepSpace::both) {
+  MarkerTexts marker;
   for (const std::string_view literal : literals) {
     const Edges edges = split_edges(literal);
     if (edges.text.empty()) continue;
@@ -113,8 +113,8 @@ inline MarkerSpec to_marker(const std::vector<std::string_view>& literals,
 }
 
 /// What is dropped wherever it stands.
-inline MarkupSpec to_markup(std::string_view literal) {
-  MarkupSpec markup;
+inline MarkupRegion to_markup(std::string_view literal) {
+  MarkupRegion markup;
   markup.open = to_marker({literal});
   return markup;
 }

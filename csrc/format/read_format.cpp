@@ -40,50 +40,53 @@ namespace {
 
 // Models that do not write the markers they were asked for: bare or fenced JSON, on a line of its
 // own.
-void add_unmarked_calls(FormatSpec& spec) {
-  const bool has_them = std::any_of(spec.calls.begin(), spec.calls.end(), [](const auto& call) {
-    return call.bare == BarePlace::line && call.body == BodyKind::json_call;
-  });
+void add_unmarked_calls(Program& program) {
+  const bool has_them =
+      std::any_of(program.calls.begin(), program.calls.end(), [](const auto& call) {
+        return call.start.place == BarePlace::line && call.is(BodyKind::json_call);
+      });
   if (has_them) return;
-  CallSpec call;
-  call.bare = BarePlace::line;
+  CallRegion call;
+  call.start.place = BarePlace::line;
   call.allow_fence();
-  call.starts = std::string("[{");
+  call.start.letters = std::string("[{");
   call.separators = std::string(",;");
-  call.known_tools = KnownTools::required;
-  call.json_call.must_fit = true;
-  spec.calls.push_back(std::move(call));
+  call.start.known_tools = KnownTools::required;
+  ObjectSlot slot;
+  slot.must_fit = true;
+  call.body = std::move(slot);
+  program.calls.push_back(std::move(call));
 }
 
 }  // namespace
 
-FormatSpec for_tools(FormatSpec spec, const ToolUse& tools) {
-  if (tools.is_on && tools.unmarked) add_unmarked_calls(spec);
+Program for_tools(Program program, const ToolUse& tools) {
+  if (tools.is_on && tools.unmarked) add_unmarked_calls(program);
   if (!tools.is_on) {
-    const bool has_headers = std::any_of(spec.markup.begin(), spec.markup.end(),
-                                         [](const MarkupSpec& one) { return one.has_header(); });
-    for (CallSpec& call : spec.calls) {
-      if (has_headers) spec.call_texts.push_back(std::move(call.open));
+    const bool has_headers = std::any_of(program.markup.begin(), program.markup.end(),
+                                         [](const MarkupRegion& one) { return one.has_header(); });
+    for (CallRegion& call : program.calls) {
+      if (has_headers) program.call_texts.push_back(std::move(call.open));
     }
-    spec.calls.clear();
-    spec.section_open = spec.section_close = {};
+    program.calls.clear();
+    program.section.open = program.section.close = {};
   } else if (tools.is_required || !tools.name.empty()) {
     // What guided decoding writes: the arguments alone, or the list of calls.
-    CallSpec guided;
-    guided.bare = BarePlace::start;
-    guided.is_certain = true;
+    CallRegion guided;
+    guided.start.place = BarePlace::start;
+    guided.start.is_certain = true;
     const bool has_name = !tools.name.empty();
-    guided.starts = has_name ? "{" : "[{";
+    guided.start.letters = has_name ? "{" : "[{";
     if (has_name) {
-      guided.body = BodyKind::json_arguments;
-      guided.fixed_name = tools.name;
+      guided.body = ArgumentsSlot{};
+      guided.name.fixed = tools.name;
     } else {
       guided.separators = ",;";
     }
-    std::erase_if(spec.calls, [](const CallSpec& call) { return call.bare != BarePlace::nowhere; });
-    spec.calls.insert(spec.calls.begin(), std::move(guided));
+    std::erase_if(program.calls, [](const CallRegion& call) { return call.is_bare(); });
+    program.calls.insert(program.calls.begin(), std::move(guided));
   }
-  return spec;
+  return program;
 }
 
 std::vector<MarkerToken> marker_tokens(const Vocabulary& vocabulary) {
@@ -93,28 +96,29 @@ std::vector<MarkerToken> marker_tokens(const Vocabulary& vocabulary) {
   return tokens;
 }
 
-FormatSpec with_reasoning(FormatSpec spec, const ReasoningUse& reasoning) {
-  if (!reasoning.is_on || reasoning.other) spec.reasoning.reset();
+Program with_reasoning(Program program, const ReasoningUse& reasoning) {
+  if (!reasoning.is_on || reasoning.other) program.reasoning.reset();
   if (reasoning.other) {
-    spec.reasoning = reasoning.other->reasoning;
-    spec.turn.insert(spec.turn.begin(), reasoning.other->turn.begin(), reasoning.other->turn.end());
-    for (const std::string& text : reasoning.other->ignore) {
-      if (std::find(spec.ignore.begin(), spec.ignore.end(), text) == spec.ignore.end())
-        spec.ignore.push_back(text);
+    program.reasoning = reasoning.other->reasoning;
+    program.turn.insert(program.turn.begin(), reasoning.other->turn.begin(),
+                        reasoning.other->turn.end());
+    for (const std::string& text : reasoning.other->ends) {
+      if (std::find(program.ends.begin(), program.ends.end(), text) == program.ends.end())
+        program.ends.push_back(text);
     }
-    spec.markup.insert(spec.markup.end(), reasoning.other->markup.begin(),
-                       reasoning.other->markup.end());
+    program.markup.insert(program.markup.end(), reasoning.other->markup.begin(),
+                          reasoning.other->markup.end());
   }
-  if (reasoning.calls && spec.reasoning) spec.reasoning->calls = *reasoning.calls;
-  return spec;
+  if (reasoning.calls && program.reasoning) program.reasoning->calls = *reasoning.calls;
+  return program;
 }
 
 std::shared_ptr<const Format> read_format(std::string_view text, const FormatOptions& options) {
   std::vector<MarkerToken> tokens;
   if (options.vocabulary) tokens = marker_tokens(*options.vocabulary);
   if (!is_json(text))
-    return Format::compile(for_tools(FormatFile::read(text, "format").spec, options.tools), tokens,
-                           options.trust);
+    return Format::compile(for_tools(FormatFile::read(text, "format").program, options.tools),
+                           tokens, options.trust);
   const std::optional<JsonValue> file = parse_json(text);
   const JsonValue* version = file ? file->find("unspool_format") : nullptr;
   if (version == nullptr)
@@ -125,9 +129,9 @@ std::shared_ptr<const Format> read_format(std::string_view text, const FormatOpt
     return Format::from_template(ResponseTemplate::compile(*made), "response_template", tokens);
   const JsonValue* patterns = file->find("format");
   if (patterns == nullptr) throw FormatError("the format file holds no format");
-  FormatSpec spec =
+  Program program =
       with_reasoning(compile_patterns(PatternFile::read(*patterns)), read_reasoning_use(*file));
-  return Format::compile(for_tools(std::move(spec), options.tools), tokens, options.trust);
+  return Format::compile(for_tools(std::move(program), options.tools), tokens, options.trust);
 }
 
 }  // namespace unspool

@@ -22,8 +22,8 @@ struct ToolUse {
 
 /// Which reasoning is read.
 struct ReasoningUse {
-  bool is_on = true;                     // false: its tags are content
-  std::optional<FormatSpec> other = {};  // another format's, in place of the own
+  bool is_on = true;                  // false: its tags are content
+  std::optional<Program> other = {};  // another format's, in place of the own
   std::optional<CallsInReasoning> calls =
       {};  // what becomes of calls in it; none: as the format says
 };
@@ -35,8 +35,8 @@ struct FormatOptions {
 };
 
 /// The same format, for a request that uses its tools and its reasoning so.
-FormatSpec for_tools(FormatSpec spec, const ToolUse& tools);
-FormatSpec with_reasoning(FormatSpec spec, const ReasoningUse& reasoning);
+Program for_tools(Program program, const ToolUse& tools);
+Program with_reasoning(Program program, const ReasoningUse& reasoning);
 
 /// Reads a format's file (TOML), or what `unspool export-format` wrote (JSON). Throws FormatError:
 /// it is neither, or of another version, or cannot be compiled.

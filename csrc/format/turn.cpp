@@ -54,12 +54,12 @@ std::size_t size_at_end(std::string_view text, const Texts& markers) {
 }
 
 // The reasoning's opener at the end of a turn: its size.
-std::size_t opener_size(const FormatSpec& spec, std::string_view turn) {
-  return spec.reasoning ? size_at_end(trim_end(turn), spec.reasoning->open.texts) : 0;
+std::size_t opener_size(const Program& program, std::string_view turn) {
+  return program.reasoning ? size_at_end(trim_end(turn), program.reasoning->open.texts) : 0;
 }
 
-std::string_view marker_of(const FormatSpec& spec, std::string_view turn) {
-  const std::size_t size = opener_size(spec, turn);
+std::string_view marker_of(const Program& program, std::string_view turn) {
+  const std::size_t size = opener_size(program, turn);
   return size == 0 ? turn : turn.substr(0, trim_end(turn).size() - size);
 }
 
@@ -68,10 +68,10 @@ struct Span {
 };
 
 // The marker of the last turn in a text; of two that end at one place, the longer one.
-Span last_turn(const FormatSpec& spec, std::string_view text) {
+Span last_turn(const Program& program, std::string_view text) {
   Span last{npos, npos};
-  for (const std::string& turn : spec.turn) {
-    const std::string_view marker = marker_of(spec, turn);
+  for (const std::string& turn : program.turn) {
+    const std::string_view marker = marker_of(program, turn);
     const std::size_t begin = marker.empty() ? npos : text.rfind(marker);
     if (begin == npos) continue;
     const std::size_t end = begin + marker.size();
@@ -82,10 +82,10 @@ Span last_turn(const FormatSpec& spec, std::string_view text) {
 }
 
 // What a prompt says after the marker of the last turn. The marker may open a header itself.
-std::string_view after_turn(const FormatSpec& spec, std::string_view prompt, Span turn) {
+std::string_view after_turn(const Program& program, std::string_view prompt, Span turn) {
   const std::string_view marker = prompt.substr(turn.begin, turn.end - turn.begin);
   std::size_t header = marker.size();
-  for (const MarkupSpec& markup : spec.markup) {
+  for (const MarkupRegion& markup : program.markup) {
     if (!markup.has_header() || markup.is_inline) continue;
     for (const std::string& open : markup.open.texts) header = std::min(header, marker.find(open));
   }
@@ -93,20 +93,20 @@ std::string_view after_turn(const FormatSpec& spec, std::string_view prompt, Spa
 }
 
 // The tags at the very end of a prompt.
-std::string_view tags_at_end(const FormatSpec& spec, std::string_view prompt) {
+std::string_view tags_at_end(const Program& program, std::string_view prompt) {
   std::size_t from = prompt.size();
   for (std::size_t size = 1; size > 0;) {
     const std::string_view written = trim_end(prompt.substr(0, from));
-    size = size_at_end(written, spec.section_open.texts);
+    size = size_at_end(written, program.section.open.texts);
     const auto add = [&](const Texts& texts) {
       size = std::max(size, size_at_end(written, texts));
     };
-    for (const CallSpec& call : spec.calls) add(call.open.texts);
-    for (const MarkupSpec& markup : spec.markup) {
+    for (const CallRegion& call : program.calls) add(call.open.texts);
+    for (const MarkupRegion& markup : program.markup) {
       if (markup.has_header() && !markup.is_inline) add(markup.open.texts);
     }
-    if (spec.reasoning) add(spec.reasoning->open.texts);
-    if (spec.reasoning) add(spec.reasoning->close.texts);
+    if (program.reasoning) add(program.reasoning->open.texts);
+    if (program.reasoning) add(program.reasoning->close.texts);
     if (size > 0) from = written.size() - size;
   }
   return prompt.substr(from);
@@ -114,52 +114,52 @@ std::string_view tags_at_end(const FormatSpec& spec, std::string_view prompt) {
 
 }  // namespace
 
-std::string_view turn_of(const FormatSpec& spec, std::string_view prompt) {
-  const Span turn = last_turn(spec, prompt);
+std::string_view turn_of(const Program& program, std::string_view prompt) {
+  const Span turn = last_turn(program, prompt);
   const std::string_view written =
-      turn.end == npos ? tags_at_end(spec, prompt) : after_turn(spec, prompt, turn);
-  return is_blank(written) ? turn_without_prompt(spec) : written;
+      turn.end == npos ? tags_at_end(program, prompt) : after_turn(program, prompt, turn);
+  return is_blank(written) ? turn_without_prompt(program) : written;
 }
 
-std::string_view turn_without_prompt(const FormatSpec& spec) {
-  if (spec.turn.empty()) return {};
-  const std::string_view turn = spec.turn.front();
-  return after_turn(spec, turn, {0, marker_of(spec, turn).size()});
+std::string_view turn_without_prompt(const Program& program) {
+  if (program.turn.empty()) return {};
+  const std::string_view turn = program.turn.front();
+  return after_turn(program, turn, {0, marker_of(program, turn).size()});
 }
 
-std::vector<std::string> turn_markers(const FormatSpec& spec) {
+std::vector<std::string> turn_markers(const Program& program) {
   Texts markers;
-  for (const std::string& turn : spec.turn) markers.emplace_back(marker_of(spec, turn));
+  for (const std::string& turn : program.turn) markers.emplace_back(marker_of(program, turn));
   markers.erase(std::unique(markers.begin(), markers.end()), markers.end());
   return markers;
 }
 
-bool begins_in_reasoning(const FormatSpec& spec, std::string_view turn) {
-  if (!spec.reasoning || spec.headers_tell_reasoning()) return false;
-  const Texts& opens = spec.reasoning->open.texts;
-  return opens.empty() || first(turn, spec.reasoning->close.texts) < first(turn, opens);
+bool begins_in_reasoning(const Program& program, std::string_view turn) {
+  if (!program.reasoning || program.has_reasoning_headers()) return false;
+  const Texts& opens = program.reasoning->open.texts;
+  return opens.empty() || first(turn, program.reasoning->close.texts) < first(turn, opens);
 }
 
-bool opens_reasoning(const FormatSpec& spec) {
-  if (!spec.reasoning) return false;
-  return spec.reasoning->open.is_empty() ||
-         (!spec.turn.empty() && opener_size(spec, spec.turn.front()) > 0);
+bool opens_reasoning(const Program& program) {
+  if (!program.reasoning) return false;
+  return program.reasoning->open.is_empty() ||
+         (!program.turn.empty() && opener_size(program, program.turn.front()) > 0);
 }
 
-std::size_t reasoning_end(const FormatSpec& spec, std::string_view text) {
-  if (!spec.reasoning) return npos;
-  const ReasoningSpec& reasoning = *spec.reasoning;
-  const std::size_t turn = last_turn(spec, text).end;
+std::size_t reasoning_end(const Program& program, std::string_view text) {
+  if (!program.reasoning) return npos;
+  const ReasoningRegion& reasoning = *program.reasoning;
+  const std::size_t turn = last_turn(program, text).end;
   const std::size_t from = turn == npos ? 0 : turn;
   const std::string_view tail = text.substr(from);
   Texts ends = reasoning.close.texts;
   // A prompt may show calls as examples: they count only if the format has a turn to begin after.
-  if (reasoning.calls == CallsInReasoning::end && !spec.turn.empty()) {
-    const auto add = [&](const MarkerSpec& marker) {
+  if (reasoning.calls == CallsInReasoning::end && !program.turn.empty()) {
+    const auto add = [&](const MarkerTexts& marker) {
       ends.insert(ends.end(), marker.texts.begin(), marker.texts.end());
     };
-    add(spec.section_open);
-    for (const CallSpec& call : spec.calls) add(call.open);
+    add(program.section.open);
+    for (const CallRegion& call : program.calls) add(call.open);
   }
   const std::size_t end = last_end(tail, ends);
   return is_later(end, last_end(tail, reasoning.open.texts)) ? from + end : npos;

@@ -40,7 +40,7 @@ std::string_view bare(std::string_view text) {
 }
 
 // The name without the id that the model writes after or before it.
-std::string_view cut_id(const CallSpec& call, std::string_view name, std::string& id) {
+std::string_view cut_id(const CallRegion& call, std::string_view name, std::string& id) {
   const auto cut = [&](std::string_view between, bool is_after) {
     const std::size_t at = between.empty() ? name.npos : name.find(between);
     if (at == name.npos) return;
@@ -49,29 +49,31 @@ std::string_view cut_id(const CallSpec& call, std::string_view name, std::string
     id = is_after ? second : first;
     name = is_after ? first : second;
   };
-  cut(call.id_open, true);
-  cut(call.id_close, false);
+  cut(call.name.id_open, true);
+  cut(call.name.id_close, false);
   return name;
 }
 
 }  // namespace
 
-std::string_view without_prefix(const CallSpec& call, std::string_view name) {
-  for (std::string_view prefix = call.name_prefix; !prefix.empty(); prefix.remove_prefix(1)) {
+std::string_view without_prefix(const CallRegion& call, std::string_view name) {
+  for (std::string_view prefix = call.name.prefix; !prefix.empty(); prefix.remove_prefix(1)) {
     if (name.starts_with(prefix)) return name.substr(prefix.size());
   }
   return name;
 }
 
-CallName read_call_name(const CallSpec& call, std::string_view written, const ToolSchemas* tools) {
+CallName read_call_name(const CallRegion& call, std::string_view written,
+                        const ToolSchemas* tools) {
   CallName read;
   std::string_view attributes;
   std::string_view name = unquote(cut_id(call, trim(written), read.id), attributes);
-  if (call.name_is_id) read.id = name;
+  if (call.name.is_id) read.id = name;
   name = without_prefix(call, name);
-  read.name = call.name_is_id ? without_number(name) : name;
-  if (call.xml_parameters.name_entities) read.name = without_entities(read.name);
-  if (call.name_twice) halve(read.name);
+  read.name = call.name.is_id ? without_number(name) : name;
+  const auto* parameters = call.body_as<ParametersSlot>();
+  if (parameters != nullptr && parameters->key_entities) read.name = without_entities(read.name);
+  if (call.name.is_twice) halve(read.name);
   if (read.id == read.name) read.id.clear();  // a bare name is not an id
   // Markup in a name is a marker that went astray.
   const auto has = [&](const char* bytes) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "format/format_spec.h"
+#include "format/program.h"
 #include "format/tool_schemas.h"
 
 namespace unspool {
@@ -16,9 +16,9 @@ struct CallName {
 };
 
 /// `tools`: the request's, or null. A name that it has may hold a space or a brace.
-CallName read_call_name(const CallSpec& call, std::string_view written, const ToolSchemas* tools);
+CallName read_call_name(const CallRegion& call, std::string_view written, const ToolSchemas* tools);
 
 /// The name after the call's prefix, which may have lost its beginning.
-std::string_view without_prefix(const CallSpec& call, std::string_view name);
+std::string_view without_prefix(const CallRegion& call, std::string_view name);
 
 }  // namespace unspool

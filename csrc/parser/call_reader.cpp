@@ -26,12 +26,12 @@ constexpr int kUnsure = -2;
 int choose_call(const Format& format, std::size_t opener, char first, std::optional<char> second) {
   int choice = kNoCall;
   for (const std::uint8_t candidate : format.openers()[opener]) {
-    const CallSpec& spec = format.spec().calls[candidate];
-    if (!spec.starts.empty() && spec.starts.find(first) == std::string::npos) continue;
-    if (!spec.second.empty() && !second) return kUnsure;
-    if (!spec.second.empty() && spec.second.find(*second) == std::string::npos) continue;
-    if (choice == kNoCall || !spec.starts.empty()) choice = candidate;
-    if (!spec.second.empty()) break;
+    const CallStart& start = format.program().calls[candidate].start;
+    if (!start.letters.empty() && start.letters.find(first) == std::string::npos) continue;
+    if (!start.second.empty() && !second) return kUnsure;
+    if (!start.second.empty() && start.second.find(*second) == std::string::npos) continue;
+    if (choice == kNoCall || !start.letters.empty()) choice = candidate;
+    if (!start.second.empty()) break;
   }
   return choice;
 }
@@ -55,18 +55,18 @@ void CallReader::begin_at_opener(const MarkerCursor::Found& found) {
 
 void CallReader::begin_bare(std::uint8_t kind, bool has_closer) {
   at_.call = kind;
-  const CallSpec& call = core_.call();
-  const bool is_misplaced = call.bare == BarePlace::start && at_.line == Line::begin;
+  const CallRegion& call = core_.call();
+  const bool is_misplaced = call.start.place == BarePlace::start && at_.line == Line::begin;
   repairs_ = core_.take_slip();
-  if (call.is_slip || is_misplaced) repairs_ |= kMarkup;
+  if (call.start.is_slip || is_misplaced) repairs_ |= kMarkup;
   has_closer_ = has_closer;
   opener_bytes_ = core_.raw.size();
   core_.specials.clear();
   at_.may_chain = false;
   name_.clear();
-  make_call_body(call.fixed_name, false);
+  make_call_body(call.name.fixed, false);
   core_.enter(State::body);
-  if (!call.fixed_name.empty()) begin_call(call.fixed_name, {});
+  if (!call.name.fixed.empty()) begin_call(call.name.fixed, {});
 }
 
 void CallReader::begin_headed(int kind, std::string_view tool) {
@@ -128,7 +128,7 @@ void CallReader::begin_chosen(int kind, std::size_t first_at) {
   at_.call = static_cast<std::uint8_t>(kind);
   has_closer_ = !core_.call().close.is_empty();
   name_.clear();
-  if (core_.call().has_name_outside()) {
+  if (core_.call().name.has_end()) {
     core_.enter(State::header);
   } else {
     make_call_body({}, false);
@@ -174,7 +174,7 @@ bool CallReader::read_token_after_opener(Symbol symbol, std::string_view literal
 void CallReader::make_call_body(std::string_view name, bool in_parameter) {
   BodyOptions options;
   options.schema = tools() != nullptr && !name.empty() ? tools()->find(name) : nullptr;
-  options.section_close = &core_.spec().section_close;
+  options.section_close = &core_.program().section.close;
   options.repairs = core_.options.repair;
   options.in_parameter = in_parameter;
   body_ = make_body(core_.call(), core_.markers().calls[at_.call], options);
@@ -186,10 +186,10 @@ std::size_t CallReader::read_name(char byte) {
     on_failure("no tool name follows the opener", {});
     return 0;
   }
-  const CallSpec& call = core_.call();
+  const CallRegion& call = core_.call();
   const bool continues = core_.cursor.would_continue(static_cast<unsigned char>(byte));
-  const bool stops = call.name_stops.find(byte) != std::string::npos ||
-                     (byte == '{' && call.body == BodyKind::json_arguments && !is_blank(name_));
+  const bool stops = call.name.stops.find(byte) != std::string::npos ||
+                     (byte == '{' && call.is(BodyKind::json_arguments) && !is_blank(name_));
   if (!continues && stops) {
     flush_cursor();
     if (name_call()) core_.enter(State::body);
@@ -207,8 +207,8 @@ void CallReader::on_name_end(const MarkerCursor::Found& found) {
   const bool closes = role == Role::call_close || role == Role::section_close;
   if (found.marker->is_slip) repairs_ |= kMarkup;
   core_.trial.has_call_markup = role == Role::name_close && !has_space(trim(name_));
-  const auto& openers = core_.call().xml_parameters.open.texts;
-  in_parameter_ = std::find(openers.begin(), openers.end(), found.text) != openers.end();
+  const auto* parameters = core_.call().body_as<ParametersSlot>();
+  in_parameter_ = parameters != nullptr && parameters->open.has(found.text);
   if (role != Role::name_close) {
     core_.raw.resize(core_.raw.size() - found.text.size());  // the closer is not the call's
   }
@@ -254,7 +254,7 @@ bool CallReader::name_call() {
 }
 
 bool CallReader::begin_call(std::string_view name, std::string_view id) {
-  const KnownTools known = core_.call().known_tools;
+  const KnownTools known = core_.call().start.known_tools;
   const ToolSchema* schema = tools() != nullptr ? tools()->find(name) : nullptr;
   const bool must_know =
       known == KnownTools::required || (known == KnownTools::if_given && tools() != nullptr);

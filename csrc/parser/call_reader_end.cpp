@@ -12,19 +12,19 @@ void CallReader::end_body(const BodyResult& result) {
   if (!result.closer.empty()) core_.expect_echo(result.closer);  // the body may hold its text
   core_.raw.clear();
   body_.reset();
-  const CallSpec& call = core_.call();
+  const CallRegion& call = core_.call();
   if (result.closer.empty()) {
     at_.closer_pending = has_closer_;
-    at_.may_chain = has_closer_ || call.bare != BarePlace::nowhere || !call.separators.empty();
+    at_.may_chain = has_closer_ || call.is_bare() || !call.separators.empty();
     core_.after_markup({});
     at_.line = Line::inside;
     return;
   }
   // The section's opener may be missing; its closer is markup all the same.
-  const MarkerSpec& section_close = core_.spec().section_close;
-  at_.closer_pending = !at_.in_section && !section_close.is_empty();
+  const SectionRegion& section = core_.program().section;
+  at_.closer_pending = !at_.in_section && !section.close.is_empty();
   if (result.closed_section) at_.in_section = at_.closer_pending = false;
-  core_.after_markup(result.closed_section ? section_close.after : call.close.after);
+  core_.after_markup(result.closed_section ? section.close.after : call.close.after);
 }
 
 // The call cannot be read. What nothing marked as a call is content; the rest is reported.

@@ -27,9 +27,9 @@ std::string_view line_of(std::string_view text) {
 }
 
 // Whether another call of this kind may begin with the byte, right after the last one.
-bool chains_at(const CallSpec& call, bool closer_pending, char byte) {
-  if (call.body == BodyKind::json_call) return byte == '{';
-  return call.body == BodyKind::pythonic && closer_pending && begins_python_name(byte);
+bool chains_at(const CallRegion& call, bool closer_pending, char byte) {
+  if (call.is(BodyKind::json_call)) return byte == '{';
+  return call.is(BodyKind::pythonic) && closer_pending && begins_python_name(byte);
 }
 
 }  // namespace
@@ -86,11 +86,11 @@ void ContentReader::follow_lines(std::string_view read) {
 // Whether a call begins with this byte, or the opening line of a fenced block, or its end.
 bool ContentReader::begins_bare(char byte) {
   if (core_.cursor.would_continue(static_cast<unsigned char>(byte))) return false;
-  const auto& calls = core_.spec().calls;
+  const auto& calls = core_.program().calls;
   const int call = at_.in_fence ? -1 : bare_call_at(byte);
-  const bool is_fence =
-      byte == '`' && at_.line != Line::inside &&
-      std::any_of(calls.begin(), calls.end(), [](const CallSpec& spec) { return spec.fenced; });
+  const bool is_fence = byte == '`' && at_.line != Line::inside &&
+                        std::any_of(calls.begin(), calls.end(),
+                                    [](const CallRegion& region) { return region.start.fenced; });
   if (call < 0 && !is_fence) return false;
   flush_cursor();
   core_.raw.clear();
@@ -130,20 +130,20 @@ std::size_t ContentReader::read_candidate(std::string_view text) {
 }
 
 int ContentReader::bare_call_at(char byte) const {
-  const auto& calls = core_.spec().calls;
+  const auto& calls = core_.program().calls;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (may_begin(calls[i]) && calls[i].starts.find(byte) != std::string::npos)
+    if (may_begin(calls[i]) && calls[i].start.letters.find(byte) != std::string::npos)
       return static_cast<int>(i);
   }
   return -1;
 }
 
 // Whether such a call may stand here without an opener.
-bool ContentReader::may_begin(const CallSpec& call) const {
+bool ContentReader::may_begin(const CallRegion& call) const {
   // A call that is mended may have text before it.
   const bool mends = core_.options.repair && core_.tools() != nullptr;
-  if (call.is_slip && !mends) return false;
-  switch (call.bare) {
+  if (call.start.is_slip && !mends) return false;
+  switch (call.start.place) {
     case BarePlace::nowhere: return false;
     case BarePlace::start: return at_.line == Line::start || (mends && at_.line != Line::inside);
     case BarePlace::line: return at_.line != Line::inside;
@@ -185,9 +185,9 @@ std::size_t ContentReader::read_fence(char byte) {
 // Begins the call in a block whose opening line has been read, if the byte begins one.
 bool ContentReader::begin_fenced(char byte) {
   if (core_.raw.find('\n') == std::string::npos) return false;
-  const auto& calls = core_.spec().calls;
+  const auto& calls = core_.program().calls;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (!calls[i].fenced || calls[i].starts.find(byte) == std::string::npos) continue;
+    if (!calls[i].start.fenced || calls[i].start.letters.find(byte) == std::string::npos) continue;
     call_.begin_bare(static_cast<std::uint8_t>(i), true);
     return true;
   }

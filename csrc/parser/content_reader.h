@@ -30,7 +30,7 @@ class ContentReader : RegionReader {
   bool begins_candidate(char byte);
   std::size_t read_candidate(std::string_view text);
   int bare_call_at(char byte) const;
-  bool may_begin(const CallSpec& call) const;
+  bool may_begin(const CallRegion& call) const;
   bool fence_goes_on(char byte) const;
   bool begin_fenced(char byte);
 

@@ -35,52 +35,55 @@ bool Header::fits(std::string_view text, bool is_whole) {
 }
 
 bool Header::opens_another(std::string_view text, bool is_whole) const {
-  const std::vector<std::string>& openers = spec().open.texts;
-  return !spec().names_tool &&
+  const std::vector<std::string>& openers = markup().open.texts;
+  return !markup().names_tool &&
          std::any_of(openers.begin(), openers.end(), [&](const std::string& open) {
            return is_whole ? open == trim(text) : open.starts_with(trim(text));
          });
 }
 
 bool Header::names_stranger(std::string_view text, const ToolSchemas* tools, bool has_calls) const {
-  if (!spec().names_tool) return false;
+  if (!markup().names_tool) return false;
   const std::string_view name = recipient(text);
   if (name.empty()) return true;
   return tools != nullptr && !has_calls && tools->find(name) == nullptr &&
-         !has(spec().not_tools, name);
+         !has(markup().not_tools, name);
 }
 
 std::string_view Header::tool(std::string_view text) const {
   const std::string_view name = recipient(text);
-  return has(spec().not_tools, name) ? std::string_view{} : name;
+  return has(markup().not_tools, name) ? std::string_view{} : name;
 }
 
 std::string_view Header::recipient(std::string_view text) const {
-  if (spec().names_tool) {
-    for (const std::string& open : spec().open.texts) {
+  if (markup().names_tool) {
+    for (const std::string& open : markup().open.texts) {
       if (text.starts_with(open)) text.remove_prefix(open.size());
     }
     return trim(text);
   }
-  const std::size_t at = spec().recipient.empty() ? text.npos : text.find(spec().recipient);
+  const std::size_t at = markup().recipient.empty() ? text.npos : text.find(markup().recipient);
   if (at == text.npos) return {};
-  const std::string_view name = text.substr(at + spec().recipient.size());
+  const std::string_view name = text.substr(at + markup().recipient.size());
   return name.substr(0, name.find_first_of(" \t\r\n<"));
 }
 
 bool Header::announces_reasoning(std::string_view text) const {
-  const std::vector<std::string>& words = spec().reasoning;
-  return format_.spec().reasoning &&
+  const std::vector<std::string>& words = markup().reasoning;
+  return format_.program().reasoning &&
          std::any_of(words.begin(), words.end(),
                      [&](const std::string& word) { return has_word(text, word); });
 }
 
-bool Header::announces_calls(std::string_view text) const { return has(spec().calls, trim(text)); }
+bool Header::announces_calls(std::string_view text) const {
+  return has(markup().calls, trim(text));
+}
 
 int Header::call() const {
-  const auto& calls = format_.spec().calls;
-  const auto call = std::find_if(calls.begin(), calls.end(),
-                                 [](const CallSpec& spec) { return spec.by_recipient; });
+  const auto& calls = format_.program().calls;
+  const auto call = std::find_if(calls.begin(), calls.end(), [](const CallRegion& region) {
+    return region.start.after_header;
+  });
   return call == calls.end() ? -1 : static_cast<int>(call - calls.begin());
 }
 

@@ -22,8 +22,8 @@ class Header {
     search_.reset();
   }
 
-  std::size_t markup() const { return markup_; }
-  const MarkupSpec& spec() const { return format_.spec().markup[markup_]; }
+  std::size_t index() const { return markup_; }
+  const MarkupRegion& markup() const { return format_.program().markup[markup_]; }
 
   /// Whether a header may say `text`, or begin with it if it is not whole. The text of one header
   /// only grows.

@@ -41,7 +41,7 @@ bool HeaderReader::opens_another(bool is_whole) const {
 
 // Whether what stands before the header, or in it, makes it more text.
 bool HeaderReader::is_prose() const {
-  return core_.trial.is_amid_line || header_.spec().is_inline ||
+  return core_.trial.is_amid_line || header_.markup().is_inline ||
          core_.trial.place.state == State::reasoning ||
          (!core_.raw.empty() && is_space(core_.raw[0]));
 }
@@ -64,7 +64,7 @@ void HeaderReader::release_endless() {
   flush_cursor();
   audit_header({});
   at_.boundary = Boundary::none;
-  if (!header_.spec().is_inline) at_.markup_return = State::content;
+  if (!header_.markup().is_inline) at_.markup_return = State::content;
   const std::string raw = std::exchange(core_.raw, {});
   at_.line = Line::inside;
   core_.enter(at_.markup_return);
@@ -72,7 +72,7 @@ void HeaderReader::release_endless() {
 }
 
 void HeaderReader::on_markup(const MarkerCursor::Found& found) {
-  const MarkupSpec& markup = core_.spec().markup[found.marker->value];
+  const MarkupRegion& markup = core_.program().markup[found.marker->value];
   at_.closer_pending = false;
   at_.may_chain = false;
   if (!markup.has_header()) return core_.after_markup(markup.open.after);
@@ -80,7 +80,7 @@ void HeaderReader::on_markup(const MarkerCursor::Found& found) {
 }
 
 void HeaderReader::on_inline_markup(const MarkerCursor::Found& found) {
-  const bool has_header = core_.spec().markup[found.marker->value].has_header();
+  const bool has_header = core_.program().markup[found.marker->value].has_header();
   if (has_header && !found.marker->has_token) {
     if (core_.trial.is_read_again(found)) return parser_.release(found.text);
     if (!core_.trial.is_on()) core_.begin_trial(found);
@@ -120,7 +120,7 @@ void HeaderReader::on_cut(const MarkerCursor::Found& found, std::string_view hea
                           std::size_t of_turn, bool fits) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool ends_message =
-      role == Role::ignore || role == Role::markup_open || header_.spec().is_inline;
+      role == Role::ignore || role == Role::markup_open || header_.markup().is_inline;
   const bool is_header = is_blank(header) || (fits && !ends_message);
   const bool calls = core_.trial.is_of_turn() && !header_.tool(header).empty();
   if (!is_header && core_.trial.is_on() && !calls) {  // its opener was a mention
@@ -139,7 +139,7 @@ void HeaderReader::on_cut(const MarkerCursor::Found& found, std::string_view hea
 
 void HeaderReader::on_close(const MarkerCursor::Found& found, std::string_view header,
                             std::size_t of_turn, bool fits) {
-  const MarkupSpec& markup = header_.spec();
+  const MarkupRegion& markup = header_.markup();
   const bool may_be_text = core_.trial.is_amid_line || markup.is_inline || markup.names_tool;
   if (core_.trial.is_on() && !fits && may_be_text) {
     core_.trial.outcome = Outcome::mention;

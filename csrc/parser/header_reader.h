@@ -30,7 +30,7 @@ class HeaderReader : RegionReader {
   /// Ends the header, with the output.
   void finish(bool is_cut);
 
-  const MarkupSpec& spec() const { return header_.spec(); }
+  const MarkupRegion& markup() const { return header_.markup(); }
   bool fits(std::string_view text) { return header_.fits(text, false); }
   /// The header's marker, where its audit waits for what it opens.
   void hold_opener(std::string_view marker) { header_.opener = marker; }

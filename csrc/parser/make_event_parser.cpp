@@ -11,7 +11,7 @@ namespace unspool {
 
 std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> format,
                                                ParserOptions options) {
-  const CallIdStyle style = format->spec().call_ids;
+  const CallIdStyle style = format->program().call_ids;
   const ParserOptions wanted = options;
   const bool filters = CallFilter::is_needed(wanted);
   options.audit |= wanted.only_reasoning;

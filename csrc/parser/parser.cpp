@@ -20,16 +20,16 @@ bool has(const std::vector<std::string>& texts, std::string_view text) {
 bool belongs_to_reasoning(const ParserCore& core, const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   if (role == Role::reasoning_open || role == Role::reasoning_close) return true;
-  const FormatSpec& spec = core.spec();
+  const Program& program = core.program();
   const bool is_first = !core.at.has_content && core.calls.index() < 0;
   if (role != Role::markup_open || !is_first) return false;
-  return spec.reasoning && !spec.headers_tell_reasoning() &&
-         (has(spec.reasoning->open.texts, found.text) ||
-          has(spec.reasoning->close.texts, found.text));
+  return program.reasoning && !program.has_reasoning_headers() &&
+         (has(program.reasoning->open.texts, found.text) ||
+          has(program.reasoning->close.texts, found.text));
 }
 
 // The end of a turn, or markup around text that no header follows.
-bool changes_nothing(const MarkupSpec* markup, Role role) {
+bool changes_nothing(const MarkupRegion* markup, Role role) {
   return role == Role::ignore || (markup != nullptr && !markup->has_header() && !markup->is_inline);
 }
 
@@ -89,7 +89,7 @@ void Parser::add_held(Held& out, bool as_text) const {
   if (core_.trial.is_on()) return trial_.add_held(out);
   const Place& at = core_.at;
   if (at.label_read != std::string::npos) {
-    const std::string_view label = core_.spec().reasoning->label;
+    const std::string_view label = core_.program().reasoning->label;
     out.add(HeldReason::marker, label.substr(0, at.label_read));
   }
   out.add(HeldReason::marker, at.idle);
@@ -165,7 +165,7 @@ void Parser::read_letter(Symbol symbol, std::string_view literal) {
   if (echo_.is_on() && echo_.read({literal, symbol})) return;
   // The end of a turn is never text where it is known by id, not even inside a string.
   const bool is_inside = at.is_in_call() || at.state == State::fence;
-  if (is_inside && has(core_.spec().ignore, literal)) {
+  if (is_inside && has(core_.program().ends, literal)) {
     return core_.ignore(literal, 0, call_.pending_bytes());
   }
   if (at.state == State::body && call_.read_token_in_body(symbol, literal)) return;
@@ -255,7 +255,7 @@ void Parser::on_marker_in_text(const MarkerCursor::Found& found) {
   if (trial_.is_mention(found)) return release(found.text);
   if (core_.trial.is_on() && core_.at.state == State::content && trial_.decides(found)) return;
   if (read_idle(found)) return;
-  const MarkupSpec* markup = core_.markup_of(found);
+  const MarkupRegion* markup = core_.markup_of(found);
   if (markup != nullptr && markup->is_inline) return header_.on_inline_markup(found);
   const bool closes_call = static_cast<Role>(found.marker->role) == Role::call_close;
   if (closes_call && core_.at.closer_is_calls) return on_own_closer(found);
@@ -288,7 +288,7 @@ bool Parser::read_idle(const MarkerCursor::Found& found) {
 void Parser::cross(const MarkerCursor::Found& found) {
   Place& at = core_.at;
   const Role role = static_cast<Role>(found.marker->role);
-  const MarkupSpec* markup = core_.markup_of(found);
+  const MarkupRegion* markup = core_.markup_of(found);
   const bool is_reasonings = belongs_to_reasoning(core_, found);
   at.has_slip |= found.marker->is_slip;
   core_.drop_space(is_reasonings);
@@ -305,7 +305,7 @@ void Parser::cross(const MarkerCursor::Found& found) {
     case Role::section_open:
       at.in_section = true;
       at.may_chain = false;
-      return core_.after_markup(core_.spec().section_open.after);
+      return core_.after_markup(core_.program().section.open.after);
     case Role::markup_open: return header_.on_markup(found);
     case Role::call_close:
     case Role::section_close: return on_closer(role, found);
@@ -315,7 +315,7 @@ void Parser::cross(const MarkerCursor::Found& found) {
 
 void Parser::on_reasoning(Role role) {
   Place& at = core_.at;
-  const ReasoningSpec& reasoning = *core_.spec().reasoning;
+  const ReasoningRegion& reasoning = *core_.program().reasoning;
   if (role == Role::reasoning_close) {
     if (!at.has_content) at.line = Place::Line::start;
     return core_.after_markup(reasoning.close.after);
@@ -339,17 +339,18 @@ void Parser::on_own_closer(const MarkerCursor::Found& found) {
 }
 
 void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
-  const FormatSpec& spec = core_.spec();
+  const Program& program = core_.program();
   Place& at = core_.at;
   // The section's opener may be missing; its closer is markup all the same.
-  at.closer_pending = role == Role::call_close && !at.in_section && !spec.section_close.is_empty();
+  at.closer_pending =
+      role == Role::call_close && !at.in_section && !program.section.close.is_empty();
   at.may_chain = false;
   at.in_fence = false;
   at.closer_is_calls = false;
   if (role == Role::section_close) at.in_section = false;
   core_.after_markup(role == Role::section_close
-                         ? std::string_view(spec.section_close.after)
-                         : std::string_view(spec.calls[found.marker->value].close.after));
+                         ? std::string_view(program.section.close.after)
+                         : std::string_view(program.calls[found.marker->value].close.after));
 }
 
 void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {

@@ -42,7 +42,9 @@ class Parser final : public EventParser, private Dispatcher {
   Parser(std::shared_ptr<const Format> format, ParserOptions options);
 
   void expect_ids() override;
-  void put_prompt(std::string_view prompt) override { turn_.read(turn_of(core_.spec(), prompt)); }
+  void put_prompt(std::string_view prompt) override {
+    turn_.read(turn_of(core_.program(), prompt));
+  }
   void put_text(std::string_view text, std::uint64_t token_end, Events& out) override;
   void put_token(Symbol symbol, std::uint64_t token_end, Events& out) override;
   void put_special(std::string_view text, std::uint64_t token_end, Events& out) override;

@@ -20,7 +20,7 @@ bool is_closing_bracket(char byte) { return byte == '}' || byte == ']' || byte =
 
 ParserCore::ParserCore(std::shared_ptr<const Format> format, ParserOptions some)
     : options(std::move(some)),
-      calls(format->spec().call_ids, options),
+      calls(format->program().call_ids, options),
       format_(std::move(format)) {}
 
 void ParserCore::enter(State state) {
@@ -213,7 +213,7 @@ std::string_view ParserCore::drop_skipped(std::string_view text) {
 // Reasoning after the label that its opener may have; nothing while that is being read.
 std::string_view ParserCore::drop_label(std::string_view text) {
   if (at.label_read == std::string::npos) return text;
-  const std::string& label = spec().reasoning->label;
+  const std::string& label = program().reasoning->label;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != label[at.label_read]) {
       end_label();
@@ -229,12 +229,12 @@ std::string_view ParserCore::drop_label(std::string_view text) {
 
 bool ParserCore::fits_label(std::string_view text) const {
   if (at.label_read == std::string::npos || text.empty()) return true;
-  return text[0] == spec().reasoning->label[at.label_read];
+  return text[0] == program().reasoning->label[at.label_read];
 }
 
 void ParserCore::end_label() {
   if (at.label_read == std::string::npos) return;
-  const std::string_view label = spec().reasoning->label;
+  const std::string_view label = program().reasoning->label;
   const std::string_view read = label.substr(0, at.label_read);
   at.label_read = std::string::npos;
   if (trim(read) == trim(label)) {
@@ -248,8 +248,9 @@ void ParserCore::begin_trial(const MarkerCursor::Found& found) {
   begin_trial(found.text, found.marker->has_token);
   const Role role = static_cast<Role>(found.marker->role);
   trial.tries_call = role == Role::call_open || role == Role::section_open;
-  trial.is_word = role == Role::call_open &&
-                  spec().calls[format_->openers()[found.marker->value].front()].may_be_text;
+  trial.is_word =
+      role == Role::call_open &&
+      program().calls[format_->openers()[found.marker->value].front()].start.may_be_text;
   trial.is_amid_line =
       at.boundary == Boundary::none && at.last_byte != '\n' && found.text[0] != '\n';
 }

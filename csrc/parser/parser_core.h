@@ -28,14 +28,14 @@ class ParserCore {
   ParserCore& operator=(const ParserCore&) = delete;
 
   const Format& format() const { return *format_; }
-  const FormatSpec& spec() const { return format_->spec(); }
+  const Program& program() const { return format_->program(); }
   const MarkerTable& markers() const { return format_->markers(options.by_id, options.repair); }
   /// The kind of the call being read, or of the last one.
-  const CallSpec& call() const { return spec().calls[at.call]; }
+  const CallRegion& call() const { return program().calls[at.call]; }
   /// The markup that a marker opens; null where it is another.
-  const MarkupSpec* markup_of(const MarkerCursor::Found& found) const {
+  const MarkupRegion* markup_of(const MarkerCursor::Found& found) const {
     const bool opens = static_cast<Role>(found.marker->role) == Role::markup_open;
-    return opens ? &spec().markup[found.marker->value] : nullptr;
+    return opens ? &program().markup[found.marker->value] : nullptr;
   }
   /// The request's tools; null where they are not known.
   const ToolSchemas* tools() const { return options.tools.get(); }
@@ -98,7 +98,7 @@ class ParserCore {
   /// Whether a call is tried in reasoning that may go on after it.
   bool is_rehearsing() const {
     return trial.is_on() && trial.tries_call && trial.place.state == Place::State::reasoning &&
-           spec().reasoning->calls == CallsInReasoning::wait_and_see;
+           program().reasoning->calls == CallsInReasoning::wait_and_see;
   }
   bool has_rehearsed() const { return is_rehearsing() && calls.index() > trial.calls.index; }
   void begin_trial(const MarkerCursor::Found& found);

@@ -35,7 +35,7 @@ struct Place {
   Boundary boundary = Boundary::start;
   Line line = Line::start;
   std::uint8_t call = 0;    // the kind of the call being read, or of the last one
-  std::uint8_t markup = 0;  // of the header being read: index into FormatSpec::markup
+  std::uint8_t markup = 0;  // of the header being read: index into Program::markup
   int bare_candidate = -1;  // the call that may have begun, while it may be a marker too
   char last_byte = '\n';    // of what was emitted between calls
   bool in_section = false;
@@ -47,7 +47,7 @@ struct Place {
   bool reasoning_is_empty = true;
   bool has_content = false;
   bool skip_is_reasonings = false;             // the last marker was the reasoning's
-  std::size_t label_read = std::string::npos;  // of ReasoningSpec::label; npos: not looked for
+  std::size_t label_read = std::string::npos;  // of ReasoningRegion::label; npos: not looked for
   std::string_view skip;                       // white space that the last marker takes with it
   std::string space;                           // white space that may turn out to be markup
   std::string idle;  // before `space`: a marker that changes nothing; text if text follows

@@ -24,7 +24,7 @@ TemplateParser::TemplateParser(std::shared_ptr<const Format> format, ParserOptio
       by_id_(options.by_id),
       audits_(options.audit),
       counts_(template_->fields.size()),
-      calls_(format_->spec().call_ids, unrepaired(options)) {
+      calls_(format_->program().call_ids, unrepaired(options)) {
   for (const auto& [name, value] : template_->defaults) {
     if (channel_of(name) == Channel::extra && name != "role") extra_.set(name, value);
   }

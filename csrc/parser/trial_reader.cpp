@@ -20,7 +20,7 @@ bool is_quote(char byte) { return byte == '`' || byte == '"' || byte == '\''; }
 
 bool TrialReader::is_tried(const MarkerCursor::Found& found) const {
   const Role role = static_cast<Role>(found.marker->role);
-  const MarkupSpec* markup = core_.markup_of(found);
+  const MarkupRegion* markup = core_.markup_of(found);
   const bool has_header = markup != nullptr && markup->has_header();
   return role == Role::call_open || role == Role::section_open ||
          (has_header && !found.marker->has_token);
@@ -42,14 +42,14 @@ bool TrialReader::is_mention(const MarkerCursor::Found& found) const {
     return !found.marker->has_token && is_quote(at_.last_byte) && at_.boundary == Boundary::none;
   }
   // A marker around content ends the reasoning only where there is none.
-  const MarkupSpec* markup = core_.markup_of(found);
-  const bool is_plain = markup != nullptr && !markup->tells() && !markup->is_inline;
+  const MarkupRegion* markup = core_.markup_of(found);
+  const bool is_plain = markup != nullptr && !markup->says_what_follows() && !markup->is_inline;
   return is_plain && is_amid_reasoning;
 }
 
 bool TrialReader::decides(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
-  const MarkupSpec* markup = core_.markup_of(found);
+  const MarkupRegion* markup = core_.markup_of(found);
   const bool has_header = markup != nullptr && markup->has_header();
   if (core_.has_rehearsed()) {
     if (role == Role::reasoning_close || has_header) {

@@ -9,17 +9,17 @@
 namespace unspool {
 
 void TurnReader::begin() {
-  read(turn_without_prompt(core_.spec()));
+  read(turn_without_prompt(core_.program()));
   if (!core_.options.starts_in_reasoning) return;
   const bool in_reasoning = *core_.options.starts_in_reasoning;
-  const bool names_tool = at_.state == State::markup && header_.spec().names_tool;
+  const bool names_tool = at_.state == State::markup && header_.markup().names_tool;
   if (in_reasoning || at_.state == State::reasoning || names_tool) {
     forget(in_reasoning ? State::reasoning : State::content);
   }
 }
 
 void TurnReader::read(std::string_view turn) {
-  forget(begins_in_reasoning(core_.spec(), turn) ? State::reasoning : State::content);
+  forget(begins_in_reasoning(core_.program(), turn) ? State::reasoning : State::content);
   if (turn.empty()) return;
   read_quietly(turn);
   keep_what_is_open();
@@ -43,7 +43,7 @@ void TurnReader::read_quietly(std::string_view turn) {
 
 // What the turn opens stays open: the reasoning, a header, all calls, one call before its name.
 void TurnReader::keep_what_is_open() {
-  if (at_.state == State::markup && header_.spec().is_inline) at_.state = at_.markup_return;
+  if (at_.state == State::markup && header_.markup().is_inline) at_.state = at_.markup_return;
   if (at_.state == State::markup) return try_header();
   const Place read = at_;
   const bool opens_call =

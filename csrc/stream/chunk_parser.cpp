@@ -76,7 +76,7 @@ void ChunkParser::put_prompt(std::string_view text) {
 Events& ChunkParser::parsed_or(Events& out) {
   Events& events = content_stop_ ? parsed_ : out;
   if (std::exchange(repeats_tag_, false)) {
-    const std::string& tag = kept_reasoning_->spec().reasoning->open.texts.front();
+    const std::string& tag = kept_reasoning_->program().reasoning->open.texts.front();
     events.add_text(EventKind::content, -1, tag, 0);
   }
   return events;

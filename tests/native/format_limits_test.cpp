@@ -9,13 +9,13 @@ namespace {
 
 using namespace unspool;
 
-CallSpec call(std::vector<std::string> openers) {
-  CallSpec spec;
-  spec.open.texts = std::move(openers);
-  spec.close.texts = {"</end>"};
-  spec.name_close.texts = {"|"};
-  spec.body = BodyKind::json_arguments;
-  return spec;
+CallRegion call(std::vector<std::string> openers) {
+  CallRegion call;
+  call.open.texts = std::move(openers);
+  call.close.texts = {"</end>"};
+  call.name.close.texts = {"|"};
+  call.body = ArgumentsSlot{};
+  return call;
 }
 
 std::vector<std::string> openers(int count, const std::string& rest) {
@@ -24,12 +24,12 @@ std::vector<std::string> openers(int count, const std::string& rest) {
   return texts;
 }
 
-std::string refusal(std::vector<CallSpec> calls) {
-  FormatSpec spec;
-  spec.name = "large";
-  spec.calls = std::move(calls);
+std::string refusal(std::vector<CallRegion> calls) {
+  Program program;
+  program.name = "large";
+  program.calls = std::move(calls);
   try {
-    Format::compile(std::move(spec));
+    Format::compile(std::move(program));
   } catch (const FormatError& error) {
     return error.what();
   }
@@ -44,9 +44,10 @@ void check_refusal(const std::string& refused, std::string_view what) {
 
 int main() {
   CHECK_EQUAL(refusal({call({"<a>"})}), std::string("compiled"));
-  check_refusal(refusal(std::vector<CallSpec>(201, call({"<a>"}))), "more than 200 kinds of call");
+  check_refusal(refusal(std::vector<CallRegion>(201, call({"<a>"}))),
+                "more than 200 kinds of call");
   check_refusal(refusal({call(openers(1001, "<"))}), "more than 1,000 openers");
-  const std::vector<CallSpec> wide(200, call(openers(999, std::string(50, '<'))));
+  const std::vector<CallRegion> wide(200, call(openers(999, std::string(50, '<'))));
   check_refusal(refusal(wide), "more than 64 MiB");
   return TEST_RESULT();
 }

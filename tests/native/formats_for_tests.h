@@ -7,176 +7,175 @@
 
 namespace unspool::test {
 
-inline MarkerSpec marker(std::vector<std::string> texts, std::string before = "",
-                         std::string after = "") {
+inline MarkerTexts marker(std::vector<std::string> texts, std::string before = "",
+                          std::string after = "") {
   return {std::move(texts), std::move(before), std::move(after)};
 }
 
 /// Reasoning, JSON calls in tags, and tagged parameters.
-inline FormatSpec tagged() {
-  FormatSpec spec;
-  spec.name = "tagged";
-  spec.ignore = {"<|im_end|>"};
-  spec.reasoning = ReasoningSpec{marker({"<think>"}, "", "\n"), marker({"</think>"}, "\n", "\n\n"),
-                                 "", CallsInReasoning::keep};
-  CallSpec call;
+inline Program tagged() {
+  Program program;
+  program.name = "tagged";
+  program.ends = {"<|im_end|>"};
+  program.reasoning =
+      ReasoningRegion{marker({"<think>"}, "", "\n"), marker({"</think>"}, "\n", "\n\n"), "",
+                      CallsInReasoning::keep};
+  CallRegion call;
   call.open = marker({"<tool_call>"}, "\n");
   call.close = marker({"</tool_call>"});
   call.separators = ",";
-  spec.calls.push_back(call);
-  CallSpec parameters;
+  program.calls.push_back(call);
+  CallRegion parameters;
   parameters.open = marker({"<function="});
   parameters.close = marker({"</function>"});
-  parameters.name_close = marker({">"});
-  parameters.body = BodyKind::xml_parameters;
-  parameters.xml_parameters.open = marker({"<parameter="});
-  parameters.xml_parameters.name_close = marker({">"});
-  parameters.xml_parameters.close = marker({"</parameter>"});
-  spec.calls.push_back(parameters);
-  return spec;
+  parameters.name.close = marker({">"});
+  ParametersSlot& parameters_slot = parameters.body.emplace<ParametersSlot>();
+  parameters_slot.open = marker({"<parameter="});
+  parameters_slot.key_close = marker({">"});
+  parameters_slot.close = marker({"</parameter>"});
+  program.calls.push_back(parameters);
+  return program;
 }
 
 /// Bare and fenced calls, names outside JSON arguments, a section around calls.
-inline FormatSpec bare() {
-  FormatSpec spec;
-  spec.name = "bare";
-  spec.section_open = marker({"<calls>"}, "\n");
-  spec.section_close = marker({"</calls>"});
-  CallSpec fenced;
-  fenced.bare = BarePlace::line;
-  fenced.fenced = true;
-  fenced.starts = "{[";
+inline Program bare() {
+  Program program;
+  program.name = "bare";
+  program.section.open = marker({"<calls>"}, "\n");
+  program.section.close = marker({"</calls>"});
+  CallRegion fenced;
+  fenced.start.place = BarePlace::line;
+  fenced.start.fenced = true;
+  fenced.start.letters = "{[";
   fenced.close = marker({"```"}, "\n");
   fenced.separators = ",;";
-  fenced.known_tools = KnownTools::if_given;
-  spec.calls.push_back(fenced);
-  CallSpec named;
+  fenced.start.known_tools = KnownTools::if_given;
+  program.calls.push_back(fenced);
+  CallRegion named;
   named.open = marker({"[TOOL_CALLS]"});
-  named.name_close = marker({"[ARGS]"});
-  named.name_stops = "{";
-  named.body = BodyKind::json_arguments;
-  spec.calls.push_back(named);
-  CallSpec trimmed;
+  named.name.close = marker({"[ARGS]"});
+  named.name.stops = "{";
+  named.body = ArgumentsSlot{};
+  program.calls.push_back(named);
+  CallRegion trimmed;
   trimmed.open = marker({"<invoke name=\""});
   trimmed.close = marker({"</invoke>"});
-  trimmed.name_close = marker({"\">"});
-  trimmed.body = BodyKind::xml_parameters;
-  trimmed.xml_parameters.open = marker({"<parameter name=\""});
-  trimmed.xml_parameters.name_close = marker({"\">"});
-  trimmed.xml_parameters.close = marker({"</parameter>"});
-  trimmed.xml_parameters.trim = ValueTrim::space;
-  trimmed.xml_parameters.guess_types = true;
-  spec.calls.push_back(trimmed);
-  return spec;
+  trimmed.name.close = marker({"\">"});
+  ParametersSlot& trimmed_slot = trimmed.body.emplace<ParametersSlot>();
+  trimmed_slot.open = marker({"<parameter name=\""});
+  trimmed_slot.key_close = marker({"\">"});
+  trimmed_slot.close = marker({"</parameter>"});
+  trimmed_slot.trim = ValueTrim::space;
+  trimmed_slot.guess_types = true;
+  program.calls.push_back(trimmed);
+  return program;
 }
 
 /// Headers that tell what follows, inline markup, names that hold ids, keys that are names.
-inline FormatSpec headed() {
-  FormatSpec spec;
-  spec.name = "headed";
-  spec.turn = {"<|start|>assistant"};
-  spec.reasoning = ReasoningSpec{marker({"<|channel|>analysis<|message|>"}), marker({"<|end|>"}),
-                                 "", CallsInReasoning::keep};
-  MarkupSpec header;
+inline Program headed() {
+  Program program;
+  program.name = "headed";
+  program.turn = {"<|start|>assistant"};
+  program.reasoning = ReasoningRegion{marker({"<|channel|>analysis<|message|>"}),
+                                      marker({"<|end|>"}), "", CallsInReasoning::keep};
+  MarkupRegion header;
   header.open = marker({"<|start|>", "<|channel|>"});
   header.close = marker({"<|message|>"});
   header.recipient = "to=";
   header.header = R"((?:\s|assistant|analysis|<\|start\|>|<\|channel\|>)*(?:to=[^{"]*)?)";
   header.not_tools = {"user"};
   header.reasoning = {"analysis"};
-  spec.markup.push_back(header);
-  MarkupSpec end;
+  program.markup.push_back(header);
+  MarkupRegion end;
   end.open = marker({"<|end|>"});
-  spec.markup.push_back(end);
-  MarkupSpec citation;
+  program.markup.push_back(end);
+  MarkupRegion citation;
   citation.open = marker({"</co:"});
   citation.close = marker({">"});
   citation.is_inline = true;
-  spec.markup.push_back(citation);
-  CallSpec message;
-  message.by_recipient = true;
+  program.markup.push_back(citation);
+  CallRegion message;
+  message.start.after_header = true;
   message.close = marker({"<|call|>"});
-  message.name_prefix = "functions.";
-  message.body = BodyKind::json_arguments;
-  spec.calls.push_back(message);
-  CallSpec keyed;
+  message.name.prefix = "functions.";
+  message.body = ArgumentsSlot{};
+  program.calls.push_back(message);
+  CallRegion keyed;
   keyed.open = marker({"<|tools|>"});
   keyed.close = marker({"<|/tools|>"});
-  keyed.starts = "[";
-  keyed.json_call.name_is_key = true;
-  spec.calls.push_back(keyed);
-  CallSpec numbered;
+  keyed.start.letters = "[";
+  std::get<ObjectSlot>(keyed.body).name_is_key = true;
+  program.calls.push_back(keyed);
+  CallRegion numbered;
   numbered.open = marker({"<|begin|>"});
   numbered.close = marker({"<|finish|>"});
-  numbered.name_close = marker({"<|args|>"});
-  numbered.name_prefix = "functions.";
-  numbered.name_is_id = true;
-  numbered.id_open = "#";
-  numbered.body = BodyKind::json_arguments;
-  spec.calls.push_back(numbered);
-  return spec;
+  numbered.name.close = marker({"<|args|>"});
+  numbered.name.prefix = "functions.";
+  numbered.name.is_id = true;
+  numbered.name.id_open = "#";
+  numbered.body = ArgumentsSlot{};
+  program.calls.push_back(numbered);
+  return program;
 }
 
 /// Python calls, a dialect with quotes of its own, elements within elements, keys and values.
-inline FormatSpec foreign() {
-  FormatSpec spec;
-  spec.name = "foreign";
-  CallSpec python;
-  python.bare = BarePlace::start;
-  python.starts = "[";
-  python.body = BodyKind::pythonic;
-  spec.calls.push_back(python);
-  CallSpec lines;
+inline Program foreign() {
+  Program program;
+  program.name = "foreign";
+  CallRegion python;
+  python.start.place = BarePlace::start;
+  python.start.letters = "[";
+  python.body = PythonSlot{};
+  program.calls.push_back(python);
+  CallRegion lines;
   lines.open = marker({"<py>"}, "\n");
   lines.close = marker({"</py>"});
   lines.separators = ",;";
-  lines.body = BodyKind::pythonic;
-  spec.calls.push_back(lines);
-  CallSpec json;
+  lines.body = PythonSlot{};
+  program.calls.push_back(lines);
+  CallRegion json;
   json.open = marker({"<py>"}, "\n");
   json.close = marker({"</py>"});
-  json.starts = "[";
-  json.second = "{";
-  spec.calls.push_back(json);
-  CallSpec braces;
+  json.start.letters = "[";
+  json.start.second = "{";
+  program.calls.push_back(json);
+  CallRegion braces;
   braces.open = marker({"<brace>call:"});
   braces.next = marker({"call:"});
   braces.close = marker({"</brace>"});
-  braces.name_stops = "{";
-  braces.body = BodyKind::literal_arguments;
-  braces.quotes = marker({"<q>"});
-  spec.calls.push_back(braces);
-  CallSpec elements;
+  braces.name.stops = "{";
+  braces.body = LiteralSlot{marker({"<q>"})};
+  program.calls.push_back(braces);
+  CallRegion elements;
   elements.open = marker({"]<invoke name="});
   elements.close = marker({"]</invoke>"});
-  elements.name_close = marker({">"});
-  elements.body = BodyKind::xml_elements;
-  elements.xml_elements.open = marker({"]<"});
-  spec.calls.push_back(elements);
-  CallSpec pairs;
+  elements.name.close = marker({">"});
+  elements.body = ElementsSlot{marker({"]<"})};
+  program.calls.push_back(elements);
+  CallRegion pairs;
   pairs.open = marker({"<pairs>"});
   pairs.close = marker({"</pairs>"});
-  pairs.name_close = marker({"\n", "<key>"});
-  pairs.body = BodyKind::xml_parameters;
-  pairs.xml_parameters.open = marker({"<key>"});
-  pairs.xml_parameters.name_end = {"</key>"};
-  pairs.xml_parameters.name_close = marker({"<value>"});
-  pairs.xml_parameters.close = marker({"]]></value>", "</value>"});
-  pairs.xml_parameters.value_open = "<![CDATA[";
-  pairs.xml_parameters.types = {{"<t>s<", TypeSet(TypeSet::string)},
-                                {"<t>j<", TypeSet(TypeSet::any().bits() & ~TypeSet::string)}};
-  pairs.xml_parameters.trim = ValueTrim::none;
-  pairs.xml_parameters.entities = true;
-  pairs.xml_parameters.python_values = true;
-  pairs.xml_parameters.json_body = true;
-  spec.calls.push_back(pairs);
-  CallSpec word;
+  pairs.name.close = marker({"\n", "<key>"});
+  ParametersSlot& pairs_slot = pairs.body.emplace<ParametersSlot>();
+  pairs_slot.open = marker({"<key>"});
+  pairs_slot.key_end = {"</key>"};
+  pairs_slot.key_close = marker({"<value>"});
+  pairs_slot.close = marker({"]]></value>", "</value>"});
+  pairs_slot.value_open = "<![CDATA[";
+  pairs_slot.types = {{"<t>s<", TypeSet(TypeSet::string)},
+                      {"<t>j<", TypeSet(TypeSet::any().bits() & ~TypeSet::string)}};
+  pairs_slot.trim = ValueTrim::none;
+  pairs_slot.entities = true;
+  pairs_slot.python_values = true;
+  pairs_slot.json_body = true;
+  program.calls.push_back(pairs);
+  CallRegion word;
   word.open = marker({"functools"});
-  word.starts = "[";
-  word.second = "{";
-  word.may_be_text = true;
-  spec.calls.push_back(word);
-  return spec;
+  word.start.letters = "[";
+  word.start.second = "{";
+  word.start.may_be_text = true;
+  program.calls.push_back(word);
+  return program;
 }
 
 }  // namespace unspool::test

@@ -1,0 +1,83 @@
+#include "format/check_program.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "text/error.h"
+
+namespace unspool {
+
+namespace {
+
+// Far above what a family needs, so that a hostile file costs little.
+constexpr std::size_t kMaxCalls = 200;
+constexpr std::size_t kMaxMarkups = 200;
+
+class Check {
+ public:
+  explicit Check(const Program& program) : program_(program) {}
+
+  void format() const {
+    need(program_.calls.size() <= kMaxCalls, "more than 200 kinds of call; split the file");
+    need(program_.markup.size() <= kMaxMarkups, "more than 200 kinds of markup; split the file");
+    for (const CallRegion& each : program_.calls) call(each);
+    for (const MarkupRegion& each : program_.markup) {
+      need(!each.open.is_empty(), "a header or markup needs text before its hole");
+      need(each.has_header() || !each.says_what_follows(), "a header needs text after its hole");
+    }
+    if (const auto& reasoning = program_.reasoning)
+      need(!has_empty({&reasoning->open, &reasoning->close}),
+           "reasoning needs text before and after its hole");
+    need(program_.section.open.is_empty() == program_.section.close.is_empty(),
+         "calls needs text before and after ${calls}");
+  }
+
+ private:
+  void call(const CallRegion& call) const {
+    const bool is_bare = call.is_bare();
+    need(is_bare || call.start.after_header || !call.open.is_empty(),
+         "call: write text before its first hole; only a JSON object and a Python call such as "
+         "\"${name}(${key}=${value}, ${...})\" may begin without an opener");
+    need(!is_bare || !call.start.letters.empty(),
+         "call: nothing shows where it begins; write text before its first hole");
+    need(has_name_in_body(call) || call.name.has_end(),
+         "call: nothing ends ${name}; write text after it");
+    const auto* tags = call.body_as<ParametersSlot>();
+    const auto* elements = call.body_as<ElementsSlot>();
+    if (tags != nullptr && tags->is_keyless) {
+      need(!call.close.is_empty(), "call: nothing ends ${value}; write text after it");
+    } else if (tags != nullptr) {
+      need(!has_empty({&tags->open, &tags->key_close, &tags->close, &call.close}),
+           "a call with ${parameters} needs text after them, and parameter needs text before "
+           "${key}, "
+           "between ${key} and ${value}, and after ${value}");
+    } else if (elements != nullptr) {
+      need(!has_empty({&elements->open, &call.close}),
+           "a call whose ${parameters} are elements needs text after them, and parameter text "
+           "before "
+           "${key}");
+    }
+  }
+
+  static bool has_name_in_body(const CallRegion& call) {
+    return call.is(BodyKind::json_call) || call.is(BodyKind::pythonic) || call.start.after_header ||
+           !call.name.fixed.empty();
+  }
+
+  static bool has_empty(std::initializer_list<const MarkerTexts*> markers) {
+    return std::any_of(markers.begin(), markers.end(),
+                       [](const MarkerTexts* marker) { return marker->is_empty(); });
+  }
+
+  void need(bool holds, const char* what) const {
+    if (!holds) throw FormatError("format '" + program_.name + "': " + what);
+  }
+
+  const Program& program_;
+};
+
+}  // namespace
+
+void check_program(const Program& program) { Check(program).format(); }
+
+}  // namespace unspool
