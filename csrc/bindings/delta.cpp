@@ -268,7 +268,7 @@ PyMethodDef methods[] = {
 };
 
 PyGetSetDef attributes[] = {
-    {"kind", get_kind, nullptr, "What it tells.", nullptr},
+    {"kind", get_kind, nullptr, "What it reports.", nullptr},
     {"text", get_text, nullptr, "Content, reasoning, an arguments fragment or raw text.", nullptr},
     {"index", get_index, nullptr, "The call's number in the message, or None.", nullptr},
     {"choice", get_choice, nullptr, "Which of the request's answers it belongs to.", nullptr},

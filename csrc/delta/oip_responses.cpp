@@ -1,6 +1,6 @@
 // Open Inference Protocol v2: one InferenceResponse a step, as MLServer's clients read them. Output
 // `output` is the content (all of them joined are the content), `delta` the chat delta as JSON
-// text; the parameters tell which answer, what kind of step, and on an answer's last one how it
+// text; the parameters say which answer, what kind of step, and on an answer's last one how it
 // ended. The last of all comes with `end`, and has the usage where it was asked for. There is no
 // end mark.
 #include <utility>

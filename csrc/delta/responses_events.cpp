@@ -322,7 +322,7 @@ class ResponsesEvents final : public WireWriter {
   }
 
   std::string item_suffix_;
-  std::string tail_;  // the members that tell of the request
+  std::string tail_;  // the members that repeat the request
   std::string type_;  // of the event that is being written
   Parts parts_{true};
   std::int64_t sequence_number_ = 0;

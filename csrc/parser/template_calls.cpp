@@ -90,7 +90,7 @@ void TemplateParser::close_call(std::string_view marker, bool at_end) {
   }
   audit(Fate::marker, std::exchange(opener_, {}));
   audit(Fate::tool_call, body_);
-  tell_calls(calls);
+  put_calls(calls);
   audit(Fate::marker, marker);
 }
 
@@ -104,7 +104,7 @@ std::string TemplateParser::arguments_of(const CallValue& call) const {
 
 // Several calls of one region, or those that the template adds: none has a text of its own.
 
-void TemplateParser::tell_calls(const std::vector<CallValue>& calls) {
+void TemplateParser::put_calls(const std::vector<CallValue>& calls) {
   for (const CallValue& call : calls) {
     const std::string arguments = arguments_of(call);
     begin_call(call.name, call.id);

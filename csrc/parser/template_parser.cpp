@@ -244,7 +244,7 @@ void TemplateParser::route(std::string_view text) {
     return;
   }
   if (!is_open_) begin_region();
-  if (is_told_at_once()) return put_plain(text);
+  if (is_emitted_at_once()) return put_plain(text);
   if (field().channel == Channel::tool_calls) return put_call(text);
   body_ += text;
   if (is_muted_) muted_body_ = body_.size();
@@ -254,7 +254,7 @@ void TemplateParser::open(int index, std::string_view marker) {
   if (template_->implicit < 0) put_outside({}, true);
   current_ = index;
   begin_region();
-  if (is_told_at_once()) {
+  if (is_emitted_at_once()) {
     audit(Fate::marker, marker);
   } else if (!is_prompt()) {
     opener_ = marker;
@@ -267,7 +267,7 @@ void TemplateParser::begin_region() {
   has_text_ = false;
   space_.clear();
   const std::uint32_t count = ++counts_[static_cast<std::size_t>(current_)];
-  if (is_prompt() || !field().join || !is_told_at_once()) return;
+  if (is_prompt() || !field().join || !is_emitted_at_once()) return;
   const auto& defaults = template_->defaults;
   const auto it = std::find_if(defaults.begin(), defaults.end(),
                                [&](const auto& item) { return item.first == field().name; });
@@ -278,7 +278,7 @@ void TemplateParser::begin_region() {
 
 void TemplateParser::close(std::string_view marker, bool at_end) {
   if (current_ >= 0 && is_open_ && !is_prompt()) {
-    if (is_told_at_once()) {
+    if (is_emitted_at_once()) {
       audit(Fate::whitespace, space_);
       space_.clear();
       audit(Fate::marker, marker);
@@ -370,7 +370,7 @@ void TemplateParser::emit_defaults() {
     if (is_written) continue;
     const Channel channel = channel_of(name);
     std::vector<CallValue> calls;
-    if (channel == Channel::tool_calls && find_calls(value, calls)) tell_calls(calls);
+    if (channel == Channel::tool_calls && find_calls(value, calls)) put_calls(calls);
     const bool is_text = channel == Channel::content || channel == Channel::reasoning;
     if (is_text && value.is(JsonValue::Kind::string)) emit_added(channel, value.text);
   }

@@ -57,7 +57,7 @@ class TemplateParser final : public EventParser, private CallSink {
     return template_->fields[static_cast<std::size_t>(current_)];
   }
   // Whether the region's text is content or reasoning as it comes.
-  bool is_told_at_once() const {
+  bool is_emitted_at_once() const {
     const Channel channel = field().channel;
     return field().is_plain() && (channel == Channel::content || channel == Channel::reasoning);
   }
@@ -87,7 +87,7 @@ class TemplateParser final : public EventParser, private CallSink {
   void close_call(std::string_view marker, bool at_end);
   void close_value(std::string_view marker);
   std::string arguments_of(const CallValue& call) const;
-  void tell_calls(const std::vector<CallValue>& calls);
+  void put_calls(const std::vector<CallValue>& calls);
   void put_call_text(Fate fate, std::string_view text);
   bool keeps_call_text() const { return audits_ || calls_.wants_text(); }
   void keep_extra(JsonValue value);

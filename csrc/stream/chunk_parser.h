@@ -61,7 +61,7 @@ class ChunkParser {
   /// Throws ArgumentError for an id that the tokenizer would refuse; put_ids does so half-way.
   void check_ids(std::span<const TokenId> ids) const;
 
-  /// A chunk with both: the ids are those that produced the text, which may lag behind.
+  /// A chunk with both: the ids are those that produced the text, which may come later.
   void put_text_and_ids(std::string_view bytes, std::span<const TokenId> ids, Events& out);
 
   /// Ends the stream; no put may follow. Throws StreamError where it has ended before.

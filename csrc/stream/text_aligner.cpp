@@ -70,7 +70,7 @@ void TextAligner::put(std::string_view text, const Sink& sink) {
   }
   if (has_many && items_.empty()) items_.shrink_to_fit();
   if (!items_.empty() || text_.empty()) return;
-  sink.text(text_, token_end_);  // the ids lag behind
+  sink.text(text_, token_end_);  // the ids come later
   ahead_ += text_;
   if (ahead_.size() > kMaxAheadBytes) ahead_.erase(0, ahead_.size() - kMaxAheadBytes);
   text_.clear();

@@ -1,7 +1,7 @@
 // Text and ids that a host sends side by side: finds where in the text each token stands.
 //
-// The text may lag behind its ids (the host holds back for a stop string), and it may or may not
-// hold the text of special tokens. What the ids say is expected; what the text says counts.
+// The text may come later than its ids (the host holds back for a stop string), and it may or may
+// not hold the text of special tokens. What the ids say is expected; what the text says counts.
 #pragma once
 
 #include <cstdint>

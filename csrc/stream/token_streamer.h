@@ -49,8 +49,8 @@ class TokenStreamer {
   std::span<const Delta> put(std::span<const TokenId> ids);
   std::span<const Delta> put(TokenId id) { return put(std::span<const TokenId>(&id, 1)); }
 
-  /// Text, ids or both, as the host has them. Text may be cut inside a character, and lag behind
-  /// its ids: an empty text says that it has yet to come, nullopt that there is none.
+  /// Text, ids or both, as the host has them. Text may be cut inside a character, and come later
+  /// than its ids: an empty text says that it has yet to come, nullopt that there is none.
   /// `finish_reason`: this chunk is the last one.
   std::span<const Delta> parse_chunk(std::optional<std::string_view> text,
                                      std::optional<std::span<const TokenId>> ids = std::nullopt,

@@ -202,8 +202,8 @@ void Detokenizer::end(std::string& out) {
   filter(raw_, out);
   flush_filters(out);
   const std::string_view text = std::string_view(out).substr(before);
-  const std::size_t told = piece_ends_.empty() ? 0 : piece_ends_.back().id;
-  if (tracks_pieces_ && (!text.empty() || piece_ids_.size() > told)) end_piece(text);
+  const std::size_t ended = piece_ends_.empty() ? 0 : piece_ends_.back().id;
+  if (tracks_pieces_ && (!text.empty() || piece_ids_.size() > ended)) end_piece(text);
 }
 
 // The ids since the last piece made this text.

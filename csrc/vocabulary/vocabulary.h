@@ -122,7 +122,7 @@ class Vocabulary {
   std::uint32_t strip_stop_ = 0;   // and so many at its end
 };
 
-/// What to tell a caller who passed an id that the vocabulary refuses.
+/// The error for an id that the vocabulary refuses.
 std::string unknown_id_message(TokenId id, const Vocabulary& vocabulary);
 
 }  // namespace unspool

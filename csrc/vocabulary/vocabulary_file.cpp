@@ -145,7 +145,7 @@ std::shared_ptr<const Vocabulary> VocabularyFile::read(std::string_view bytes) {
       throw VocabularyError("the vocabulary file is damaged: an added token has no id of its own");
     made->list(std::move(token));
   }
-  if (!reader.is_at_end()) throw VocabularyError("the vocabulary file has bytes behind its end");
+  if (!reader.is_at_end()) throw VocabularyError("the vocabulary file has bytes after its end");
   made->blob_.shrink_to_fit();
   return made;
 }

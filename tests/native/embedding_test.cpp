@@ -101,7 +101,7 @@ void test_a_reader_that_goes() {
   TokenStreamer streamer(read_format(kFormat, {vocabulary}), options);
   std::size_t put = 0;
   std::jthread model([&] {
-    for (; streamer.wants_more(); ++put) streamer.put('a');  // until it is told
+    for (; streamer.wants_more(); ++put) streamer.put('a');  // until the reader is gone
     streamer.end();
   });
   Delta delta;
