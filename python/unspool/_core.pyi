@@ -250,10 +250,10 @@ class Format:
         """Whether output that follows this prompt starts inside reasoning."""
 
     def ends_reasoning(self, text: str, before: str = "") -> bool:
-        """Whether text, a prompt or output behind `before`, ends the reasoning of its last turn.
+        """Whether text, a prompt or output after `before`, ends the reasoning of its last turn.
 
-        Told by the spelling of tags, the reasoning's and those of calls that end it; for text that no parser
-        has read. False where the reasoning is opened again.
+        Decided by the spelling of tags: the reasoning's, and those of calls that end it. For text that no
+        parser has read. False if the reasoning is opened again.
         """
 
 @final
@@ -302,7 +302,7 @@ class Delta:
     ) -> Delta: ...
     @property
     def kind(self) -> _Kind:
-        """What it tells."""
+        """What it reports."""
 
     @property
     def text(self) -> str:
@@ -451,20 +451,20 @@ class WireWriter:
     Args:
         protocol: "chat_completions", "completions", "responses" (all OpenAI's), "messages" (Anthropic's) or
             "open_inference" (Open Inference Protocol v2).
-        model: The model's name, as the response tells it.
+        model: The model's name in the response.
         id: The response's id; None: a random one in the protocol's form.
         created: When it was made, in Unix seconds; None: now.
         n: How many answers it has; 1 for responses and messages.
         stream: False: nothing is written until `body`, which gives the response in one piece.
         sse: Server-sent events; False: a JSON object a line, without what only an event stream has.
-        include_usage: Tell the usage in a chunk of its own (chat_completions, completions) or with the
-            last response (open_inference); the other protocols always tell it.
+        include_usage: Send the usage in a chunk of its own (chat_completions, completions) or with the
+            last response (open_inference); the other protocols always send it.
         reasoning_field: The name of reasoning in chat deltas and messages, whatever the deltas' own.
-        reasoning_events: How responses tells reasoning: as a "summary", which all clients show, or as "text",
+        reasoning_events: How responses sends reasoning: as a "summary", which all clients show, or as "text",
             which LangChain and Vercel's AI SDK do not.
-        prompt_token_count: The prompt's length, where it is known; messages tells it at the begin.
+        prompt_token_count: The prompt's length, if it is known; messages sends it at the start.
         extra: More members of each chunk or response: `system_fingerprint`, `service_tier`,
-            `model_version`; for responses what tells of the request (`instructions`, `tools`, …).
+            `model_version`; for responses the request's own fields (`instructions`, `tools`, …).
         incomplete_calls: "forward" writes what came of a call that is cut off or malformed; "withhold" writes
             nothing of it, and each call in one piece once it is complete.
 
@@ -503,7 +503,7 @@ class WireWriter:
             Whole frames; empty where the protocol has no words for it.
 
         Raises:
-            ArgumentError: A delta is out of order: of a choice that `n` does not cover, behind its
+            ArgumentError: A delta is out of order: of a choice that `n` does not cover, after its
                 choice's finish, of a call that is not open or not the next. Nothing has changed then.
             StreamError: The response has ended.
         """
@@ -511,7 +511,7 @@ class WireWriter:
     def drain(self, channel: DeltaChannel) -> bytes:
         """The bytes of all deltas that a channel has ready, none of which becomes a Python object.
 
-        Never waits; `channel.is_finished` tells whether there will be more.
+        Never waits; `channel.is_finished` says whether there will be more.
 
         Raises:
             ArgumentError, StreamError: As of `write`; the deltas are gone then.
@@ -526,7 +526,7 @@ class WireWriter:
             usage: `prompt_tokens`, `completion_tokens`, `cached_tokens`, `reasoning_tokens`, and any measures
                 under other names. Absent: the prompt as `prompt_token_count` says, the completion as the
                 deltas' spans do.
-            stop_sequence: The stop string that ended the text, if one did; messages tells it.
+            stop_sequence: The stop string that ended the text, if one did; messages sends it.
 
         Raises:
             StreamError: A choice has not finished, the response has ended, or is not streamed.
@@ -640,8 +640,8 @@ class TokenStreamer:
 
         Args:
             text: A str, or UTF-8 bytes that may be cut anywhere.
-            tokens: Token ids; alone (with a tokenizer), or those that produced the text, which may lag
-                behind them, and hold the text of special tokens or not.
+            tokens: Token ids; alone (with a tokenizer), or those that produced the text. The text may come
+                later than its ids, and hold the text of special tokens or not.
             finish_reason: Ends the stream, as `finish` does.
 
         Returns:
@@ -668,14 +668,14 @@ class TokenStreamer:
         """What was received and no delta has shown yet, and why it waits.
 
         The text is the end of the input, without what the format reads as markup. Inside a call whose name
-        has been told it is as the body's grammar holds it: character references are decoded, a Python
+        has been emitted it is as the body's grammar holds it: character references are decoded, a Python
         value is written as JSON. What a detokenizer holds (token ids alone) is not in it.
 
         Why: "none"; "character": it is unfinished; "marker": it may be the beginning of one
-        (`held_markers`); "space": markup or text, as what follows; "header": it tells what follows once it
-        is whole; "call": a call or content; "name": a call whose name is not certain; "key": a parameter's
+        (`held_markers`); "space": markup or text, as what follows; "header": once whole, it decides what
+        follows; "call": a call or content; "name": a call whose name is not certain; "key": a parameter's
         name; "value": its type or end is open; "separator": it counts if a value follows; "closing_tag": it
-        ends the value or is part of it, as what follows tells; "ids": its token ids have yet to come.
+        ends the value or is part of it, what follows decides; "ids": its token ids have yet to come.
         """
 
     @property
@@ -701,8 +701,8 @@ class TokenStreamer:
     def token_count(self) -> int:
         """How many token ids of output were read, alone or beside text.
 
-        The prompt's do not count; nor, where ids come alone, do those behind a stop string, which no delta
-        tells of.
+        The prompt's do not count. If ids come alone, those after a stop string do not count either: no delta
+        shows them.
         """
 
     @property

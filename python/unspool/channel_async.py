@@ -19,14 +19,14 @@ async def _until(channel: DeltaChannel, attempt: Callable[[], Any], timeout: flo
     """What `attempt` returns once it is not NotImplemented; tried again whenever the channel is ready.
 
     Several may wait. The channel wakes them in the order in which they came, and one that finds nothing keeps
-    its place. A cancelled one leaves nothing behind.
+    its place. A cancelled one leaves nothing.
     """
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     is_late = timeout is not None and timeout <= 0
 
     def wake() -> None:
-        # The loop may be gone by the time a producer puts; then nobody is waiting.
+        # The loop may be gone by the time a producer puts; then no one is waiting.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(ready.set)
 

@@ -34,7 +34,7 @@ def choose_format(
     template; any other format is returned as it is.
 
     Raises:
-        ArgumentError: The tokenizer does not tell, or there is none.
+        ArgumentError: The tokenizer does not show its format, or there is none.
     """
     if not isinstance(format, str):
         return format, reasoning
@@ -48,7 +48,7 @@ def choose_format(
     found = detect(tokenizer)
     if not found:
         raise ArgumentError(
-            "neither the chat template nor the tokenizer tells how this model writes; "
+            "neither the chat template nor the tokenizer shows how this model writes; "
             "pass format=, one of unspool.formats()"
         )
     if found[0].format == "response_template":

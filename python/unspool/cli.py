@@ -215,7 +215,7 @@ def _print_migrated(path: str, has_title: bool) -> bool:
     "--reasoning-events",
     type=click.Choice(["summary", "text"]),
     default="summary",
-    help="How the Responses API tells reasoning.",
+    help="How the Responses API sends reasoning.",
 )
 @click.option(
     "--allowed-origin", multiple=True, help="A page's origin that may call from a browser; '*' for all."

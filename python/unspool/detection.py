@@ -1,4 +1,4 @@
-"""`unspool.detect`: which format a model writes, and what tells so."""
+"""`unspool.detect`: which format a model writes, and what shows it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def detect(
     model_type: str | None = None,
     name: str | None = None,
 ) -> tuple[Detection, ...]:
-    """The formats that fit a model, best first; empty where nothing tells.
+    """The formats that fit a model, best first; empty if nothing shows one.
 
     Args:
         source: A tokenizer of any kind, a processor, a model or its config; a chat template (a text
@@ -108,7 +108,7 @@ def detect(
     ranked = [detection for _, detection in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
     if any(_has(detection, "template") and get_format(detection.format).has_tools for detection in ranked):
         # the template has spoken: what it speaks against does not fit
-        ranked = [item for item in ranked if _has(item, "template") or not _is_told_by_template(item.format)]
+        ranked = [item for item in ranked if _has(item, "template") or not _is_known_by_template(item.format)]
     if model.response_template:
         fields = ", ".join(model.response_template.get("fields", {}))
         own = Evidence("response_template", f"fields {fields}")
@@ -143,7 +143,7 @@ def _look_at(source: Any) -> _Model:
     ]  # a processor's
     if not any(hasattr(part, key) for part in parts for key in _SOURCES):
         raise ArgumentError(
-            f"a {type(source).__name__} tells nothing of its format; "
+            f"a {type(source).__name__} shows nothing of its format; "
             "pass a tokenizer, a chat template or a model's name"
         )
 
@@ -187,7 +187,7 @@ def _rules() -> Iterator[tuple[FormatFile, dict[str, Any]]]:
     return ((file, file.detect) for file in formats() if file.detect)
 
 
-def _is_told_by_template(format: str) -> bool:
+def _is_known_by_template(format: str) -> bool:
     return any("template" in rule for file, rule in _rules() if file.name == format)
 
 

@@ -161,8 +161,8 @@ def export_format(
     """A format as JSON for hosts in C++, which read it with `unspool::read_format` (docs/embedding.md).
 
     Args:
-        format, reasoning, tool_calls_in_reasoning: As of `compile_format`. What depends on a request, its
-            tools and their choice, is told there.
+        format, reasoning, tool_calls_in_reasoning: As of `compile_format`. The host sets what depends on a
+            request: its tools and their choice.
 
     Raises:
         UnknownFormatError, ArgumentError: As of `compile_format`.

@@ -1,4 +1,4 @@
-"""A warning for reasoning that became content, since nobody told the parser what the prompt had opened."""
+"""A warning for reasoning that became content: the parser did not get the prompt that opens it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def warn_of_stray_tag(content: str, format: Any, reasoning: Any) -> None:
     The tag counts if it ends or begins a line, as templates write it, so that a mention in prose is none.
 
     Args:
-        format, reasoning: As of `Parser`; a compiled format tells nothing here.
+        format, reasoning: As of `Parser`; a compiled format does not show its tags here.
     """
     file = _reasoning_file(format, reasoning)
     tags = file.facts.reasoning if file else None

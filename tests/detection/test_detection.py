@@ -37,7 +37,7 @@ def canonical(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_template_tells(name: str) -> None:
+def test_template_shows_the_format(name: str) -> None:
     found = detect(TEMPLATES[name])
     assert found[0].format == canonical(name), [str(item) for item in found]
     assert found[0].evidence[0].kind == "template"
@@ -118,7 +118,7 @@ def test_g9_an_unknown_format_lists_near_names() -> None:
         unspool.get_format("llama_json")
 
 
-def test_nothing_tells_nothing() -> None:
+def test_nothing_shows_nothing() -> None:
     assert detect(PLAIN) == ()
     assert detect("gpt2") == ()
     assert detect(SimpleNamespace(chat_template=None)) == ()
@@ -237,7 +237,7 @@ def test_evidence_reads_well() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "message"), [(None, "nothing to detect from"), (42, "a int tells nothing")]
+    ("source", "message"), [(None, "nothing to detect from"), (42, "a int shows nothing")]
 )
 def test_nothing_to_look_at_raises(source: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):

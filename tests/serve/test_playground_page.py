@@ -64,7 +64,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture
 def page(window: Any, server: str) -> Iterator[Any]:
-    """The page as it opens; behind the test: no word on the console, no request to another host."""
+    """The page as it opens; after the test: no word on the console, no request to another host."""
     window.open("about:blank")
     window.requests()  # those of the browser's own first page
     window.logs("browser")
@@ -153,7 +153,7 @@ def test_every_step_shows_what_the_endpoint_says(page: Any, server: str) -> None
         assert "".join(text for kind, text in regions if kind == "held").encode("utf-16-le") == (
             raw[2 * step["told"] : 2 * step["end"]] if held else b""
         )
-        assert page.text("#why") == (held["why"] if held else "nothing: all that was read has been told")
+        assert page.text("#why") == (held["why"] if held else "Nothing is held back.")
         assert page.text("#held-bytes").split(" ")[0] == (str(held["bytes"]) if held else "")
         wires = [d["wire"] for step in steps[:number] for d in step["deltas"] if d["wire"]]
         rows = page.run(
@@ -295,7 +295,7 @@ def test_markup_in_a_models_text_stays_text(page: Any) -> None:
     assert EVIL in page.text("#message")
     refused = page.run("try { document.body.innerHTML = '<p>'; return false } catch { return true }")
     assert refused, "the policy lets no text become HTML"
-    page.logs("browser")  # which the browser tells of
+    page.logs("browser")  # which the browser reports
 
 
 def test_a_fault_in_the_tools_says_where(page: Any) -> None:

@@ -139,7 +139,7 @@ class DeltaGenerator:
 
         Raises:
             ArgumentError: More than one row, beam search, a limit below 1, an empty prompt, several greedy
-                answers, or a tokenizer that does not tell its format; before any thread starts.
+                answers, or a tokenizer that does not show its format; before any thread starts.
         """
         tool_list = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
         given = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
@@ -186,7 +186,7 @@ class DeltaGenerator:
 
     @property
     def model_prefill_length(self) -> int:
-        """How many token ids a prompt may have, so that `config.max_new_tokens` more fit behind it.
+        """How many token ids a prompt may have, so that `config.max_new_tokens` more fit after it.
 
         Raises:
             ArgumentError: The model does not say how many positions it has.

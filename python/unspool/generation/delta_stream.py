@@ -104,7 +104,7 @@ class DeltaStream(Iterator[Delta]):
         """Wait until there are deltas to drain; False once there are no more.
 
         Raises:
-            BaseException: What the model raised, behind its last delta.
+            BaseException: What the model raised, after its last delta.
         """
         while not self._is_over:
             if self._channel.is_finished or self._channel.is_cancelled:
@@ -151,7 +151,7 @@ class DeltaStream(Iterator[Delta]):
         return writer.write(deltas)
 
     def logprobs_of(self, delta: Delta) -> tuple[TokenLogprob, ...]:
-        """How likely the ids were that made a delta; empty where nobody asked (`SamplingParams.logprobs`).
+        """How likely the ids of a delta were; empty unless `SamplingParams.logprobs` asks for it.
 
         An id that made two deltas is in both.
         """
@@ -249,7 +249,7 @@ class DeltaStream(Iterator[Delta]):
             if self._remaining_s() != 0.0:
                 return
             error = StreamTimeout(
-                f"the model gave nothing for {self._timeout:g} s; it is told to stop, and ends with its step"
+                f"the model gave nothing for {self._timeout:g} s; it is asked to stop, and ends with its step"
             )
             error.__suppress_context__ = True
         self._is_over = True

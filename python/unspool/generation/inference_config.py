@@ -174,16 +174,16 @@ def power_of_two_lengths(min_length: int = 64, max_length: int = 2048) -> tuple[
 def resolve_token_ids(config: InferenceConfig, model: Any, tokenizer: Any) -> InferenceConfig:
     """Fill in the token ids that the config leaves open.
 
-    Each one is the config's own, else that of `model.generation_config`, else the tokenizer's. A pad
-    token id that nobody has is the first eos token id; a bos token id may stay None. Ids below 0, which
-    some models have for "none", do not count.
+    Each one is the config's own, else that of `model.generation_config`, else the tokenizer's. If none has a
+    pad token id, it is the first eos token id. A bos token id may stay None. Ids below 0 do not count: some
+    models have them for "none".
 
     Args:
         model: Anything, with a `generation_config` or without.
         tokenizer: A tokenizer, or a processor that holds one as its `tokenizer`.
 
     Raises:
-        ArgumentError: Nobody has an eos token id.
+        ArgumentError: None of them has an eos token id.
         TypeError: The model's or the tokenizer's ids are not integers.
     """
     if not hasattr(tokenizer, "eos_token_id"):

@@ -1,4 +1,4 @@
-"""What an engine is called where nobody named it."""
+"""The default name of an inference engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_inference_name(name: str | None, model: Any) -> str:
 def default_inference_name(model: Any) -> str:
     """`{model_type}-{size}B-{date}`: "llama-8.03B-2026-11-21", of the day on which it is made.
 
-    The size is in billions of parameters, 0.00 where the model does not tell.
+    The size is in billions of parameters, 0.00 if the model does not show it.
     """
     config = getattr(model, "config", None)
     model_type = getattr(config, "model_type", None) or type(model).__name__.lower()

@@ -19,8 +19,8 @@ from unspool.generation.worker import GenerationWorker, check_timeout
 
 __all__ = ["iterate_streamer"]
 
-# How long a streamer may be silent behind the end of `generate_fn` before it is told that it was the end;
-# and, where it fails at that, before it is given up.
+# How long a streamer may be silent after `generate_fn` returns: first until `end()` is called, then, if that
+# fails, until the streamer is given up.
 _SILENCE_S = 0.03
 _LAST_SILENCE_S = 0.25
 
@@ -94,7 +94,7 @@ class _StreamerTexts(Iterator[str]):
         except ChannelTimeoutError:
             self._leave()
             raise StreamTimeout(
-                f"the streamer gave nothing for {self._timeout:g} s; generate_fn is told to stop"
+                f"the streamer gave nothing for {self._timeout:g} s; generate_fn is asked to stop"
             ) from None
         except BaseException:
             self._leave()
@@ -106,7 +106,7 @@ class _StreamerTexts(Iterator[str]):
         return delta.text
 
     def close(self) -> None:
-        """Tell `generate_fn` to stop; no more texts come."""
+        """Ask `generate_fn` to stop; no more texts come."""
         self._leave()
         self._worker.join(self._join_grace)
 
@@ -151,7 +151,7 @@ class _Pump:
         self._thread.start()
 
     def wait(self) -> None:
-        """Until the streamer's iteration has ended, or nobody wants it any more."""
+        """Wait until the streamer's iteration has ended, or no one wants it any more."""
         while not self._channel.is_cancelled and not self.has_ended(_SILENCE_S):
             pass
 

@@ -123,7 +123,7 @@ class IdPicker:
 class SeededSampler:
     """Draws ids with a generator of its own, so that the global one is left alone.
 
-    As a logits processor behind all others it leaves only the drawn id: greedy decoding then takes it.
+    As the last logits processor it leaves only the drawn id: greedy decoding then takes it.
     """
 
     def __init__(self, seed: int | None, device: Any) -> None:

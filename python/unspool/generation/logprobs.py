@@ -12,10 +12,10 @@ from unspool.errors import ArgumentError
 
 __all__ = ["MAX_TOP_LOGPROBS", "LogprobRecorder", "TokenLogprob", "check_top_count"]
 
-#: The most rivals of a token that are told, as with OpenAI.
+#: The most rivals of a token that are listed, as with OpenAI.
 MAX_TOP_LOGPROBS = 20
 
-# transformers puts a token one step late where the device is slow to tell (mps).
+# transformers puts a token one step late if the device is slow to report it (mps).
 _MAX_PENDING_STEPS = 2
 
 
@@ -43,7 +43,7 @@ class LogprobRecorder:
     Keeps the log-probabilities of a step until its ids come, then only those that are asked for.
 
     Args:
-        top_count: How many of the likeliest ids are told beside the chosen one.
+        top_count: How many of the likeliest ids are listed beside the chosen one.
         vocabulary: For the ids' bytes.
     """
 
@@ -90,7 +90,7 @@ def check_top_count(name: str, value: Any) -> None:
         raise TypeError(f"{name} is {value!r}; pass an integer")
     if not 0 <= value <= MAX_TOP_LOGPROBS:
         raise ArgumentError(
-            f"{name} is {value}; pass 0 to {MAX_TOP_LOGPROBS}, how many of the likeliest tokens to tell besides"
+            f"{name} is {value}; pass 0 to {MAX_TOP_LOGPROBS}, how many of the likeliest tokens to list besides"
         )
 
 

@@ -49,12 +49,12 @@ class SampleState(Record):
             kept as a list.
         running_token: The first sequence's last token id; None before it.
         is_sequence_finished: Whether all sequences have ended.
-        tokens_per_second: The tokens behind the first of each sequence by `time_spent_s`; -inf before
+        tokens_per_second: The tokens after the first of each sequence by `time_spent_s`; -inf before
             there are any. In `to_dict` and JSON, -inf is null.
         generated_tokens: Token ids generated, all rows together; it only grows.
         padded_length: The prompt's length in token ids.
-        time_spent_s: Seconds of decoding: the steps behind the first token. Prefill, which gives the
-            first token, is not in it.
+        time_spent_s: Seconds of decoding: the steps after the first token. Prefill gives the first token
+            and is not in it.
         time_to_first_token_s: Seconds from the start to the first token, prefill included; None
             before it.
 

@@ -1,4 +1,4 @@
-"""How many of several prompts are done: told to a callback, shown as a bar."""
+"""How many of several prompts are done: reported to a callback, shown as a bar."""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ __all__ = ["check_recordable", "recorded"]
 # Decodings that score several ids before they write some of them.
 _MANY_IDS_A_STEP = ("assistant_model", "prompt_lookup_num_tokens", "assistant_early_exit")
 
-# Of transformers' GenerationMixin. A processor that is passed to `generate` comes behind the penalties, and
+# Of transformers' GenerationMixin. A processor that is passed to `generate` comes after the penalties, and
 # `output_logits` keeps the scores of every step to the end: at 150,000 ids, 600 KB a token.
 _PROCESSORS = "_get_logits_processor"
 
 
 def check_recordable(model: Any, settings: GenerationSettings) -> None:
-    """Raise ArgumentError where `generate` of this model cannot tell log-probabilities."""
+    """Raise ArgumentError if `generate` of this model cannot give log-probabilities."""
     if not hasattr(type(model), _PROCESSORS):
         raise ArgumentError(
             f"logprobs: generate() of {type(model).__name__} is not that of transformers, which shows its scores; "
@@ -30,7 +30,7 @@ def check_recordable(model: Any, settings: GenerationSettings) -> None:
         )
     for name in _MANY_IDS_A_STEP:
         if settings.option(name) is not None:
-            raise ArgumentError(f"logprobs cannot be told with {name}, which writes several ids a step")
+            raise ArgumentError(f"logprobs are not available with {name}, which writes several ids a step")
 
 
 def recorded(model: Any, see: Callable[[Any], None]) -> Any:

@@ -31,12 +31,12 @@ class StreamMetrics:
 
     Attributes:
         prompt_tokens: Length of the prompt; 0 where only embeddings were given.
-        decode_prefix_tokens: How many of them were left to the decoding step behind chunked prefill.
+        decode_prefix_tokens: How many of them were left to the decoding step after chunked prefill.
         output_tokens: Tokens of the first answer.
         time_to_first_token_ms: None before the first token.
         inter_token_ms: Between the tokens of the first answer: one less than there are tokens.
         prompt_tokens_per_second: Prompt tokens by the time to the first token.
-        output_tokens_per_second: The tokens behind the first by the time that they took.
+        output_tokens_per_second: The tokens after the first by the time that they took.
     """
 
     prompt_tokens: int = 0
@@ -80,7 +80,7 @@ class Choice:
     Attributes:
         stop_reason: The stop string that ended it, or None.
         token_ids: The ids that the model wrote, its end token included.
-        logprobs: Of each of them how likely it was; None where nobody asked (`SamplingParams.logprobs`).
+        logprobs: How likely each of them was; None unless `SamplingParams.logprobs` asks for it.
     """
 
     index: int

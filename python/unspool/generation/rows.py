@@ -21,9 +21,9 @@ class Rows:
 
     Args:
         streamers: One for each row, made with `skip_prompt=True`.
-        eos: Ids that end a row; what comes behind is padding.
+        eos: Ids that end a row; what comes after is padding.
         limit: The most tokens a row may have; None: not known.
-        recorder: Where log-probabilities are told; it has been shown the scores of what is put.
+        recorder: Gives the log-probabilities; it has seen the scores of what is put.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Rows:
         self._last_steps: list[int | None] = [None] * len(streamers)
         self._takes_prompt = True
         self.token_ids: list[array[int]] = [array("q") for _ in streamers]
-        #: Of each row's ids; there before the deltas that the ids make. None: nobody asked for them.
+        #: Of each row's ids; there before the deltas that the ids make. None: no one asked for them.
         self.logprobs: list[list[TokenLogprob]] | None = None if recorder is None else [[] for _ in streamers]
 
     def put_prompt(self, ids: Any) -> None:

@@ -1,4 +1,4 @@
-"""One generation: what the worker does, and what can be told of it at any time."""
+"""One generation: what the worker does, and its state at any time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class GenerationRun:
     rows: Rows
     settings: GenerationSettings
     hook: ConditioningHook | None
-    #: How many the prompt and its answer are kept within; None: nobody looks.
+    #: The most ids that the prompt and its answer may have together; None: not checked.
     positions: int | None = None
     begin_s: float = field(default_factory=time.perf_counter)
     prepared: PreparedPrompt | None = None

@@ -29,9 +29,9 @@ class SamplingParams(Record):
         seed: 0 to 2**64 - 1; the same seed gives the same tokens.
         n: How many answers, 1 or more.
         stop: A text, or several, that end the answer; kept as a tuple, None reads as none.
-        logprobs: Tell the log-probability of each token, and of so many of the likeliest in its place, 0 to
+        logprobs: Report the log-probability of each token, and of so many of the likeliest in its place, 0 to
             20; by the model's own scores, before temperature, penalties and all else that shapes them. None:
-            tell none.
+            report none.
 
     Raises:
         TypeError: A value is of the wrong type.

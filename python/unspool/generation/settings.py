@@ -13,7 +13,7 @@ from unspool.generation.sampling_params import SamplingParams
 
 __all__ = ["GenerationSettings", "own_limit", "read_settings"]
 
-# What the generation configs of older transformers say where nobody has set a limit.
+# The limit in older transformers' generation configs if no one has set one.
 _NO_MAX_LENGTH = 20
 
 # Options of `generate` that a stream cannot honour, with what to do instead.
@@ -35,7 +35,7 @@ class GenerationSettings:
         stop: Stop strings.
         does_sample: Whether tokens are drawn.
         seed: Of the draw; None: torch's global generator.
-        logprobs: How many of the likeliest ids are told beside each id; None: no log-probabilities.
+        logprobs: How many of the likeliest ids are listed beside each id; None: no log-probabilities.
         has_own_limit: Whether the call has set the limit.
         past_key_values: A cache of the prompt's first tokens.
     """
@@ -105,7 +105,7 @@ def read_settings(
         merged.pop("num_return_sequences", None),
         merged.pop("n", None),
         sampling.n,
-        # 1 is what older transformers say where nobody has set it.
+        # Older transformers have 1 here if no one has set it.
         count if (count := getattr(given, "num_return_sequences", None)) != 1 else None,
         config.sequence_count(0),
     )

@@ -157,8 +157,8 @@ class StreamGenerator(DeltaGenerator):
                 first `next`.
 
         Returns:
-            An output or a generator; for a list of texts a list of these. There, an output tells in `error`
-            of its prompt's failure; all other errors of the model are raised as they are.
+            An output or a generator; for a list of texts a list of these. There, an output has its prompt's
+            failure in `error`; all other errors of the model are raised as they are.
 
         Raises:
             TypeError: `sampling_params` is neither SamplingParams nor a mapping.
@@ -217,7 +217,7 @@ class StreamGenerator(DeltaGenerator):
                 (index, "text", str), as of `process_prompt`, and at last for each prompt
                 (index, "final", PromptOutput) or (index, "error", str). Leaving it (`aclose()`), or
                 cancelling the task, stops every model within two steps.
-            progress_callback: Called with (completed, total) behind each prompt; an exception of it is
+            progress_callback: Called with (completed, total) after each prompt; an exception of it is
                 logged by the logger "unspool".
             progress: Whether a bar is shown on standard error.
 
@@ -263,11 +263,11 @@ class StreamGenerator(DeltaGenerator):
         return self._encoder.ids(self._render(read_prompt(prompt), tools, dict(chat_template_kwargs or {})))
 
     def precompile(self, config: PreCompileConfig) -> bool:
-        """Warm up: a token behind a prompt of each shape, by the way that a request takes.
+        """Warm up: a token after a prompt of each shape, by the way that a request takes.
 
         With eager torch nothing is compiled for a shape, and at run time no prompt is padded to one. What a
         first run costs is paid here all the same: weights are read in, kernels are loaded and chosen, memory
-        is set aside; a model behind `torch.compile` compiles; the vocabulary and the format's tables are
+        is set aside; a model under `torch.compile` compiles; the vocabulary and the format's tables are
         built. A batch of n is a prompt with n answers, as `n=` runs it; a prompt longer than
         `prefill.chunk_tokens` goes in chunks here too.
 
@@ -279,7 +279,7 @@ class StreamGenerator(DeltaGenerator):
 
         Raises:
             ArgumentError: A prefill length that leaves no room for `config.max_new_tokens`, or None where
-                the model does not tell its length.
+                the model does not know its length.
             BaseException: What the model raised; all that wait get it, and the next call tries again.
         """
         return self._warm_up.run(self, config)

@@ -84,7 +84,7 @@ class WarmUp:
         if length > most:
             raise ArgumentError(
                 f"prefill_length is {length}, but a prompt may have {most} token ids, so that max_new_tokens="
-                f"{generator.config.max_new_tokens} fit behind it; pass at most {most}"
+                f"{generator.config.max_new_tokens} fit after it; pass at most {most}"
             )
         return int(length)
 
@@ -97,7 +97,7 @@ class WarmUp:
                 self._shapes = {**self._shapes, shape: None}
 
     def _run_shape(self, generator: DeltaGenerator, batch_size: int, length: int) -> None:
-        """One token behind a prompt of this length, by the way that every request takes."""
+        """One token after a prompt of this length, by the way that every request takes."""
         import torch
 
         config = generator.config

@@ -27,11 +27,11 @@ class GenerationWorker:
     """Runs `job` in a daemon thread under `inference_mode`; then its channel has ended, exactly once.
 
     The channel is closed where the job returns or raises, and stays cancelled where the consumer has left.
-    At the interpreter's exit the jobs that still run are told to stop, and waited for a little: a thread
+    At the interpreter's exit the jobs that still run are asked to stop, and waited for a little: a thread
     that comes back from native code after it would abort the process.
 
     Args:
-        stop: Tells the job to stop; None: cancelling the channel is enough.
+        stop: Asks the job to stop; None: cancelling the channel is enough.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class GenerationWorker:
         return self._thread.is_alive()
 
     def raise_error(self) -> None:
-        """Raise the very exception that the job raised; once, and behind the end of the channel."""
+        """Raise the very exception that the job raised; once, and after the end of the channel."""
         error, self._error = self._error, None
         try:
             if error is not None:
@@ -152,7 +152,7 @@ def conditioned(
             changed = hook.setup(inputs)
             yield inputs if changed is None else changed
         except BaseException:
-            with contextlib.suppress(Exception):  # the first error is the one to tell
+            with contextlib.suppress(Exception):  # the first error is the one to report
                 hook.cleanup()
             raise
         hook.cleanup()

@@ -69,8 +69,8 @@ class RuntimeSettings(Record):
         max_workers: How many answers are generated at a time.
         max_queue: How many requests may wait for their turn; one more gets 429.
         stream_timeout_s: A model that gives no token for so long is given up; None: never.
-        stream_errors: What breaks a stream off is told in its last response ("inband") or raised ("raise"), which
-            only gRPC's clients can see; "auto": in band where the request came over HTTP.
+        stream_errors: An error in a stream is sent in its last response ("inband") or raised ("raise"; only
+            gRPC's clients can see that); "auto": in band if the request came over HTTP.
         reasoning_field: The name of reasoning in deltas and messages.
         incomplete_calls, stop_in: As of `ServeOptions`.
     """
@@ -238,8 +238,8 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
         two steps.
 
         Raises:
-            MLServerError: As of `predict`, behind the deltas that came before; over HTTP, where MLServer has
-                sent 200 by then, a last response tells of it instead.
+            MLServerError: As of `predict`, after the deltas that came before. Over HTTP MLServer has sent 200 by
+                then: a last response reports the error instead.
         """
         first_index = 0
         async for payload in payloads:
@@ -265,12 +265,12 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
                 result = stream.result
                 last = writer.end(usage_of(result), stop_sequence=result.stop_reason)
         except Exception as error:
-            if not self._tells_in_band(payload):
+            if not self._reports_in_band(payload):
                 raise _raised(error) from error
-            told = as_api_error(error)
-            if told.status >= 500:
-                _log.error("%s", told.message, exc_info=error)
-            last = writer.fail(told.message, type=error_type(told.status, "openai"), code=told.code)
+            sent = as_api_error(error)
+            if sent.status >= 500:
+                _log.error("%s", sent.message, exc_info=error)
+            last = writer.fail(sent.message, type=error_type(sent.status, "openai"), code=sent.code)
         for line in last.splitlines():
             yield _response(line, payload)
 
@@ -315,7 +315,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
             extra={"model_version": self.version} if self.version else None,
         )
 
-    def _tells_in_band(self, payload: InferenceRequest) -> bool:
+    def _reports_in_band(self, payload: InferenceRequest) -> bool:
         if self.options.stream_errors != "auto":
             return self.options.stream_errors == "inband"
         return _is_http(payload)
@@ -397,7 +397,7 @@ def _is_http(payload: InferenceRequest) -> bool:
 
 def _raised(error: Exception) -> MLServerError:
     """What MLServer makes a status of. gRPC knows 400, 404, 500 (and 422 by a name that says otherwise)."""
-    told = as_api_error(error)
-    if told.status >= 500:
-        _log.error("%s", told.message, exc_info=error)
-    return MLServerError(told.message, 400 if told.status == 422 else told.status)
+    sent = as_api_error(error)
+    if sent.status >= 500:
+        _log.error("%s", sent.message, exc_info=error)
+    return MLServerError(sent.message, 400 if sent.status == 422 else sent.status)

@@ -46,7 +46,7 @@ def serve_app(
     """The server's API (docs/server.md) as a Ray Serve application, for `serve.run`.
 
     Each replica is a whole server with models of its own, which it has before it gets a request. An answer
-    tells its replica in the header `x-unspool-replica`.
+    names its replica in the header `x-unspool-replica`.
 
     Args:
         models: A function that gives models by name, as of `unspool.serve.create_app`; it runs in each
@@ -139,7 +139,7 @@ def parse_completions(
             model wrote is never an error.
     """
     kwargs = {"format": format, "column": column, **options}
-    CompletionParser(**kwargs)  # what is wrong is told here, and not by a worker later
+    CompletionParser(**kwargs)  # raises here what is wrong, and not in a worker later
     sizes = (
         {"size": workers}
         if isinstance(workers, int)
@@ -162,8 +162,8 @@ class CompletionParser:
     Args:
         format, tools: As of `unspool.parse_batch`.
         column: The column that holds texts, or lists of token ids.
-        finish_reason_column: The column that tells why each generation ended, "stop" where it is null; None:
-            all did by themselves.
+        finish_reason_column: The column with the reason why each generation ended, "stop" where it is null;
+            None: all ended by themselves.
         tokenizer: For token ids: anything that `Vocabulary.from_tokenizer` reads and that can be pickled.
         tool_calls: "structs", or "json": each row's calls as the text of an OpenAI message's `tool_calls`.
         prefix: Put before the names of the new columns.

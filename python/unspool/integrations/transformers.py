@@ -45,7 +45,7 @@ class DeltaIteratorStreamer(TokenStreamer):
         tokenizer: Of the model.
         format, tools: As of `TokenStreamer`.
         timeout: Seconds to wait for the next delta until ChannelTimeoutError; None: no limit. Where `generate`
-            raises, nobody tells the streamer: catch it and call `fail(error)`, or set a timeout.
+            raises, the streamer does not learn of it: catch it and call `fail(error)`, or set a timeout.
         options: As of `TokenStreamer`.
     """
 

@@ -59,7 +59,7 @@ _COMPOSES = "finished" in inspect.signature(getattr(DelegatingParser, "parse_del
 
 @functools.lru_cache(maxsize=8)
 def _vocabulary(tokenizer: Any) -> Vocabulary | None:
-    """The host's tokenizer compiled; None: text alone tells the markers."""
+    """The host's tokenizer compiled; None: markers are known by their text alone."""
     try:
         return Vocabulary.from_tokenizer(tokenizer)
     except VocabularyError as error:
@@ -246,7 +246,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         return _keep_special_tokens(request)
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
-        """The prompt tells whether the output starts inside reasoning."""
+        """The prompt shows whether the output starts inside reasoning."""
         self.prompt = list(prompt_token_ids)
 
     adjust_initial_state_from_prompt = set_prompt_token_ids  # 0.24 calls this alone
@@ -298,7 +298,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
     def start(self, vocabulary: Vocabulary | None) -> dict[str, Any]:
         """Where the output starts, as `Parser` takes it.
 
-        The host's prompt tells; without one, as on old hosts, what the chat template writes before an answer.
+        The host's prompt shows it; without one, as on old hosts, what the chat template writes before an answer.
         """
         prompt: str | list[int] | None = self.prompt
         if self.prompt is None:
@@ -335,7 +335,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         current_token_ids: Sequence[int],
         delta_token_ids: Sequence[int],
     ) -> Any:
-        """What a chunk adds. Old hosts send all choices of a request here: their lists of ids tell them apart."""
+        """What a chunk adds. Old hosts send all choices of a request here: their lists of ids distinguish them."""
         parser = None
         if _FLUSHES:
             parser = self._last[0] if self._last else None

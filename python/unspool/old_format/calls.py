@@ -40,7 +40,7 @@ def _unique(texts: Any) -> list[str]:
 
 
 def _distinct(calls: list[Table]) -> list[Table]:
-    """The calls without those that differ in their first letters alone: the parser tells them apart."""
+    """The calls without those that differ in their first letters alone: the parser distinguishes them."""
     kept: list[Table] = []
     letters = {"starts", "second"}
     for call in calls:

@@ -68,7 +68,7 @@ class Answer:
             try:
                 await self._run(scope, receive, send)
             except Exception as error:
-                # Before the first event; behind it `_send_events` has told of the error.
+                # Before the first event; after it `_send_events` has reported the error.
                 await self._refuse(error, scope, receive, send)
             group.cancel_scope.cancel()
 
@@ -200,10 +200,10 @@ class Answer:
     def _fail(self, writer: WireWriter, error: Exception) -> bytes:
         """The protocol's error event."""
         self._metrics.status = "error"
-        told = as_api_error(error)
-        _log_failure(error, told)
+        sent = as_api_error(error)
+        _log_failure(error, sent)
         dialect: Dialect = "anthropic" if self._request.protocol == "messages" else "openai"
-        return writer.fail(told.message, type=error_type(told.status, dialect), code=told.code)
+        return writer.fail(sent.message, type=error_type(sent.status, dialect), code=sent.code)
 
     async def _refuse(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
         if self._has_events:  # the client could not be written to
@@ -212,11 +212,11 @@ class Answer:
             last = self._fail(self._writer(0), error)
             await send({"type": "http.response.body", "body": last, "more_body": False})
             return
-        told = as_api_error(error)
-        _log_failure(error, told)
-        await error_response(told, dialect_of(scope["path"]))(scope, receive, send)
+        sent = as_api_error(error)
+        _log_failure(error, sent)
+        await error_response(sent, dialect_of(scope["path"]))(scope, receive, send)
 
 
-def _log_failure(error: Exception, told: ApiError) -> None:
-    if told.status >= 500 and not isinstance(error, ApiError):
-        _log.error("%s", told.message, exc_info=error)
+def _log_failure(error: Exception, sent: ApiError) -> None:
+    if sent.status >= 500 and not isinstance(error, ApiError):
+        _log.error("%s", sent.message, exc_info=error)

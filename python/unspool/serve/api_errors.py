@@ -1,4 +1,4 @@
-"""What a client is told when a request cannot be served, in its protocol's own form."""
+"""The errors that a client gets if a request cannot be served, in its protocol's own form."""
 
 from __future__ import annotations
 

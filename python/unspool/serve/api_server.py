@@ -17,7 +17,7 @@ from unspool.serve.options import ServeOptions
 
 __all__ = ["ApiServer"]
 
-# How long answers may go on when the server is told to stop, in seconds.
+# How long answers may go on after the server is asked to stop, in seconds.
 _GRACE_S = 30
 _KEEP_CONNECTION_S = 5
 
@@ -31,7 +31,7 @@ class ApiServer:
             already answers /liveness.
         max_workers: How many answers are generated at a time.
         options: All other settings.
-        routes: Further routes of Starlette's, behind the API's own.
+        routes: Further routes of Starlette's, after the API's own.
 
     Raises:
         ArgumentError: There is no model.
@@ -130,7 +130,7 @@ class ApiServer:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's, which tells when it begins and when it is about to end."""
+    """uvicorn's server, with a callback when it starts and one when it is about to end."""
 
     def __init__(
         self, config: uvicorn.Config, on_start: Callable[[], object], on_stop: Callable[[], object]

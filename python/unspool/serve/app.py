@@ -24,7 +24,7 @@ from unspool.serve.chat import read_chat_request
 from unspool.serve.completions import read_completion_request
 from unspool.serve.health import health_routes
 from unspool.serve.messages import read_messages_request
-from unspool.serve.middleware import ApiKeys, Measured, ToldErrors
+from unspool.serve.middleware import ApiKeys, Measured, ReportedErrors
 from unspool.serve.models import model_routes
 from unspool.serve.options import ServeOptions
 from unspool.serve.playground import playground_routes
@@ -79,7 +79,7 @@ def create_app(
             state.is_stopping = True
             group.cancel_scope.cancel()
 
-    # Further routes come behind the API's own, which they cannot replace; the page carries no key.
+    # Further routes come after the API's own, which they cannot replace; the page carries no key.
     api = [*_answer_routes(), *model_routes()]
     page = [] if options.api_keys else playground_routes()
     app = Starlette(
@@ -87,10 +87,10 @@ def create_app(
         middleware=[  # the outermost first
             *_cross_origin(options),
             Middleware(Measured, state=state, paths=[route.path for route in api]),
-            Middleware(ToldErrors),
+            Middleware(ReportedErrors),
             Middleware(ApiKeys, keys=options.api_keys),
         ],
-        exception_handlers={HTTPException: _told, ApiError: _told},
+        exception_handlers={HTTPException: _report, ApiError: _report},
         lifespan=lifespan,
     )
     app.state.server = state
@@ -117,7 +117,7 @@ async def _load(
             on_failure()
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _report(request: Request, error: Exception) -> Response:
     """Starlette's own errors, and ours, in the form of the path's protocol."""
     path = request.url.path
     if isinstance(error, HTTPException):

@@ -43,7 +43,7 @@ def begin_answer(
 
     Raises:
         ArgumentError: The request cannot be honoured.
-        ApiError: 400, there is no such format, or the model tells no log-probabilities.
+        ApiError: 400, there is no such format, or the model has no log-probabilities.
     """
     if request.format is not None or request.reasoning is not None:
         model = _with_format(model, request.format, request.reasoning)
@@ -66,7 +66,7 @@ def begin_answer(
         stream.cancel()
         raise ApiError(
             400,
-            "'logprobs' is not supported: this model has no probabilities to tell; leave it out",
+            "'logprobs' is not supported: this model has no probabilities to report; leave it out",
             code="unsupported_parameter",
             param="logprobs",
         )

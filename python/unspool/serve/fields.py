@@ -1,4 +1,4 @@
-"""Reading a request's JSON object, field by field; what nobody has read is an error."""
+"""Reads a request's JSON object field by field; a field that is not read is an error."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Fields:
             self.any(name)
 
     def end(self) -> None:
-        """Raise 422 for fields that nobody knows."""
+        """Raise 422 for unknown fields."""
         left = [name for name, value in self._left.items() if value is not None]
         if left:
             field = self._full(left[0])

@@ -18,7 +18,7 @@ class Limits:
     Args:
         max_workers: How many have a turn at a time.
         max_queue: How many may wait.
-        retry_after_s: What others are told to wait.
+        retry_after_s: How long a refused client is asked to wait.
     """
 
     def __init__(self, max_workers: int, max_queue: int, retry_after_s: int = 1) -> None:

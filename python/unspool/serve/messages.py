@@ -138,7 +138,7 @@ def _read_blocks(role: str, content: Any, path: str) -> list[dict[str, Any]]:
             text = fields.require("thinking", fields.text("thinking"))
             message["reasoning_content"] = message.get("reasoning_content", "") + text
         elif kind == "redacted_thinking" and role == "assistant":
-            pass  # nobody but its author can read it
+            pass  # only its author can read it
         elif kind == "tool_use" and role == "assistant":
             message.setdefault("tool_calls", []).append(_read_use(fields))
         elif kind == "tool_result" and role == "user":

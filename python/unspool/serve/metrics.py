@@ -1,4 +1,4 @@
-"""What Prometheus is told; a registry of the app's own, so that several apps may live in one process."""
+"""Metrics for Prometheus; each app has a registry of its own, so that one process may hold several apps."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class RequestMetrics:
         self._metrics.latency.labels("queue").observe(self._turn_s - self._begin_s)
 
     def got_deltas(self, held_bytes: int) -> None:
-        """Deltas have come; so many bytes are held back behind them."""
+        """Deltas have come; so many bytes after them are held back."""
         if self._first_s is None:
             self._first_s = time.perf_counter()
             self._metrics.first_token.observe(self._first_s - self._begin_s)

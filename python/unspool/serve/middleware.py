@@ -17,7 +17,7 @@ from unspool.serve.metrics import RequestMetrics
 if TYPE_CHECKING:
     from unspool.serve.state import ServerState
 
-__all__ = ["ApiKeys", "Measured", "ToldErrors"]
+__all__ = ["ApiKeys", "Measured", "ReportedErrors"]
 
 _log = logging.getLogger("unspool.serve")
 
@@ -50,7 +50,7 @@ class ApiKeys:
         await self._app(scope, receive, send)
 
 
-class ToldErrors:
+class ReportedErrors:
     """Turns what is raised before the first byte into the protocol's own error."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -72,12 +72,12 @@ class ToldErrors:
         except ClientDisconnect:
             return
         except Exception as error:
-            told = as_api_error(error)
-            if told.status == 500:
+            sent = as_api_error(error)
+            if sent.status == 500:
                 _log.error("%s %s", scope["method"], scope["path"], exc_info=error)
             if has_begun:
                 raise
-            await error_response(told, dialect_of(scope["path"]))(scope, receive, send)
+            await error_response(sent, dialect_of(scope["path"]))(scope, receive, send)
 
 
 class Measured:

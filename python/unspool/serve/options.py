@@ -1,4 +1,4 @@
-"""What a server may be told."""
+"""The options of a server."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class ServeOptions:
         api_keys: A request must carry one of them; empty: none is asked for.
         max_workers: How many answers are generated at a time.
         max_queue: How many requests may wait for their turn; one more gets 429.
-        retry_after_s: What a refused client is told to wait.
+        retry_after_s: How long a refused client is asked to wait.
         keep_alive_s: After so long without a delta a comment is sent, so that no proxy gives up.
-        flush_ms: Deltas behind the first are gathered for so long and sent together; 0: each at once.
+        flush_ms: Deltas after the first are gathered for so long and sent together; 0: each at once.
         stream_timeout_s: A model that gives no token for so long is given up; None: never.
         max_body_bytes: A longer request gets 413.
         allowed_origins: Pages of which origins may call it from a browser; "*" for all.
         reasoning_field: The name of reasoning in chat completions.
-        reasoning_events: How the Responses API tells reasoning: as a summary, which all clients show, or as
+        reasoning_events: How the Responses API sends reasoning: as a summary, which all clients show, or as
             text, which LangChain and Vercel's AI SDK lose.
         incomplete_calls: What a client gets of a call that is cut off or malformed: "forward" what came of it,
             "withhold" nothing. A request may say otherwise.

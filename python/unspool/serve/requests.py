@@ -140,7 +140,7 @@ def read_sampling(
 
 
 def read_top_logprobs(fields: Fields, is_wanted: bool, wanted_by: str) -> int | None:
-    """`top_logprobs`: how many of the likeliest tokens are told beside each; None: no log-probabilities.
+    """`top_logprobs`: how many of the likeliest tokens are listed beside each; None: no log-probabilities.
 
     Args:
         is_wanted: Whether log-probabilities are asked for at all.

@@ -75,7 +75,7 @@ def read_response_request(data: Any) -> GenerationRequest:
     return request
 
 
-# What a response tells of its request; the SDKs' own types ask for some of these.
+# The fields of its request that a response repeats; the SDKs' own types ask for some of these.
 _ECHOED = (
     "instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "reasoning", "temperature", "text",
     "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
@@ -86,7 +86,7 @@ _LOGPROBS = "message.output_text.logprobs"
 
 
 def _read_logprobs(fields: Fields) -> int | None:
-    """`include` and `top_logprobs`: how many of the likeliest tokens are told; None: no log-probabilities."""
+    """`include` and `top_logprobs`: how many of the likeliest tokens are listed; None: no log-probabilities."""
     included = fields.items("include") or []
     unknown = [name for name in included if name not in (_LOGPROBS, "reasoning.encrypted_content")]
     if unknown:

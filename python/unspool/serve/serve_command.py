@@ -38,7 +38,7 @@ def serve_command(
     ssl_certfile: str | None,
     **loading: Any,
 ) -> None:
-    """Load what is asked for, and serve it until it is told to stop.
+    """Load what is asked for, and serve it until a signal to stop comes.
 
     Raises:
         ArgumentError: Neither a model nor the demo, or both.

@@ -94,10 +94,10 @@ def thinking_kwargs(model: Any, is_on: bool) -> dict[str, Any]:
 
 def check_template_kwargs(model: Any, given: Mapping[str, Any]) -> None:
     """Raise ArgumentError for variables that the model's chat template never reads, or that are set for it."""
-    told = sorted(set(given) & _SET_FOR_TEMPLATES)
-    if told:
+    taken = sorted(set(given) & _SET_FOR_TEMPLATES)
+    if taken:
         raise ArgumentError(
-            f"chat_template_kwargs: {', '.join(told)} is said by the request itself; leave it out"
+            f"chat_template_kwargs: {', '.join(taken)} is said by the request itself; leave it out"
         )
     names = _template_names(model)
     unknown = [] if names is None else sorted(set(given) - names)
@@ -130,7 +130,7 @@ def tokenize(
 
 
 def format_name(model: Any, tools: Sequence[Mapping[str, Any]] | None, raw: bool) -> str:
-    """The format that an answer is read in, "" where the model does not tell."""
+    """The format that an answer is read in, "" if the model does not have its name."""
     if raw:
         return "none"
     name = getattr(model, "format_name", None)
@@ -138,7 +138,7 @@ def format_name(model: Any, tools: Sequence[Mapping[str, Any]] | None, raw: bool
 
 
 def context_options(model: Any) -> dict[str, Any]:
-    """What `stream` is told where the model knows how long a prompt and its answer may be."""
+    """Options of `stream` for a model that knows how long a prompt and its answer may be."""
     return {} if getattr(model, "context_length", None) is None else {"within_context": True}
 
 

@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass
 class Call:
-    """A call as a client has it; `status` where the protocol tells it."""
+    """A call as a client has it; `status` if the protocol has it."""
 
     id: str
     name: str
@@ -346,7 +346,7 @@ def _check_calls(answer: Assembled) -> None:
 def _read_item(
     events: Sequence[tuple[str | None, Any]], position: int, items: list[Any], summary: bool
 ) -> int:
-    """One item's events, from added to done; the place behind them."""
+    """One item's events, from added to done; the place after them."""
 
     def take(name: str) -> Any:
         nonlocal position
@@ -402,7 +402,7 @@ def _read_item(
 def _read_block(
     events: Sequence[tuple[str | None, Any]], position: int, index: int, answer: Assembled
 ) -> int:
-    """One block's events, from start to stop; the place behind them."""
+    """One block's events, from start to stop; the place after them."""
     name, start = events[position]
     assert (name, start["index"]) == ("content_block_start", index), "blocks are numbered without gaps"
     block, text, signatures = start["content_block"], "", 0

@@ -30,7 +30,7 @@ EVERYTHING = {
 
 
 class Fake:
-    """A model whose forward is given by the test, and tells what it was called with."""
+    """A model whose forward is given by the test, and records what it was called with."""
 
     def __init__(self, forward: Any) -> None:
         self.forward = forward
@@ -126,7 +126,7 @@ def test_a_cache_that_does_not_hold_what_ran() -> None:
     cache = SimpleNamespace(get_seq_length=lambda: 7)
     assert continuation_problem(cache, 7) is None
     assert continuation_problem(cache, 8) == "the cache holds 7 tokens after 8 of the prompt"
-    assert continuation_problem(object(), 8) == "the cache does not tell its length after 8 of the prompt"
+    assert continuation_problem(object(), 8) == "the cache does not show its length after 8 of the prompt"
     assert continuation_problem(None, 8) == "the forward gave back no past_key_values"
 
 
@@ -176,7 +176,7 @@ def fake(forward: Any = echo, config: Any = None, **attributes: Any) -> Any:
     return SimpleNamespace(forward=forward, config=SimpleNamespace(**(config or {})), **attributes)
 
 
-def test_what_a_config_tells() -> None:
+def test_what_a_config_says() -> None:
     assert cannot_continue(fake(), {}) is None
     assert cannot_continue(fake(), {}, has_static_inputs=True) is None
     assert "recurrent" in (cannot_continue(fake(_is_stateful=True), {}) or "")

@@ -61,7 +61,7 @@ def output_cache(output: Any) -> Any:
 
 
 def cache_length(cache: Any) -> int | None:
-    """How many tokens a cache holds; None where it does not tell.
+    """How many tokens a cache holds; None if it does not show it.
 
     Tuples are read as transformers reads them: layer 0's keys have shape (rows, heads, length, size).
     """
@@ -71,7 +71,7 @@ def cache_length(cache: Any) -> int | None:
             return int(get_length())
         keys = cache[0][0]
         return int(keys.shape[2]) if len(keys.shape) == 4 else None
-    except Exception:  # a cache of another make: it does not tell
+    except Exception:  # a cache of another make: it does not show it
         return None
 
 
@@ -94,7 +94,7 @@ def continuation_problem(cache: Any, length: int) -> str | None:
         return "the forward gave back no past_key_values"
     held = cache_length(cache)
     if held != length:
-        holds = "does not tell its length" if held is None else f"holds {held} tokens"
+        holds = "does not show its length" if held is None else f"holds {held} tokens"
         return f"the cache {holds} after {length} of the prompt"
     return cache_problem(cache)
 

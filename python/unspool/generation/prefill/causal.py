@@ -144,12 +144,12 @@ class _Prefill:
         if strategy is None:
             self.refuse(NO_LANE)
         elif length is None:
-            self.refuse("the past_key_values given do not tell their length")
+            self.refuse("the past_key_values given do not show their length")
         elif past_key_values is not None:
             self.refuse(cache_problem(past_key_values))
 
     def refuse(self, problem: str | None) -> None:
-        """Nothing will run, for the first problem told."""
+        """Keep the first problem, so that nothing runs."""
         self._runner.problem = self._runner.problem or problem
 
     def read_pieces(self, pieces: Iterable[list[int]]) -> PreparedPrefill:

@@ -13,7 +13,7 @@ from unspool.generation.prefill.forward import ForwardCaller
 
 __all__ = ["cannot_continue", "chunk_limit", "generation_option", "wants_embedded_text"]
 
-# Every token of the prompt attends to all of it: a chunk would not see those behind it. (Suffix of model_type.)
+# Every token of the prompt attends to all of it: a chunk would not see those after it. (Suffix of model_type.)
 _PREFIX_MODELS = ("paligemma", "git", "pi0", "hrm_text", "diffusion_gemma")
 
 
@@ -27,7 +27,7 @@ def cannot_continue(
     """Why this model's prompt must be read in one go, or None.
 
     Args:
-        model: Any object; what it does not tell counts as harmless.
+        model: Any object; what it does not say counts as harmless.
         generation_kwargs: What goes to `model.generate`; a `generation_config` in it counts.
         caller: The model's forward, where it was inspected already.
         has_static_inputs: Images or sounds go with the prompt.

@@ -1,4 +1,4 @@
-"""Cuts a text where its tokenizer cannot tell: the ids of the pieces are those of the whole."""
+"""Cuts a text where it makes no difference: the ids of the pieces are those of the whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unspool.generation.prefill.added_tokens import AddedTokenMatcher, read_adde
 
 __all__ = ["CutFinder"]
 
-_CONTEXT = 200  # characters behind a cut that are looked at
+_CONTEXT = 200  # characters after a cut that are looked at
 _LETTER = r"[^\W\d_]"
 # Where pre-tokenizers like to begin a word, best first: no look-back of theirs reaches over it.
 _CANDIDATES = (
@@ -67,7 +67,7 @@ class CutFinder:
         while low < len(text):
             high = low + max((low - begin) // 2, _WINDOW)
             for cut in self._candidates(text, low, high):
-                # Behind a refusal, a look at the near side saves most looks at a long piece.
+                # After a refusal, a look at the near side saves most looks at a long piece.
                 near = max(begin, cut - self._context) if was_refused else begin
                 if (near == begin or self._stands(text, near, cut)) and self._stands(text, begin, cut):
                     return cut
@@ -93,7 +93,7 @@ class CutFinder:
         split = len(both) - len(right)
         if not right or split <= 0 or both[split:] != right:
             return False
-        # Text behind an added token may be treated as the first of a text only if it is.
+        # Text after an added token may be treated as the first of a text only if it is.
         if isinstance(both[split - 1], tuple) and not isinstance(right[0], tuple):
             return False
         return self._pre_tokens(text[begin:cut]) == both[:split]

@@ -63,12 +63,12 @@ def iter_prompt_ids(
     if _own_stream(tokenizer) is None and _cuttable_backend(tokenizer) is None:
         return _whole(tokenizer, text, add_special_tokens=True)
     try:
-        before, behind = special_affixes(tokenizer)
+        before, after = special_affixes(tokenizer)
     except ArgumentError:
         if _own_stream(tokenizer) is not None:
             raise
         return _whole(tokenizer, text, add_special_tokens=True)
-    return _non_empty(chain([before], pieces, [behind]))
+    return _non_empty(chain([before], pieces, [after]))
 
 
 def _check(tokenizer: Any, text: str, batch_size: int, piece_chars: int) -> None:

@@ -13,7 +13,7 @@ _PROBES = ("a", "1 b", "the end", ".", "\n")
 
 
 def special_affixes(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """The ids that `tokenizer(text)` puts before and behind a text: Llama ([bos], []), T5 ([], [</s>]).
+    """The ids that `tokenizer(text)` puts before and after a text: Llama ([bos], []), T5 ([], [</s>]).
 
     Found by comparing short texts with and without special tokens. A tokenizer that knows no
     `add_special_tokens` gives ([], []). Raises ArgumentError when no such ids explain the difference.
@@ -37,8 +37,8 @@ def special_affixes(tokenizer: Any) -> tuple[list[int], list[int]]:
             break
     if agreed is None or len(agreed) != 1:
         raise ArgumentError(
-            "cannot tell which special tokens this tokenizer puts around a text; "
+            "cannot find out which special tokens this tokenizer puts around a text; "
             "tokenize the prompt yourself and pass its ids"
         )
-    before, behind = agreed.pop()
-    return list(before), list(behind)
+    before, after = agreed.pop()
+    return list(before), list(after)

@@ -20,7 +20,7 @@ def regions_of(text: str, message: Message, parser: Parser, finish_reason: str) 
 
     Args:
         message: The whole, audited.
-        parser: A fresh parser of the same request, which tells byte by byte what became arguments.
+        parser: A fresh parser of the same request; byte by byte it shows what became arguments.
     """
     kinds: list[str] = []
     for fate, part in message.audit:
@@ -28,7 +28,7 @@ def regions_of(text: str, message: Message, parser: Parser, finish_reason: str) 
     raw = text.encode()
     if len(kinds) != len(raw):  # what the parser read is not what was written: nothing to colour by
         return [{"kind": "content", "text": text}]
-    _tell_names_and_arguments(raw, kinds, parser, finish_reason)
+    _find_names_and_arguments(raw, kinds, parser, finish_reason)
     starts = [0]
     for character in text:
         starts.append(starts[-1] + len(character.encode()))
@@ -36,7 +36,7 @@ def regions_of(text: str, message: Message, parser: Parser, finish_reason: str) 
     return [{"kind": kind, "text": "".join(character for character, _ in part)} for kind, part in parts]
 
 
-def _tell_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, finish_reason: str) -> None:
+def _find_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, finish_reason: str) -> None:
     """Divides what is "tool_call" in `kinds`."""
 
     def paint(begin: int, end: int, kind: str) -> None:

@@ -23,13 +23,13 @@ _MAX_MARKERS = 6  # that are named
 _WHY = {
     "character": "an unfinished character",
     "space": "white space: markup if a marker follows, text if text does",
-    "header": "a header, which tells what follows it once it is whole",
+    "header": "a header; once it is whole, it decides what follows",
     "call": "may be a call or content",
     "name": "a call, until its name is certain",
     "key": "a parameter's name, until it is whole",
     "value": "a value whose type or end is open",
     "separator": "counts only if another value follows",
-    "closing_tag": "ends the value or is part of it, as what follows tells",
+    "closing_tag": "ends the value or is part of it; what follows decides",
     "ids": "its token ids have yet to come",
 }
 
@@ -39,7 +39,7 @@ def run(request: RunRequest) -> dict[str, Any]:
 
     Returns:
         `steps`: a dict a piece, the last one the end of the output; `end` and `told` count the text read
-        and told so far in UTF-16 units, as the page's strings do. `regions`: the text's parts, each with
+        and shown so far in UTF-16 units, as the page's strings do. `regions`: the text's parts, each with
         what became of it. `message`: the whole.
 
     Raises:
@@ -52,12 +52,12 @@ def run(request: RunRequest) -> dict[str, Any]:
         )
     parser = _parser(request)
     units = _units(request.text)
-    steps, end, told = [], 0, 0
+    steps, end, shown = [], 0, 0
     for piece in pieces:
         deltas = parser.parse_chunk(piece)
         end += len(piece)
-        told = max(told, units[max(0, end - parser.held_bytes)])
-        steps.append(_step(parser, _shown(piece), deltas, units[end], told))
+        shown = max(shown, units[max(0, end - parser.held_bytes)])
+        steps.append(_step(parser, _shown(piece), deltas, units[end], shown))
     message = parser.finish(request.finish_reason)
     steps.append(_step(parser, "", list(message.deltas), units[end], units[end]))
     return {
@@ -126,20 +126,20 @@ def _units(text: str) -> list[int]:
     return units
 
 
-def _step(parser: Parser, piece: str, deltas: list[Delta], end: int, told: int) -> dict[str, Any]:
+def _step(parser: Parser, piece: str, deltas: list[Delta], end: int, shown: int) -> dict[str, Any]:
     step = {
         "piece": piece,
         "end": end,
-        "told": told,
+        "told": shown,
         "region": parser.region,
         "deltas": [_delta(delta) for delta in deltas],
         "held": None,
     }
     text, reason = parser.held
     if text:
-        shown = text.decode(errors="backslashreplace")
+        held = text.decode(errors="backslashreplace")
         step["held"] = {
-            "text": shown if len(shown) <= _MAX_SHOWN else "…" + shown[-_MAX_SHOWN:],
+            "text": held if len(held) <= _MAX_SHOWN else "…" + held[-_MAX_SHOWN:],
             "bytes": len(text),
             "reason": reason,
             "why": why_held(reason, parser.held_markers),

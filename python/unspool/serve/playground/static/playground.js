@@ -5,7 +5,7 @@ import { View } from "./view.js";
 
 const byId = (id) => document.getElementById(id);
 const OPTIONS = [...document.querySelectorAll("[data-option]")];
-const WAIT_MS = 250; // behind the last key, before the text is parsed again
+const WAIT_MS = 250; // from the last key until the text is parsed again
 
 const view = new View();
 const format = new Combobox(byId("format"), byId("format-list"), chooseFormat);

@@ -89,7 +89,7 @@ export class View {
     }));
   }
 
-  /** Shows the state behind `place` steps; 0: before the first. */
+  /** Shows the state after `place` steps; 0: before the first. */
   show(place) {
     this.place = place;
     const { steps } = this.run;
@@ -101,19 +101,19 @@ export class View {
   }
 
   showOutput(step) {
-    const told = step ? step.told : 0;
+    const shown = step ? step.told : 0;
     const end = step ? step.end : 0;
     const spans = [];
     let begin = 0;
     for (const region of this.run.regions) {
-      if (begin >= told) break;
-      const text = this.text.slice(begin, Math.min(begin + region.text.length, told));
+      if (begin >= shown) break;
+      const text = this.text.slice(begin, Math.min(begin + region.text.length, shown));
       spans.push(regionOf(region.kind, text, KINDS[region.kind]));
       begin += region.text.length;
     }
-    if (end > told) {
+    if (end > shown) {
       const why = step.held ? `: ${step.held.why}` : "";
-      spans.push(regionOf("held", this.text.slice(told, end), KINDS.held + why));
+      spans.push(regionOf("held", this.text.slice(shown, end), KINDS.held + why));
     }
     const caret = element("span", "caret");
     const later = element("span", "region later", this.text.slice(end));
@@ -127,7 +127,7 @@ export class View {
     byId("held-panel").classList.toggle("empty", !held);
     byId("held-bytes").textContent = held ? `${held.bytes} ${held.bytes === 1 ? "byte" : "bytes"}` : "";
     byId("held").replaceChildren(held ? element("span", "region held", visible(held.text)) : "");
-    byId("why").textContent = held ? held.why : "nothing: all that was read has been told";
+    byId("why").textContent = held ? held.why : "Nothing is held back.";
   }
 
   showMessage(message, isWhole) {
