@@ -29,7 +29,7 @@ def measure(peer: str, workload: str, size: int, repeat: int, cap: float) -> dic
 
     import workloads
 
-    gc.disable()  # the harness keeps every result; what the collector makes of that is nobody's cost
+    gc.disable()  # the harness keeps every result; no peer pays for collecting them
     module = importlib.import_module(f"peers.{peer}")
     runner = module.runners().get(workload)
     if runner is None:

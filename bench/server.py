@@ -120,7 +120,7 @@ def wait_until_ready(url: str) -> None:
 async def run_clients(
     port: int, pid: int, client_count: int, seconds: float
 ) -> tuple[int, list[str], list[float]]:
-    """How many streams there were, which were wrong, and the memory: behind the first round, and in the second.
+    """How many streams there were, which were wrong, and the memory: after the first round, and in the second.
 
     In the first the clients share out all cases; in the second each takes any, until time is over.
     """

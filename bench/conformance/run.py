@@ -129,7 +129,7 @@ def can_say(case: Case, names: tuple[str, str] | None) -> bool:
 
 
 def run_apart(python: str, env: dict[str, str], module: str, data: dict[str, Any]) -> tuple[str, list[Any]]:
-    """A worker's version and answers; it is started anew behind a job that ends it."""
+    """A worker's version and answers; it is started anew after a job that ends it."""
     found: list[Any] = []
     version = ""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:

@@ -4,7 +4,7 @@
         --sglang PATH/sglang-unpacked
 
 `CHECKOUT` is SGLang's repository (its tests are in no package). Each test runs twice: with SGLang's own detectors,
-which tells the tests that are not of this version, and with ours. Every test that only we fail must stand in
+which shows the tests that are not of this version, and with ours. Every test that only we fail must stand in
 sglang_tests.toml with a judgement; the report is sglang_tests.md. Exits with 1 where one is unknown, or passes by now.
 """
 
@@ -103,7 +103,7 @@ def pytest_runtest_setup(item: Any) -> None:  # noqa: ARG001
 
 
 def pytest_runtest_teardown(item: Any) -> None:
-    """Tell which formats it used."""
+    """Report which formats it used."""
     item.user_properties.append(("formats", ",".join(sorted(_used))))
 
 

@@ -15,7 +15,7 @@ class OpenVinoStreamer : public ov::genai::StreamerBase {
                    unspool::TokenStreamerOptions options)
       : streamer_(std::move(format), std::move(options)) {}
 
-  /// The prompt as the chat template wrote it, before `generate`: it tells whether the answer
+  /// The prompt as the chat template wrote it, before `generate`: it shows whether the answer
   /// starts inside reasoning.
   void put_prompt(std::string_view text) { streamer_.put_prompt(text); }
 

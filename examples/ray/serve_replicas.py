@@ -1,4 +1,4 @@
-"""Streams over two replicas of Ray Serve, and tells which of them wrote each answer.
+"""Streams over two replicas of Ray Serve, and shows which of them wrote each answer.
 
 Run: python examples/ray/serve_replicas.py [--port 8000] [--streams 8]
 

@@ -208,7 +208,7 @@ def _asking_for_calls(request: Any) -> Any:
 
 
 IDS = ("previous_token_ids", "current_token_ids", "delta_token_ids")
-# Reasoning parsers of vLLM that take output for reasoning from its first byte. A server tells ours by the prompt.
+# Reasoning parsers of vLLM that take output for reasoning from its first byte. In a server the prompt shows it to ours.
 ASSUMED_OPEN = (
     "deepseek_r1", "deepseek_v3", "deepseek_v4", "deepseek_v41", "deepseek_v32", "glm45", "glm47", "granite_thinking_parser",
     "holo2", "hy_v3", "kimi_k2", "mimo", "minimax_m2", "nemotron_v3", "olmo3", "qwen3", "seed_oss", "step3p5",
