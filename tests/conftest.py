@@ -28,7 +28,7 @@ _COMMON: dict[str, Any] = {
 }
 settings.register_profile("default", max_examples=200, derandomize=True, **_COMMON)
 settings.register_profile("few", max_examples=40, derandomize=True, **_COMMON)
-# Where UNSPOOL_FRESH is set every run has examples of its own; its first lines tell the seed that gives them again.
+# Where UNSPOOL_FRESH is set every run has examples of its own; its first lines name the seed that gives them again.
 settings.register_profile("ci", max_examples=200, derandomize=False, **_COMMON)
 settings.register_profile("ci-few", max_examples=40, derandomize=False, **_COMMON)
 settings.register_profile("thorough", max_examples=5000, derandomize=False, **_COMMON)
@@ -77,7 +77,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.fixture(autouse=True)
 def _registered_formats(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers is gone behind it."""
+    """What a test registers is gone after it."""
     registry = sys.modules["unspool.formats"]
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))
 

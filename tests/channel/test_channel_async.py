@@ -251,7 +251,7 @@ def test_a_loop_that_died_does_not_keep_others_waiting() -> None:
     loop.close()
 
 
-def test_timeouts_leave_nothing_behind() -> None:
+def test_timeouts_leave_nothing() -> None:
     async def main() -> None:
         channel = DeltaChannel()
         for timeout in (0, 0.001, -1):

@@ -150,7 +150,7 @@ def one_shot() -> Any:
 
 
 class Scripted:
-    """A model that answers each prompt with the text that it is told; every stream has its thread.
+    """A model that answers each prompt with a given text; every stream has its thread.
 
     Attributes:
         model: A Llama whose logits say what is written.

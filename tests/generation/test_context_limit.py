@@ -61,7 +61,7 @@ def test_what_fits_runs_and_nothing_else(
     assert free.token_ids[: len(result.token_ids)] == result.token_ids
 
 
-def test_nobody_looks_unless_asked(small: Any, byte_tokenizer: Any) -> None:
+def test_the_limit_is_not_checked_unless_asked(small: Any, byte_tokenizer: Any) -> None:
     """Rotary positions go on; who uses the library may want that."""
     result = StreamGenerator(small, byte_tokenizer).generate(
         "x" * 60, max_new_tokens=3, do_sample=False, logits_processor=[_never_end(byte_tokenizer)]

@@ -116,7 +116,7 @@ def test_model_prefill_length(llama: Any, byte_tokenizer: Any) -> None:
 # The name
 
 
-def test_the_name_tells_type_size_and_day(llama: Any, byte_tokenizer: Any) -> None:
+def test_the_name_has_type_size_and_day(llama: Any, byte_tokenizer: Any) -> None:
     days = [datetime.date.today().isoformat()]
     name = StreamGenerator(llama, byte_tokenizer).inference_name
     days.append(datetime.date.today().isoformat())

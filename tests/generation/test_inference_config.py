@@ -239,7 +239,7 @@ def test_what_is_expanded_stays_as_it_is(config: PreCompileConfig) -> None:
         assert lists.stable_hash() == config.stable_hash()
 
 
-def test_the_hash_tells_shapes_apart_and_is_the_same_in_every_process() -> None:
+def test_the_hash_distinguishes_shapes_and_is_the_same_in_every_process() -> None:
     configs = [
         PreCompileConfig(*shape)
         for shape in [(1, None), (1, 64), (64, 1), (1, 6), (16, 4), (1, [64, 128]), ([1, 2], 64)]

@@ -1,4 +1,4 @@
-"""Any streamer, and what may go wrong behind it."""
+"""Any streamer, and what may go wrong in the model that feeds it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_streamer_that_breaks_while_it_is_read() -> None:
         next(texts)
 
 
-def test_a_slow_reader_of_the_streamer_loses_nothing_behind_the_end() -> None:
+def test_a_slow_reader_of_the_streamer_loses_nothing_after_the_end() -> None:
     class Slow(QueueStreamer):
         def __next__(self) -> str:
             text = super().__next__()
@@ -144,7 +144,7 @@ def test_timeout_while_the_model_is_stuck() -> None:
 
 
 @pytest.mark.parametrize("how", ["close", "drop"])
-def test_leaving_early_tells_the_model(how: str) -> None:
+def test_leaving_early_stops_the_model(how: str) -> None:
     streamer, cancel = QueueStreamer(), threading.Event()
     seen = threading.Event()
 

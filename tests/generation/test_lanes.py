@@ -112,7 +112,7 @@ def test_the_first_forward_runs_before_the_last_piece_is_tokenized(
     order: list[str] = []
 
     class Spy:
-        """The tokenizer, telling when it is called."""
+        """The tokenizer, which records when it is called."""
 
         def __init__(self) -> None:
             self.__dict__.update(tokenizer=byte_tokenizer)

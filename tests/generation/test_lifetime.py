@@ -41,7 +41,7 @@ def test_del_generator_frees_the_model(llama: Any, byte_tokenizer: Any, backend:
     model_ref, generator_ref = weakref.ref(model), weakref.ref(generator)
     del model, generator
     assert generator_ref() is None
-    if not is_used:  # transformers' own `generate` leaves cycles behind
+    if not is_used:  # transformers' own `generate` leaves cycles
         assert model_ref() is None
     gc.collect()
     assert model_ref() is None

@@ -114,7 +114,7 @@ def test_a_seed_is_no_reason_to_warn(byte_tokenizer: Any) -> None:
 
 
 @pytest.mark.parametrize("backend", ["transformers", "native"])
-def test_nobodys_generation_config_is_changed(byte_tokenizer: Any, backend: Any) -> None:
+def test_no_generation_config_is_changed(byte_tokenizer: Any, backend: Any) -> None:
     """What a request asks for is the request's: the model's own config serves the next one as well."""
     model = make_llama(byte_tokenizer)
     given = GenerationConfig(do_sample=True, temperature=0.5, max_new_tokens=4)

@@ -91,7 +91,7 @@ def test_how_many_rivals(llama: Any, byte_tokenizer: Any, backend: Any, top_coun
         assert all(entry.top[0].token_id == entry.token_id for entry in choice.logprobs)  # greedy
 
 
-def test_a_decoder_behind_an_encoder(t5: Any, byte_tokenizer: Any) -> None:
+def test_a_decoder_after_an_encoder(t5: Any, byte_tokenizer: Any) -> None:
     generator = StreamGenerator(t5, byte_tokenizer)
     choice = generator.generate(PROMPT, max_new_tokens=6, do_sample=False, logprobs=2).choices[0]
     source = torch.tensor([byte_tokenizer(PROMPT)["input_ids"]])
@@ -201,7 +201,7 @@ def test_streams_side_by_side(llama: Any, byte_tokenizer: Any, backend: Any) -> 
 @pytest.mark.parametrize("protocol", ["chat_completions", "completions"])
 @pytest.mark.parametrize("pause", [1, 2, 5])
 def test_drained_to_a_writer(llama: Any, byte_tokenizer: Any, protocol: str, pause: int) -> None:
-    """However many deltas are ready together: each id once, in order, none behind its delta."""
+    """However many deltas are ready together: each id once, in order, none after its delta."""
     generator = StreamGenerator(llama, byte_tokenizer, format="none")
     options: dict[str, Any] = {"max_new_tokens": 30, "do_sample": True, "seed": 2, "logprobs": 1, "n": 2}
     stream = generator.stream(PROMPT, **options)
@@ -286,7 +286,7 @@ def test_what_is_no_number_of_rivals(llama: Any, byte_tokenizer: Any) -> None:
     assert SamplingParams(logprobs=0).with_defaults(SamplingParams(logprobs=3)).logprobs == 0
 
 
-def test_models_that_cannot_tell(llama: Any, byte_tokenizer: Any) -> None:
+def test_models_without_log_probabilities(llama: Any, byte_tokenizer: Any) -> None:
     """Said at the call where it can be seen, else with the first step."""
 
     class Other:
@@ -316,7 +316,7 @@ def test_the_recorder_takes_what_it_was_shown(byte_tokenizer: Any) -> None:
     with pytest.raises(ArgumentError, match="one id of each answer"):
         recorder.take([0, 0])
     recorder.see(scores)
-    scores.zero_()  # a processor behind may do this
+    scores.zero_()  # a later processor may do this
     recorder.see(scores)  # one step late is still in step
     with pytest.raises(ArgumentError, match="one id of each answer"):
         recorder.see(scores)

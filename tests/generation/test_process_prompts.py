@@ -228,7 +228,7 @@ def test_a_piece_does_not_wait_for_the_end_of_the_reasoning(scripted: Any, byte_
     pieces = [
         (text, delta.token_span[1]) for delta in generator.stream(PROMPT) for text in gatherer.put(delta)
     ]
-    # Four tokens are a piece; the fourth writes no text, so the next one tells.
+    # Four tokens are a piece; the fourth writes no text, so the next one emits it.
     assert pieces[0] == ("abc", 5)
     assert "".join([text for text, _ in pieces] + gatherer.end()) == "abcdef"
 

@@ -134,7 +134,7 @@ def test_verify_changes_nothing_where_all_is_well(deepseek: Any) -> None:
 
 
 class Slow:
-    """Python all the way: each character is its code point, [1] before a text and [2] behind it."""
+    """Python all the way: each character is its code point, [1] before a text and [2] after it."""
 
     def __call__(self, text: str, add_special_tokens: bool = True) -> Any:
         ids = [ord(char) for char in text]
@@ -196,7 +196,7 @@ def test_special_affixes(
 
 
 def test_affixes_of_a_text_spelled_with_them() -> None:
-    """The unknown token is the first one: only a text of other ids tells which of two is the text's."""
+    """The unknown token is the first one: only a text of other ids shows which of two is the text's."""
 
     class Ambiguous(Slow):
         def __call__(self, text: str, add_special_tokens: bool = True) -> Any:

@@ -46,7 +46,7 @@ QWEN = Regex(
 LLAMA3 = Regex(
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-PAIRS = Regex(r"\w+ \w+|\s|[^\w\s]+|\w+")  # splits by the count of words: no local look can tell
+PAIRS = Regex(r"\w+ \w+|\s|[^\w\s]+|\w+")  # splits by the count of words: no local look shows it
 
 
 def _special(content: str, **flags: bool) -> AddedToken:

@@ -304,7 +304,7 @@ def test_criteria_of_the_caller_end_one_answer_each(generator: Any) -> None:
     assert result.usage.completion_tokens == 18
 
 
-def test_several_answers_behind_chunked_prefill(llama: Any, byte_tokenizer: Any) -> None:
+def test_several_answers_after_chunked_prefill(llama: Any, byte_tokenizer: Any) -> None:
     results = []
     for backend in BACKENDS:
         for prefill in (False, 4):

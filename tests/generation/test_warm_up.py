@@ -87,7 +87,7 @@ def test_lengths_that_cannot_be(generator: Any, counted: Counted) -> None:
     assert counted.shapes == []
 
 
-def test_the_model_must_tell_its_length(byte_tokenizer: Any) -> None:
+def test_the_model_must_know_its_length(byte_tokenizer: Any) -> None:
     class Model:
         def generate(self, input_ids: Any, streamer: Any, **_: Any) -> Any:
             streamer.put(input_ids)

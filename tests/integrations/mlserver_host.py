@@ -103,7 +103,7 @@ class Server:
         return f"http://127.0.0.1:{self.ports['HTTP']}"
 
     def words(self) -> list[str]:
-        """What the models have told (`mlserver_models.tell`)."""
+        """What the models have recorded (`mlserver_models.tell`)."""
         return self.status.read_text().split() if self.status.exists() else []
 
     def metric(self, name: str, **labels: str) -> float:

@@ -246,7 +246,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("request_", "told"), BAD, ids=[told for _, told in BAD])
-async def test_a_bad_request_is_told_before_the_model_runs(request_: Any, told: str) -> None:
+async def test_a_bad_request_is_reported_before_the_model_runs(request_: Any, told: str) -> None:
     model = llama()
     runs: list[Any] = []
     model.model.register_forward_pre_hook(lambda *_: runs.append(1))
@@ -287,7 +287,7 @@ async def test_the_outputs_that_are_asked_for() -> None:
 @pytest.mark.parametrize("http", [True, False])
 @pytest.mark.parametrize("stream_errors", ["auto", "inband", "raise"])
 async def test_a_failure_in_the_midst(http: bool, stream_errors: str) -> None:
-    """What came before it stays; then it is told or raised."""
+    """What came before it stays; then it is sent in band or raised."""
 
     def breaks(script: Script) -> None:
         script.put("Some ")
@@ -486,7 +486,7 @@ def test_settings_come_from_the_file_and_from_the_environment(
         ({"stream_timeout_s": 0}, "stream_timeout_s"),
     ],
 )
-def test_a_bad_setting_is_told(extra: Any, told: str) -> None:
+def test_a_bad_setting_is_reported(extra: Any, told: str) -> None:
     with pytest.raises((ArgumentError, TypeError), match=told.strip("'")):
         make_runtime(**extra)
 
@@ -501,7 +501,7 @@ def test_a_bad_setting_is_told(extra: Any, told: str) -> None:
         ({"factory": "demo", "format": "hermez"}, "hermez"),
     ],
 )
-async def test_a_model_that_is_not_there_is_told_at_load(
+async def test_a_model_that_is_not_there_is_reported_at_load(
     options: Any, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(HERE)

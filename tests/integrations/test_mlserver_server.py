@@ -182,7 +182,7 @@ def test_a_failure_in_band(server: Server, model: str, before: str) -> None:
 
 
 def test_a_failure_as_a_status(server: Server, stub: Any) -> None:
-    """On gRPC, behind what came before; MLServer counts it."""
+    """On gRPC, after what came before; MLServer counts it."""
     name, labels = "model_infer_request_failure_total", {"model": "breaks", "version": ""}
     failures = server.metric(name, **labels)
     got: list[str] = []
@@ -196,7 +196,7 @@ def test_a_failure_as_a_status(server: Server, stub: Any) -> None:
 
 
 def wait_for_silence(server: Server) -> list[str]:
-    """Until no model runs any more; what they have told."""
+    """Wait until no model runs any more; return what they have recorded."""
     for _ in range(100):
         if server.other_workers() == 0:
             return server.words()

@@ -330,7 +330,7 @@ def test_a_client_that_leaves_stops_the_model(endless: Path, url: str, path: str
     assert len(endless.read_bytes()) == steps
 
 
-def test_a_failure_is_told_in_the_stream(endless: Path, url: str) -> None:
+def test_a_failure_is_reported_in_the_stream(endless: Path, url: str) -> None:
     with httpx.stream("POST", f"{url}/v1/chat/completions", json=chat("failing"), timeout=60) as answer:
         events = list(events_of(answer))
     assert "the card has melted" in events[-1]["error"]["message"]

@@ -106,7 +106,7 @@ def cases_of(format: str) -> list[Case]:
     return found
 
 
-# SGLang tells its parsers of the prompt that one fact alone, whether it has opened the reasoning.
+# Of the prompt SGLang passes one fact alone to its parsers: whether it has opened the reasoning.
 def expected(case: Case) -> Answer:
     start = {}
     if unspool.get_format(case.format).has_reasoning:
@@ -152,7 +152,7 @@ UNKNOWN = '<tool_call>\n{"name": "never", "arguments": {}}\n</tool_call>'
 
 
 @pytest.mark.parametrize("forwards", [True, False])
-def test_an_unknown_tool_is_sent_or_left_out_as_sglang_is_told(
+def test_an_unknown_tool_is_sent_or_left_out_as_sglang_is_set(
     forwards: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     with host.envs.SGLANG_FORWARD_UNKNOWN_TOOLS.override(forwards):

@@ -154,7 +154,7 @@ def test_kimis_calls_are_numbered_as_its_template_wants(scripted: Any) -> None:
 
 
 def plugin(folder: Path) -> Path:
-    """The entry point, as the installed package tells it."""
+    """The entry point, as the installed package declares it."""
     info = folder / "unspool_plugin-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: unspool-plugin\nVersion: 1\n")

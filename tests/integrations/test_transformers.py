@@ -73,7 +73,7 @@ def model(tokenizer: Any) -> Any:
 
 @pytest.fixture
 def writes(model: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
-    """The model, made to write a text: the logits of its ids, one after the other, behind the prompt."""
+    """The model, made to write a text: the logits of its ids, one after the other, after the prompt."""
 
     def make(text: str) -> Any:
         ids = [*tokenizer(text)["input_ids"], tokenizer.eos_token_id]
@@ -228,7 +228,7 @@ def test_a_streamer_in_generate(writes: Any, tokenizer: Any) -> None:
     assert deltas[-1].finish_reason == "tool_calls"
 
 
-def test_a_streamer_waits_no_longer_than_told(tokenizer: Any) -> None:
+def test_a_streamer_waits_no_longer_than_its_timeout(tokenizer: Any) -> None:
     with pytest.raises(ChannelTimeoutError):
         list(DeltaIteratorStreamer(tokenizer, "qwen3", timeout=0.01))
     streamer = DeltaIteratorStreamer(tokenizer, "qwen3")
@@ -284,7 +284,7 @@ class Manager:
                     if not self.is_running() or request_id not in self._running:
                         continue
                     ids, seen = self._running[request_id]
-                    seen += 1 + self._count % 3  # several at a time, as behind an offload
+                    seen += 1 + self._count % 3  # several at a time, as after an offload
                     self._running[request_id] = (ids, seen)
                     self._count += 1
                     done = seen >= len(ids)
@@ -372,7 +372,7 @@ def test_a_prompt_of_ids_in_every_shape(tokenizer: Any) -> None:
         assert "".join(delta.text for delta in stream) == "yes"
 
 
-def test_a_request_that_the_manager_refuses_leaves_nothing_behind(tokenizer: Any) -> None:
+def test_a_request_that_the_manager_refuses_leaves_nothing(tokenizer: Any) -> None:
     manager = Manager(tokenizer, {0: "yes"})
     batching = ContinuousBatching(manager, tokenizer, format="none")
     for refusal in (TimeoutError("the queue is full"), None):

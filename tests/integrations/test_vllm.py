@@ -163,7 +163,7 @@ def test_two_parsers_through_the_hosts_own_glue(name: str) -> None:
     assert not wrong
 
 
-def test_text_that_lags_behind_its_ids() -> None:
+def test_text_that_comes_later_than_its_ids() -> None:
     tokenizer, request = make_tokenizer("qwen3"), request_of(tools=TOOLS)
     output = f"<think>\nhm\n</think>\n\nOk.\n{CALL}"
     ids = tokenizer.encode(output, add_special_tokens=False)

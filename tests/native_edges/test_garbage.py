@@ -126,7 +126,7 @@ def test_a_channel_outlives_its_name() -> None:
     assert any(isinstance(held, DeltaChannel) for held in gc.get_referents(streamer))
 
 
-def test_a_failed_put_leaves_no_error_behind() -> None:
+def test_a_failed_put_leaves_no_error() -> None:
     channel, canary = DeltaChannel(), Canary()
     seen = weakref.ref(canary)
 

@@ -105,7 +105,7 @@ def test_ids_without_a_tokenizer_cost_no_memory_for_ever() -> None:
     assert abs(kept_by(make, feed(20_000)) - kept_by(make, feed(5_000))) < KEPT
 
 
-def test_ids_that_no_text_tells_of_come_with_the_next_delta() -> None:
+def test_ids_that_no_text_shows_come_with_the_next_delta() -> None:
     parser = Parser("hermes")
     parser.parse_chunk(tokens=[1, 2, 3])
     (delta,) = parser.parse_chunk("x", [4])

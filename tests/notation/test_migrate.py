@@ -258,7 +258,7 @@ name_entities = true
         {"calls": [("f", '{"a&b": "&lt;", "c": "<\\n", "d": {"e": true}}')], "content": ""},
         [{"name": "f", "parameters": {"properties": {"d": {"type": "object"}}}}],
     ),
-    "parameters that tell their type": (
+    "parameters that name their type": (
         """
 [[call]]
 open = "<call>"

@@ -132,7 +132,7 @@ def test_a_hole_without_a_beginning_is_refused(text: str, message: str) -> None:
         unspool.parse("", parse_format(f'name = "mine"\n{text}\n', "mine.toml"))
 
 
-def test_what_was_understood_is_told() -> None:
+def test_what_was_understood_is_reported() -> None:
     assert explain_format(hermes()) == [
         "A call begins with `<tool_call>` and ends with `</tool_call>`.",
         "The parser drops '\\n' before the opener.",

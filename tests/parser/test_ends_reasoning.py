@@ -23,7 +23,7 @@ TURN = "<|im_start|>assistant\n"
         (TURN + 'hm<tool_call>\n{"name": "f"', False),
     ],
 )
-def test_the_last_turns_tags_tell(text: str, is_over: bool) -> None:
+def test_the_last_turns_tags_decide(text: str, is_over: bool) -> None:
     assert compile_format("qwen3").ends_reasoning(text) == is_over
 
 
@@ -34,7 +34,7 @@ def test_a_call_ends_reasoning_where_the_format_says_so() -> None:
     assert not format.ends_reasoning(called + "</s>[TOOL_RESULTS]1[/TOOL_RESULTS]")
 
 
-def test_only_what_stands_behind_the_text_before_counts() -> None:
+def test_only_what_stands_after_the_text_before_counts() -> None:
     """Exactly one cut of the stream says that reasoning ends here: the one that completes the tag."""
     format, text = compile_format("qwen3"), "Zürich</think>Zürich"
     found = [

@@ -1,4 +1,4 @@
-"""Reasoning first and calls behind it, by two parsers with text between them, is one parse."""
+"""Reasoning first and calls after it, by two parsers with text between them, is one parse."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_markup_before_reasoning_goes_with_it() -> None:
     assert (message.reasoning, message.content) == ("Hm.", text[text.rindex(author) :])
 
 
-def test_a_call_is_told_before_its_text_is() -> None:
+def test_a_call_is_reported_before_its_text_is() -> None:
     parser = unspool.Parser("qwen3", only_reasoning=True)
     assert parser.parse_chunk("<think>a</think><tool_call>")[-1].kind == "reasoning"
     assert parser.region == "tool_call"

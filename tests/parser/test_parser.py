@@ -50,7 +50,7 @@ def test_the_last_chunk_may_carry_everything() -> None:
     assert kinds == ["tool_call_begin", "tool_call_arguments", "tool_call_end", "finish"]
 
 
-def test_region_tells_what_is_open() -> None:
+def test_region_says_what_is_open() -> None:
     parser = Parser("qwen3")
     regions = []
     for piece in (
@@ -127,7 +127,7 @@ def test_ids_without_a_tokenizer_are_passed_on() -> None:
 
 
 def test_text_with_ids_whose_special_tokens_are_not_in_it(tekken: Any) -> None:
-    """Serving stacks strip special tokens from the text; the ids still tell."""
+    """Serving stacks strip special tokens from the text; the ids still show them."""
     vocabulary = tekken.vocabulary
     open_, close = vocabulary.find_added("[TOOL_CALLS]"), vocabulary.find_added("</s>")
     body = tekken.encode('[{"name": "f", "arguments": {"a": 1}}]')
@@ -398,7 +398,7 @@ def test_no_leak() -> None:
 
 
 def test_a_label_that_ends_early_does_not_wait() -> None:
-    """What the beginning of a marker shows to be no label is told at once."""
+    """If the beginning of a marker shows that text is no label, the text is emitted at once."""
     parser = unspool.Parser("gemma4")
     deltas = parser.parse_chunk("<|channel>t<")
     assert [(delta.kind, delta.text) for delta in deltas] == [("reasoning", "t")]
@@ -407,7 +407,7 @@ def test_a_label_that_ends_early_does_not_wait() -> None:
     assert [(delta.kind, delta.text) for delta in deltas] == [("reasoning", "<x")]
 
 
-def test_a_call_that_fails_before_it_is_announced_is_told_once() -> None:
+def test_a_call_that_fails_before_it_is_announced_is_reported_once() -> None:
     """Where the tools are not known, a Python call waits for its first argument; found by fuzzing."""
     output = '[now(), get_weather(x"Paris")]'
     message = unspool.Parser("pythonic", audit=True).parse(output)

@@ -40,7 +40,7 @@ def names(message: unspool.Message) -> list[str]:
     return [call.name for call in message.tool_calls]
 
 
-def test_unknown_tools_are_forwarded_unless_told_otherwise() -> None:
+def test_unknown_tools_are_forwarded_by_default() -> None:
     message = parse_every_way(HERMES, "hermes")
     assert names(message) == ["known", "other"]
     assert message.content == "One.Two.\nThree." or message.content.startswith("One.")

@@ -1,4 +1,4 @@
-"""With repair=True almost-JSON is read, and what was cut off is closed; every repair is told."""
+"""With repair=True almost-JSON is read, and what was cut off is closed; every repair is reported."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def hermes(arguments: str) -> str:
         ('{"city": "Paris"}', {"city": "Paris"}, ()),
     ],
 )
-def test_slips_are_mended_and_told(arguments: str, meant: dict[str, Any], repairs: tuple[str, ...]) -> None:
+def test_slips_are_mended_and_reported(
+    arguments: str, meant: dict[str, Any], repairs: tuple[str, ...]
+) -> None:
     call = call_of(hermes(arguments))
     assert json.loads(call.arguments) == meant
     assert call.repairs == repairs
@@ -163,7 +165,7 @@ def test_python_literals_mean_what_python_says(value: Any, size: int) -> None:
 @pytest.mark.parametrize(
     ("literal", "meant"),
     [
-        ("'it''s'", "it''s"),  # two strings side by side: a quote that nobody escaped
+        ("'it''s'", "it''s"),  # two strings side by side: an unescaped quote
         ('"say "hi" to me"', 'say "hi" to me'),
         ("r'a\\n'", "a\\n"),
         ("'''a 'quote' b'''", "a 'quote' b"),
@@ -190,7 +192,7 @@ def test_literals_by_hand(literal: str, meant: Any) -> None:
 
 @pytest.mark.parametrize("key", ["ab", "\u00e9a"])
 def test_the_next_calls_bare_key_is_its_own(key: str) -> None:
-    """Found by fuzzing: the key's first byte was the call's before it, and half a character was told."""
+    """Found by fuzzing: the key's first byte was the call's before it, and half a character was reported."""
     output = f'<|tools_prefix|>[{{"g":{{"a":1}},{key}'
     for pieces in byte_splits(output.encode()):
         parser = unspool.Parser("apertus", audit=True, repair=True)

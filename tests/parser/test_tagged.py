@@ -1,4 +1,4 @@
-"""Tagged parameters: what `repair=True` tells, and names that are too long."""
+"""Tagged parameters: what `repair=True` reports, and names that are too long."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read(text: str, format: str, **options: object) -> unspool.Message:
         ),
     ],
 )
-def test_every_repair_is_told(format: str, text: str, meant: object, repairs: tuple[str, ...]) -> None:
+def test_every_repair_is_reported(format: str, text: str, meant: object, repairs: tuple[str, ...]) -> None:
     message = read(text, format, repair=True)
     (call,) = message.tool_calls
     assert call.is_complete
@@ -85,7 +85,7 @@ def test_every_repair_is_told(format: str, text: str, meant: object, repairs: tu
         ("minimax_m3", ']<]minimax[>[<invoke name="f">]<]minimax[>[<'),
     ],
 )
-def test_a_name_that_is_too_long_is_told_whole(format: str, before: str) -> None:
+def test_a_name_that_is_too_long_is_reported_whole(format: str, before: str) -> None:
     """T20: it was cut inside a character."""
     name = "é😀" * 700
     message = read(before + name, format)

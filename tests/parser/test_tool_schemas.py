@@ -80,7 +80,7 @@ def test_what_is_no_tool_is_refused(tools: Any) -> None:
         },
     ],
 )
-def test_a_schema_that_refers_to_itself_still_tells_its_types(schema: Any) -> None:
+def test_a_schema_that_refers_to_itself_still_has_its_types(schema: Any) -> None:
     """Read without end these would take years; the types at hand are known all the same."""
     assert arguments(schema, "5") == '{"a": 5}'
     assert arguments({**schema, "properties": {"a": {"type": "string"}}}, "5") == '{"a": "5"}'

@@ -216,14 +216,14 @@ def texts_of(message: Message) -> list[str]:
 
 @functools.cache
 def value_closers(format: str) -> tuple[str, ...]:
-    """The closing tags that a value may hold: one counts only where the grammar goes on behind it."""
+    """The closing tags that a value may hold: one counts only if the grammar continues after it."""
     return tuple(dict.fromkeys(closer.strip() for _, closer in tagged_values(format)))
 
 
 def piece_of_marker(format: str, text: str) -> str:
     """A marker in a name, a key or a value, or a piece of one at its edge; "" where there is none.
 
-    A value's own closing tag is none: that it may stand in a value is law 2's, and nothing tells the two apart.
+    A value's own closing tag is none: that it may stand in a value is law 2's, and nothing distinguishes the two.
     """
     text = _pattern(value_closers(format)).sub(" ", text)
     for marker in telling(format):
@@ -264,7 +264,7 @@ def wrong_calls(format: str, message: Message, original: Message, removed: str =
 
 
 def visible(message: Message, calls: bool = True) -> str:
-    """All that a message tells."""
+    """All that a message contains."""
     told = [message.content, message.reasoning]
     told += [item.text for item in (*message.malformed, *message.dropped) if item not in in_content(message)]
     if calls:
@@ -279,7 +279,7 @@ def in_content(message: Message) -> list[Any]:
 
 
 def cut_call(message: Message) -> str:
-    """The text of the call that the end of the output cut: its status tells that not all of it was read."""
+    """The text of the call that the end of the output cut: its status says that not all of it was read."""
     if not message.tool_calls or message.tool_calls[-1].status != "incomplete":
         return ""
     return next((text for fate, text in reversed(message.audit) if fate == "tool_call"), "")
@@ -310,7 +310,7 @@ def _syntax(format: str) -> frozenset[str]:
 
 
 def lost(case: Case, message: Message, original: Message) -> str:
-    """A word or a call that the original message tells and this one does not; "" where nothing is gone."""
+    """A word or a call that the original message has and this one does not; "" if nothing is gone."""
     now, before = visible(message) + cut_call(message), visible(original)
     written = _pattern(markers(case.format)).sub(" ", html.unescape(case.input))
     for word, count in Counter(_WORD.findall(written)).items():

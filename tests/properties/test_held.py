@@ -1,4 +1,4 @@
-"""What is held is the end of the input that nobody has been told of, however it came."""
+"""What is held is the end of the input that no delta has emitted, however it came."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _parser(case: Case) -> Parser:
     return Parser(case.format, case.tools, **{**case.options, "audit": True})
 
 
-def test_held_is_the_input_without_what_was_told(format: str) -> None:
+def test_held_is_the_input_without_what_was_emitted(format: str) -> None:
     for case in shipped_cases(format):
         whole = case.input.encode()
         parser = _parser(case)

@@ -90,7 +90,7 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
                     calls = call_tuples(read(case, text, mode, finish, start_in="content"))
                     output = begin + THOUGHT + text
                     yield _trial(case, case, mode, output, finish, options, THOUGHT, "", calls)
-                    # Behind a second call the first one counts.
+                    # After a second call the first one counts.
                     is_rehearsed = is_kept and finish == "stop" and len(calls) == 1
                     for more in (" But wait.", "") if is_rehearsed else ():
                         rehearsed = THOUGHT + text + more

@@ -64,7 +64,7 @@ def test_ids_in_any_groups(format: str, name: str, request: Any, data: st.DataOb
 
 
 @given(data=st.data())
-def test_text_that_lags_behind_its_ids(format: str, deepseek: Any, data: st.DataObject) -> None:
+def test_text_that_comes_later_than_its_ids(format: str, deepseek: Any, data: st.DataObject) -> None:
     """A host sends both; its text comes later, with or without special tokens' text."""
     ids = deepseek.encode(data.draw(outputs(format)))
     skip, reason = data.draw(st.booleans()), data.draw(reasons)

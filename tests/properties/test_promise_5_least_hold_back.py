@@ -54,7 +54,7 @@ def test_content_and_reasoning_wait_for_nothing_else(format: str, data: st.DataO
         if parser.region == "tool_call" or (is_bare and parser.region == "content"):
             continue  # names and bare calls: other tests
         if not held or any(told.endswith(text) or held.startswith(text) for text in headers):
-            continue  # a header tells what follows it
+            continue  # a header decides what follows it
         if parser.held[1] == "header" and (not told or any(text in held for text in headers)):
             continue  # the prompt may have opened the first one
         if parser.held[1] in ("call", "name"):  # an opener is on trial
@@ -103,7 +103,7 @@ def test_tagged_text_streams_but_for_a_possible_closing_tag(text: str) -> None:
         )
 
 
-def test_a_name_is_told_as_soon_as_it_is_certain() -> None:
+def test_a_name_is_emitted_as_soon_as_it_is_certain() -> None:
     parser = Parser("hermes", TOOLS)
     assert parser.parse_chunk('<tool_call>\n{"name": "get_weather') == []
     (delta,) = parser.parse_chunk('"')

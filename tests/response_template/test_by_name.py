@@ -57,6 +57,6 @@ def test_without_a_tokenizer_the_message_says_what_to_do(name: str) -> None:
         unspool.Parser(name)
 
 
-def test_a_tokenizer_that_does_not_tell(deepseek: Any) -> None:
+def test_a_tokenizer_that_does_not_show_its_format(deepseek: Any) -> None:
     with pytest.raises(unspool.ArgumentError, match="response_template"):
         unspool.Parser("hf", tokenizer=deepseek.tokenizer)

@@ -9,7 +9,7 @@ Where the two differ, on purpose:
   and the start anchor.
 - A call that the end of the output cuts off is `incomplete` here.
 - Arguments are cast by the tool's schema in calls without `function` too.
-- What the prompt wrote is not told again.
+- What the prompt wrote is not emitted again.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _check(
 
 
 def _continued(case: Case, prefix: str) -> list[str]:
-    """What of the message the prompt has written; the oracle tells it again."""
+    """The part of the message that the prompt has written; the oracle emits it again."""
     parser = chat_parsing.ResponseParser(case.template, prefix=prefix)
     told = [event["text"] for event in parser.initial_events if event["type"] == "region_chunk"]
     return [*told, parser._buffer[parser._pos :]]

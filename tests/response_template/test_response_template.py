@@ -141,7 +141,7 @@ def test_the_prompt_says_where_the_output_begins(
     assert (message.reasoning, message.content) == (reasoning, content)
 
 
-def test_a_call_that_the_prompt_begins_is_told_whole() -> None:
+def test_a_call_that_the_prompt_begins_is_emitted_whole() -> None:
     prompt = '<|im_start|>assistant\n<tool_call>\n{"name": "f", '
     for pieces in (['"arguments": {"s": "x"}}</tool_call>'], list('"arguments": {"s": "x"}}</tool_call>')):
         parser = unspool.Parser(_format("qwen3"), prompt=prompt)

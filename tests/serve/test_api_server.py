@@ -230,7 +230,7 @@ def test_tokens_arrive_while_they_are_written() -> None:
 
 
 def test_the_command() -> None:
-    """`unspool serve --demo`: up, asked, told to stop, gone."""
+    """`unspool serve --demo`: up, asked, signalled to stop, gone."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "unspool", "serve", "--demo", "--port", str(port), "--api-key", "k"],

@@ -95,7 +95,7 @@ def test_chat_streamed(openai_client: Any, format: str) -> None:
                     if event.type == "chunk" and event.chunk.choices:
                         reasoning += getattr(event.chunk.choices[0].delta, "reasoning_content", None) or ""
                 completion = stream.get_final_completion()
-            except openai.LengthFinishReasonError as cut:  # how this helper tells of a cut
+            except openai.LengthFinishReasonError as cut:  # how this helper reports a cut
                 completion = cut.completion
             found = read_choice(completion.choices[0])
         assert (found[0], reasoning, *found[2:]) == expected(case), case

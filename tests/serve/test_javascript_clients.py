@@ -214,7 +214,7 @@ def _fail_in_call(script: Script) -> None:
     raise RuntimeError("no weights")
 
 
-def test_failures_are_told(folder: Path) -> None:
+def test_failures_are_reported(folder: Path) -> None:
     """Before the first byte, in a text and in a call: each client raises an error with the server's words."""
     bodies = {"early": _fail_early, "text": _fail_in_text, "call": _fail_in_call}
     models = {name: ScriptedModel(body) for name, body in bodies.items()}

@@ -1,4 +1,4 @@
-"""Turns, queues, and what is told to those who do not fit."""
+"""Turns, queues, and the answer to requests that do not fit."""
 
 from __future__ import annotations
 

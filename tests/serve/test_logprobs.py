@@ -44,7 +44,7 @@ def flat_all(entries: Any) -> list[Any]:
 
 
 def check_in_time(text: str, names: list[bytes]) -> None:
-    """All that the client has of the text comes from ids that it has been told of."""
+    """All that the client has of the text comes from ids that it has received."""
     shown = b"".join(name for name in names if not name.startswith(b"<")).decode("utf-8", "replace")
     assert shown.startswith(text.rstrip("�"))
 

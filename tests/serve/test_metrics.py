@@ -36,7 +36,7 @@ async def test_every_request_is_counted_by_its_end(make_client: Any) -> None:
     assert count("m", "success", 200) == 2
     assert count("", "invalid", 422) == 1
     assert count("f", "error", 500) == 1
-    assert count("f", "error", 200) == 1  # behind the first byte
+    assert count("f", "error", 200) == 1  # after the first byte
     assert count("", "success", 200, "/v1/models") == 1
     assert count("", "invalid", 404, "") == 1
     assert read_metric(metrics, "inference_latency_seconds_count", stage="total") == 7

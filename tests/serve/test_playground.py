@@ -112,7 +112,7 @@ def test_regions_are_the_text_and_steps_only_go_on(format: str) -> None:
             assert name in named or name not in case.input, case.name
 
 
-def test_regions_tell_names_and_arguments_from_what_is_around_them() -> None:
+def test_regions_separate_names_and_arguments_from_what_is_around_them() -> None:
     text = f"<think>\nhm</think>Hi{CALL}"
     answer = ask(format="qwen3", text=text).json()
     assert [(region["kind"], region["text"]) for region in answer["regions"]] == [
@@ -164,7 +164,7 @@ def test_why_names_the_markers() -> None:
     assert many.endswith("<a>  <b>  <c>  <d>  <e>  <f>  and 2 more")
 
 
-def test_what_is_malformed_is_told() -> None:
+def test_what_is_malformed_is_reported() -> None:
     answer = ask(format="hermes", text="<tool_call>{oops</tool_call>").json()
     (item,) = answer["message"]["malformed"]
     assert (item["text"], item["index"]) == ("<tool_call>{oops</tool_call>", None)

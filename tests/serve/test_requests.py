@@ -49,7 +49,7 @@ def error_of(response: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("path", "body"), PATHS.items())
-async def test_a_field_that_nobody_knows_is_refused_by_name(client: Any, path: str, body: Any) -> None:
+async def test_an_unknown_field_is_refused_by_name(client: Any, path: str, body: Any) -> None:
     answer = await client.post(path, json={**body, "frobnicate": 1})
     assert answer.status_code == 422
     assert "'frobnicate'" in error_of(answer)["message"]
@@ -299,7 +299,7 @@ async def test_a_thread_is_refused_as_anthropics_tool_runner_expects(client: Any
     assert (await client.post("/v1/messages", json={**MESSAGE, "thread": None})).status_code == 200
 
 
-async def test_reasoning_is_told_once(client: Any, model: ScriptedModel) -> None:
+async def test_reasoning_is_sent_once(client: Any, model: ScriptedModel) -> None:
     """An item with both has the text, and a summary of it."""
     texts = {"content": [{"type": "reasoning_text", "text": "long"}], "summary": [{"text": "short"}]}
     items = [{"role": "user", "content": "x"}, {"type": "reasoning", **texts}]
@@ -378,7 +378,7 @@ async def test_messages_are_what_templates_read(client: Any, model: ScriptedMode
 
 
 async def test_the_same_conversation_in_three_protocols(client: Any, model: ScriptedModel) -> None:
-    """One chat, told in each protocol's own words, reaches the model as the same messages and tools."""
+    """One chat in each protocol's own words reaches the model as the same messages and tools."""
     function = TOOL["function"]
     call = {
         "id": "c1",

@@ -33,14 +33,14 @@ def fails_at_once(_: Script) -> None:
 
 
 @pytest.mark.parametrize(("path", "body"), STREAMS.items())
-async def test_a_failure_behind_the_first_byte_is_an_error_event(
+async def test_a_failure_after_the_first_byte_is_an_error_event(
     make_client: Any, path: str, body: Any
 ) -> None:
     client = make_client({"m": ScriptedModel(fails_late)})
     answer = await client.post(path, json=body)
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/event-stream")
-    name, data = events_of(answer.text)[-1]  # nothing behind it, no [DONE] either
+    name, data = events_of(answer.text)[-1]  # nothing after it, no [DONE] either
     assert "the card has melted" in str(data)
     if path == "/v1/messages":
         assert (name, data["type"], data["error"]["type"]) == ("error", "error", "api_error")
@@ -304,7 +304,7 @@ async def test_ready_deltas_share_a_chunk(make_client: Any) -> None:
 
 
 async def test_shapes_of_a_chat_stream(make_client: Any) -> None:
-    """One id, the role first and once, one finish reason, usage behind it, [DONE] last."""
+    """One id, the role first and once, one finish reason, usage after it, [DONE] last."""
 
     def calls(script: Script) -> None:
         for piece in (
@@ -354,7 +354,7 @@ async def test_ready_and_drain_give_what_iterating_gives() -> None:
     assert stream.drain() == []
 
 
-async def test_ready_raises_what_the_model_raised_behind_its_deltas() -> None:
+async def test_ready_raises_what_the_model_raised_after_its_deltas() -> None:
     stream = ScriptedModel(fails_late).stream("x", **OPTIONS)
     texts = []
     with pytest.raises(RuntimeError, match="melted"):

@@ -42,7 +42,7 @@ KEYS = {
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listens on now."""
+    """A free port of the loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -58,7 +58,7 @@ def test_as_transformers_uses_it(deepseek: Any) -> None:
         assert (message.reasoning, message.content) == ("hm", "Hi")
 
 
-def test_a_list_is_output_unless_told_otherwise(deepseek: Any) -> None:
+def test_a_list_is_output_by_default(deepseek: Any) -> None:
     ids = deepseek.encode("Hello")
     assert texts(TokenStreamer(deepseek.vocabulary, "hermes").put(ids)) == [("content", "Hello")]
     streamer = TokenStreamer(deepseek.vocabulary, "hermes", skip_prompt=True)
@@ -141,7 +141,7 @@ def test_two_threads_in_one_stream_are_refused(deepseek: Any) -> None:
 
 
 def test_stop_reason_and_count(deepseek: Any) -> None:
-    """The stop string itself, once it is certain; ids behind it are not read."""
+    """The stop string itself, once it is certain; ids after it are not read."""
     ids = deepseek.encode("Count: one, two, three, four")
     streamer = TokenStreamer(deepseek.vocabulary, "hermes", stop=["three, five", "three", "seven"])
     reasons, counts = [], []
@@ -190,7 +190,7 @@ def test_token_count_is_of_the_output_alone(deepseek: Any) -> None:
 def test_token_count_of_ids_beside_text(deepseek: Any, with_tokenizer: bool) -> None:
     ids = deepseek.encode("Hello world.")
     parser = Parser("hermes", tokenizer=deepseek.vocabulary if with_tokenizer else None)
-    parser.parse_chunk("", ids[:1])  # its text lags behind
+    parser.parse_chunk("", ids[:1])  # its text comes later
     assert parser.token_count == 1
     parser.parse_chunk("Hello world.", ids[1:])
     assert parser.token_count == len(ids)

@@ -52,7 +52,7 @@ def test_a_good_file_has_no_faults(tmp_path: Path) -> None:
         ("<call>${object}</call>", "<call>${name}</call>", "2:1", "a call has no ${arguments}"),
     ],
 )
-def test_a_fault_is_told_with_its_line(tmp_path: Path, old: str, new: str, place: str, what: str) -> None:
+def test_a_fault_is_reported_with_its_line(tmp_path: Path, old: str, new: str, place: str, what: str) -> None:
     (fault,) = check_file(write(tmp_path, GOOD.replace(old, new, 1)))
     assert fault.startswith(f"mine.format.toml:{place}:"), fault
     assert what in fault
@@ -73,7 +73,7 @@ def test_an_end_that_begins_with_another_marker_is_a_fault(tmp_path: Path) -> No
     assert "the reasoning 'I think.end'" in fault, fault
 
 
-def test_a_file_without_an_example_is_told(tmp_path: Path) -> None:
+def test_a_file_without_an_example_is_reported(tmp_path: Path) -> None:
     (fault,) = check_file(write(tmp_path, GOOD[: GOOD.index("[[example]]")]))
     assert "no example. Append [[example]] with input" in fault
 

@@ -104,7 +104,7 @@ def test_context_is_never_emitted_and_takes_the_first_tokens_rules(real_tokenize
     del rng
 
 
-def test_spans_tell_which_ids_made_which_text(real_tokenizer: Any) -> None:
+def test_spans_show_which_ids_made_which_text(real_tokenizer: Any) -> None:
     ids = real_tokenizer.encode("Zürich 👩‍👩‍👧 世界!")
     detokenizer = Detokenizer(real_tokenizer.vocabulary)
     text, pieces = "", []

@@ -186,7 +186,7 @@ def test_finish_reasons(reason: str, words: list[str]) -> None:
     assert found == words
 
 
-def test_a_stop_string_is_told_to_messages() -> None:
+def test_a_stop_string_is_sent_in_messages() -> None:
     for reason, stop_reason, told in (("stop", "stop_sequence", "###"), ("tool_calls", "tool_use", None)):
         writer = WireWriter("messages", model="m")
         writer.write(Delta("finish", finish_reason=reason))

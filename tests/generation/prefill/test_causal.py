@@ -191,7 +191,7 @@ def test_frequencies_that_change_with_the_length(models: Models, decoding: Any, 
     expected = decoding.one_shot(model, whole())
     watch = spy(model)
     prepared = prefill(model)
-    assert watch.lengths() == [8, 8]  # up to the limit of 20 nobody knows how long the prompt is
+    assert watch.lengths() == [8, 8]  # up to the limit of 20 the prompt's length is not known
     refused(prepared, "the rotary frequencies of Phi3ForCausalLM change after 20 tokens")
     assert decoding.one_shot(model, prepared.generate_arguments()) == expected
     ids = PROMPT[:18]
