@@ -16,7 +16,7 @@ __all__ = ["Iterator", "get", "wait"]
 
 
 async def _until(channel: DeltaChannel, attempt: Callable[[], Any], timeout: float | None) -> Any:
-    """What `attempt` returns once it is not NotImplemented; tried again whenever the channel is ready.
+    """Return the first result of `attempt` that is not NotImplemented; try again when the channel is ready.
 
     Several may wait. The channel wakes them in the order in which they came, and one that finds nothing keeps
     its place. A cancelled one leaves nothing.
@@ -70,7 +70,7 @@ async def get(channel: DeltaChannel, timeout: float | None = None) -> Delta | No
 
 
 class Iterator:
-    """What `async for delta in channel` runs."""
+    """The iterator of `async for delta in channel`."""
 
     def __init__(self, channel: DeltaChannel) -> None:
         self._channel = channel

@@ -118,7 +118,7 @@ def detect(
 
 @dataclass(frozen=True)
 class _Model:
-    """What is known of a model, in one shape for every source."""
+    """The facts that are known of a model, in one shape for every source."""
 
     template: str = ""
     tokens: frozenset[str] | set[str] = frozenset()
@@ -192,7 +192,7 @@ def _is_known_by_template(format: str) -> bool:
 
 
 def _compare(rule: Mapping[str, Any], model: _Model) -> tuple[tuple[Evidence, ...], tuple[int, ...]]:
-    """What of the model fits the rule, and how much of it."""
+    """The facts of the model that fit the rule, and how much of the rule they fit."""
     found: dict[Kind, list[str]] = {
         "template": _all_of(rule.get("template", ()), model.template),
         "tokens": _all_of(rule.get("tokens", ()), model.tokens),

@@ -75,7 +75,7 @@ class TokenCounts:
 
 @dataclass(frozen=True)
 class Message:
-    """What a stream adds up to.
+    """The whole answer that a stream adds up to.
 
     The native core makes them (csrc/bindings/message.cpp), and knows the fields' names.
 

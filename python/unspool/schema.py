@@ -1,4 +1,4 @@
-"""What a request's tools say of their parameters, reduced to what the parser needs."""
+"""Reduces the parameters of a request's tools to what the parser needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stream is made of, from what a caller asks for."""
+"""Makes the parts of a stream from a caller's options."""
 
 from __future__ import annotations
 

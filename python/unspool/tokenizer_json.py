@@ -63,7 +63,7 @@ def compile_chain(
 
 
 def normalized(content: str, is_normalized: bool, normalizer: Any) -> str:
-    """What the decoder is given for an added token (tokenizers 0.23 and later)."""
+    """The decoder's input for an added token (tokenizers 0.23 and later)."""
     if not is_normalized or normalizer is None:
         return content
     with foreign("the normalizer"):

@@ -1,4 +1,4 @@
-"""How many token ids a prompt has."""
+"""Counts the token ids of a prompt."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ class DeltaStream(Iterator[Delta]):
 
     @property
     def state(self) -> SampleState:
-        """How far the generation is."""
+        """The progress of the generation."""
         return self._run.state()
 
     def _remaining_s(self) -> float | None:
@@ -231,7 +231,7 @@ class DeltaStream(Iterator[Delta]):
         return max(0.0, last + self._timeout - time.perf_counter())
 
     def _take(self, delta: Delta | None, stop: type[Exception]) -> Delta:
-        """What the channel gave; where it has ended, `stop` or the model's exception, unless the consumer left."""
+        """Return the channel's delta. At its end raise `stop`, or the model's exception unless the consumer left."""
         if delta is not None:
             self._waits_since_s = time.perf_counter()
             return delta

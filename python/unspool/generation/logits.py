@@ -47,7 +47,7 @@ def make_penalties(settings: GenerationSettings, prompt_length: int) -> list[Any
 
 
 def make_warpers(settings: GenerationSettings) -> list[Any]:
-    """What `generate` does to the scores before it draws."""
+    """The processors that `generate` applies to the scores before it draws."""
     from transformers.generation import logits_process as transformers
 
     option = settings.option

@@ -1,4 +1,4 @@
-"""How likely the ids were that a model wrote: by its own scores, before anything shapes them."""
+"""Log-probabilities of the ids that a model wrote: by its own scores, before anything shapes them."""
 
 from __future__ import annotations
 

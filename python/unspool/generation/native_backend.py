@@ -18,7 +18,7 @@ __all__ = ["NotContinuable", "generate_natively"]
 
 
 class NotContinuable(Exception):
-    """The model's cache cannot be gone on from; nothing has been put, and its message says why."""
+    """The model's cache cannot be extended. Nothing has been put; the message says why."""
 
 
 def generate_natively(

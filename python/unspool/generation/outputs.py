@@ -1,4 +1,4 @@
-"""What a prompt gives: `PromptOutput` at its end, `SampleState` on the way."""
+"""The results of a prompt: `PromptOutput` at its end, `SampleState` on the way."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PromptOutput(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleState(Record):
-    """Where a generation stands.
+    """The progress of a generation.
 
     Attributes:
         current_length: Token ids of the first sequence, the prompt included.

@@ -88,10 +88,10 @@ class Requests:
         self._check({"n": 1} if self._counts_by_length else {})
 
     def check(self, prompt: Any) -> Callable[[], DeltaStream]:
-        """What starts this prompt, which is checked.
+        """Check this prompt and return the function that starts it.
 
         Raises:
-            ArgumentError: The prompt is none.
+            ArgumentError: This is not a prompt.
         """
         generator = self._generator
         read = generator._render(read_prompt(prompt), None, {})

@@ -1,4 +1,4 @@
-"""How many of several prompts are done: reported to a callback, shown as a bar."""
+"""Progress over several prompts: reported to a callback, shown as a bar."""
 
 from __future__ import annotations
 

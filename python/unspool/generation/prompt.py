@@ -1,4 +1,4 @@
-"""What may be given as a prompt, checked at the call; encoding is left to the worker."""
+"""Checks a prompt at the call; the worker encodes it later."""
 
 from __future__ import annotations
 

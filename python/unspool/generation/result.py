@@ -1,4 +1,4 @@
-"""What a generation came to."""
+"""The result of a generation."""
 
 from __future__ import annotations
 

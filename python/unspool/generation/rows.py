@@ -49,12 +49,12 @@ class Rows:
         self.logprobs: list[list[TokenLogprob]] | None = None if recorder is None else [[] for _ in streamers]
 
     def put_prompt(self, ids: Any) -> None:
-        """What the model is given, none of which is emitted: ids of shape (1, n), or [] if not known."""
+        """Put the model's input, none of which is emitted: ids of shape (1, n), or [] if not known."""
         for streamer in self.streamers:
             streamer.put(ids)
 
     def put(self, value: Any) -> None:
-        """What `generate` puts: first its prompt, which is known already; then ids, one a row."""
+        """Take what `generate` puts: first its prompt, which is known already; then ids, one a row."""
         if self._takes_prompt:
             self._takes_prompt = False
             return

@@ -144,7 +144,7 @@ class GenerationRun:
         )
 
     def state(self) -> SampleState:
-        """How far it is."""
+        """The progress of the generation."""
         times = list(self.rows.times_s)
         spent_s = (self.rows.last_put_s or 0.0) - times[0] if times else 0.0
         counts = [len(ids) for ids in self.rows.token_ids]

@@ -1,4 +1,4 @@
-"""What the call, its sampling parameters, the config and the model say together."""
+"""The settings of a generation: from the call, its sampling parameters, the config and the model."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def read_settings(
 
 
 def own_limit(generation_config: Any) -> dict[str, int]:
-    """The limit that somebody has set in a generation config, as an option of `generate`; {} where none is."""
+    """The limit that is set in a generation config, as an option of `generate`; {} if none is."""
     limit = getattr(generation_config, "max_new_tokens", None)
     if limit is not None:
         return {"max_new_tokens": limit}

@@ -17,7 +17,7 @@ class StreamSink(Protocol):
     """Gets a stream: its status, then its texts, then the result."""
 
     def on_status(self, message: str) -> None:
-        """What is being done."""
+        """The step that runs now."""
 
     def on_text(self, text: str) -> None:
         """A text of the answer, never empty."""

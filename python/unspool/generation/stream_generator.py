@@ -93,7 +93,7 @@ class StreamGenerator(DeltaGenerator):
         return start().text()
 
     def encode_sample(self, sample: Any, normalize: bool) -> Mapping[str, Any]:
-        """What a sample of one's own is for the model; runs in the worker, under inference mode.
+        """Turn a sample of your own into model inputs; runs in the worker, under inference mode.
 
         Args:
             sample: What was given to `stream_prompt`, or is in the batch of `stream_generate`.
@@ -265,8 +265,8 @@ class StreamGenerator(DeltaGenerator):
     def precompile(self, config: PreCompileConfig) -> bool:
         """Warm up: a token after a prompt of each shape, by the way that a request takes.
 
-        With eager torch nothing is compiled for a shape, and at run time no prompt is padded to one. What a
-        first run costs is paid here all the same: weights are read in, kernels are loaded and chosen, memory
+        With eager torch nothing is compiled for a shape, and at run time no prompt is padded to one. The cost
+        of a first run is still paid here: weights are read in, kernels are loaded and chosen, memory
         is set aside; a model under `torch.compile` compiles; the vocabulary and the format's tables are
         built. A batch of n is a prompt with n answers, as `n=` runs it; a prompt longer than
         `prefill.chunk_tokens` goes in chunks here too.

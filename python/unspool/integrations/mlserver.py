@@ -56,7 +56,7 @@ _loaded: list[StreamRuntime] = globals().get("_loaded", [])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeSettings(Record):
-    """What `parameters.extra` of a model-settings.json may say.
+    """The settings in `parameters.extra` of a model-settings.json.
 
     Attributes:
         factory: "module:function", which gives a `StreamGenerator` or what streams like one (the model's folder
@@ -396,7 +396,7 @@ def _is_http(payload: InferenceRequest) -> bool:
 
 
 def _raised(error: Exception) -> MLServerError:
-    """What MLServer makes a status of. gRPC knows 400, 404, 500 (and 422 by a name that says otherwise)."""
+    """The error that MLServer turns into a status. gRPC knows 400, 404, 500 (and 422 under a wrong name)."""
     sent = as_api_error(error)
     if sent.status >= 500:
         _log.error("%s", sent.message, exc_info=error)

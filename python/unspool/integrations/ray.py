@@ -157,7 +157,7 @@ def parse_completions(
 
 
 class CompletionParser:
-    """What `parse_completions` runs in each worker: for `Dataset.map_batches` with `batch_format="pyarrow"`.
+    """The stage that `parse_completions` runs in each worker, with `batch_format="pyarrow"`.
 
     Args:
         format, tools: As of `unspool.parse_batch`.

@@ -330,7 +330,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _own(file: FormatFile, registry: Mapping[str, Any], base: Any) -> Any:
-    """What SGLang itself has for the family, by any of its names."""
+    """SGLang's own class for the family, found by any of its names."""
     for name in (file.name, *file.aliases):
         for spelling in (name, name.replace("_", "-"), name.replace("_", "").replace("-", "")):
             found = registry.get(spelling)
@@ -350,7 +350,7 @@ def _has_headers(file: FormatFile) -> bool:
 
 
 def _fit_chat_endpoint() -> None:
-    """What SGLang's chat endpoint does for its own parsers by name, done for ours: reasoning markers that
+    """Make SGLang's chat endpoint treat our parsers as its own, which it knows by name: reasoning markers that
     are special tokens stay in the text, and the calls of models that number them get such ids."""
     module = sys.modules.get("sglang.srt.entrypoints.openai.serving_chat")
     chat: Any = getattr(module, "OpenAIServingChat", None)

@@ -107,7 +107,7 @@ def _to_calls(message: Message) -> list[Any]:
 
 
 def _request_options(request: Any) -> dict[str, Any]:
-    """What the request says of calls, as `Parser` takes it."""
+    """The request's options for calls, as `Parser` takes them."""
     choice = getattr(request, "tool_choice", None)
     if not isinstance(choice, (str, type(None))):
         choice = choice.model_dump()
@@ -175,7 +175,7 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
         delta_token_ids: Sequence[int],
         request: Any,
     ) -> Any:
-        """What a chunk adds; its text and its ids alone are read."""
+        """Return what a chunk adds; only its text and its ids are read."""
         if self._parser is None:
             if not delta_text and not delta_token_ids:
                 return None
@@ -186,7 +186,7 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
         return self._send(_feed(self._parser, delta_text, delta_token_ids, "stop" if ends else None))
 
     def finish_streaming(self) -> Any:
-        """What was held back, at the stream's end."""
+        """Return what was held back, at the stream's end."""
         if self._parser is None or self._parser.is_finished:
             return None
         return self._send(self._parser.parse_chunk(None, None, "stop"))
@@ -335,7 +335,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         current_token_ids: Sequence[int],
         delta_token_ids: Sequence[int],
     ) -> Any:
-        """What a chunk adds. Old hosts send all choices of a request here: their lists of ids distinguish them."""
+        """Return what a chunk adds. Old hosts send all choices of a request here; lists of ids distinguish them."""
         parser = None
         if _FLUSHES:
             parser = self._last[0] if self._last else None
@@ -366,14 +366,14 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         return self._last is not None and self._last[0].is_finished
 
     def finish_streaming(self) -> Any:
-        """What was held back, at the stream's end."""
+        """Return what was held back, at the stream's end."""
         if self._last is None or self._last[0].is_finished:
             return None
         return _to_message(self._last[0].parse_chunk(None, None, "stop"))
 
 
 def _generation_prompt(tokenizer: Any, options: dict[str, Any]) -> str | None:
-    """What the chat template writes before an answer to a user; None where there is none."""
+    """The text that the chat template writes before an answer to a user; None if there is none."""
     chat = [{"role": "user", "content": "."}]
     try:
         text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True, **options)
@@ -441,7 +441,7 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         *,
         finished: bool,
     ) -> Any:
-        """What a chunk adds."""
+        """Return what a chunk adds."""
         if self._parser is None:
             if prompt_token_ids is not None and self._reasoning_parser is not None:
                 self._reasoning_parser.set_prompt_token_ids(prompt_token_ids)

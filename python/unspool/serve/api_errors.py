@@ -85,10 +85,10 @@ def error_response(error: ApiError, dialect: Dialect) -> JSONResponse:
 
 
 def as_api_error(error: BaseException) -> ApiError:
-    """What a model's exception is for the client.
+    """The client's error for a model's exception.
 
-    An argument that the model refuses is the client's: 400. All else is ours; its text is shown, since
-    who runs this server is mostly who calls it.
+    An argument that the model refuses is the client's fault: 400. All else is ours. Its text is shown, since
+    the person who runs this server mostly calls it too.
     """
     if isinstance(error, ApiError):
         return error

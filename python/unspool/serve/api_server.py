@@ -121,7 +121,7 @@ class ApiServer:
 
     @property
     def port(self) -> int | None:
-        """Where it listens; None before."""
+        """The port on which it listens; None before."""
         return None if self._server is None else self._server.port
 
     def wait_until_listening(self, timeout: float | None = None) -> bool:
@@ -183,7 +183,7 @@ def _by_name(models: Any) -> Mapping[str, Any]:
 
 
 def _name(model: Any) -> str:
-    """What the model calls itself, else its folder's or repository's name."""
+    """The model's own name, else its folder's or repository's."""
     name = getattr(model, "inference_name", None)
     path = getattr(getattr(getattr(model, "model", None), "config", None), "_name_or_path", "")
     return str(name or str(path).rstrip("/").rsplit("/", 1)[-1] or "model")

@@ -58,7 +58,7 @@ def begin_answer(
         chat_template_kwargs=template_kwargs_of(model, request),
         parallel_tool_calls=request.tools.is_parallel,
         reasoning_field=reasoning_field,
-        # A model that knows no such option is not asked for what is the case anyway.
+        # The default is not passed: a model may not know this option.
         **({} if stop_in == "content" else {"stop_in": stop_in}),
         **context_options(model),
     )

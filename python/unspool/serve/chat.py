@@ -63,7 +63,7 @@ def read_chat_request(data: Any) -> GenerationRequest:
 
 
 def refuse_unsupported(fields: Fields) -> None:
-    """What no endpoint honours, and what changes nothing anywhere."""
+    """Read the fields that no endpoint honours, and those that change nothing anywhere."""
     fields.only("logit_bias", {}, why="logits are left as they are")
     fields.only("service_tier", "auto", "default", "standard_only", why="there is one tier")
     fields.harmless(

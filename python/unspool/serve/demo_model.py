@@ -190,7 +190,7 @@ class DemoModel:
 
 @dataclasses.dataclass(frozen=True)
 class _Wants:
-    """What a request wants of an answer."""
+    """The answer that a request asks for."""
 
     prompt: Any
     tools: Sequence[Mapping[str, Any]] | None

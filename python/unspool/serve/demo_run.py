@@ -1,4 +1,4 @@
-"""What a demo model's worker does, in place of `GenerationRun`'s job."""
+"""The job of a demo model's worker, in place of `GenerationRun`'s."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DemoAnswer:
 
 @dataclass
 class _Rows:
-    """What a `DeltaStream` looks at while it waits."""
+    """The rows that a `DeltaStream` looks at while it waits."""
 
     streamers: list[Parser]
     times_s: array[float] = field(default_factory=lambda: array("d"))
@@ -108,7 +108,7 @@ class DemoRun:
         )
 
     def state(self) -> SampleState:
-        """How far it is."""
+        """The progress of the run."""
         times = list(self.rows.times_s)
         spent_s = times[-1] - times[0] if times else 0.0
         return SampleState(

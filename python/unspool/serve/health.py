@@ -29,7 +29,7 @@ async def _metrics(request: Request) -> Response:
 
 
 def health_routes() -> list[Route]:
-    """Whether it lives, whether it takes requests, and what Prometheus reads."""
+    """The routes for liveness, readiness and Prometheus."""
     return [
         Route("/liveness", _liveness),
         Route("/readiness", _readiness),

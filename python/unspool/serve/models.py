@@ -101,7 +101,7 @@ async def _in_thread(function: Any, *arguments: Any) -> Any:
 
 
 def model_routes() -> list[Route]:
-    """What there is, and how it counts."""
+    """The routes that list models and count tokens."""
     return [
         Route("/v1/models", _list_models),
         Route("/v1/models/{name:path}", _get_model),

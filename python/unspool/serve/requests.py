@@ -49,7 +49,7 @@ class Tools:
 
     @property
     def shown(self) -> list[dict[str, Any]] | None:
-        """What the chat template is given: the tools that may be called."""
+        """The tools that may be called, for the chat template."""
         if self.choice == "none":
             return None
         if self.choice in ("auto", "required") or self.offered is None:
@@ -59,7 +59,7 @@ class Tools:
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationRequest:
-    """What is to be generated, and how it is sent.
+    """One request: what to generate, and how to send it.
 
     Attributes:
         model: The name that the client asked for.

@@ -69,7 +69,7 @@ def serve_command(
 
 
 def _loader(path: str, name: str | None, *, format_: str, **loading: Any) -> Callable[[], Mapping[str, Any]]:
-    """What loads the model when the server has started."""
+    """The function that loads the model when the server has started."""
 
     def load() -> Mapping[str, Any]:
         return {name or path.rstrip("/").rsplit("/", 1)[-1]: load_checkpoint(path, format=format_, **loading)}

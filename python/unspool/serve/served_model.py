@@ -1,4 +1,4 @@
-"""What can be served: anything that streams as `StreamGenerator` does."""
+"""The models that can be served: anything that streams as `StreamGenerator` does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all of a server's requests share."""
+"""The state that all requests of a server share."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Case:
         return f"{self.format}: {self.name}"
 
     def differences(self, message: Message) -> dict[str, tuple[Any, Any]]:
-        """What differs: (expected, found) by field; empty where the message is right."""
+        """The differences, (expected, found) by field; empty if the message is right."""
         finish = self.expected_finish_reason
         if finish is None:
             complete = any(status == "complete" for _, _, status in self.calls)

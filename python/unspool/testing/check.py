@@ -61,7 +61,7 @@ def check_case(format: str | FormatFile, case: Case, pieces: Iterable[Any], **op
 
 
 def accumulate(deltas: Iterable[Delta]) -> tuple[str, str, list[tuple[str, str, str]]]:
-    """What a strict client of the chat API puts together: content, reasoning, calls."""
+    """The message as a strict client of the chat API assembles it: content, reasoning, calls."""
     content, reasoning = "", ""
     calls: list[list[str]] = []
     for delta in deltas:

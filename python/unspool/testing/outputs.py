@@ -61,7 +61,7 @@ _json = st.recursive(
 
 
 def _pieces(format: str) -> list[str]:
-    """What all formats' parsers trip over, and this one's markers, whole and cut."""
+    """Pieces that are hard for every format's parser, and this one's markers, whole and cut."""
     markers = get_format(format).facts.markers
     return [*_PIECES, *markers, *markers, *(marker[: len(marker) // 2] for marker in markers)]
 
@@ -98,7 +98,7 @@ def render(
     made: list[tuple[str, dict[str, Any]]],
     style: int = 0,
 ) -> str:
-    """What the format's model writes for an answer."""
+    """The text that the format's model writes for an answer."""
     return write_answer(get_format(format), reasoning, content, made, style)
 
 

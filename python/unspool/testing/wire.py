@@ -236,7 +236,7 @@ def read_open_inference(
 
 
 def finish_reason_of(protocol: str, message: Message) -> str:
-    """What the protocol says of how the message ended, in the chat protocol's words."""
+    """The finish reason that the protocol sends, in the chat protocol's words."""
     assert message.finish_reason
     if protocol == "open_inference":
         return message.finish_reason
@@ -247,7 +247,7 @@ def finish_reason_of(protocol: str, message: Message) -> str:
 
 
 def differences(protocol: str, answer: Assembled, message: Message) -> dict[str, tuple[Any, Any]]:
-    """What a client has and should have not, by field; empty where all is right."""
+    """The fields that a client has wrong, each as (its value, the right one); empty if all is right."""
     pairs: dict[str, tuple[Any, Any]] = {
         "content": (answer.content, message.content),
         "finish_reason": (answer.finish_reason, finish_reason_of(protocol, message)),

@@ -1,4 +1,4 @@
-"""Where added tokens stand in a text, found as the `tokenizers` library finds them."""
+"""Finds added tokens in a text, as the `tokenizers` library finds them."""
 
 from __future__ import annotations
 

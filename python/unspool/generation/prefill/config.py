@@ -1,4 +1,4 @@
-"""How a prompt is read: in chunks of how many tokens, and by which lane."""
+"""The settings of a prefill: the tokens of a chunk, and the lane."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PrefillConfig:
 
     @classmethod
     def read(cls, value: PrefillConfig | Mapping[str, Any] | int | bool | None) -> PrefillConfig:
-        """What a user may pass as `prefill=`: None or True for the defaults, False for no chunks, an int
+        """Read a user's `prefill=`: None or True for the defaults, False for no chunks, an int
         for the size of a chunk, a mapping of the fields, or a PrefillConfig.
 
         Raises:

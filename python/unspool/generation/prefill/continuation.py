@@ -1,4 +1,4 @@
-"""Which models can read a prompt chunk by chunk with the same result, and up to which length.
+"""Decides which models can read a prompt chunk by chunk with the same result, and up to which length.
 
 What is refused here would not fail: it would give other tokens. Each rule says why.
 """

@@ -99,7 +99,7 @@ class CutFinder:
         return self._pre_tokens(text[begin:cut]) == both[:split]
 
     def _pre_tokens(self, text: str) -> list[str | tuple[str]]:
-        """What the model is given: pre-tokens as strings, added tokens as (content,)."""
+        """The model's input: pre-tokens as strings, added tokens as (content,)."""
         found: list[str | tuple[str]] = []
         for part, token in self._raw.split(text):
             if token is not None:

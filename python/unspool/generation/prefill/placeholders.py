@@ -1,4 +1,4 @@
-"""Where a multimodal prompt may be cut: what belongs to which of its tokens.
+"""Finds where a multimodal prompt may be cut: what belongs to which of its tokens.
 
 A processor's output has two kinds of entries beside the ids. Some have a value per token and are sliced
 with the chunk. The others (pixels, sound features) belong to runs of placeholder tokens, which the model
@@ -130,10 +130,10 @@ def placeholder_ids(model: Any) -> frozenset[int]:
 def find_units(
     input_ids: torch.Tensor, placeholders: frozenset[int], static_inputs: Mapping[str, Any]
 ) -> list[Unit] | None:
-    """What must not be cut, in the order of the prompt; None where no placeholder is found.
+    """The units that must not be cut, in the order of the prompt; None if there is no placeholder.
 
-    Each run of one placeholder id is a unit with its own rows of every static tensor, where that is
-    certain: as many runs as rows, and all runs of one length. Else all placeholders, from the first to the
+    Each run of one placeholder id is a unit with its own rows of every static tensor, if that is
+    certain: as many runs as rows, and all runs of one length. If not, all placeholders, from the first to the
     last, are one unit with everything.
     """
     runs = _runs(input_ids[0].tolist(), placeholders)

@@ -1,4 +1,4 @@
-"""What a prefill leaves for the decoding: the cache, and what is still to be run."""
+"""The result of a prefill, for the decoding: the cache, and the tokens still to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the prefill did and why: the record that goes with a result, and its metadata."""
+"""The record of a prefill that goes with a result: what it did and why, and its metadata."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def _argument_names(function: Any) -> frozenset[str] | None:
 
 
 def _media_argument(kind: str, names: frozenset[str] | None) -> str:
-    """What the processor calls its images, its sounds: older ones say "audios"."""
+    """The processor's name for its images or its sounds: older ones say "audios"."""
     plural = f"{kind}s"
     usual, other = (kind, plural) if kind == "audio" else (plural, kind)
     if names is None or usual in names:

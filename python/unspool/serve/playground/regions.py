@@ -1,4 +1,4 @@
-"""What each part of an output became, for the page's colours."""
+"""Finds what each part of an output became, for the page's colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page asks for, checked: each fault says where it stands."""
+"""Checks the page's request: each fault says where it stands."""
 
 from __future__ import annotations
 
