@@ -195,7 +195,7 @@ class Detokenizer:
 
     @property
     def stop_reason(self) -> str | None:
-        """The stop string that ended the text; None where none has."""
+        """The stop string that ended the text; None if none has."""
 
 @final
 class Format:
@@ -306,7 +306,7 @@ class Delta:
 
     @property
     def text(self) -> str:
-        """Content, reasoning, an arguments fragment, or raw text; "" where there is none."""
+        """Content, reasoning, an arguments fragment, or raw text; "" if there is none."""
 
     @property
     def index(self) -> int | None:
@@ -321,23 +321,23 @@ class Delta:
 
     @property
     def id(self) -> str | None:
-        """The call's id, where it begins."""
+        """The call's id, if it begins."""
 
     @property
     def name(self) -> str | None:
-        """The tool's name, where the call begins."""
+        """The tool's name, if the call begins."""
 
     @property
     def status(self) -> Literal["complete", "incomplete", "malformed"] | None:
-        """How the call ended, where it does."""
+        """How the call ended, if it does."""
 
     @property
     def finish_reason(self) -> Literal["stop", "length", "tool_calls", "error", "cancelled"] | None:
-        """Why the output ended, where it does."""
+        """Why the output ended, if it does."""
 
     @property
     def reason(self) -> str | None:
-        """What was wrong, where text is malformed or dropped."""
+        """What was wrong, if text is malformed or dropped."""
 
     @property
     def token_span(self) -> tuple[int, int]:
@@ -345,7 +345,7 @@ class Delta:
 
     @property
     def token_ids(self) -> tuple[int, ...]:
-        """Those token ids; empty where only text came."""
+        """Those token ids; empty if only text came."""
 
     def to_openai(self) -> dict[str, Any]:
         """The `delta` of a chat completion chunk; {} for what the API has no words for."""
@@ -416,7 +416,7 @@ class DeltaChannel:
         """All that is ready, without waiting."""
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until `get` would return at once; False where time ran out."""
+        """Wait until `get` would return at once; False if time ran out."""
 
     def _get_ready(self, cancelled_is_end: bool = False) -> Delta | NotImplementedType | None: ...
     def _arm(self, callback: Callable[[], None], ticket: int = 0) -> int: ...
@@ -490,17 +490,17 @@ class WireWriter:
         incomplete_calls: str = "forward",
     ) -> None: ...
     def begin(self) -> bytes:
-        """What comes before the first delta, possibly nothing; `write` does it where it was not done.
+        """What comes before the first delta, possibly nothing; `write` does it if it was not done.
 
         Raises:
             StreamError: It was done, or the response has ended.
         """
 
     def write(self, deltas: Delta | Iterable[Delta], /) -> bytes:
-        """The bytes of a delta, or of several that are ready together, which share chunks where they can.
+        """The bytes of a delta, or of several that are ready together, which share chunks if they can.
 
         Returns:
-            Whole frames; empty where the protocol has no words for it.
+            Whole frames; empty if the protocol has no words for it.
 
         Raises:
             ArgumentError: A delta is out of order: of a choice that `n` does not cover, after its
@@ -533,15 +533,15 @@ class WireWriter:
         """
 
     def body(self, usage: Mapping[str, Any] | None = None, *, stop_sequence: str | None = None) -> bytes:
-        """The response in one piece, where `stream` is False; as `end` otherwise."""
+        """The response in one piece, if `stream` is False; as `end` otherwise."""
 
     def fail(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
-        """The protocol's error, which ends the response; the body of an error where it is not streamed.
+        """The protocol's error, which ends the response; the body of an error if it is not streamed.
 
         Args:
             message: What went wrong, for the client to read.
             type: The protocol's word for it; None: its word for a server's fault.
-            code: More of it, where the protocol has a place.
+            code: More of it, if the protocol has a place.
         """
 
     def keep_alive(self) -> bytes:
@@ -680,9 +680,9 @@ class TokenStreamer:
 
     @property
     def held_markers(self) -> list[str]:
-        """The markers that what is held may become, where "marker" is the reason.
+        """The markers that what is held may become, if "marker" is the reason.
 
-        Empty where the marker is a pattern, as in a response template.
+        Empty if the marker is a pattern, as in a response template.
         """
 
     @property
@@ -695,7 +695,7 @@ class TokenStreamer:
 
     @property
     def stop_reason(self) -> str | None:
-        """The stop string that ended the text; None where none has."""
+        """The stop string that ended the text; None if none has."""
 
     @property
     def token_count(self) -> int:

@@ -60,7 +60,7 @@ def choose_format(
 
 
 def kept_reasoning(*names: Any) -> Format | None:
-    """The format whose reasoning stays in the content, opening tag included, where one of the names asks for it."""
+    """The format whose reasoning stays in the content, opening tag included, if one of the names asks for it."""
     for name in names:
         if isinstance(name, str) and name.lower() in _KEPT_REASONING:
             return compile_format(_KEPT_REASONING[name.lower()])

@@ -54,7 +54,7 @@ class Detection:
     """A format that fits.
 
     Attributes:
-        format: Its name; "response_template" where the checkpoint itself says how it writes.
+        format: Its name; "response_template" if the checkpoint itself says how it writes.
         evidence: What speaks for it, the strongest first.
         score: How strong the strongest is: 5 response_template, 4 template, 3 tokens, 2 model_type,
             1 name, 0 shared_type (a model_type that several families have).

@@ -51,7 +51,7 @@ class MalformedText:
     Attributes:
         text: What could not be read; for a call that was announced, from the fault on.
         reason: What was wrong.
-        index: The call that broke off, or None where none was announced; the text is content then.
+        index: The call that broke off, or None if none was announced; the text is content then.
     """
 
     text: str
@@ -80,14 +80,14 @@ class Message:
     The native core makes them (csrc/bindings/message.cpp), and knows the fields' names.
 
     Attributes:
-        content: Text for the user, "" where there is none.
-        reasoning: The model's reasoning, "" where there is none.
+        content: Text for the user, "" if there is none.
+        reasoning: The model's reasoning, "" if there is none.
         tool_calls: The calls, in the order in which they were written.
-        finish_reason: "tool_calls" where calls were made, all are complete and the model stopped.
+        finish_reason: "tool_calls" if calls were made, all are complete and the model stopped.
         malformed: What looked like a call and could not be read.
         dropped: Calls that were read and, as `unknown_tools` or `parallel_tool_calls` wants it, are
             not sent.
-        token_counts: Token ids by region; zeros where only text came.
+        token_counts: Token ids by region; zeros if only text came.
         deltas: What the last step still emitted.
         extra: Further fields that a response template names, by name.
         audit: With `audit=True`: the fate of every byte of the output, in order.

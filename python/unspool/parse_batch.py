@@ -41,7 +41,7 @@ def parse_batch(
         A message for each output, in order; what `parse` gives, but for `deltas`, which are empty.
 
     Raises:
-        TypeError, ArgumentError: An argument is bad, and where it is an output, which one. Nothing has been
+        TypeError, ArgumentError: An argument is bad, and if it is an output, which one. Nothing has been
             parsed then. What a model wrote is never an error.
         UnknownFormatError, VocabularyError: As of `Parser`.
     """

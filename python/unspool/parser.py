@@ -62,7 +62,7 @@ class Parser(_core.TokenStreamer):
         max_held_bytes: How much text may be held back until it is clear whether it is a call. Beyond that, it
             is text.
         reasoning_field: The name of reasoning on the wire.
-        trust: How markers that are tokens are known where ids come: "id", "text" or "either".
+        trust: How markers that are tokens are known if ids come: "id", "text" or "either".
         skip_special_tokens: Leave special tokens that are no markers of the format out of content and
             reasoning. Headers, names and arguments read them all the same.
         stop: Stop strings: the first one ends the output.

@@ -104,7 +104,7 @@ PARSER_OPTIONS = {
             "trust",
             "id",
             get_args(Trust),
-            'How markers that are tokens are known where ids come: "id", "text" or "either".',
+            'How markers that are tokens are known if ids come: "id", "text" or "either".',
         ),
     ),
     **CORE_OPTIONS,
@@ -117,7 +117,7 @@ DELIVERY_OPTIONS = _table(
         "choice",
         0,
         (),
-        "Which of the request's answers this is, from 0 (`Delta.choice`), where it has several. With an "
+        "Which of the request's answers this is, from 0 (`Delta.choice`), if it has several. With an "
         "`id_seed`, each has other call ids; those of formats that number calls by the tool's name "
         '("functions.f:0") are as the model\'s template demands, whatever the choice.',
     ),
@@ -132,7 +132,7 @@ DELIVERY_OPTIONS = _table(
         "skip_prompt",
         None,
         (),
-        "Whether the first `put` is the prompt. None: where it is a tensor of two dimensions; a list of ids "
+        "Whether the first `put` is the prompt. None: if it is a tensor of two dimensions; a list of ids "
         "never is.",
     ),
 )

@@ -41,12 +41,12 @@ class TokenStreamer(Parser):
         format: The name of a format, a `FormatFile`, or a compiled `Format`; as of `Parser`.
         tools, reasoning, tool_choice, prompt, …: as of `Parser`.
         channel: Where deltas go; the channel is closed by `end`.
-        choice: Which of the request's answers this is, from 0 (`Delta.choice`), where it has several. With an
+        choice: Which of the request's answers this is, from 0 (`Delta.choice`), if it has several. With an
             `id_seed`, each has other call ids; those of formats that number calls by the tool's name
             ("functions.f:0") are as the model's template demands, whatever the choice.
         closes_channel: False: `end` leaves the channel open, so that several streamers, one for each choice,
             share it. Whoever made it closes it after the last of them.
-        skip_prompt: Whether the first `put` is the prompt. None: where it is a tensor of two dimensions; a
+        skip_prompt: Whether the first `put` is the prompt. None: if it is a tensor of two dimensions; a
             list of ids never is.
 
     Raises:

@@ -195,7 +195,7 @@ class DeltaGenerator:
 
     @property
     def context_length(self) -> int | None:
-        """How many token ids a prompt and its answer may have together; None where the model does not say.
+        """How many token ids a prompt and its answer may have together; None if the model does not say.
 
         None too for encoder and decoder, which have positions of their own each.
         """
@@ -205,7 +205,7 @@ class DeltaGenerator:
         return None if positions is None else positions[0]
 
     def format_name(self, tools: Any = None) -> str:
-        """The name of the format that an answer is read in, where these tools are offered."""
+        """The name of the format that an answer is read in, if these tools are offered."""
         return str(getattr(chosen := self._choose_format(tools)[0], "name", chosen))
 
     def _start(

@@ -138,7 +138,7 @@ class DeltaStream(Iterator[Delta]):
         return b""
 
     def write_to(self, writer: WireWriter, deltas: list[Delta]) -> bytes:
-        """The bytes of deltas that were drained, with the log-probabilities of their ids, where there are any.
+        """The bytes of deltas that were drained, with the log-probabilities of their ids, if there are any.
 
         All of a stream's log-probabilities go to one writer.
         """
@@ -164,7 +164,7 @@ class DeltaStream(Iterator[Delta]):
             self._channel.cancel()
 
     def close(self) -> None:
-        """Stop the model; no more deltas come. Returns within a few ms, even where the model is stuck."""
+        """Stop the model; no more deltas come. Returns within a few ms, even if the model is stuck."""
         self._is_over = True
         self.cancel()
         self._worker.join(_JOIN_GRACE_S)
@@ -244,7 +244,7 @@ class DeltaStream(Iterator[Delta]):
             self._worker.raise_error()
 
     def _interrupt(self, error: BaseException) -> None:
-        """A wait broke off: it goes on while tokens come, and is over quietly where the consumer left."""
+        """A wait broke off: it goes on while tokens come, and is over quietly if the consumer left."""
         if isinstance(error, ChannelTimeoutError):
             if self._remaining_s() != 0.0:
                 return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["generate"]
 
-# The limit where neither the call nor the model's generation config has one.
+# The limit if neither the call nor the model's generation config has one.
 _MAX_NEW_TOKENS = 1000
 
 
@@ -43,13 +43,13 @@ def generate(
         messages_or_prompt: Chat messages (put through the tokenizer's chat template, with `tools`), a
             prompt as text, or token ids (a list, or a tensor of one row).
         format: How this model writes. "auto" takes what `detect` finds best for the tokenizer: its
-            own response template, where it has one; plain text without a chat template.
+            own response template, if it has one; plain text without a chat template.
         tools, reasoning, tool_choice: As of `Parser`.
         timeout: Seconds to wait for the next token; then StreamTimeout (a TimeoutError) is raised and
             the model is stopped.
         chat_template_kwargs: Passed on to `apply_chat_template`, such as `enable_thinking`.
         generation_kwargs: As of `StreamGenerator.stream`. Without `max_new_tokens` the model's generation
-            config decides; where it says nothing, 1,000.
+            config decides; if it says nothing, 1,000.
 
     Raises:
         ArgumentError: As of `StreamGenerator.stream`.

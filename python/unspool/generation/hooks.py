@@ -26,5 +26,5 @@ class ConditioningHook:
         raise NotImplementedError(f"{type(self).__name__}.setup(inputs) is missing")
 
     def cleanup(self) -> None:
-        """After it: exactly once, also where `setup` or the model fails or the consumer leaves."""
+        """After it: exactly once, also if `setup` or the model fails or the consumer leaves."""
         raise NotImplementedError(f"{type(self).__name__}.cleanup() is missing")

@@ -44,7 +44,7 @@ class InferenceConfig(Record):
             Any of several `eos_token_id` ends an answer; a list is kept as a tuple.
         sampling_params: The defaults of every request: `SamplingParams` or a mapping of its fields.
         partition_rules, partition_axis: How JAX would shard the model. They are carried and compared,
-            and have no effect on torch; `to_json` takes them where they are plain data.
+            and have no effect on torch; `to_json` takes them if they are plain data.
 
     Raises:
         TypeError: A value is of the wrong type; a bool or a float is no count.
@@ -93,7 +93,7 @@ class InferenceConfig(Record):
         """How many answers a prompt of this many token ids (padding included) gets.
 
         With a mapping: the count of the smallest length that holds the prompt, or of the largest
-        length where none does.
+        length if none does.
         """
         counts = self.num_return_sequences
         if not isinstance(counts, Mapping):
@@ -216,9 +216,9 @@ def resolve_token_ids(config: InferenceConfig, model: Any, tokenizer: Any) -> In
 
 
 def model_positions(model: Any) -> tuple[int, str] | None:
-    """How many positions a model has, and what its config calls them; None where it does not say.
+    """How many positions a model has, and what its config calls them; None if it does not say.
 
-    Searches the config of the model's text part first, where it has one, then `model.config`.
+    Searches the config of the model's text part first, if it has one, then `model.config`.
     """
     config = getattr(model, "config", None)
     for part in (_text_config(config), config):

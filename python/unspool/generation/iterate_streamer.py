@@ -35,8 +35,8 @@ def iterate_streamer(
 ) -> Iterator[str]:
     """Run `generate_fn` in a worker while its streamer's texts are iterated here, without empty ones.
 
-    The end always comes: also where `generate_fn` returns without `streamer.end()`, where `end()` raises,
-    where the streamer's own iterator blocks for ever, and at a timeout. An exception of `generate_fn` or
+    The end always comes: also if `generate_fn` returns without `streamer.end()`, if `end()` raises,
+    if the streamer's own iterator blocks for ever, and at a timeout. An exception of `generate_fn` or
     of the streamer arrives as itself, after what came before it.
 
     Args:

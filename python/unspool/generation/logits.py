@@ -111,7 +111,7 @@ class IdPicker:
         """The next ids, of shape (rows,).
 
         Args:
-            ids: Those so far, of shape (rows, n); None where `needs_ids` is False.
+            ids: Those so far, of shape (rows, n); None if `needs_ids` is False.
             scores: The last position's logits, of shape (rows, vocabulary).
         """
         scores = scores.float()

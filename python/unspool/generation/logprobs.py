@@ -26,7 +26,7 @@ class TokenLogprob:
     Attributes:
         token_id: The id.
         token: Its bytes in the middle of a text, which need not be whole characters; of a special token its
-            name; empty where the tokenizer does not know the id.
+            name; empty if the tokenizer does not know the id.
         logprob: The natural logarithm of its probability, 0 at most; -inf for what the model rules out.
         top: The likeliest ids of its place, the likeliest first; the id itself is there only if it is one.
     """

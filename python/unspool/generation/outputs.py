@@ -17,10 +17,10 @@ class PromptOutput(Record):
     """The result of one prompt; None is what is not known, or did not come to be.
 
     Attributes:
-        text: The answer, "" where the model wrote none.
+        text: The answer, "" if the model wrote none.
         generated_tokens: How many token ids were generated, all sequences together.
         tokens_per_second: Generated token ids per second of decoding, prefill excluded.
-        error: What went wrong, as text; None where all went well.
+        error: What went wrong, as text; None if all went well.
         finish_reason: "stop", "length", "tool_calls", "error" or "cancelled".
 
     Raises:

@@ -18,7 +18,7 @@ class ProgressCounter:
     """Counts to `total`; a context manager, since the bar needs an end.
 
     Args:
-        callback: Called after each; where it raises, that is logged, and counting goes on.
+        callback: Called after each; if it raises, that is logged, and counting goes on.
         shows_bar: Whether a bar is drawn, on standard error.
     """
 

@@ -41,7 +41,7 @@ class PromptEncoder:
         )
 
     def ids(self, prompt: Prompt) -> list[int]:
-        """All of the prompt's ids; where a processor reads it, with those that stand for its media."""
+        """All of the prompt's ids; if a processor reads it, with those that stand for its media."""
         if prompt.messages is not None:
             ids: list[int] = self.whole(prompt)["input_ids"][0].tolist()
             return ids

@@ -25,7 +25,7 @@ class Record:
     """Immutable data whose fields are checked against their annotations when it is made.
 
     A field may be an int, float, str, bool, None, another `Record`, a `Sequence` or a `Mapping` of
-    these, a union of these, or `Any`. A bool is no number, an int is a float where one is wanted, and
+    these, a union of these, or `Any`. A bool is no number, an int is a float if one is wanted, and
     sequences are kept as tuples. Floats are finite, but a field whose default is -inf may be -inf.
 
     `from_dict(to_dict())` and `from_json(to_json())` give an equal record.
@@ -45,7 +45,7 @@ class Record:
         self._check()
 
     def _check(self) -> None:
-        """Raise ArgumentError where a value is out of its range; every subclass says its own."""
+        """Raise ArgumentError if a value is out of its range; every subclass says its own."""
 
     def replace(self: R, **changes: Any) -> R:
         """A copy with other values in some fields, checked as at construction."""
@@ -110,7 +110,7 @@ class Record:
 
 
 def require_at_least(key: str, value: float | None, least: int) -> None:
-    """Raise ArgumentError where a value is given and is below `least`."""
+    """Raise ArgumentError if a value is given and is below `least`."""
     if value is not None and value < least:
         raise ArgumentError(f"{key} is {value}; pass {least} or more")
 

@@ -30,7 +30,7 @@ class StreamMetrics:
     """How fast it was; the clock starts at the call, before tokenization and prefill.
 
     Attributes:
-        prompt_tokens: Length of the prompt; 0 where only embeddings were given.
+        prompt_tokens: Length of the prompt; 0 if only embeddings were given.
         decode_prefix_tokens: How many of them were left to the decoding step after chunked prefill.
         output_tokens: Tokens of the first answer.
         time_to_first_token_ms: None before the first token.

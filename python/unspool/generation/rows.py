@@ -41,7 +41,7 @@ class Rows:
         self._limit = limit
         self._ended_by_eos = [False] * len(streamers)
         self._step_count = 0
-        #: The last step whose token is the row's, where a stopping criterion of the caller's ended it.
+        #: The last step whose token is the row's, if a stopping criterion of the caller's ended it.
         self._last_steps: list[int | None] = [None] * len(streamers)
         self._takes_prompt = True
         self.token_ids: list[array[int]] = [array("q") for _ in streamers]

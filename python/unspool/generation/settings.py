@@ -58,7 +58,7 @@ class GenerationSettings:
     generation_config: Any = field(default=None, repr=False)
 
     def option(self, name: str, default: Any = None) -> Any:
-        """An option of the call, or of the generation config, or `default` where both say nothing."""
+        """An option of the call, or of the generation config, or `default` if both say nothing."""
         value = self.options.get(name)
         if value is None:
             value = getattr(self.generation_config, name, None)

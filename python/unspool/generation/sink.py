@@ -23,7 +23,7 @@ class StreamSink(Protocol):
         """A text of the answer, never empty."""
 
     def on_complete(self, result: StreamResult) -> None:
-        """The end; not called where the model fails, whose exception is raised instead."""
+        """The end; not called if the model fails, whose exception is raised instead."""
 
 
 def send_to_sink(stream: DeltaStream, sink: StreamSink) -> StreamResult:

@@ -54,7 +54,7 @@ class StreamGenerator(DeltaGenerator):
         parser_options: Further options of `Parser` for every stream, such as `repair=True`.
 
     Raises:
-        ArgumentError: No tokenizer, an unknown backend, or no end token is known where `config` is given.
+        ArgumentError: No tokenizer, an unknown backend, or no end token is known if `config` is given.
     """
 
     def stream_generate(
@@ -146,7 +146,7 @@ class StreamGenerator(DeltaGenerator):
         """The answer to a prompt, at once or as text that comes.
 
         The text is the answer's content, without reasoning and calls (`format="none"` has all of it); that
-        of the first answer where there are several. `config.max_new_tokens` is the most that a request's
+        of the first answer if there are several. `config.max_new_tokens` is the most that a request's
         `max_tokens` can ask for.
 
         Args:
@@ -290,7 +290,7 @@ class StreamGenerator(DeltaGenerator):
         return self._warm_up.shapes
 
     def choose_bucket(self, length: int) -> int | None:
-        """The smallest precompiled prefill length that holds so many token ids; None where none does."""
+        """The smallest precompiled prefill length that holds so many token ids; None if none does."""
         return self._warm_up.choose_bucket(length)
 
     def fit_prompt(self, prompt: Any, too_long: TooLong = "error") -> list[int]:
@@ -311,7 +311,7 @@ class StreamGenerator(DeltaGenerator):
     def save_inference(self, directory: str | os.PathLike[str]) -> Path:
         """Write name, config, format, reasoning, backend, prefill, parser options and precompiled shapes.
 
-        One JSON file, `inference.json`, with a version; the directory is made where it is missing. Model,
+        One JSON file, `inference.json`, with a version; the directory is made if it is missing. Model,
         tokenizer, processor and hook are not in it.
 
         Returns:

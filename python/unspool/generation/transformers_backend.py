@@ -15,7 +15,7 @@ from unspool.generation.settings import GenerationSettings
 
 __all__ = ["ask_criteria", "generate_with_transformers"]
 
-# Said in full: transformers 4 warns where a generation config has more than that of a greedy call.
+# Said in full: transformers 4 warns if a generation config has more than that of a greedy call.
 _GREEDY = {
     "temperature": 1.0, "top_k": 50, "top_p": 1.0, "min_p": None, "typical_p": 1.0,
 }  # fmt: skip

@@ -111,7 +111,7 @@ def check_timeout(timeout: float | None) -> None:
 
 
 def inference_mode() -> contextlib.AbstractContextManager[Any]:
-    """torch's inference mode in this thread; nothing where torch is not in use."""
+    """torch's inference mode in this thread; nothing if torch is not in use."""
     torch = sys.modules.get("torch")
     return contextlib.nullcontext() if torch is None else torch.inference_mode()
 

@@ -356,7 +356,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
 
 
 def _refuse_workers(settings: ModelSettings) -> None:
-    """Raise where MLServer runs this model in a worker process, to which nothing can be streamed.
+    """Raise if MLServer runs this model in a worker process, to which nothing can be streamed.
 
     Its settings do not come to a model. In the server's process its workers are children, in a worker it is
     this process itself.

@@ -50,7 +50,7 @@ def serve_app(
 
     Args:
         models: A function that gives models by name, as of `unspool.serve.create_app`; it runs in each
-            replica. Models themselves where they can be pickled.
+            replica. Models themselves if they can be pickled.
         options: The settings of each replica. `max_workers` is how many requests Ray sends to a replica at a
             time, too, and `max_queue` how many wait for one, unless `max_ongoing_requests` and
             `max_queued_requests` say otherwise.
@@ -123,7 +123,7 @@ def parse_completions(
     """A stage of Ray Data: completions in, messages out.
 
     The columns that it adds: `content`, `reasoning`, `tool_calls`, `finish_reason`, `malformed`, `dropped`,
-    `token_counts`, `extra`; see docs/ray.md for their types. All are null where the completion is.
+    `token_counts`, `extra`; see docs/ray.md for their types. All are null if the completion is.
 
     Args:
         dataset: It has the completions; its columns stay.
@@ -162,7 +162,7 @@ class CompletionParser:
     Args:
         format, tools: As of `unspool.parse_batch`.
         column: The column that holds texts, or lists of token ids.
-        finish_reason_column: The column with the reason why each generation ended, "stop" where it is null;
+        finish_reason_column: The column with the reason why each generation ended, "stop" if it is null;
             None: all ended by themselves.
         tokenizer: For token ids: anything that `Vocabulary.from_tokenizer` reads and that can be pickled.
         tool_calls: "structs", or "json": each row's calls as the text of an OpenAI message's `tool_calls`.
@@ -224,7 +224,7 @@ _COUNTS = ("content", "reasoning", "tool_calls")
 
 
 def _columns(messages: list[Message | None], as_json: bool) -> dict[str, pa.Array]:
-    """The new columns; null where there is no message."""
+    """The new columns; null if there is no message."""
 
     def texts(read: Callable[[Message], str | None]) -> pa.Array:
         return pa.array([m and read(m) for m in messages], pa.string())

@@ -74,7 +74,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         return bool(message.tool_calls) or message.content != text
 
     def detect_and_parse(self, text: str, tools: list[Any]) -> StreamingParseResult:
-        """Parse a whole output. `tool_index` is the tool's place in the request, -1 where it has none."""
+        """Parse a whole output. `tool_index` is the tool's place in the request, -1 if it has none."""
         message = self._make_parser(tools).parse(text)
         for item in (*message.dropped, *message.malformed):
             _log.warning("%s: %s: %r", _CALL_NOT_SENT, item.reason, item.text[:200])
@@ -113,7 +113,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         return self._own is not None and bool(self._own.supports_structural_tag())
 
     def get_structural_tag_name(self) -> str | None:
-        """The family's name in XGrammar, where it has one."""
+        """The family's name in XGrammar, if it has one."""
         return None if self._own is None else self._own.get_structural_tag_name()
 
     def get_structural_tag(self, *args: Any, **kwargs: Any) -> Any:
@@ -125,7 +125,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         return None if self._own is None else self._own.get_auto_tool_call_structural_tag(*args, **kwargs)
 
     def get_required_tool_parser(self, tool_choice: Any) -> BaseFormatDetector | None:
-        """A detector for what a JSON schema forces, where no grammar of the model's format is known."""
+        """A detector for what a JSON schema forces, if no grammar of the model's format is known."""
         is_forced = tool_choice is not None and tool_choice not in ("auto", "none")
         if not is_forced or self.supports_structural_tag() or self.get_structural_tag_name():
             return None
@@ -195,7 +195,7 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         force_reasoning: Whether the prompt has opened the reasoning; None: as the format says.
         stream_reasoning: False: the reasoning comes in one piece, at its end.
         continue_final_message: Whether the answer goes on from `previous_content`.
-        force_nonempty_content: Reasoning is content where the answer has no other.
+        force_nonempty_content: Reasoning is content if the answer has no other.
         tool_call_parser_active: Whether a tool-call parser reads the normal text: then it is everything
             but the reasoning, markup included.
     """

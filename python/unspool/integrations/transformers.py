@@ -108,7 +108,7 @@ class TextGeneration:
                 `return_full_text=False`, which is how it is.
 
         Returns:
-            A `Message`, where several answers were asked for (`num_return_sequences`, `n`) a list of them; for
+            A `Message`, if several answers were asked for (`num_return_sequences`, `n`) a list of them; for
             several prompts a list of these; with `stream` a `DeltaStream`.
 
         Raises:

@@ -68,7 +68,7 @@ def _vocabulary(tokenizer: Any) -> Vocabulary | None:
 
 
 def _to_message(deltas: Iterable[Delta]) -> Any:
-    """A `DeltaMessage` of all that a chunk gave, one entry a call; None where it gave nothing."""
+    """A `DeltaMessage` of all that a chunk gave, one entry a call; None if it gave nothing."""
     content, reasoning = "", ""
     calls: dict[int, Any] = {}
     for delta in deltas:
@@ -485,7 +485,7 @@ def _register(name: str, *, has_tools: bool, has_reasoning: bool) -> None:
 
 
 def _composed(compose: Any) -> Any:
-    """vLLM has no registry for whole parsers, so its composition is wrapped: ours, where all names are ours."""
+    """vLLM has no registry for whole parsers, so its composition is wrapped: ours, if all names are ours."""
 
     @functools.wraps(compose)
     def get_parser(cls: Any, *args: Any, **kwargs: Any) -> Any:

@@ -85,7 +85,7 @@ class Answer:
                     else:
                         body = await self._collect(stream, beats)
                         await Response(body, media_type="application/json")(scope, receive, send)
-            finally:  # also where the client has left: its model stops
+            finally:  # also if the client has left: its model stops
                 await stream.aclose()
                 self._metrics.got_result(stream.result)
 

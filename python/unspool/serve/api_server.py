@@ -125,7 +125,7 @@ class ApiServer:
         return None if self._server is None else self._server.port
 
     def wait_until_listening(self, timeout: float | None = None) -> bool:
-        """Wait until connections are taken; False where time ran out. For `fire` in another thread."""
+        """Wait until connections are taken; False if time ran out. For `fire` in another thread."""
         return self._has_started.wait(timeout)
 
 

@@ -63,7 +63,7 @@ def create_app(
             has returned, /readiness says 503.
         options: The server's settings.
         routes: Further routes.
-        on_failure: Called where `models` raises; its exception is in `app.state.server.failure`.
+        on_failure: Called if `models` raises; its exception is in `app.state.server.failure`.
     """
     options = options or ServeOptions()
     state = ServerState(options)
@@ -98,7 +98,7 @@ def create_app(
 
 
 def _cross_origin(options: ServeOptions) -> list[Middleware]:
-    """Leave for pages of other origins, where it is given; a browser's preflight needs no key."""
+    """Leave for pages of other origins, if it is given; a browser's preflight needs no key."""
     if not options.allowed_origins:
         return []
     origins = list(options.allowed_origins)

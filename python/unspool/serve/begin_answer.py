@@ -36,10 +36,10 @@ def begin_answer(
 
     Args:
         model: A `ServedModel`.
-        timeout_s: Seconds without a token after which the model is given up, where the request has no time of
+        timeout_s: Seconds without a token after which the model is given up, if the request has no time of
             its own; None: never.
         reasoning_field: What deltas call reasoning.
-        stop_in: Where stop strings count, where the request does not say.
+        stop_in: Where stop strings count, if the request does not say.
 
     Raises:
         ArgumentError: The request cannot be honoured.

@@ -45,7 +45,7 @@ class DemoModels(Mapping[str, "DemoModel"]):
 
     def __getitem__(self, name: str) -> DemoModel:
         format, _, case = name.partition(":")
-        file = get_format(format)  # a LookupError where there is none
+        file = get_format(format)  # a LookupError if there is none
         model = DemoModel(file, delay_s=self._delay_s)
         if not case:
             return model

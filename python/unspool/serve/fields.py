@@ -73,7 +73,7 @@ class Fields:
         return value
 
     def inner(self, name: str) -> Fields:
-        """An object, to be read in the same way; an empty one where there is none."""
+        """An object, to be read in the same way; an empty one if there is none."""
         return Fields(self._take(name, dict, {}), self._full(name))
 
     def any(self, name: str) -> Any:

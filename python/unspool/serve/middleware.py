@@ -36,7 +36,7 @@ class ApiKeys:
         if scope["type"] == "http" and self._keys and scope["path"] not in _OPEN_PATHS:
             headers = Headers(scope=scope)
             kind, _, token = headers.get("authorization", "").partition(" ")
-            # A client may send both: Anthropic's SDK does where its environment has a token of another service.
+            # A client may send both: Anthropic's SDK does if its environment has a token of another service.
             given = [token.strip() if kind.lower() == "bearer" else "", headers.get("x-api-key", "")]
             # Every key is compared, in constant time; a header's bytes are read as Latin-1.
             pairs = [(key, text.encode("latin-1")) for key in self._keys for text in given]

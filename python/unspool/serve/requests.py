@@ -66,7 +66,7 @@ class GenerationRequest:
         prompt: Chat messages, text, or token ids.
         raw: The text is wanted as it is: reasoning and calls are content.
         effort: How much reasoning; None: as the model does by itself.
-        thinking: Reasoning on or off, where that was said.
+        thinking: Reasoning on or off, if that was said.
         template_kwargs: Variables of the chat template.
         stream: Send events, not a body.
         include_usage: Whether a stream of chat chunks ends with the usage.

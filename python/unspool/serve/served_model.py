@@ -150,7 +150,7 @@ def _ability(model: Any, name: str) -> Any:
 
 
 def _template_names(model: Any) -> frozenset[str] | None:
-    """The words in a model's chat template; None where any name may be read."""
+    """The words in a model's chat template; None if any name may be read."""
     names = getattr(model, "template_names", None)
     if names is not None:
         return frozenset(names)

@@ -16,7 +16,7 @@ __all__ = ["cancel_on_disconnect", "pulses"]
 
 
 async def pulses(stream: DeltaStream, patience_s: float, gather_s: float = 0.0) -> AsyncGenerator[bool, None]:
-    """True each time that there are deltas to drain, False where none has come for `patience_s` seconds.
+    """True each time that there are deltas to drain, False if none has come for `patience_s` seconds.
 
     After the first, deltas are left to gather for `gather_s` seconds while the model runs.
 

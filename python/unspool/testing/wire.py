@@ -1,6 +1,6 @@
 """Strict readers of what goes over the wire: each refuses what some client would not survive.
 
-They put together what a client does, and raise AssertionError where a rule of docs/wire-shapes.md is
+They put together what a client does, and raise AssertionError if a rule of docs/wire-shapes.md is
 broken. None needs an SDK.
 """
 

@@ -37,7 +37,7 @@ def is_transformers_model(model: Any) -> bool:
 
 
 def make_cache(model: Any) -> Any:
-    """A new cache as `model.generate` would make it; None where the model makes its own.
+    """A new cache as `model.generate` would make it; None if the model makes its own.
 
     None as well for models that are not transformers', and for those that know only tuples.
     """
@@ -100,7 +100,7 @@ def continuation_problem(cache: Any, length: int) -> str | None:
 
 
 def repeat_cache(cache: Any, rows: int) -> Any:
-    """The cache with its one row repeated (in place where it can be); None where that is not known."""
+    """The cache with its one row repeated (in place where it can be); None if that is not known."""
     if rows == 1:
         return cache
     if isinstance(cache, tuple):

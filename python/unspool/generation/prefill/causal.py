@@ -271,7 +271,7 @@ class _Prefill:
             if cache is None:
                 self.refuse(f"the cache cannot be repeated for {self._rows} answers")
         if runner.problem is not None:
-            # A cache that the user gave is still good where nothing ran, unless pixels go with the prompt.
+            # A cache that the user gave is still good if nothing ran, unless pixels go with the prompt.
             keeps_given = not runner.is_touched and self._rows == 1 and not (prompt and prompt.static_inputs)
             cache = self._given_cache if keeps_given else None
             prefilled = self._cached if keeps_given else 0

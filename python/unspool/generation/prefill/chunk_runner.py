@@ -27,7 +27,7 @@ class ChunkRunner:
         problem: Why the prompt must be read in one go, or None.
         position: How many tokens the cache holds.
         run_count: How many forwards ran.
-        is_touched: A forward has been given the cache, so that it may have changed, even where it failed.
+        is_touched: A forward has been given the cache, so that it may have changed, even if it failed.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ChunkRunner:
         self.problem: str | None = None
 
     def check_length(self, length: int) -> None:
-        """Sets the problem where a prompt of this many tokens is too long for chunks."""
+        """Sets the problem if a prompt of this many tokens is too long for chunks."""
         if self.problem is None and self._limit is not None and length > self._limit:
             self.problem = (
                 f"the rotary frequencies of {type(self._model).__name__} change after {self._limit} tokens"

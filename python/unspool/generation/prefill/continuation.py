@@ -29,7 +29,7 @@ def cannot_continue(
     Args:
         model: Any object; what it does not say counts as harmless.
         generation_kwargs: What goes to `model.generate`; a `generation_config` in it counts.
-        caller: The model's forward, where it was inspected already.
+        caller: The model's forward, if it was inspected already.
         has_static_inputs: Images or sounds go with the prompt.
     """
     caller = caller or ForwardCaller(model)
@@ -41,7 +41,7 @@ def cannot_continue(
     if implementation is not None:
         return f"cache_implementation is {implementation!r}; generate makes that cache itself"
     for name in ("assistant_model", "prompt_lookup_num_tokens", "penalty_alpha"):
-        # These begin with a forward of their own, or skip it where a cache is there.
+        # These begin with a forward of their own, or skip it if a cache is there.
         if generation_option(model, generation_kwargs, name):
             return f"{name} is set; that way of decoding reads the prompt itself"
     if generation_kwargs.get("inputs_embeds") is not None:

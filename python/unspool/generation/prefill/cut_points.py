@@ -48,7 +48,7 @@ class CutFinder:
         self._context = _CONTEXT + 2 * longest
 
     def split(self, text: str, piece_chars: int) -> Iterator[str]:
-        """Yield pieces of about `piece_chars` characters and more; where no cut stands, one long piece.
+        """Yield pieces of about `piece_chars` characters and more; if no cut stands, one long piece.
 
         Linear in the text: a window without a cut makes the next one larger.
         """

@@ -29,7 +29,7 @@ def tokenizers_backend(tokenizer: Any) -> Any | None:
 def encode_whole(tokenizer: Any, text: str, *, add_special_tokens: bool) -> list[int]:
     """The ids of the whole text in one call.
 
-    Calls `tokenizer(text, add_special_tokens=...)`; where that is a TypeError, and for a
+    Calls `tokenizer(text, add_special_tokens=...)`; if that is a TypeError, and for a
     `tokenizers.Tokenizer`, `tokenizer.encode(text, add_special_tokens=...)`.
     """
     if is_tokenizers_object(tokenizer):

@@ -23,8 +23,8 @@ class ForwardCaller:
     `logits_to_keep` and `num_logits_to_keep` are given to a forward that names them, and to no other.
 
     Attributes:
-        missing_reason: Why there is no forward to call; None where there is one.
-        names: The arguments that forward names; None where it cannot be inspected.
+        missing_reason: Why there is no forward to call; None if there is one.
+        names: The arguments that forward names; None if it cannot be inspected.
         takes_any: Forward takes `**kwargs`, or cannot be inspected.
     """
 

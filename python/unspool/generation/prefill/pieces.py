@@ -30,7 +30,7 @@ def iter_prompt_token_pieces(
     every `piece_chars` characters, where the tokenizer's own parts prove a cut harmless (CutFinder), and
     tokenized `batch_size` pieces a call, no earlier than asked for. Text that cannot be cut is one long
     piece; so is the whole text for any other tokenizer, and for a `tokenizers.Tokenizer` that truncates or
-    pads. A tokenizer's own `stream_tokenize_prompt(text)` is used where it has one. No piece is empty.
+    pads. A tokenizer's own `stream_tokenize_prompt(text)` is used if it has one. No piece is empty.
 
     `verify=True` tokenizes the whole text too, and yields that instead if the pieces differ: then nothing
     is lazy.

@@ -31,7 +31,7 @@ _PLACEHOLDER_NAMES = tuple(
     f"{kind}_token_{ending}" for kind in ("image", "video", "audio") for ending in ("id", "index")
 )
 
-# What a feature's name begins with; such an entry is static even where its length is that of the prompt.
+# What a feature's name begins with; such an entry is static even if its length is that of the prompt.
 _FEATURE_PREFIXES = ("pixel", "image", "video", "audio", "input_feature", "feature", "input_values")
 
 
@@ -43,7 +43,7 @@ class PromptInputs:
         input_ids: Shape (1, length), int64.
         token_inputs: One value per token, each of shape (1, length).
         static_inputs: Everything else: features, grids, sizes.
-        padding_mask: The attention mask, only where it hides a token; shape (1, length).
+        padding_mask: The attention mask, only if it hides a token; shape (1, length).
     """
 
     input_ids: torch.Tensor
@@ -71,7 +71,7 @@ class Chunk:
 
 
 def split_inputs(inputs: Any, device: Any = None) -> PromptInputs:
-    """Takes a processor's output apart, and moves it to a device where it can be moved.
+    """Takes a processor's output apart, and moves it to a device if it can be moved.
 
     Args:
         inputs: A mapping with `input_ids` of shape (1, length) or (length,).

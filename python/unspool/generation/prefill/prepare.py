@@ -36,12 +36,12 @@ class PreparedPrompt:
     """A prompt as the decoding takes it over, with a row for each answer.
 
     Attributes:
-        prompt_ids: What the answer follows, of shape (1, n); n is 0 where only embeddings are known, or
+        prompt_ids: What the answer follows, of shape (1, n); n is 0 if only embeddings are known, or
             where a decoder begins anew.
         token_count: Of the whole prompt, or of the source.
         decode_prefix_tokens: How many of them the first forward of the decoding still runs.
         generate_arguments: For `model.generate`.
-        forward_arguments: For the first forward of our own loop; None where only `generate` can go on.
+        forward_arguments: For the first forward of our own loop; None if only `generate` can go on.
     """
 
     prompt_ids: torch.Tensor
@@ -52,7 +52,7 @@ class PreparedPrompt:
     forward_arguments: dict[str, Any] | None = None
 
     def refused(self, reason: str) -> PreparedPrompt:
-        """The same, where the model turned out not to be fit for chunks."""
+        """The same, if the model turned out not to be fit for chunks."""
         scope = PrefillScope.of(self.scope.strategy_id, eligible=False, applied=False, reason=reason)
         return replace(self, scope=scope, forward_arguments=None)
 
@@ -110,7 +110,7 @@ def _forward_arguments(
     has_static = bool(prepared.static_inputs)
     longest = chunk_limit(model)
     if longest is not None and prepared.prompt_token_count + (settings.limit or 0) > longest:
-        return None  # `generate` begins anew where the frequencies change
+        return None  # `generate` begins anew if the frequencies change
     if scope.strategy_id is None:
         if cannot_continue(model, settings.options, has_static_inputs=has_static):
             return None

@@ -22,13 +22,13 @@ class PreparedPrefill:
     Attributes:
         input_ids: All of the prompt, shape (1, length), int64, on the model's device.
         attention_mask: Of the same shape; ones, unless the processor's output was padded.
-        past_key_values: The cache of the first `prefilled` tokens; None where none ran.
+        past_key_values: The cache of the first `prefilled` tokens; None if none ran.
         prefilled: How many tokens of the prompt the cache holds; at least one is left.
         token_inputs: One value per token of the prompt, each of shape (1, length).
         static_inputs: What the next forward must be given beside (pixels and the like); empty when it
             was used up.
         scope: The lane, and whether it was applied and why.
-        peak_buffered_count: The most ids that waited at one time (0 where a processor made them).
+        peak_buffered_count: The most ids that waited at one time (0 if a processor made them).
     """
 
     input_ids: torch.Tensor

@@ -116,7 +116,7 @@ class PrefillScope:
     """Which lane a prompt took, and whether it ran in chunks.
 
     Args:
-        strategy_id: The lane; None where there is none.
+        strategy_id: The lane; None if there is none.
         runtime_eligible: The model can be prefilled in chunks, as far as we could see.
         applied: At least one chunk ran on its own (seq2seq: the source is longer than a chunk).
         activation_reason: Why it was applied, or why not.

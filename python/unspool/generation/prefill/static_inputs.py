@@ -18,7 +18,7 @@ _MEDIA_TYPES = ("image", "audio", "video")
 class RenderedPrompt(NamedTuple):
     """A prompt as text.
 
-    A template has written the special tokens that begin a prompt; where `is_template` is False, the
+    A template has written the special tokens that begin a prompt; if `is_template` is False, the
     tokenizer is to add them.
     """
 
@@ -36,8 +36,8 @@ def render_messages(
 ) -> RenderedPrompt:
     """The messages as one text that ends where the answer begins.
 
-    By the renderer's template (a processor's or a tokenizer's); where it has none or cannot do it, by the
-    template of `fallback`; where neither has one, plainly: a line "ROLE: text" for each message, and
+    By the renderer's template (a processor's or a tokenizer's); if it has none or cannot do it, by the
+    template of `fallback`; if neither has one, plainly: a line "ROLE: text" for each message, and
     "ASSISTANT:". What a template itself says against the messages or tools is raised.
     """
     refusal: Exception | None = None
@@ -151,7 +151,7 @@ def _call_processor(processor: Any, prompt: RenderedPrompt, messages: Sequence[M
 
 
 def _argument_names(function: Any) -> frozenset[str] | None:
-    """The names that a call takes, "**" for any; None where it cannot be inspected."""
+    """The names that a call takes, "**" for any; None if it cannot be inspected."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except Exception:  # whatever a user's __signature__ raises

@@ -57,7 +57,7 @@ def is_native(strategy: StrategyId | None) -> bool:
 
 
 def select_strategy(backend: str, has_processor: bool, kind: ModelKind) -> StrategyId | None:
-    """The lane for a backend ("native" or "transformers"), or None where there is none.
+    """The lane for a backend ("native" or "transformers"), or None if there is none.
 
     None means that the prompt is read in one go: a backend that is not ours to know, or an
     encoder-decoder model on the native one.

@@ -69,7 +69,7 @@ def run(request: RunRequest) -> dict[str, Any]:
 
 
 def why_held(reason: str, markers: list[str]) -> str:
-    """Why text is held, in words; "" where it is not."""
+    """Why text is held, in words; "" if it is not."""
     if reason != "marker":
         return _WHY.get(reason, "")
     if not markers:

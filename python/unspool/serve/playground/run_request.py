@@ -33,7 +33,7 @@ class RunError(ArgumentError):
 
     Attributes:
         where: The field that is wrong, such as "tools" or "options.repair".
-        line, column: The place in the field's text, from 1; None where it is no text.
+        line, column: The place in the field's text, from 1; None if it is no text.
         status: The HTTP status.
     """
 
