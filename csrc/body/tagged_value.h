@@ -40,7 +40,7 @@ class TaggedValue {
   /// After `cut_off`, if nothing closes the value: what is certain of a bare word.
   void end_word(std::string& out);
 
-  /// Behind `cut_off`: writes what completes it; false where that cannot be done by adding.
+  /// After `cut_off`: writes what completes it; false if no added text does.
   bool close(std::string& out);
 
   /// Whether what comes begins a line.

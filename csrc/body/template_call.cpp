@@ -186,7 +186,7 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
   bool can_stream_ = true;
 };
 
-/// The region is tags; its name came with the opener. Told a parameter at a time.
+/// The region is tags; its name came with the opener. Emits a parameter at a time.
 class TagTemplateCall final : public TemplateCall {
  public:
   TagTemplateCall(const TemplateField& field, std::string name, const ToolSchemas* tools)

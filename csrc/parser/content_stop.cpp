@@ -48,7 +48,7 @@ void ContentStop::pass_audit(const Events& in, Events& out, bool ends) {
   while (!audit_.empty()) {
     Events::Audited& next = audit_.front();
     if (next.fate != Fate::content) {
-      // Behind a stop string's beginning only until it is known to be one.
+      // It waits after a stop string's beginning only until that is known to be one.
       if (stops_.is_stopped() && content_bytes_ == 0) break;
       out.add_audit(next.fate, next.text, next.of_reasoning);
       audit_.pop_front();

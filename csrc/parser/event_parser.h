@@ -32,7 +32,7 @@ struct ParserOptions {
   std::uint64_t id_seed = 0;                 // 0: random call ids
   std::int32_t choice = 0;                   // which of the request's answers this is
   bool by_id = false;                        // markers that are tokens are known by id
-  bool audit = false;                        // tell the fate of every byte
+  bool audit = false;                        // report the fate of every byte
   bool only_reasoning = false;  // whatever is not reasoning is content, as the model wrote it
   bool call_text = false;  // a CallFilter follows: it needs the calls' text, and makes their ids
   UnknownTools unknown_tools = UnknownTools::forward;

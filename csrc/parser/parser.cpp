@@ -15,7 +15,7 @@ bool has(const std::vector<std::string>& texts, std::string_view text) {
 }
 
 // Whether a marker's bytes are the reasoning's, for the audit. A format may list a tag of its
-// reasoning as markup too, for where it closes nothing. Where headers tell what is reasoning, the
+// reasoning as markup too, for where it closes nothing. Where headers say what is reasoning, the
 // same tags close other messages.
 bool belongs_to_reasoning(const ParserCore& core, const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);

@@ -61,7 +61,7 @@ class Trial {
   bool is_read_again(const MarkerCursor::Found& found) const {
     return replay_left > found.consumed;
   }
-  /// Which trial this is, to tell one from the next.
+  /// Which trial this is; the next one has another number.
   std::uint64_t number() const { return number_; }
 
   void add(std::string_view text, Symbol symbol, std::uint64_t token_end) {
