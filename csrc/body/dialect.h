@@ -55,7 +55,8 @@ enum class ValueState : std::uint8_t {
 
 /// A byte that does more than lead to another state.
 enum class ValueAction : std::uint8_t {
-  open = static_cast<std::uint8_t>(ValueState::done) + 1,
+  none = static_cast<std::uint8_t>(ValueState::done),  // it leads to another state
+  open,
   open_in_set,  // a brace that holds a container opens a set
   close,
   begin_key,
@@ -108,6 +109,19 @@ struct Dialect {
 
   ValueStep next(ValueState state, char byte) const {
     return table[static_cast<std::size_t>(state)][static_cast<unsigned char>(byte)];
+  }
+
+  /// Follows bytes that only lead to another state, to the text's end or into a string. Returns
+  /// what the byte does that stops it.
+  ValueAction follow(ValueState& state, std::string_view text, std::size_t& i) const {
+    while (i < text.size()) {
+      const ValueStep step = next(state, text[i]);
+      if (!step.is_state()) return step.action();
+      state = step.state();
+      ++i;
+      if (state == ValueState::string) break;
+    }
+    return ValueAction::none;
   }
 };
 

@@ -151,26 +151,27 @@ const char* JsonCall::fault() {
     return reader_.wants_value() ? "a call in the list is not a JSON object"
                                  : "the list of calls is not valid JSON";
   }
-  if (part_ == Part::structure && reader_.wants_value()) begin_value('\0');
+  if (part_ == Part::structure && reader_.wants_value()) begin_value('\0', reader_.depth());
   return *problem_ != '\0' ? problem_ : "the call is not valid JSON";
 }
 
-void JsonCall::begin_part(Part part, std::size_t from) {
+void JsonCall::begin_part(Part part, std::size_t depth) {
   part_ = part;
-  part_depth_ = reader_.depth();
-  from_ = from;
-  decoder_.reset();
+  part_depth_ = depth;
+  from_ = out_.size();
 }
 
 // A part that is the inside of a string.
-JsonCall::Answer JsonCall::begin_text(Part part) {
-  begin_part(part, out_.size() + 1);
+JsonCall::Answer JsonCall::begin_text(Part part, std::size_t depth) {
+  begin_part(part, depth);
+  ++from_;
+  decoder_.reset();
   return Answer::stop;
 }
 
 JsonCall::Answer JsonCall::on_value(std::size_t depth, char first, std::size_t) {
   if (part_ != Part::structure) return Answer::proceed;
-  return depth_ == 0 ? begin_outside(first, depth) : begin_value(first);
+  return depth_ == 0 ? begin_outside(first, depth) : begin_value(first, depth);
 }
 
 // The call, or the list of calls.
@@ -197,10 +198,10 @@ void JsonCall::begin_object() {
   depth_ = 1;
 }
 
-JsonCall::Answer JsonCall::on_key(std::size_t, std::size_t) {
+JsonCall::Answer JsonCall::on_key(std::size_t depth, std::size_t) {
   if (part_ != Part::structure) return Answer::proceed;
   key_.clear();
-  return begin_text(Part::key);
+  return begin_text(Part::key, depth);
 }
 
 JsonCall::Answer JsonCall::on_key_end(std::size_t, std::size_t) {
@@ -248,30 +249,26 @@ JsonCall::Key JsonCall::classify_key() {
   return Key::other;
 }
 
-JsonCall::Answer JsonCall::begin_value(char first) {
+JsonCall::Answer JsonCall::begin_value(char first, std::size_t depth) {
   const bool is_string = first == '"';
   const bool is_name = key_kind_ == Key::name || (key_kind_ == Key::wrapper && is_string);
   if (is_name && !has_name_) {
-    return is_string ? begin_text(Part::name) : refuse("the tool's name is not a string");
+    return is_string ? begin_text(Part::name, depth) : refuse("the tool's name is not a string");
   }
   if (key_kind_ == Key::wrapper && first == '{' && depth_ == 1) {
     depth_ = 2;
     return Answer::proceed;
   }
-  if (key_kind_ == Key::arguments) return begin_arguments(first);
-  if (key_kind_ == Key::id && is_string && id_.empty()) return begin_text(Part::id);
-  key_kind_ == Key::flat ? begin_part(Part::flat, out_.size()) : begin_skipped();
-  return Answer::proceed;
-}
-
-void JsonCall::begin_skipped() {
+  if (key_kind_ == Key::arguments) return begin_arguments(first, depth);
+  if (key_kind_ == Key::id && is_string && id_.empty()) return begin_text(Part::id, depth);
   if (key_kind_ == Key::other && key_ != "type") {
     other_depths_ |= static_cast<std::uint8_t>(1U << depth_);
   }
-  begin_part(Part::skipped, out_.size());
+  begin_part(key_kind_ == Key::flat ? Part::flat : Part::skipped, depth);
+  return Answer::proceed;
 }
 
-JsonCall::Answer JsonCall::begin_arguments(char first) {
+JsonCall::Answer JsonCall::begin_arguments(char first, std::size_t depth) {
   if (has_arguments_) return refuse("the arguments are written twice");
   if (first != '{' && first != '"' && first != 'n') {
     return refuse("the arguments are not a JSON object");
@@ -280,11 +277,11 @@ JsonCall::Answer JsonCall::begin_arguments(char first) {
   keeps_unread_ = false;
   if (has_name_ && !slot_.must_fit && !is_announced_ && !announce()) return Answer::refuse;
   if (first != '"') {
-    begin_part(first == '{' ? Part::arguments : Part::no_arguments, out_.size());
+    begin_part(first == '{' ? Part::arguments : Part::no_arguments, depth);
     return Answer::proceed;
   }
   inner_.reset();
-  return begin_text(Part::encoded);
+  return begin_text(Part::encoded, depth);
 }
 
 // Models write arguments beside the name. They count where the tool's schema knows them; once one

@@ -62,16 +62,15 @@ class JsonCall final : public Body, private ValueListener {
   std::string& text_of_part() {
     return part_ == Part::key ? key_ : part_ == Part::id ? id_ : name_;
   }
-  void begin_part(Part part, std::size_t from);
-  Answer begin_text(Part part);
+  void begin_part(Part part, std::size_t depth);
+  Answer begin_text(Part part, std::size_t depth);
 
   Answer refuse(const char* problem);
   const char* fault();
   Answer begin_outside(char first, std::size_t depth);
   void begin_object();
-  Answer begin_value(char first);
-  Answer begin_arguments(char first);
-  void begin_skipped();
+  Answer begin_value(char first, std::size_t depth);
+  Answer begin_arguments(char first, std::size_t depth);
   Answer end_part(std::size_t end);
   Answer end_name(std::size_t end);
   Answer end_object();

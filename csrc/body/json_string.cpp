@@ -40,7 +40,8 @@ JsonStringDecoder::Piece JsonStringDecoder::next(std::string_view text) {
   if (byte == '"') return {1, {}, true, false};
   std::size_t run = 1;
   while (run < text.size() && text[run] != '"' && text[run] != '\\') ++run;
-  return {run, text.substr(0, run), false, false};
+  const bool is_end = run < text.size() && text[run] == '"';
+  return {run + (is_end ? 1 : 0), text.substr(0, run), is_end, false};
 }
 
 JsonStringDecoder::Piece JsonStringDecoder::next_escape(char byte) {

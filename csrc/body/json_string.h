@@ -18,7 +18,8 @@ class JsonStringDecoder {
     bool is_invalid = false;   // the byte after `consumed` cannot come here
   };
 
-  /// Reads a plain run, or bytes of one escape. Call again while text is left.
+  /// Reads a plain run with the quote after it, or bytes of one escape. Call again while text is
+  /// left.
   Piece next(std::string_view text);
 
   void reset() { *this = JsonStringDecoder(); }

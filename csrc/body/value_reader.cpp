@@ -69,28 +69,25 @@ ValueReader::Step ValueReader::read_some(std::size_t& i) {
   if (quotes_ != nullptr && may_be_quote(in_[i])) return read_quote(i);
   if (delimiters_ != nullptr && may_be_delimiter(in_[i])) return read_delimiter(i);
   const std::size_t begin = i;
-  i = read_plain(in_, i);
-  if (i == in_.size() || (i > begin && has_own_quotes())) return Step::again;
+  const ValueAction action = read_plain(i);
+  if (action == ValueAction::none || (i > begin && has_own_quotes())) return Step::again;
   at_ = i;
-  return act(dialect_->next(state_, in_[i]).action());
+  return act(action);
 }
 
-// The place of the first byte that does more than lead to another state, or may begin a quote.
-std::size_t ValueReader::read_plain(std::string_view text, std::size_t i) {
+// Moves to the first byte that does more than lead to another state, or may begin a quote. Returns
+// what it does.
+ValueAction ValueReader::read_plain(std::size_t& i) {
+  std::string_view text = in_;
   State state = state_;
-  while (i < text.size()) {
-    if (state == State::string) {
-      i = end_of_run(text, i, quote_);
-      if (i == text.size()) break;
-    }
-    const ValueStep next = dialect_->next(state, text[i]);
-    if (!next.is_state()) break;
-    state = next.state();
-    ++i;
-    if (has_own_quotes()) break;
+  ValueAction action = ValueAction::none;
+  while (action == ValueAction::none && i < text.size()) {
+    if (state == State::string) i = end_of_run(text, i, quote_);
+    if (has_own_quotes()) text = text.substr(0, i + 1);
+    action = dialect_->follow(state, text, i);
   }
   state_ = state;
-  return i;
+  return action;
 }
 
 ScanResult ValueReader::put_whole(std::string_view text, std::string& out) {
@@ -121,6 +118,7 @@ ValueReader::Step ValueReader::act(ValueAction action) {
     case ValueAction::hold_space: return hold_space();
     case ValueAction::raw_control: return write_raw_control();
     case ValueAction::step: return run_step();
+    case ValueAction::none:
     case ValueAction::fail: break;
   }
   return Step::failed;
@@ -152,24 +150,10 @@ ValueReader::Step ValueReader::step(char byte) {
   }
 }
 
-ValueReader::Step ValueReader::report_value(char first) {
-  if (listener_ == nullptr) return Step::next;
-  flush(at_);
-  return to_step(listener_->on_value(stack_.size(), first, at_));
-}
-
-ValueReader::Step ValueReader::report_key() {
-  if (listener_ == nullptr) return Step::next;
-  flush(at_);
-  return to_step(listener_->on_key(stack_.size(), at_));
-}
-
 ValueReader::Step ValueReader::end_key() {
   is_key_ = false;
   state_ = State::colon;
-  if (listener_ == nullptr) return Step::next;
-  flush(at_);
-  return to_step(listener_->on_key_end(stack_.size(), at_));
+  return report(at_, &ValueListener::on_key_end, at_);
 }
 
 ValueReader::Step ValueReader::open() {
@@ -227,6 +211,15 @@ ValueReader::Step ValueReader::begin_string() {
   return result;
 }
 
+void ValueReader::open_string(char quote) {
+  state_ = State::string;
+  quote_ = quote;
+  if (is_loose()) open_loose_string(quote);
+}
+
+// The closing quote of a JSON string.
+ValueReader::Step ValueReader::end_string() { return is_key_ ? end_key() : end_value(at_ + 1); }
+
 ValueReader::Step ValueReader::begin_scalar() {
   const Step result = report_value(in_[at_]);
   if (result != Step::failed) state_ = scalar_state(in_[at_]);
@@ -238,21 +231,17 @@ ValueReader::Step ValueReader::end_number() { return before(end_value(at_)); }
 // A value is whole; `end` is the place after it.
 ValueReader::Step ValueReader::end_value(std::size_t end) {
   state_ = stack_.empty() ? State::done : State::after_value;
-  if (listener_ == nullptr) return Step::next;
-  flush(end);
-  return to_step(listener_->on_value_end(stack_.size(), end));
+  return report(end, &ValueListener::on_value_end, end);
 }
 
 ValueReader::Step ValueReader::colon() {
   state_ = State::value;
-  return listener_ == nullptr ? Step::next : to_step(listener_->on_colon(stack_.size()));
+  return report(at_, &ValueListener::on_colon);
 }
 
 ValueReader::Step ValueReader::comma() {
   state_ = stack_.back() == object ? State::key : State::element;
-  if (listener_ == nullptr) return Step::next;
-  flush(at_);
-  return to_step(listener_->on_comma(stack_.size(), at_));
+  return report(at_, &ValueListener::on_comma, at_);
 }
 
 ValueReader::Step ValueReader::hold_comma() {
@@ -276,7 +265,7 @@ ValueReader::Step ValueReader::write_comma() {
   flush(at_);
   to() += pending_;
   pending_.clear();
-  return listener_ == nullptr ? Step::next : to_step(listener_->on_comma(stack_.size(), at_));
+  return report(at_, &ValueListener::on_comma, at_);
 }
 
 ValueReader::Step ValueReader::begin_element(char first) {

@@ -93,8 +93,13 @@ class ValueReader {
   /// The same with the white space after the value; fails at anything else.
   ScanResult put_whole(std::string_view text, std::string& out);
 
-  /// Reads without writing; for JSON alone.
-  ScanResult check(std::string_view text) { return read(text, nullptr); }
+  /// Reads without writing, and reports to `listener`; for JSON alone.
+  ScanResult check(std::string_view text, ValueListener* listener = nullptr) {
+    listener_ = listener;
+    const ScanResult result = read(text, nullptr);
+    listener_ = nullptr;
+    return result;
+  }
 
   /// Reads a token that the format knows by its id.
   ScanResult put_token(Symbol symbol, std::string_view literal, std::string& out);
@@ -153,7 +158,7 @@ class ValueReader {
 
   ScanResult read(std::string_view text, std::string* out);
   Step read_some(std::size_t& i);
-  std::size_t read_plain(std::string_view text, std::size_t i);
+  ValueAction read_plain(std::size_t& i);
   Step act(ValueAction action);
   Step run_step();
   Step step(char byte);
@@ -172,8 +177,8 @@ class ValueReader {
   Step write_raw_control();
   Step end_value(std::size_t end);
   Step begin_element(char first);
-  Step report_value(char first);
-  Step report_key();
+  Step report_value(char first) { return report(at_, &ValueListener::on_value, first, at_); }
+  Step report_key() { return report(at_, &ValueListener::on_key, at_); }
   Step end_key();
 
   // Python's braces
@@ -185,6 +190,7 @@ class ValueReader {
 
   // Strings
   void open_string(char quote);
+  void open_loose_string(char quote);
   Step end_string();
   Step close_string(Step after);
   bool has_unsure_end() const;
@@ -258,6 +264,13 @@ class ValueReader {
   static Step to_step(Answer answer) {
     if (answer == Answer::proceed) return Step::next;
     return answer == Answer::stop ? Step::stop : Step::failed;
+  }
+  /// Reports what was read, with everything before `end` written.
+  template <typename... Args>
+  Step report(std::size_t end, Answer (ValueListener::*what)(std::size_t, Args...), Args... args) {
+    if (listener_ == nullptr) return Step::next;
+    flush(end);
+    return to_step((listener_->*what)(stack_.size(), args...));
   }
   /// The result of two reports in one step.
   static Step both(Step first, Step second) {

@@ -1,4 +1,4 @@
-// Strings: quotes, Python's prefixes and triple quotes, escapes.
+// Strings that are not JSON's: other quotes, Python's prefixes and triple quotes, escapes.
 #include "body/json_string.h"
 #include "body/value_reader.h"
 #include "text/hex.h"
@@ -20,19 +20,13 @@ void append_escaped_utf8(std::uint32_t code_point, std::string& out) {
 
 }  // namespace
 
-void ValueReader::open_string(char quote) {
-  state_ = State::string;
-  quote_ = quote;
-  if (!is_loose()) return;
+void ValueReader::open_loose_string(char quote) {
   if (quote == '\'' && dialect_->rules.single_quotes) repairs_ |= kSingleQuotes;
   is_triple_ = is_raw_ = false;
   count_ = 1;
   write("\"");
   if (dialect_->rules.python_strings) state_ = State::quote_open;
 }
-
-// The closing quote of a JSON string.
-ValueReader::Step ValueReader::end_string() { return is_key_ ? end_key() : end_value(at_ + 1); }
 
 // The end of any other string. `again`: the byte at hand is not the string's.
 ValueReader::Step ValueReader::close_string(Step after) {

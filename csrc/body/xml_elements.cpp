@@ -130,13 +130,18 @@ void XmlElements::fail(const char* problem, const Letters& unread) {
 
 std::size_t XmlElements::read_some(std::string_view text) {
   if (state_ == State::text) return read_run({text});
-  tag_.put(text.substr(0, 1));
-  if (text[0] == '<') fail("a tag holds markup", tag_);
-  if (tag_.size() > opener_ + kMaxNameBytes) fail("a tag is longer than 1,024 bytes", tag_);
-  if (text[0] != '>' || has_failed()) return 1;
-  state_ = State::text;
-  on_tag();
-  return 1;
+  const std::size_t room = opener_ + kMaxNameBytes - tag_.size();
+  const std::string_view run = text.substr(0, std::min(text.find_first_of("<>"), room) + 1);
+  tag_.put(run);
+  if (run.size() > room) {
+    fail("a tag is longer than 1,024 bytes", tag_);
+  } else if (run.back() == '<') {
+    fail("a tag holds markup", tag_);
+  } else if (run.back() == '>') {
+    state_ = State::text;
+    on_tag();
+  }
+  return run.size();
 }
 
 // Text up to a tag, or a token.

@@ -52,7 +52,9 @@ void XmlParameters::enter(State state) {
 
 BodyResult XmlParameters::put(std::string_view text, CallSink& sink) {
   std::size_t i = 0;
-  while (i < text.size() && state_ != State::done && !has_failed()) i += read_some(text.substr(i));
+  while (i < text.size() && state_ != State::done && !has_failed()) {
+    i += read_some({text.substr(i)});
+  }
   return finish_put(i, state_ == State::done, sink);
 }
 
@@ -62,7 +64,7 @@ BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, Cal
     fail("a marker stands inside the call's JSON");
     return finish_put(0, false, sink);
   }
-  read_letter({literal, symbol});
+  read_some({literal, symbol});
   return finish_put(literal.size(), state_ == State::done, sink);
 }
 
@@ -73,62 +75,78 @@ void XmlParameters::fail(const char* problem) {
   tail_.clear();
 }
 
-std::size_t XmlParameters::read_some(std::string_view text) {
+// Reads a run of text in which nothing changes, or a token: how many bytes.
+std::size_t XmlParameters::read_some(const Letter& run) {
+  if (state_ == State::value) return read_value(run);
+  if (state_ == State::json) return read_json(run.text);
+  if (run.symbol == 0 && cursor_.is_idle()) {
+    const std::size_t size = read_plain(run.text);
+    if (size > 0 || state_ == State::json) return size;
+  }
+  const MarkerCursor::Found found = look(run);
   switch (state_) {
-    case State::value: return read_value({text});
-    case State::json: return read_json(text);
+    case State::parameter: read_between(found); break;
+    case State::key: read_key(found); break;
+    case State::after_tag: read_after_tag(found); break;
+    case State::next_key: read_next_key(found); break;
+    case State::key_end: read_key_end(found); break;
+    case State::next_call: read_next_call(found); break;
+    case State::call_name: read_call_name(found); break;
+    default: break;
+  }
+  return found.consumed;
+}
+
+// Reads white space around tags, or plain bytes of a name: no marker needs to be looked for.
+std::size_t XmlParameters::read_plain(std::string_view text) {
+  const std::size_t space = std::min(text.find_first_not_of(kSpace), text.size());
+  switch (state_) {
     case State::parameter:
-      if (slot_.json_body && !has_parameters_ && cursor_.is_idle() && text[0] == '{') {
+      if (slot_.json_body && !has_parameters_ && text[0] == '{') {
         has_parameters_ = has_json_ = true;
         reader_.reset();
         enter(State::json);
-        return 0;
       }
-      [[fallthrough]];
-    default: read_letter({text.substr(0, 1)}); return 1;
+      return slot_.is_keyless ? 0 : space;
+    case State::after_tag:
+    case State::call_name: return hold_space(text.substr(0, space));
+    case State::key:
+    case State::next_key: return read_plain_name(text);
+    default: return 0;
   }
 }
 
-void XmlParameters::read_letter(const Letter& letter) {
-  switch (state_) {
-    case State::parameter: return read_between(letter);
-    case State::key: return read_key(letter);
-    case State::value: read_value(letter); return;
-    case State::after_tag: return read_after_tag(letter);
-    case State::next_key: return read_next_key(letter);
-    case State::key_end: return read_key_end(letter);
-    case State::next_call: return read_next_call(letter);
-    case State::call_name: return read_call_name(letter);
-    case State::json:
-    case State::done: break;
-  }
+std::size_t XmlParameters::read_plain_name(std::string_view text) {
+  if (key_end_ != std::string::npos || key_.starts_with('"') || key_.starts_with('\'')) return 0;
+  const std::size_t room = kMaxNameBytes - key_.size();
+  text = text.substr(0, std::min({cursor_.plain_run(text), text.find_first_of("<\n\"'"), room}));
+  if (!slot_.key_end.empty()) text = text.substr(0, text.find(slot_.key_end[0][0]));
+  key_ += text;
+  tail_.put(text);
+  return text.size();
 }
 
 void XmlParameters::read_again(const Letters& letters) {
   std::size_t i = 0;
   while (i < letters.size() && state_ != State::done && !has_failed()) {
-    const Letter letter = letters.at(i);
-    if (letter.symbol != 0) {
-      read_letter(letter);
-      i += letter.text.size();
-    } else {
-      i += read_some(letter.text);
-    }
+    i += read_some(letters.at(i));
   }
   unread_.put(letters.from(i));
 }
 
-// Looks for a marker, and keeps the letter until it is clear what it was.
-MarkerCursor::Found XmlParameters::look(const Letter& letter) {
+// Looks for a marker, and keeps what was read until it is clear what it was.
+MarkerCursor::Found XmlParameters::look(const Letter& run) {
   released_.clear();
-  tail_.put(letter);
-  return find_marker(letter, [this](std::string_view piece) { released_ += piece; });
+  const auto release = [this](std::string_view piece) { released_ += piece; };
+  const auto found = run.symbol != 0 ? cursor_.put_token(run.symbol, run.text, release)
+                                     : cursor_.put_some(run.text, release);
+  if (found.marker != nullptr && found.marker->is_slip) repairs_ |= kMarkup;
+  tail_.put({run.text.substr(0, found.consumed), run.symbol});
+  return found;
 }
 
-void XmlParameters::read_between(const Letter& letter) {
-  if (slot_.is_keyless) return read_only_value(letter);
-  if (cursor_.is_idle() && letter.symbol == 0 && is_space(letter.text[0])) return;
-  const auto found = look(letter);
+void XmlParameters::read_between(const MarkerCursor::Found& found) {
+  if (slot_.is_keyless) return read_only_value(found);
   if (!released_.empty()) return fail("text stands between the parameters");
   if (found.marker != nullptr) on_marker_between(found);
 }
@@ -190,8 +208,7 @@ void XmlParameters::open_parameter() {
 }
 
 // Nothing but white space up to the call's closer: there are no arguments.
-void XmlParameters::read_only_value(const Letter& letter) {
-  const auto found = look(letter);
+void XmlParameters::read_only_value(const MarkerCursor::Found& found) {
   const bool is_text = !is_blank(released_) || tail_.size() > kMaxSpace;
   if (found.marker == nullptr && !is_text) return;
   if (!is_text && static_cast<Role>(found.marker->role) == Role::body_close) {
@@ -214,8 +231,7 @@ void XmlParameters::open_only_parameter() {
   begin_value();
 }
 
-void XmlParameters::read_key(const Letter& letter) {
-  const auto found = look(letter);
+void XmlParameters::read_key(const MarkerCursor::Found& found) {
   switch (add_to_key(released_)) {
     case KeyFit::fits: break;
     case KeyFit::text_after:

@@ -49,22 +49,24 @@ class XmlParameters final : public TagBody {
     std::string_view name, attributes, after;
   };
 
-  std::size_t read_some(std::string_view text);
-  void read_letter(const Letter& letter);
-  void read_between(const Letter& letter);
-  void read_key(const Letter& letter);
-  void read_after_tag(const Letter& letter);
-  void read_next_key(const Letter& letter);
-  void read_key_end(const Letter& letter);
-  void read_next_call(const Letter& letter);
-  void read_call_name(const Letter& letter);
+  std::size_t read_some(const Letter& run);
+  std::size_t read_plain(std::string_view text);
+  std::size_t read_plain_name(std::string_view text);
+  void read_between(const MarkerCursor::Found& found);
+  void read_key(const MarkerCursor::Found& found);
+  void read_after_tag(const MarkerCursor::Found& found);
+  void read_next_key(const MarkerCursor::Found& found);
+  void read_key_end(const MarkerCursor::Found& found);
+  void read_next_call(const MarkerCursor::Found& found);
+  void read_call_name(const MarkerCursor::Found& found);
   std::size_t read_value(const Letter& run);
   std::size_t read_json(std::string_view text);
   void read_again(const Letters& letters);
-  MarkerCursor::Found look(const Letter& letter);
+  MarkerCursor::Found look(const Letter& run);
 
   void on_tag(const MarkerCursor::Found& found);
   void hold_tag(const MarkerCursor::Found& found, State state);
+  std::size_t hold_space(std::string_view space);
   void on_opener_in_value(const MarkerCursor::Found& found);
   void on_closer_of_only_value(const MarkerCursor::Found& found);
   void on_marker_between(const MarkerCursor::Found& found);
@@ -74,7 +76,7 @@ class XmlParameters final : public TagBody {
   void note_closer(std::string_view closer);
   void continue_after_value(Role role);
   void open_parameter();
-  void read_only_value(const Letter& letter);
+  void read_only_value(const MarkerCursor::Found& found);
   void open_only_parameter();
   bool ends_call() const {
     return !has_failed() && (closed_call_ || closed_section_) && (closed_value_ || !holds_tag_);

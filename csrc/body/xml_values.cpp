@@ -126,8 +126,7 @@ void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
 
 // A value holds a closing tag, and text after that. Where the end of a name and a value's opener
 // follow, a parameter's opener is missing.
-void XmlParameters::read_key_end(const Letter& letter) {
-  const auto found = look(letter);
+void XmlParameters::read_key_end(const MarkerCursor::Found& found) {
   tail_count_ += released_.size();
   const bool is_text = slot_.types.empty() && !is_blank(released_);
   if (is_text || tail_count_ > kMaxTailCount) return take_tag_as_text();
@@ -138,8 +137,7 @@ void XmlParameters::read_key_end(const Letter& letter) {
 
 // A value holds a closing tag, and text after that. Where a whole call begins, this one's end was
 // not seen: it is that call's.
-void XmlParameters::read_next_call(const Letter& letter) {
-  const auto found = look(letter);
+void XmlParameters::read_next_call(const MarkerCursor::Found& found) {
   key_ += released_;
   const bool is_broken = released_.find_first_of("<\n") != std::string::npos;
   if (is_broken || key_.size() > kMaxTailCount) return take_tag_as_text();
@@ -154,13 +152,7 @@ void XmlParameters::read_next_call(const Letter& letter) {
   enter(State::call_name);
 }
 
-void XmlParameters::read_call_name(const Letter& letter) {
-  if (cursor_.is_idle() && letter.symbol == 0 && is_space(letter.text[0])) {
-    tail_.put(letter);
-    if (++tail_count_ > kMaxTailCount) take_tag_as_text();
-    return;
-  }
-  const auto found = look(letter);
+void XmlParameters::read_call_name(const MarkerCursor::Found& found) {
   if (slot_.json_body && released_ == "{") return fail("the call is not closed");
   if (!released_.empty()) return take_tag_as_text();
   if (found.marker == nullptr) return;
@@ -171,8 +163,7 @@ void XmlParameters::read_call_name(const Letter& letter) {
 
 // A parameter that was not given yet ends the value before it, once its whole name is read. Where
 // the schema is known, it must have the parameter.
-void XmlParameters::read_next_key(const Letter& letter) {
-  const auto found = look(letter);
+void XmlParameters::read_next_key(const MarkerCursor::Found& found) {
   if (add_to_key(released_) != KeyFit::fits) return take_tag_as_text();
   const bool is_broken =
       slot_.key_end.empty() && released_.find_first_of("<\n") != std::string::npos;
@@ -197,14 +188,15 @@ bool XmlParameters::is_next_name() const {
   return is_known && given_.count(key.name) == 0;
 }
 
-void XmlParameters::read_after_tag(const Letter& letter) {
-  const bool is_blank = cursor_.is_idle() && letter.symbol == 0 && is_space(letter.text[0]);
-  if (is_blank && tail_count_ < kMaxTailCount) {
-    tail_.put(letter);
-    ++tail_count_;
-    return;
-  }
-  const auto found = look(letter);
+// White space after a tag is held, up to a limit: how many bytes.
+std::size_t XmlParameters::hold_space(std::string_view space) {
+  space = space.substr(0, kMaxTailCount - std::min(tail_count_, kMaxTailCount));
+  tail_.put(space);
+  tail_count_ += space.size();
+  return space.size();
+}
+
+void XmlParameters::read_after_tag(const MarkerCursor::Found& found) {
   if (!released_.empty()) {
     // The call's closer and the section's in a row end the value; elsewhere text goes on with it.
     return closed_call_ && closed_section_ ? end_call_after_tag() : take_tag_as_text();

@@ -107,8 +107,7 @@ bool is_sound(std::string_view value, std::size_t max_depth) {
   const std::string text = std::string(value) + ' ';  // ends a number
   SoundListener listener(text, max_depth);
   ValueReader reader;
-  reader.set_listener(&listener);
-  return reader.check(text).status == ScanStatus::done;
+  return reader.check(text, &listener).status == ScanStatus::done;
 }
 
 }  // namespace
@@ -247,9 +246,7 @@ std::size_t ArgumentsGuard::scan(std::string_view text) {
   if (has_failed()) return begin;
   text.remove_prefix(begin);
   Listener listener(*this, text);
-  reader_.set_listener(&listener);
-  const ScanResult result = reader_.check(text);
-  reader_.set_listener(nullptr);
+  const ScanResult result = reader_.check(text, &listener);
   if (in_number_) listener.read_number(result.consumed);
   if (in_key_) listener.read_key(result.consumed);
   is_done_ = result.status == ScanStatus::done;

@@ -126,9 +126,10 @@ std::size_t CallReader::read_opening(char byte) {
 // Begins the kind of call that the letters after its opener show; they are held from `first_at` on.
 void CallReader::begin_chosen(int kind, std::size_t first_at) {
   at_.call = static_cast<std::uint8_t>(kind);
-  has_closer_ = !core_.call().close.is_empty();
+  const CallRegion& call = core_.call();
+  has_closer_ = !call.close.is_empty();
   name_.clear();
-  if (core_.call().name.has_end()) {
+  if (call.name.has_end()) {
     core_.enter(State::header);
   } else {
     make_call_body({}, false);
@@ -173,7 +174,8 @@ bool CallReader::read_token_after_opener(Symbol symbol, std::string_view literal
 
 void CallReader::make_call_body(std::string_view name, bool in_parameter) {
   BodyOptions options;
-  options.schema = tools() != nullptr && !name.empty() ? tools()->find(name) : nullptr;
+  const ToolSchemas* const offered = name.empty() ? nullptr : core_.tools();
+  if (offered != nullptr) options.schema = offered->find(name);
   options.section_close = &core_.program().section.close;
   options.repairs = core_.options.repair;
   options.in_parameter = in_parameter;
@@ -181,25 +183,34 @@ void CallReader::make_call_body(std::string_view name, bool in_parameter) {
   has_called_ = false;
 }
 
-std::size_t CallReader::read_name(char byte) {
-  if (name_.size() > kMaxNameBytes && !is_utf8_continuation(byte)) {
+// Reads a name up to a marker, or to a byte that ends it where no marker goes on.
+std::size_t CallReader::read_name(std::string_view text) {
+  if (name_.size() > kMaxNameBytes && !is_utf8_continuation(text[0])) {
     on_failure("no tool name follows the opener", {});
     return 0;
   }
-  const CallRegion& call = core_.call();
-  const bool continues = core_.cursor.would_continue(static_cast<unsigned char>(byte));
-  const bool stops = call.name.stops.find(byte) != std::string::npos ||
-                     (byte == '{' && call.is(BodyKind::json_arguments) && !is_blank(name_));
-  if (!continues && stops) {
+  const std::size_t stop = name_stop(text.substr(0, kMaxNameBytes + 1));
+  if (stop == 0 && !core_.cursor.would_continue(static_cast<unsigned char>(text[0]))) {
     flush_cursor();
     if (name_call()) core_.enter(State::body);
     return 0;
   }
-  core_.raw += byte;
-  const MarkerCursor::Found found = core_.cursor.put(
-      std::string_view(&byte, 1), [this](std::string_view text) { parser_.release(text); });
+  const std::size_t known = std::min(name_.size() + core_.cursor.held().size(), kMaxNameBytes);
+  const std::size_t size = std::min(std::max<std::size_t>(stop, 1), kMaxNameBytes + 1 - known);
+  const MarkerCursor::Found found =
+      core_.cursor.put(text.substr(0, size), [this](std::string_view piece) { put_name(piece); });
+  core_.raw += text.substr(0, found.consumed);
   if (found.marker != nullptr) on_name_end(found);
-  return 1;
+  return found.consumed;
+}
+
+// Where a byte stands that may end a name. A brace ends none that is still blank.
+std::size_t CallReader::name_stop(std::string_view text) const {
+  const CallRegion& call = core_.call();
+  const std::size_t stop = std::min(text.find_first_of(call.name.stops), text.size());
+  if (!call.is(BodyKind::json_arguments)) return stop;
+  const std::size_t brace = std::min(text.find('{'), stop);
+  return brace > 0 || !is_blank(name_) ? brace : std::min(text.find('{', 1), stop);
 }
 
 void CallReader::on_name_end(const MarkerCursor::Found& found) {
@@ -255,12 +266,13 @@ bool CallReader::name_call() {
 
 bool CallReader::begin_call(std::string_view name, std::string_view id) {
   const KnownTools known = core_.call().start.known_tools;
-  const ToolSchema* schema = tools() != nullptr ? tools()->find(name) : nullptr;
+  const ToolSchemas* const offered = core_.tools();
+  const ToolSchema* schema = offered != nullptr ? offered->find(name) : nullptr;
   const bool must_know =
-      known == KnownTools::required || (known == KnownTools::if_given && tools() != nullptr);
+      known == KnownTools::required || (known == KnownTools::if_given && offered != nullptr);
   // A list that has begun with a call is one of calls.
   if (must_know && !has_called_ && schema == nullptr) return false;
-  has_called_ = true;
+  has_called_ = is_announced_ = true;
   core_.drop_space();
   at_.boundary = Boundary::none;
   if (!core_.is_rehearsing()) core_.settle_trial();
@@ -278,8 +290,8 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
 }
 
 std::size_t CallReader::read_body(std::string_view text) {
-  const bool was_announced = core_.calls.is_open();
-  if (!was_announced) {
+  is_announced_ = core_.calls.is_open();
+  if (!is_announced_) {
     const std::size_t limit = core_.options.limits.max_held_bytes;
     std::size_t room = limit - std::min(core_.raw.size(), limit);
     while (room < text.size() && is_utf8_continuation(text[room])) ++room;
@@ -289,25 +301,22 @@ std::size_t CallReader::read_body(std::string_view text) {
       return 0;
     }
   }
-  const std::int32_t before = core_.calls.index();
   const BodyResult result = body_->put(text, *this);
-  // A call that began and ended within this put has been announced too.
-  on_body(result, text, was_announced || core_.calls.index() != before);
+  on_body(result, text);
   return result.consumed;
 }
 
 bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
-  const bool was_announced = core_.calls.is_open();
+  is_announced_ = core_.calls.is_open();
   const BodyResult result = body_->put_token(symbol, literal, *this);
-  on_body(result, literal, was_announced);
+  on_body(result, literal);
   return result.consumed > 0 || core_.trial.outcome != Outcome::open;
 }
 
-void CallReader::on_body(const BodyResult& result, std::string_view text, bool was_announced) {
+void CallReader::on_body(const BodyResult& result, std::string_view text) {
   const std::string_view read = text.substr(0, result.consumed);
-  const bool is_announced = was_announced || core_.calls.is_open();
   const bool keeps_text = core_.keeps_call_text();
-  if (is_announced && !keeps_text && result.status == ScanStatus::more) {  // most input
+  if (is_announced_ && !keeps_text && result.status == ScanStatus::more) {  // most input
     core_.raw.clear();
     opener_bytes_ = 0;
     return;
@@ -318,7 +327,7 @@ void CallReader::on_body(const BodyResult& result, std::string_view text, bool w
   } else {
     unread.put(result.unread);
   }
-  if (is_announced) {
+  if (is_announced_) {
     if (keeps_text) put_body_text(result, read, unread.size());
     core_.raw.clear();
     opener_bytes_ = 0;

@@ -26,7 +26,7 @@ class CallReader : RegionReader, CallSink {
 
   // Each reads some of the text: how many bytes.
   std::size_t read_opening(char byte);
-  std::size_t read_name(char byte);
+  std::size_t read_name(std::string_view text);
   std::size_t read_body(std::string_view text);
 
   /// Whether a token after the opener is read: an opener again, or what shows that it is a mention.
@@ -76,10 +76,11 @@ class CallReader : RegionReader, CallSink {
 
   bool on_opener_again(const MarkerCursor::Found& found);
   void begin_chosen(int kind, std::size_t first_at);
+  std::size_t name_stop(std::string_view text) const;
   void make_call_body(std::string_view name, bool in_parameter);
   bool name_call();
   void on_name_cut(const MarkerCursor::Found& found);
-  void on_body(const BodyResult& result, std::string_view text, bool was_announced);
+  void on_body(const BodyResult& result, std::string_view text);
   void put_body_text(const BodyResult& result, std::string_view read, std::size_t unread);
   void end_body(const BodyResult& result);
   void on_failure(const char* problem, const Letters& unread);
@@ -95,6 +96,7 @@ class CallReader : RegionReader, CallSink {
   std::uint16_t repairs_ = 0;  // of what stands around the body
   bool in_parameter_ = false;  // the marker that ended the name opened a parameter
   bool has_called_ = false;    // the body has begun a call
+  bool is_announced_ = false;  // a call is open, or began while the body last read
   bool has_closer_ = false;
   bool malformed_is_empty_ = true;
   const char* problem_ = "";

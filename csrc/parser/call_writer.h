@@ -44,6 +44,7 @@ class CallWriter {
   std::uint32_t count_to(std::int32_t index) const {
     return static_cast<std::uint32_t>(index < max_calls_ ? index + 1 : max_calls_);
   }
+  std::uint32_t count() const { return count_to(place_.index); }
 
   /// Announces a call. Without an id it gets one; `schema` is its tool's, or null.
   void begin(std::string_view name, std::string_view id, const ToolSchema* schema,

@@ -50,12 +50,13 @@ std::size_t ContentReader::read(std::string_view text) {
     }
     text = text.substr(0, 1);
   }
-  return core_.format().has_bare_calls() ? read_bare(text) : put(text);
+  return has_bare_calls_ ? read_bare(text) : put(text);
 }
 
 std::size_t ContentReader::put(std::string_view text) {
   const MarkerCursor::Found found =
       core_.cursor.put(text, [this](std::string_view piece) { core_.put_content(piece); });
+  if (has_bare_calls_) follow_lines(text.substr(0, found.consumed));
   if (found.marker != nullptr) parser_.on_marker(found);
   return found.consumed;
 }
@@ -69,12 +70,7 @@ std::size_t ContentReader::read_bare(std::string_view text) {
     if (begins_bare(byte)) return 0;
   }
   const bool is_in_line = !in_gap && (at_.line == Line::inside || !is_space(byte));
-  const std::string_view line = is_in_line ? line_of(text) : text.substr(0, 1);
-  const MarkerCursor::Found found =
-      core_.cursor.put(line, [this](std::string_view piece) { core_.put_content(piece); });
-  follow_lines(text.substr(0, found.consumed));
-  if (found.marker != nullptr) parser_.on_marker(found);
-  return found.consumed;
+  return put(is_in_line ? line_of(text) : text.substr(0, 1));
 }
 
 // White space at the message's start leaves it there.

@@ -15,7 +15,10 @@ namespace unspool {
 class ContentReader : RegionReader {
  public:
   ContentReader(ParserCore& core, Dispatcher& parser, CallReader& call, EchoReader& echo)
-      : RegionReader(core, parser), call_(call), echo_(echo) {}
+      : RegionReader(core, parser),
+        has_bare_calls_(core.format().has_bare_calls()),
+        call_(call),
+        echo_(echo) {}
 
   /// Reads some of the text: how many bytes.
   std::size_t read(std::string_view text);
@@ -34,6 +37,7 @@ class ContentReader : RegionReader {
   bool fence_goes_on(char byte) const;
   bool begin_fenced(char byte);
 
+  const bool has_bare_calls_;
   CallReader& call_;
   EchoReader& echo_;
 };

@@ -37,7 +37,7 @@ class Echo {
     state_ = State::waits;
   }
   bool is_expected() const { return state_ == State::waits; }
-  bool is_begun() const { return !held_.is_empty(); }
+  bool is_begun() const { return state_ == State::waits && !held_.is_empty(); }
 
   /// Whether the echo may go on with this letter.
   bool fits(const Letter& letter) const {

@@ -123,8 +123,7 @@ void Events::add_audit(Fate fate, std::string_view text, bool of_reasoning, std:
 void Events::clear() {
   buffer_.clear();
   list_.clear();
-  shrink_scratch(buffer_);
-  shrink_scratch(list_);
+  shrink_scratch(buffer_, list_);
   if (audit_.capacity() > 0) {
     audit_.clear();
     shrink_scratch(audit_);

@@ -46,9 +46,13 @@ bool HeaderReader::is_prose() const {
          (!core_.raw.empty() && is_space(core_.raw[0]));
 }
 
+// On trial each byte may show that it is no header.
 std::size_t HeaderReader::read(std::string_view text) {
-  const MarkerCursor::Found found = core_.cursor.put(
-      text.substr(0, 1), [this](std::string_view piece) { parser_.release(piece); });
+  const std::size_t known = core_.raw.size() + core_.cursor.held().size();
+  const std::size_t room = kMaxHeaderBytes + 1 - std::min(known, kMaxHeaderBytes);
+  const MarkerCursor::Found found =
+      core_.cursor.put(text.substr(0, core_.trial.is_on() ? 1 : room),
+                       [this](std::string_view piece) { parser_.release(piece); });
   if (found.marker != nullptr) {
     parser_.on_marker(found);
   } else if (core_.raw.size() + core_.cursor.held().size() > kMaxHeaderBytes) {
@@ -56,7 +60,7 @@ std::size_t HeaderReader::read(std::string_view text) {
   } else if (core_.trial.is_on() && is_prose() && !opens_another(false) && !fits(core_.raw)) {
     core_.trial.outcome = Outcome::mention;
   }
-  return 1;
+  return found.consumed;
 }
 
 // Nothing ends the header: it is text of what it stands in.

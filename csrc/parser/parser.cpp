@@ -82,7 +82,7 @@ bool Parser::is_undecided() const {
 
 std::uint32_t Parser::call_count() const {
   const Trial& trial = core_.trial;
-  return core_.calls.count_to(trial.is_on() ? trial.calls.index : core_.calls.index());
+  return trial.is_on() ? core_.calls.count_to(trial.calls.index) : core_.calls.count();
 }
 
 void Parser::add_held(Held& out, bool as_text) const {
@@ -127,12 +127,15 @@ void Parser::put_special(std::string_view text, std::uint64_t token_end, Events&
 }
 
 void Parser::read_text(std::string_view text) {
-  while (!text.empty()) {
-    const std::uint64_t trial = core_.trial.number();
-    const std::size_t read = read_some(text);
-    trial_.after_reading(trial, text.substr(0, read), Trial::kText);
-    text.remove_prefix(read);
-  }
+  while (!text.empty()) read_step(text, Trial::kText);
+}
+
+// Reads some of the text, and does what the trial that is on has come to.
+void Parser::read_step(std::string_view& text, Symbol kind) {
+  const std::uint64_t trial = core_.trial.number();
+  const std::size_t read = read_some(text);
+  trial_.after_reading(trial, text.substr(0, read), kind);
+  text.remove_prefix(read);
 }
 
 void Parser::read_token(Symbol symbol, std::string_view literal) {
@@ -154,7 +157,9 @@ void Parser::read_again(const Letters& letters) {
     } else {
       read = read_some(letter.text);
     }
-    if (trial != first) trial_.keep_input(trial, letter.text.substr(0, read), letter.symbol);
+    if (trial != first) {
+      core_.trial.keep(trial, letter.text.substr(0, read), letter.symbol, core_.token_end);
+    }
     i += read;
     if (core_.trial.number() != first) trial_.act();
   }
@@ -192,12 +197,7 @@ void Parser::read_special(std::string_view text) {
     return core_.cursor.flush([this](std::string_view held) { release(held); });
   }
   if (call_.may_be_content()) core_.specials.emplace_back(core_.raw.size(), text.size());
-  while (!text.empty() && reads_special()) {
-    const std::uint64_t trial = core_.trial.number();
-    const std::size_t read = read_some(text);
-    trial_.after_reading(trial, text.substr(0, read), Trial::kSpecial);
-    text.remove_prefix(read);
-  }
+  while (!text.empty() && reads_special()) read_step(text, Trial::kSpecial);
 }
 
 std::size_t Parser::read_some(std::string_view text) {
@@ -206,7 +206,7 @@ std::size_t Parser::read_some(std::string_view text) {
     case State::fence: return content_.read_fence(text[0]);
     case State::markup: return header_.read(text);
     case State::opening: return call_.read_opening(text[0]);
-    case State::header: return call_.read_name(text[0]);
+    case State::header: return call_.read_name(text);
     case State::body: return call_.read_body(text);
     case State::reasoning:
     case State::malformed: break;

@@ -70,6 +70,7 @@ class Parser final : public EventParser, private Dispatcher {
   void read_token(Symbol symbol, std::string_view literal) override;
   void read_special(std::string_view text) override;
 
+  void read_step(std::string_view& text, Symbol kind);
   std::size_t read_some(std::string_view text);
   void read_letter(Symbol symbol, std::string_view literal);
   void on_marker_in_text(const MarkerCursor::Found& found);

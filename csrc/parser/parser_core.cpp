@@ -21,7 +21,8 @@ bool is_closing_bracket(char byte) { return byte == '}' || byte == ']' || byte =
 ParserCore::ParserCore(std::shared_ptr<const Format> format, ParserOptions some)
     : options(std::move(some)),
       calls(format->program().call_ids, options),
-      format_(std::move(format)) {}
+      format_(std::move(format)),
+      program_(format_->program()) {}
 
 void ParserCore::enter(State state) {
   at.state = state;

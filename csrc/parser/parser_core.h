@@ -28,7 +28,7 @@ class ParserCore {
   ParserCore& operator=(const ParserCore&) = delete;
 
   const Format& format() const { return *format_; }
-  const Program& program() const { return format_->program(); }
+  const Program& program() const { return program_; }
   const MarkerTable& markers() const { return format_->markers(options.by_id, options.repair); }
   /// The kind of the call being read, or of the last one.
   const CallRegion& call() const { return program().calls[at.call]; }
@@ -125,6 +125,7 @@ class ParserCore {
   bool gives_up_section();
 
   std::shared_ptr<const Format> format_;
+  const Program& program_;  // its
   AuditTrail audit_trail_;
   Events* events_ = nullptr;  // the caller's, or the trial's
   Events* callers_ = nullptr;

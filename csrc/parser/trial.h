@@ -2,6 +2,7 @@
 // it does not, the same input is read again without that marker.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -64,12 +65,12 @@ class Trial {
   /// Which trial this is; the next one has another number.
   std::uint64_t number() const { return number_; }
 
-  void add(std::string_view text, Symbol symbol, std::uint64_t token_end) {
-    const bool goes_on = symbol == kText && !pieces_.empty() && pieces_.back().symbol == kText &&
-                         pieces_.back().token_end == token_end;
-    if (!goes_on) pieces_.push_back({input_.size(), input_.size(), symbol, token_end});
-    input_ += text;
-    pieces_.back().end = input_.size();
+  /// Keeps what was read while `trial` was the latest trial. A trial's marker is no part of it.
+  /// False if nothing has come of any.
+  bool keep(std::uint64_t trial, std::string_view text, Symbol symbol, std::uint64_t token_end) {
+    replay_left -= std::min(replay_left, text.size());
+    if (is_on_ && number_ == trial) add(text, symbol, token_end);
+    return is_on_ || outcome != Outcome::open;
   }
 
   std::string_view marker() const { return marker_; }
@@ -98,6 +99,14 @@ class Trial {
   }
 
  private:
+  void add(std::string_view text, Symbol symbol, std::uint64_t token_end) {
+    const bool goes_on = symbol == kText && !pieces_.empty() && pieces_.back().symbol == kText &&
+                         pieces_.back().token_end == token_end;
+    if (!goes_on) pieces_.push_back({input_.size(), input_.size(), symbol, token_end});
+    input_ += text;
+    pieces_.back().end = input_.size();
+  }
+
   std::string marker_;
   bool is_token_ = false;
   bool is_on_ = false;

@@ -67,20 +67,12 @@ bool TrialReader::decides(const MarkerCursor::Found& found) {
   return true;
 }
 
-// The marker is no part of what is kept.
-void TrialReader::keep_input(std::uint64_t trial, std::string_view text, Symbol symbol) {
-  Trial& latest = core_.trial;
-  latest.replay_left -= std::min(latest.replay_left, text.size());
-  if (latest.is_on() && latest.number() == trial) latest.add(text, symbol, core_.token_end);
-}
-
 void TrialReader::act() {
   const Outcome outcome = std::exchange(core_.trial.outcome, Outcome::open);
   if (outcome == Outcome::mention) return read_as_mention();
   if (outcome == Outcome::empty) return read_as_empty();
-  const bool is_too_long = core_.has_rehearsed() &&
-                           core_.trial.rehearsed_bytes > kMaxRehearsedBytes &&
-                           at_.state == State::content;
+  const bool is_too_long = core_.trial.rehearsed_bytes > kMaxRehearsedBytes &&
+                           at_.state == State::content && core_.has_rehearsed();
   if (outcome != Outcome::rehearsal && !is_too_long) return;
   const MarkerCursor::Found closer = std::exchange(core_.trial.closes_rehearsal, {});
   const std::string held(core_.cursor.held());

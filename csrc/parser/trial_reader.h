@@ -26,12 +26,8 @@ class TrialReader : RegionReader {
   /// Text or a token has been read while `trial` was the latest trial: keeps it, and does what the
   /// trial has come to.
   void after_reading(std::uint64_t trial, std::string_view text, Symbol symbol) {
-    const Trial& latest = core_.trial;
-    if (!latest.is_on() && latest.outcome == Outcome::open && latest.replay_left == 0) return;
-    keep_input(trial, text, symbol);
-    act();
+    if (core_.trial.keep(trial, text, symbol, core_.token_end)) act();
   }
-  void keep_input(std::uint64_t trial, std::string_view text, Symbol symbol);
   void act();
   /// Ends the trial, with the output.
   void finish(FinishReason reason);

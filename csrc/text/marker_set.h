@@ -129,6 +129,8 @@ class MarkerCursor {
     if (set_ != nullptr && state_ != 0) set_->add_completions(state_, out);
   }
   bool would_continue(unsigned char byte) const { return set_->next(state_, byte) != 0; }
+  /// Length of the run at the start of `text` in which no marker can stand.
+  std::size_t plain_run(std::string_view text) const { return is_idle() ? set_->skip(text) : 0; }
 
   /// Reads text up to the first marker; `release(std::string_view)` gets what is not part of one.
   template <typename Release>
@@ -149,6 +151,23 @@ class MarkerCursor {
       }
     }
     return {nullptr, text.size(), {}};
+  }
+
+  /// The same up to the first letter that gives text back, if no marker ends before it.
+  template <typename Release>
+  Found put_some(std::string_view text, Release&& release) {
+    Found found;
+    bool gives_back = false;
+    while (found.consumed < text.size() && found.marker == nullptr && !gives_back) {
+      const std::size_t read = found.consumed + 1;
+      const std::string_view letter = text.substr(found.consumed, 1);
+      found = step(static_cast<unsigned char>(letter[0]), letter, [&](std::string_view piece) {
+        gives_back = true;
+        release(piece);
+      });
+      found.consumed = read;
+    }
+    return found;
   }
 
   /// Reads one token that the format knows by its id; `literal` is its text.

@@ -9,10 +9,13 @@ namespace unspool {
 constexpr std::size_t kKeptBytes = std::size_t{1} << 14;
 
 /// Gives memory that one long chunk took back, once little of it is in use.
-template <typename Buffer>
-void shrink_scratch(Buffer& buffer) {
-  const std::size_t bytes = buffer.capacity() * sizeof(typename Buffer::value_type);
-  if (bytes > kKeptBytes && buffer.capacity() > 4 * buffer.size()) buffer.shrink_to_fit();
+template <typename... Buffers>
+void shrink_scratch(Buffers&... buffers) {
+  const auto shrink = []<typename Buffer>(Buffer& buffer) {
+    const std::size_t bytes = buffer.capacity() * sizeof(typename Buffer::value_type);
+    if (bytes > kKeptBytes && buffer.capacity() > 4 * buffer.size()) buffer.shrink_to_fit();
+  };
+  (shrink(buffers), ...);
 }
 
 }  // namespace unspool

@@ -233,9 +233,7 @@ std::vector<Detokenizer::Piece> Detokenizer::take_pieces() {
   piece_text_.clear();
   piece_ids_.erase(piece_ids_.begin(), piece_ids_.begin() + static_cast<std::ptrdiff_t>(begin.id));
   piece_ends_.clear();
-  shrink_scratch(piece_text_);
-  shrink_scratch(piece_ids_);
-  shrink_scratch(piece_ends_);
+  shrink_scratch(piece_text_, piece_ids_, piece_ends_);
   return pieces;
 }
 
