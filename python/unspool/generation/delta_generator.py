@@ -8,10 +8,12 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from unspool._core import DeltaChannel, ToolSchemas
+from unspool._core import DeltaChannel, ToolSchemas, Vocabulary
 from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.generation.delta_stream import DeltaStream
+from unspool.generation.grammar_mask import GrammarMask
+from unspool.generation.grammar_matcher import GrammarMatcher
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.inference_config import (
     InferenceConfig,
@@ -31,7 +33,7 @@ from unspool.generation.recorded_model import check_recordable
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import SamplingParams
-from unspool.generation.settings import read_settings
+from unspool.generation.settings import GenerationSettings, read_settings
 from unspool.generation.warm_up import WarmUp
 from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.stream_options import PARSER_OPTIONS
@@ -110,6 +112,7 @@ class DeltaGenerator:
         sampling: SamplingParams | Mapping[str, Any] | None = None,
         tools: Iterable[Any] | ToolSchemas | None = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
+        grammar: str | None = None,
         stop: str | Sequence[str] = (),
         raw: bool = False,
         timeout: float | None = None,
@@ -127,6 +130,8 @@ class DeltaGenerator:
             inputs_embeds: Embeddings of shape (1, n, d).
             sampling: How tokens are chosen; None: as the model's generation config says.
             tools, tool_choice: As of `Parser`.
+            grammar: What the answer is kept to, in Lark as llguidance reads it: the model writes nothing else, and
+                the answer ends where the grammar does. Needs `pip install 'unspool[constrain]'`.
             stop: Stop strings; the text ends before the first.
             raw: Everything is content: no reasoning, no calls.
             timeout, stream_timeout: Seconds without a token until StreamTimeout is raised.
@@ -152,6 +157,7 @@ class DeltaGenerator:
             lambda: read,
             tool_list,
             tool_choice=tool_choice,
+            grammar=grammar,
             sampling=sampling,
             stop=stop,
             raw=raw,
@@ -215,6 +221,7 @@ class DeltaGenerator:
         *,
         options: Mapping[str, Any],
         tool_choice: Any = "auto",
+        grammar: str | None = None,
         sampling: Any = None,
         stop: str | Sequence[str] = (),
         raw: bool = False,
@@ -249,6 +256,9 @@ class DeltaGenerator:
             for choice in range(settings.n)
         ]
         recorder = None if settings.logprobs is None else LogprobRecorder(settings.logprobs, vocabulary)
+        rows = Rows(streamers, settings.eos, settings.limit, recorder)
+        if grammar is not None:
+            settings = _keep_to(grammar, settings, rows, vocabulary)
         run = GenerationRun(
             model=self.model,
             backend=self.backend,
@@ -259,7 +269,7 @@ class DeltaGenerator:
             prefill=self.prefill,
             read_prompt=read,
             channel=channel,
-            rows=Rows(streamers, settings.eos, settings.limit, recorder),
+            rows=rows,
             settings=settings,
             hook=self.hook,
             positions=self.context_length if within_context else None,
@@ -285,6 +295,19 @@ class DeltaGenerator:
         if self._format == "auto" and not tools and not _has_template(self.tokenizer):
             return "none", None
         return choose_format(self._format, self.tokenizer, self._reasoning)
+
+
+def _keep_to(
+    grammar: str, settings: GenerationSettings, rows: Rows, vocabulary: Vocabulary
+) -> GenerationSettings:
+    """The settings with a mask for the grammar; it goes last, so that no other processor undoes it."""
+    matchers = [GrammarMatcher(vocabulary, grammar, settings.eos) for _ in range(settings.n)]
+    mask = GrammarMask(matchers, rows.is_done)
+    return dataclasses.replace(
+        settings,
+        logits_processors=(*settings.logits_processors, mask.process),
+        stopping_criteria=(*settings.stopping_criteria, mask.ends),
+    )
 
 
 def _resolve(config: InferenceConfig | None, model: Any, tokenizer: Any) -> InferenceConfig:

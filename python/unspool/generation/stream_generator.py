@@ -112,7 +112,9 @@ class StreamGenerator(DeltaGenerator):
             self.encode_sample(sample, normalize)  # raises
         timeout = options.pop("stream_timeout", options.pop("timeout", None))
         known = {
-            name: options.pop(name) for name in ("tool_choice", "sampling", "stop", "raw") if name in options
+            name: options.pop(name)
+            for name in ("tool_choice", "grammar", "sampling", "stop", "raw")
+            if name in options
         }
         return self._start(
             lambda: read_prompt(self.encode_sample(sample, normalize)),

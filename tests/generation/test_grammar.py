@@ -1,0 +1,118 @@
+"""A grammar keeps what a model writes to it, on both backends, beside everything else that a stream does."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llguidance", reason="needs unspool[constrain]")
+
+from unspool import ArgumentError, StreamGenerator, Vocabulary
+from unspool.generation.grammar_matcher import GrammarMatcher
+
+PROMPT = "What is the weather?"
+NUMBER = "start: /[0-9]{3}/\n"
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "city": {"enum": ["Paris", "Oslo"]},
+        "days": {"type": "integer", "minimum": 1, "maximum": 99},
+    },
+    "required": ["city", "days"],
+    "additionalProperties": False,
+    "x-guidance": {"whitespace_pattern": " ?"},
+}
+OBJECT = f"start: %json {json.dumps(SCHEMA)}\n"
+
+
+@pytest.fixture(params=["transformers", "native"])
+def generator(request: pytest.FixtureRequest, llama: Any, byte_tokenizer: Any) -> StreamGenerator:
+    return StreamGenerator(llama, byte_tokenizer, format="hermes", backend=request.param)
+
+
+@pytest.mark.parametrize("sampling", [{}, {"temperature": 1.5, "seed": 3}], ids=["greedy", "drawn"])
+def test_the_answer_keeps_to_the_grammar_and_ends_with_it(generator: Any, sampling: dict[str, Any]) -> None:
+    result = generator.generate(PROMPT, grammar=NUMBER, max_new_tokens=50, sampling=sampling)
+    choice = result.choices[0]
+    assert re.fullmatch("[0-9]{3}", choice.message.content)
+    assert choice.finish_reason == "stop"
+    assert len(choice.token_ids) == 3, "no token is spent on the end"
+
+
+def test_each_answer_has_its_own_place(generator: Any) -> None:
+    sampling = {"temperature": 2.0, "n": 6, "seed": 1}
+    result = generator.generate(
+        PROMPT, grammar="start: /a+/ | /[0-9]{3}/\n", max_new_tokens=12, sampling=sampling
+    )
+    contents = [choice.message.content for choice in result.choices]
+    assert len(set(contents)) > 1
+    assert all(re.fullmatch("a+|[0-9]{3}", content) for content in contents), contents
+
+
+def test_a_schema_is_kept_to(generator: Any) -> None:
+    for seed in range(5):
+        result = generator.generate(
+            PROMPT, grammar=OBJECT, max_new_tokens=80, sampling={"temperature": 1.0, "seed": seed}
+        )
+        value = json.loads(result.choices[0].message.content)
+        assert value["city"] in ("Paris", "Oslo")
+        assert 1 <= value["days"] <= 99
+
+
+def test_tokens_by_number_become_a_call(generator: Any, byte_tokenizer: Any) -> None:
+    opener, closer = (byte_tokenizer.convert_tokens_to_ids(text) for text in ("<tool_call>", "</tool_call>"))
+    call = {"type": "object", "properties": {"name": {"const": "f"}, "arguments": {"const": {}}}}
+    call |= {"required": ["name", "arguments"], "additionalProperties": False}
+    call["x-guidance"] = {"whitespace_flexible": False}
+    grammar = f"start: <[{opener}]> call <[{closer}]>\ncall: %json {json.dumps(call)}\n"
+    result = generator.generate(PROMPT, grammar=grammar, tools=[{"name": "f"}], max_new_tokens=80)
+    (made,) = result.choices[0].message.tool_calls
+    assert (made.name, made.arguments, made.status) == ("f", "{}", "complete")
+
+
+def test_text_may_end_where_the_grammar_may(generator: Any, byte_tokenizer: Any) -> None:
+    def wants_the_end(_: Any, scores: Any) -> Any:
+        scores[:, byte_tokenizer.eos_token_id] += 1000
+        return scores
+
+    result = generator.generate(
+        PROMPT, grammar="start: /[0-9]{2,9}/\n", max_new_tokens=20, logits_processor=[wants_the_end]
+    )
+    assert re.fullmatch("[0-9]{2}", result.choices[0].message.content)
+    assert result.choices[0].finish_reason == "stop"
+
+
+def test_no_other_processor_undoes_it(generator: Any) -> None:
+    def wants_a_letter(_: Any, scores: Any) -> Any:
+        return scores.fill_(-1e9).index_fill_(1, scores.new_tensor([64]).long(), 1e9)
+
+    result = generator.generate(PROMPT, grammar=NUMBER, max_new_tokens=9, logits_processor=[wants_a_letter])
+    assert re.fullmatch("[0-9]{3}", result.choices[0].message.content)
+
+
+def test_a_cut_answer_is_a_beginning(generator: Any) -> None:
+    choice = generator.generate(PROMPT, grammar=NUMBER, max_new_tokens=2).choices[0]
+    assert re.fullmatch("[0-9]{2}", choice.message.content)
+    assert choice.finish_reason == "length"
+
+
+@pytest.mark.parametrize("grammar", ["", "start: missing\n", "no grammar", "start: /(/\n"])
+def test_a_bad_grammar_is_refused_at_the_call(generator: Any, grammar: str) -> None:
+    with pytest.raises(ArgumentError, match="the grammar cannot be read"):
+        generator.stream(PROMPT, grammar=grammar)
+
+
+def test_ids_beyond_the_vocabulary_are_not_allowed() -> None:
+    vocabulary = Vocabulary(
+        {bytes([id]): id for id in range(256)}, [(256, "<end>", "<end>", True)], is_bytes=True
+    )
+    matcher = GrammarMatcher(vocabulary, "start: /(.|\\n)*/\n", eos=[256])
+    allowed = matcher.allowed(300)
+    assert allowed.shape == (300,)
+    assert not allowed[257:].any()
+    assert allowed[256], "the end, where the grammar may end"
+    assert allowed[ord("a")]
+    assert matcher.allowed(50).shape == (50,), "a model may score fewer"
