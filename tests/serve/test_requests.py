@@ -480,8 +480,10 @@ async def test_tool_choice_narrows_what_the_template_shows(client: Any, model: S
 async def test_an_answer_without_the_demanded_call_is_an_error(client: Any, choice: Any) -> None:
     body = {**CHAT, "tools": [TOOL], "tool_choice": choice}
     whole = await client.post("/v1/chat/completions", json=body)
-    assert whole.status_code == 500
-    assert error_of(whole)["code"] == "no_tool_call"
+    assert whole.status_code == 422, "no SDK sends a request with this status again"
+    error = error_of(whole)
+    assert (error["code"], error["param"]) == ("no_tool_call", "tool_choice")
+    assert "It wrote: 'Hi'" in error["message"], "the answer is not lost"
     streamed = await client.post("/v1/chat/completions", json={**body, "stream": True})
     assert "no_tool_call" in streamed.text
     assert "[DONE]" not in streamed.text

@@ -371,7 +371,7 @@ def _refuse_workers(settings: ModelSettings) -> None:
 def _require_calls(request: GenerationRequest, stream: DeltaStream) -> None:
     for choice in stream.result.choices:
         if request.tools.must_call and choice.finish_reason == "stop" and not choice.message.tool_calls:
-            raise no_tool_call(request)
+            raise no_tool_call(request, choice.message.content)
 
 
 def _response(line: bytes, payload: InferenceRequest) -> InferenceResponse:

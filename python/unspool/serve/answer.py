@@ -166,17 +166,17 @@ class Answer:
         if not self._request.tools.must_call:
             return stream.drain_to(writer)
         deltas = stream.drain()
-        self._check_calls(deltas)
+        self._check_calls(stream, deltas)
         return stream.write_to(writer, deltas)
 
-    def _check_calls(self, deltas: list[Delta]) -> None:
+    def _check_calls(self, stream: DeltaStream, deltas: list[Delta]) -> None:
         """An answer without the call that it must have is an error, before its finish."""
         counts = "tool_call_end" if self._incomplete_calls == "withhold" else "tool_call_begin"
         for delta in deltas:
             if delta.kind == counts and delta.status in (None, "complete"):
                 self._choices_with_calls.add(delta.choice)
             elif delta.finish_reason == "stop" and delta.choice not in self._choices_with_calls:
-                raise no_tool_call(self._request)
+                raise no_tool_call(self._request, stream.result.choices[delta.choice].message.content)
 
     @property
     def _incomplete_calls(self) -> IncompleteCalls:

@@ -102,13 +102,22 @@ def _with_format(model: Any, format: str | None, reasoning: str | None) -> Any:
     return model.with_format(format, reasoning)
 
 
-def no_tool_call(request: GenerationRequest) -> ApiError:
-    """The error of an answer without the call that it must have."""
+# Of an answer, in the message of an error.
+_MAX_SHOWN = 1000
+
+
+def no_tool_call(request: GenerationRequest, text: str) -> ApiError:
+    """The error of an answer without the call that it must have, with what the model wrote instead.
+
+    422: an SDK would send a request with a status of 500 again, and pay for the same answer twice more.
+    """
+    shown = text[:_MAX_SHOWN] + "…" * (len(text) > _MAX_SHOWN)
     return ApiError(
-        500,
-        f"tool_choice is '{request.tools.choice}', and the model made no call; try again, or "
-        "send tool_choice 'auto'",
+        422,
+        f"tool_choice is '{request.tools.choice}', and the model made no call; send tool_choice 'auto', or "
+        f"another prompt. It wrote: {shown!r}",
         code="no_tool_call",
+        param="tool_choice",
     )
 
 
