@@ -17,6 +17,7 @@ except ImportError as error:
     raise ImportError(f"{error}; pip install 'unspool[transformers]'") from None
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
+from unspool.channel_stream import ChannelStream
 from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError, ChannelCancelledError, StreamError
 from unspool.format_files import FormatFile
@@ -207,7 +208,7 @@ class _Request:
     seen_count: int = 0  # of its token ids
 
 
-class BatchedStream(Iterator[Delta]):
+class BatchedStream(ChannelStream):
     """One request of a `ContinuousBatching`: iterate it for deltas, with `for` or `async for`.
 
     Leaving it as a context manager, `cancel()`, or dropping it takes the request out of the batch.
@@ -219,39 +220,11 @@ class BatchedStream(Iterator[Delta]):
     def __init__(self, batching: ContinuousBatching, request_id: str, request: _Request) -> None:
         self.request_id = request_id
         self._batching = batching
-        self._request = request
-
-    def __next__(self) -> Delta:
-        delta = None
-        with contextlib.suppress(ChannelCancelledError):
-            delta = self._request.channel.get()
-        if delta is None:
-            raise StopIteration
-        return delta
-
-    async def __aiter__(self) -> AsyncIterator[Delta]:
-        with contextlib.suppress(ChannelCancelledError):
-            while (delta := await self._request.channel.aget()) is not None:
-                yield delta
-
-    @property
-    def message(self) -> Message:
-        """The message; whole once the iteration has ended."""
-        return self._request.streamer.message
+        super().__init__(request.channel, request.streamer)
 
     def cancel(self) -> None:
         """Take the request out of the batch, from any thread; the iteration ends."""
         self._batching._cancel(self.request_id)
-
-    def __enter__(self) -> BatchedStream:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.cancel()
-
-    def __del__(self) -> None:
-        if hasattr(self, "_request"):
-            self.cancel()
 
 
 class ContinuousBatching:
