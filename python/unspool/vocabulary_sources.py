@@ -108,7 +108,7 @@ def from_tokenizer(tokenizer: Any) -> Vocabulary:
     name = f"{type(tokenizer).__module__}.{type(tokenizer).__qualname__}"
     raise VocabularyError(
         f"no way to read a tokenizer of type {name}; pass a tokenizers.Tokenizer, a fast tokenizer of "
-        "transformers, a tiktoken.Encoding, a SentencePieceProcessor or one of mistral-common"
+        "transformers, a tiktoken.Encoding, a SentencePieceProcessor, one of mistral-common or of OpenVINO GenAI"
     )
 
 
@@ -206,6 +206,8 @@ def _reader_of(tokenizer: Any) -> _Reader | None:
         return _Reader(_from_tekken, lambda it: (it.n_words, it.num_special_tokens))
     if module == "sentencepiece":
         return _Reader(_from_sentencepiece, lambda it: it.get_piece_size())
+    if module == "openvino_genai" and kind == "Tokenizer":
+        return _Reader(_from_openvino, lambda it: it.get_eos_token_id())
     if kind == "PurePythonTokenizer" and isinstance(getattr(tokenizer, "tokenizer_data", None), dict):
         return _Reader(lambda it: from_description(it.tokenizer_data), _description_fingerprint)
     return None
@@ -265,6 +267,12 @@ def _from_sentencepiece(model: Any) -> Vocabulary:
         special_breaks_text=True,
         is_sentencepiece=True,
     )
+
+
+def _from_openvino(tokenizer: Any) -> Vocabulary:
+    from unspool.openvino_vocabulary import from_openvino  # which reads the formats, for their markers
+
+    return from_openvino(tokenizer)
 
 
 def _from_hugging_face(tokenizer: Any) -> Vocabulary:
