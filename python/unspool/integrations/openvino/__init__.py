@@ -1,0 +1,22 @@
+"""OpenVINO GenAI: its pipelines as deltas and messages, a streamer and a parser for hosts that call it themselves."""
+
+try:
+    import openvino_genai  # noqa: F401
+except ImportError as error:
+    raise ImportError(f"{error}; pip install 'unspool[openvino]'") from None
+
+from unspool.integrations.openvino.batching import BatchedStream, ContinuousBatching
+from unspool.integrations.openvino.message_parser import MessageParser
+from unspool.integrations.openvino.streamer import DeltaStreamer
+from unspool.integrations.openvino.structured_output import structured_output
+from unspool.integrations.openvino.text_generation import TextGeneration, pipeline
+
+__all__ = [
+    "BatchedStream",
+    "ContinuousBatching",
+    "DeltaStreamer",
+    "MessageParser",
+    "TextGeneration",
+    "pipeline",
+    "structured_output",
+]

@@ -1,0 +1,57 @@
+"""A parser for `GenerationConfig.parsers`: whole answers as OpenAI's messages."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from openvino_genai import Parser
+
+from unspool._core import Format, ToolSchemas
+from unspool.choose_format import choose_format
+from unspool.errors import ArgumentError
+from unspool.format_files import FormatFile
+from unspool.parser import Parser as TextParser
+from unspool.parser import parse
+from unspool.schema import compile_tools
+
+__all__ = ["MessageParser"]
+
+# GenAI keeps the C++ half of a parser and drops the Python half, so that `parsers=[MessageParser(...)]` would fail.
+_kept: deque[MessageParser] = deque(maxlen=1024)
+
+
+class MessageParser(Parser):  # type: ignore[misc]
+    """Turns the text of an answer into `content`, `reasoning_content` and `tool_calls`.
+
+    For `GenerationConfig.parsers`; the result is in `DecodedResults.parsed`. GenAI runs it on the text alone, after the
+    answer: special tokens are gone by then, markers among them, and the finish reason is not known. `pipeline` has
+    neither limit. Keep the parser yourself if you make more than 1,024 at a time.
+
+    Args:
+        format, tools, options: As of `unspool.parse`.
+    """
+
+    def __init__(
+        self,
+        format: str | FormatFile | Format,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        tokenizer = options.pop("tokenizer", None)
+        if tokenizer is not None:
+            raise ArgumentError("tokenizer cannot be passed: GenAI gives a parser text alone")
+        self._format, options["reasoning"] = choose_format(format, None, options.get("reasoning"))
+        self._tools = compile_tools(tools)
+        self._options = options
+        TextParser(self._format, self._tools, **options)  # checks the options
+        _kept.append(self)
+
+    def parse(self, message: dict[str, Any]) -> None:
+        """Called by GenAI, with the answer's text as `content`; edits the message."""
+        parsed = parse(message.get("content") or "", self._format, self._tools, **self._options)
+        written = parsed.to_openai()
+        del written["role"]
+        message.update(written, content=parsed.content)
