@@ -35,10 +35,15 @@ class OpenVinoStreamer : public ov::genai::StreamerBase {
     }
   }
 
-  /// GenAI does not say why it ended; a host that has the result calls `finish` instead, with the
-  /// reason, and makes `ends_with_generate` false.
+  /// GenAI calls it twice, and does not say why it ended; a host that has the result calls `finish`
+  /// instead, with the reason, and makes `ends_with_generate` false.
   void end() override {
-    if (ends_with_generate) finish(unspool::FinishReason::stop);
+    if (!ends_with_generate) return;
+    try {
+      finish(unspool::FinishReason::stop);
+    } catch (...) {  // what escapes a streamer ends the process
+      streamer_.fail(std::current_exception());
+    }
   }
 
   void finish(unspool::FinishReason reason) {

@@ -89,7 +89,7 @@ class Vocabulary:
 
     @staticmethod
     def from_tokenizer(tokenizer: Any) -> Vocabulary:
-        """Compile a live tokenizer: of tokenizers, transformers, tiktoken, mistral-common, SentencePiece.
+        """Compile a live tokenizer: of tokenizers, transformers, tiktoken, mistral-common, SentencePiece, OpenVINO GenAI.
 
         A Vocabulary is returned as it is.
 
