@@ -1,0 +1,193 @@
+"""What a grammar is made of, before it is printed for an engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "EMPTY",
+    "Chars",
+    "Choice",
+    "JsonValue",
+    "Literal",
+    "Node",
+    "OtherTokens",
+    "Reference",
+    "Repeat",
+    "Rules",
+    "Sequence",
+    "Terminal",
+    "Token",
+    "choice",
+    "optional",
+    "plus",
+    "sequence",
+    "star",
+    "up_to",
+]
+
+
+class Node:
+    """A part of a grammar."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Literal(Node):
+    """Exactly this text."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Token(Node):
+    """One token of the vocabulary, by its id."""
+
+    id: int
+    text: str
+
+
+@dataclass(frozen=True)
+class OtherTokens(Node):
+    """Any number of tokens, but for these: text in which no marker stands."""
+
+    excluded: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Chars(Node):
+    """One character of these ranges, or, negated, one of none of them."""
+
+    ranges: tuple[tuple[str, str], ...]
+    negated: bool = False
+
+    @classmethod
+    def of(cls, chars: Iterable[str], *ranges: tuple[str, str], negated: bool = False) -> Chars:
+        """A class of single characters and of ranges."""
+        return cls((*((char, char) for char in sorted(set(chars))), *ranges), negated)
+
+
+@dataclass(frozen=True)
+class Sequence(Node):
+    """One part after the other."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Choice(Node):
+    """One of the parts."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Repeat(Node):
+    """The part, from `least` to `most` times; None: without an end."""
+
+    part: Node
+    least: int = 0
+    most: int | None = None
+
+
+@dataclass(frozen=True)
+class Terminal(Node):
+    """A part that is a regular expression: a lexer reads it as one piece.
+
+    It must end where it can only end, since a lexer takes the longest piece and does not go back.
+    """
+
+    part: Node
+
+
+@dataclass(frozen=True)
+class JsonValue(Node):
+    """A JSON value of a schema, which is held as JSON text."""
+
+    schema: str
+
+    @classmethod
+    def of(cls, schema: Any) -> JsonValue:
+        """A value of this schema."""
+        return cls(json.dumps(schema, ensure_ascii=False))
+
+
+@dataclass(frozen=True)
+class Reference(Node):
+    """A rule by its name."""
+
+    name: str
+
+
+@dataclass
+class Rules:
+    """A grammar: rules by name, `start` among them. A rule may refer to itself."""
+
+    named: dict[str, Node] = field(default_factory=dict)
+
+    def new_name(self, stem: str) -> str:
+        """A name that no rule has yet."""
+        names = (f"{stem}_{number}" for number in range(1, len(self.named) + 2))
+        return next(name for name in (stem, *names) if name not in self.named)
+
+    def add(self, stem: str, node: Node) -> Node:
+        """A reference to a rule for this node; the node itself where it is as short."""
+        if isinstance(node, (Literal, Token, Reference)):
+            return node
+        name = self.new_name(stem)
+        self.named[name] = node
+        return Reference(name)
+
+    def items(self) -> Iterator[tuple[str, Node]]:
+        """Every rule with its name."""
+        return iter(self.named.items())
+
+
+EMPTY = Sequence(())
+
+
+def sequence(*parts: Node) -> Node:
+    """The parts in turn; neighbouring literals become one."""
+    flat: list[Node] = []
+    for part in parts:
+        for piece in part.parts if isinstance(part, Sequence) else (part,):
+            if isinstance(piece, Literal) and flat and isinstance(flat[-1], Literal):
+                flat[-1] = Literal(flat[-1].text + piece.text)
+            elif piece != Literal(""):
+                flat.append(piece)
+    return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
+
+
+def choice(*parts: Node) -> Node:
+    """One of the parts; equal ones count once."""
+    flat: dict[Node, None] = {}
+    for part in parts:
+        flat.update(dict.fromkeys(part.parts if isinstance(part, Choice) else (part,)))
+    return next(iter(flat)) if len(flat) == 1 else Choice(tuple(flat))
+
+
+def optional(part: Node) -> Node:
+    """The part or nothing."""
+    return part if part == EMPTY else Repeat(part, 0, 1)
+
+
+def star(part: Node) -> Node:
+    """The part any number of times."""
+    return Repeat(part)
+
+
+def plus(part: Node) -> Node:
+    """The part once or more."""
+    return Repeat(part, 1)
+
+
+def up_to(text: str) -> Node:
+    """A beginning of this white space: all of it, some or none."""
+    node: Node = EMPTY
+    for char in reversed(text):
+        node = optional(sequence(Literal(char), node))
+    return node

@@ -1,0 +1,91 @@
+"""Nodes as regular expressions that llguidance, xgrammar and Python's `re` read alike."""
+
+from __future__ import annotations
+
+from unspool.grammar.character_sets import ANY_CHARACTER, LAST, characters, excluding, in_set, within
+from unspool.grammar.nodes import Chars, Choice, Literal, Node, Repeat, Sequence, Terminal, choice, sequence
+
+__all__ = ["only", "print_pattern"]
+
+
+def print_pattern(found: Node) -> str:
+    """A regular expression for the whole string, without anchors."""
+    if isinstance(found, Chars):
+        return _print_characters(excluding(found) if found.negated else found)
+    if isinstance(found, Literal):
+        return "".join(map(_character, found.text))
+    if isinstance(found, Sequence):
+        return "".join(
+            _group(part) if isinstance(part, Choice) else print_pattern(part) for part in found.parts
+        )
+    if isinstance(found, Choice):
+        return "|".join(map(print_pattern, found.parts))
+    if isinstance(found, Terminal):
+        return print_pattern(found.part)
+    if isinstance(found, Repeat):
+        item = print_pattern(found.part) if isinstance(found.part, Chars) else _group(found.part)
+        return item + times(found)
+    raise ValueError(f"a regular expression cannot hold {found!r}")
+
+
+def times(found: Repeat) -> str:
+    """The suffix that repeats."""
+    known = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}.get((found.least, found.most))
+    if known is not None:
+        return known
+    if found.most is None:
+        return f"{{{found.least},}}"
+    return f"{{{found.least}}}" if found.least == found.most else f"{{{found.least},{found.most}}}"
+
+
+def only(found: Node, allowed: Chars) -> Node | None:
+    """The expression with these characters only; None: it cannot do without others."""
+    if isinstance(found, Chars):
+        left = within(found, allowed)
+        return left if left.ranges else None
+    if isinstance(found, Literal):
+        return found if all(in_set(char, allowed) for char in found.text) else None
+    if isinstance(found, Repeat):
+        part = only(found.part, allowed)
+        if part is None:
+            return sequence() if found.least == 0 else None
+        return Repeat(part, found.least, found.most)
+    if isinstance(found, (Sequence, Choice)):
+        parts = [only(part, allowed) for part in found.parts]
+        left_over = [part for part in parts if part is not None]
+        if isinstance(found, Sequence):
+            return sequence(*left_over) if len(left_over) == len(parts) else None
+        return choice(*left_over) if left_over else None
+    return found
+
+
+def _group(found: Node) -> str:
+    return f"(?:{print_pattern(found)})"
+
+
+def _print_characters(found: Chars) -> str:
+    if not found.ranges:
+        raise ValueError("an expression needs a character out of none")
+    first, last = found.ranges[0]
+    if found == ANY_CHARACTER:
+        return r"[\s\S]"
+    if len(found.ranges) == 1 and first == last:
+        return _character(first)
+    # A class that goes to the last code point is shorter by what it leaves out.
+    left_out = excluding(found)
+    if found.ranges[-1][1] == LAST and left_out.ranges:
+        return f"[^{_ranges(left_out)}]"
+    return f"[{_ranges(found)}]"
+
+
+def _ranges(found: Chars) -> str:
+    return "".join(
+        _character(first) + (f"-{_character(last)}" if last > first else "") for first, last in found.ranges
+    )
+
+
+_PLAIN = characters("09", "AZ", "az", "_", " ")
+
+
+def _character(char: str) -> str:
+    return char if char > "\uffff" or in_set(char, _PLAIN) else f"\\u{ord(char):04x}"
