@@ -43,6 +43,8 @@ from unspool.generation import (
     iterate_streamer,
 )
 from unspool.generation.prefill import PrefillConfig, PrefillScope, iter_prompt_token_pieces
+from unspool.grammar.json_answer import json_grammar
+from unspool.grammar.result import Dropped, Grammar
 from unspool.message import MalformedText, Message, TokenCounts, ToolCall
 from unspool.parse_batch import BatchParser, parse_batch
 from unspool.parser import Parser, parse
@@ -62,10 +64,12 @@ __all__ = [
     "DeltaStream",
     "Detection",
     "Detokenizer",
+    "Dropped",
     "Evidence",
     "Format",
     "FormatError",
     "FormatFile",
+    "Grammar",
     "InferenceConfig",
     "MalformedText",
     "Message",
@@ -100,6 +104,7 @@ __all__ = [
     "get_format",
     "iter_prompt_token_pieces",
     "iterate_streamer",
+    "json_grammar",
     "parse",
     "parse_batch",
     "register_format",

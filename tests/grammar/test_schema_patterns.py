@@ -94,6 +94,6 @@ def test_a_pattern_without_the_characters_that_a_matcher_cannot_escape() -> None
 
 def test_matching_takes_linear_time() -> None:
     matcher = Matcher(parse_pattern("^(a+)+$"))
-    start = time.perf_counter()
+    start = time.process_time()
     assert not matcher.matches("a" * 20_000 + "b")
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

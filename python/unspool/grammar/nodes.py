@@ -9,6 +9,7 @@ from typing import Any
 
 __all__ = [
     "EMPTY",
+    "GAP",
     "Chars",
     "Choice",
     "JsonValue",
@@ -26,14 +27,22 @@ __all__ = [
     "plus",
     "sequence",
     "star",
-    "up_to",
 ]
 
 
 class Node:
     """A part of a grammar."""
 
-    __slots__ = ()
+
+class _Compound(Node):
+    """A part with parts of its own: it may be deep, so its hash is computed once."""
+
+    def __hash__(self) -> int:
+        found = self.__dict__.get("_hash")
+        if found is None:
+            values = tuple(value for key, value in self.__dict__.items() if key != "_hash")
+            found = self.__dict__["_hash"] = hash((type(self), *values))
+        return int(found)
 
 
 @dataclass(frozen=True)
@@ -72,36 +81,44 @@ class Chars(Node):
 
 
 @dataclass(frozen=True)
-class Sequence(Node):
+class Sequence(_Compound):
     """One part after the other."""
 
     parts: tuple[Node, ...]
 
+    __hash__ = _Compound.__hash__
+
 
 @dataclass(frozen=True)
-class Choice(Node):
+class Choice(_Compound):
     """One of the parts."""
 
     parts: tuple[Node, ...]
 
+    __hash__ = _Compound.__hash__
+
 
 @dataclass(frozen=True)
-class Repeat(Node):
+class Repeat(_Compound):
     """The part, from `least` to `most` times; None: without an end."""
 
     part: Node
     least: int = 0
     most: int | None = None
 
+    __hash__ = _Compound.__hash__
+
 
 @dataclass(frozen=True)
-class Terminal(Node):
+class Terminal(_Compound):
     """A part that is a regular expression: a lexer reads it as one piece.
 
     It must end where it can only end, since a lexer takes the longest piece and does not go back.
     """
 
     part: Node
+
+    __hash__ = _Compound.__hash__
 
 
 @dataclass(frozen=True)
@@ -185,9 +202,5 @@ def plus(part: Node) -> Node:
     return Repeat(part, 1)
 
 
-def up_to(text: str) -> Node:
-    """A beginning of this white space: all of it, some or none."""
-    node: Node = EMPTY
-    for char in reversed(text):
-        node = optional(sequence(Literal(char), node))
-    return node
+#: White space where a format is free of it, but not without an end.
+GAP: Node = optional(Terminal(Repeat(Chars.of(" \n"), 1, 8)))

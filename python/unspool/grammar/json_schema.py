@@ -1,0 +1,95 @@
+"""JSON Schemas, normalised once, so that every matcher reads them alike.
+
+Matchers ignore or misread many keywords in silence. What comes out of here has few: objects with
+`properties`, `required` and explicit `additionalProperties`, lists, strings, numbers, `enum`, `anyOf` and
+local `$ref`. What a grammar cannot enforce is dropped and listed; `check` compares the finished value with
+the schema as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.grammar.result import Dropped
+from unspool.grammar.schema_merge import Merger, Target
+from unspool.grammar.schema_overlap import overlap
+from unspool.grammar.schema_prune import name_of, prune, refuse_left_recursion
+from unspool.grammar.schema_strict import require_strict
+
+__all__ = ["NormalisedSchema", "Target", "normalise", "normalise_arguments"]
+
+Schema = Mapping[str, Any] | bool | None
+
+
+@dataclass(frozen=True)
+class NormalisedSchema:
+    """A schema that each matcher reads alike, and what it leaves out."""
+
+    schema: dict[str, Any]
+    """Plain data for `json.dumps`; definitions are in "$defs" of the root."""
+    dropped: tuple[Dropped, ...]
+
+    def resolve(self, node: Any) -> Any:
+        """The node, or the definition that it refers to."""
+        name = name_of(node)
+        while name is not None:
+            node = self.schema["$defs"][name]
+            name = name_of(node)
+        return node
+
+
+def normalise(
+    schema: Schema, *, target: Target = "llguidance", strict: bool = False, more_keys: bool = False
+) -> NormalisedSchema:
+    """Normalise a schema for a matcher.
+
+    Args:
+        schema: None stands for any object, as in `{"type": "json_object"}`.
+        target: Whose abilities count; "gbnf" is llama.cpp.
+        strict: Raise for what OpenAI's strict mode refuses.
+        more_keys: Allow other keys in an object that names some and does not say `additionalProperties`. JSON
+            Schema allows them; a model mostly should not write them.
+
+    Raises:
+        ArgumentError: The schema is malformed, too large, fitted by no value, or not strict.
+    """
+    if schema is None:
+        schema = {"type": "object"}
+    if strict:
+        require_strict(schema)
+    merger = Merger(schema, target, more_keys=more_keys)
+    return _finish(merger, merger.merge_document())
+
+
+def normalise_arguments(
+    parameters: Schema, *, target: Target = "llguidance", strict: bool = False, more_keys: bool = False
+) -> NormalisedSchema:
+    """Normalise a tool's `parameters`: the arguments are an object, of any kind if None or {}.
+
+    Raises:
+        ArgumentError: As `normalise` does.
+    """
+    if strict:
+        require_strict(parameters or {"type": "object"})
+    merger = Merger(True if parameters is None else parameters, target, more_keys=more_keys)
+    return _finish(merger, merger.merge_document({"type": "object"}))
+
+
+def _finish(merger: Merger, root: Any) -> NormalisedSchema:
+    definitions = merger.definitions
+    refuse_left_recursion(definitions)
+    for part, keyword, choices in merger.exclusive:
+        if merger.is_implied or overlap(choices, definitions):
+            merger.parts.drop(part, keyword, "read as anyOf: a value may fit more than one")
+    root, definitions = prune(root, definitions)
+    if root is False:
+        raise ArgumentError("no value fits the schema; its keywords contradict one another")
+    dropped = tuple(merger.parts.dropped.values())
+    name = name_of(root)
+    while name is not None:
+        root = definitions[name]
+        name = name_of(root)
+    return NormalisedSchema({**root, "$defs": definitions} if definitions else root, dropped)
