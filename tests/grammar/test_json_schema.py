@@ -367,6 +367,9 @@ def test_what_xgrammar_cannot_do_is_dropped_for_it() -> None:
         ("#", "maxLength")
     ]
     assert dropped({"type": "string", "maxLength": 120}, target="xgrammar") == [("#", "maxLength")]
+    assert dropped({"type": "string", "minLength": 1}, target="xgrammar") == [("#", "minLength")]
+    short = shape_of({"type": "string", "minLength": 1, "maxLength": 9}, target="xgrammar")
+    assert short == {"type": "string", "pattern": r"^(?:[^\u0000-\u001f\u0022\u005c]{1,9})$"}
     assert dropped({"type": "integer", "minimum": 1, "multipleOf": 2}, target="xgrammar") == [
         ("#", "multipleOf")
     ]

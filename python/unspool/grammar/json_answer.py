@@ -8,15 +8,19 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.grammar.json_schema import NormalisedSchema, Target, normalise
+from unspool.grammar.nodes import EMPTY, Rules
+from unspool.grammar.print_gbnf import print_gbnf
 from unspool.grammar.result import Grammar, Syntax
+from unspool.grammar.schema_rules import SchemaRules
+from unspool.grammar.written_values import JSON_VALUES
 
-__all__ = ["MAX_WHITE_SPACE", "WHITE_SPACE", "json_grammar", "lark_json"]
+__all__ = ["MAX_WHITE_SPACE", "WHITE_SPACE", "json_grammar", "json_rules", "lark_json"]
 
 MAX_WHITE_SPACE = 8
 """How many blanks and line breaks may stand together: models that may write them without end do."""
 WHITE_SPACE = rf"[\x20\n]{{1,{MAX_WHITE_SPACE}}}"
 
-_TARGETS: dict[str, Target] = {"lark": "llguidance", "structural_tag": "xgrammar"}
+_TARGETS: dict[str, Target] = {"lark": "llguidance", "structural_tag": "xgrammar", "gbnf": "gbnf"}
 
 
 def json_grammar(
@@ -29,7 +33,7 @@ def json_grammar(
 
     Args:
         schema: A JSON Schema; None for any object, as `{"type": "json_object"}` asks.
-        syntax: "lark" for llguidance, and for xgrammar's reader of it; "structural_tag" for xgrammar.
+        syntax: "lark" for llguidance, "structural_tag" for xgrammar, "gbnf" for llama.cpp.
         strict: Raise for what OpenAI's strict mode refuses, and say what to change.
 
     Raises:
@@ -38,8 +42,18 @@ def json_grammar(
     if syntax not in _TARGETS:
         raise ArgumentError(f"syntax must be one of {', '.join(_TARGETS)}; got {syntax!r}")
     found = normalise(schema, target=_TARGETS[syntax], strict=strict)
-    text = f"start: {lark_json(found)}\n" if syntax == "lark" else _structural_tag(found)
+    if syntax == "lark":
+        text = f"start: {lark_json(found)}\n"
+    else:
+        text = _structural_tag(found) if syntax == "structural_tag" else print_gbnf(json_rules(found))
     return Grammar(syntax, text, found.dropped)
+
+
+def json_rules(found: NormalisedSchema) -> Rules:
+    """A JSON value of a schema that was normalised for "gbnf", as rules."""
+    rules = Rules({"start": EMPTY})
+    rules.named["start"] = SchemaRules(rules, JSON_VALUES, found.schema).value()
+    return rules
 
 
 def lark_json(found: NormalisedSchema) -> str:

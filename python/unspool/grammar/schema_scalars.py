@@ -8,6 +8,7 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.grammar.character_sets import characters, excluding
+from unspool.grammar.nodes import Repeat
 from unspool.grammar.print_pattern import only, print_pattern
 from unspool.grammar.schema_keywords import Part, count_of, number_of
 from unspool.grammar.schema_parts import Parts
@@ -39,6 +40,8 @@ def merge_strings(notes: Parts, parts: Sequence[Part], target: str) -> Any:
             notes, parts, ("minLength", "maxLength"), f"matchers do not combine it with {next(iter(shape))}"
         )
         return {"type": "string", **shape}
+    if target == "xgrammar":
+        return {"type": "string", **shape, **_counted_pattern(notes, parts, shortest, longest)}
     for keyword, bound in (("minLength", shortest), ("maxLength", longest)):
         if bound is None or (keyword == "minLength" and bound == 0):
             continue
@@ -49,6 +52,22 @@ def merge_strings(notes: Parts, parts: Sequence[Part], target: str) -> Any:
         else:
             shape[keyword] = bound
     return {"type": "string", **shape}
+
+
+def _counted_pattern(
+    notes: Parts, parts: Sequence[Part], shortest: int | None, longest: int | None
+) -> dict[str, Any]:
+    """Lengths as a pattern: beside lengths, xgrammar admits control characters, which are no JSON.
+
+    The pattern holds no character that needs an escape, so it is for short strings only.
+    """
+    if longest is not None and longest <= _MAX_LENGTH["xgrammar"]:
+        return {"pattern": f"^(?:{print_pattern(Repeat(PLAIN, shortest or 0, longest))})$"}
+    if longest is not None or shortest:
+        _drop_all(
+            notes, parts, ("minLength", "maxLength"), "xgrammar counts the characters of short strings only"
+        )
+    return {}
 
 
 def _format(notes: Parts, parts: Sequence[Part]) -> dict[str, Any] | None:

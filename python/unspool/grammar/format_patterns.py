@@ -1,0 +1,47 @@
+"""The formats of strings as regular expressions, for grammars that are written out."""
+
+from __future__ import annotations
+
+__all__ = ["FORMAT_PATTERNS"]
+
+_DATE = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
+_TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)"
+_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST = rf"{_LABEL}(?:\.{_LABEL}){{0,8}}"
+_BYTE = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+_GROUP = "[0-9A-Fa-f]{1,4}"
+_ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]{1,32}"
+_URI = r"(?:[A-Za-z0-9._~:/?@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})"
+
+
+def _duration() -> str:
+    days = r"(?:\d{1,9}Y(?:\d{1,9}M(?:\d{1,9}D)?)?|\d{1,9}M(?:\d{1,9}D)?|\d{1,9}D)"
+    clock = r"T(?:\d{1,9}H(?:\d{1,9}M(?:\d{1,9}S)?)?|\d{1,9}M(?:\d{1,9}S)?|\d{1,9}S)"
+    return rf"P(?:{days}(?:{clock})?|{clock}|\d{{1,9}}W)"
+
+
+def _ipv6() -> str:
+    """Eight groups, or fewer with `::` in place of at least one."""
+    forms = [f"(?:{_GROUP}:){{7}}{_GROUP}"]
+    for before in range(8):
+        left = f"{_GROUP}(?::{_GROUP}){{{before - 1}}}" if before else ""
+        right = f"(?:{_GROUP}(?::{_GROUP}){{0,{6 - before}}})?" if before < 7 else ""
+        forms.append(f"{left}::{right}")
+    return f"(?:{'|'.join(forms)})"
+
+
+FORMAT_PATTERNS = {
+    name: f"^{pattern}$"
+    for name, pattern in {
+        "date-time": f"{_DATE}T{_TIME}",
+        "date": _DATE,
+        "time": _TIME,
+        "duration": _duration(),
+        "email": rf"{_ATOM}(?:\.{_ATOM}){{0,4}}@{_HOST}",
+        "hostname": _HOST,
+        "ipv4": rf"{_BYTE}(?:\.{_BYTE}){{3}}",
+        "ipv6": _ipv6(),
+        "uuid": "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",
+        "uri": rf"[A-Za-z][A-Za-z0-9+.-]{{0,15}}:{_URI}+(?:#{_URI}*)?",
+    }.items()
+}

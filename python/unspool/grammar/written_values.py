@@ -1,0 +1,136 @@
+"""How values are written: JSON, and Python's literals."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from unspool.grammar.character_sets import characters, excluding, in_set, within
+from unspool.grammar.nodes import (
+    Chars,
+    Choice,
+    Literal,
+    Node,
+    Repeat,
+    Sequence,
+    Terminal,
+    choice,
+    optional,
+    sequence,
+)
+
+__all__ = ["JSON_VALUES", "PYTHON_VALUES", "EscapedValues", "WrittenValues"]
+
+MAX_SPACE = 8
+
+
+class WrittenValues(Protocol):
+    """The words and signs of one way to write values.
+
+    Attributes:
+        true: As it is written; likewise `false` and `null`.
+        space: What may stand around the signs.
+    """
+
+    @property
+    def true(self) -> str: ...
+    @property
+    def false(self) -> str: ...
+    @property
+    def null(self) -> str: ...
+    @property
+    def space(self) -> Node: ...
+
+    def string(self, content: Node) -> Node:
+        """A string with its quotes, whose characters the expression describes."""
+
+    def key(self, content: Node) -> Node:
+        """The same for the key of an object."""
+
+
+@dataclass(frozen=True)
+class EscapedValues:
+    """Strings between quotes, in which some characters are escaped."""
+
+    true: str
+    false: str
+    null: str
+    quotes: str
+    """Each is a mark that may open and close a string."""
+    escapes: dict[str, str]
+    """What stands for a character; `plain` does not hold these."""
+    any_escape: Node
+    """Any of them, and escaped quotes."""
+    plain: Chars
+    space: Node = field(
+        default_factory=lambda: optional(Terminal(Repeat(characters(" ", "\n"), 1, MAX_SPACE)))
+    )
+
+    def string(self, content: Node) -> Node:
+        """A string with its quotes, as one piece."""
+        return Terminal(
+            choice(
+                *(
+                    sequence(Literal(mark), self._escaped(content, mark), Literal(mark))
+                    for mark in self.quotes
+                )
+            )
+        )
+
+    def key(self, content: Node) -> Node:
+        """Keys are strings."""
+        return self.string(content)
+
+    def _escaped(self, content: Node, mark: str) -> Node:
+        if isinstance(content, Chars):
+            return self._characters(content, mark)
+        if isinstance(content, Literal):
+            return Literal("".join(self._character(char, mark) for char in content.text))
+        if isinstance(content, Sequence):
+            return sequence(*(self._escaped(part, mark) for part in content.parts))
+        if isinstance(content, Choice):
+            return choice(*(self._escaped(part, mark) for part in content.parts))
+        assert isinstance(content, Repeat)
+        return Repeat(self._escaped(content.part, mark), content.least, content.most)
+
+    def _characters(self, found: Chars, mark: str) -> Node:
+        """Those that stand for themselves as one class, and an escape for each other."""
+        own = characters(*(char for char in self.quotes if char != mark), *self.plain.ranges)
+        plain = within(found, own)
+        escaped = [char for char in (*self.escapes, mark) if in_set(char, found) and not in_set(char, own)]
+        if len(escaped) > len(self.escapes):
+            return choice(plain, self.any_escape)
+        escapes = [Literal(self._character(char, mark)) for char in escaped]
+        return choice(*([plain] if plain.ranges else []), *escapes)
+
+    def _character(self, char: str, mark: str) -> str:
+        if char == mark:
+            return f"\\{mark}"
+        is_plain = in_set(char, self.plain) or char in self.quotes
+        return char if is_plain else self.escapes.get(char, json.dumps(char)[1:-1])
+
+
+_BACKSLASH = Literal("\\")
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+_CONTROLS = {chr(code): f"\\u{code:04x}" for code in range(32)}
+_CONTROL = sequence(Literal("u00"), characters("01"), characters("09", "af"))
+
+JSON_VALUES = EscapedValues(
+    "true",
+    "false",
+    "null",
+    '"',
+    {**_CONTROLS, **_SHORT, "\b": "\\b", "\f": "\\f"},
+    sequence(_BACKSLASH, choice(characters(*'"\\bfnrt'), _CONTROL)),
+    excluding(characters("\0\x1f", '"', "\\", "\ud800\udfff")),
+)
+PYTHON_VALUES = EscapedValues(
+    "True",
+    "False",
+    "None",
+    "'\"",
+    _SHORT,
+    sequence(_BACKSLASH, characters(*"\\'\"nrt")),
+    excluding(characters("\0\x1f", '"', "'", "\\", "\ud800\udfff")),
+)
