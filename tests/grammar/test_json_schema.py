@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from unspool.grammar.json_schema import normalise, normalise_arguments
 from unspool.grammar.schema_check import check
 
 from .byte_walks import admits, walk
+from .keyword_soup import keyword_soup
 from .schemas import Case, cases, schemas, spellings
 
 OBJECT = {"type": "object"}
@@ -37,6 +39,27 @@ def test_everything_admitted_is_valid(schema: Any, seed: int) -> None:
     text = walk(json_grammar(schema).text, seed)
     if text is not None:
         assert check(json.loads(text), schema) == [], text
+
+
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_keywords_at_random(first: int) -> None:
+    for seed in range(first, first + 50):
+        schema = keyword_soup(seed)
+        with suppress(ArgumentError):
+            grammar = json_grammar(schema)
+            text = walk(grammar.text, seed, 800)
+            if text is not None and grammar.dropped == ():
+                assert check(json.loads(text), schema) == [], (text, schema)
+
+
+@pytest.mark.parametrize("syntax", ["lark", "structural_tag", "gbnf"])
+def test_malformed_schemas_raise_one_error(syntax: Any) -> None:
+    for seed in range(300):
+        schema = keyword_soup(seed, broken=True)
+        with suppress(ArgumentError):
+            json_grammar(schema, syntax=syntax)
+        with suppress(ArgumentError):
+            check({"a": [1, "b", None]}, schema)
 
 
 def test_none_is_any_object() -> None:
@@ -78,6 +101,11 @@ def dropped(schema: Any, **options: Any) -> list[tuple[str, str]]:
         ({"enum": ["a", 1, 1.0, None], "type": ["string", "null"]}, {"enum": ["a", None]}),
         ({"enum": ["a", "bb"], "maxLength": 1}, {"enum": ["a"]}),
         ({"const": True}, {"enum": [True]}),
+        (
+            {"type": ["integer", "string"], "maximum": 2, "maxLength": 3},
+            {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "integer", "maximum": 2}]},
+        ),
+        ({"enum": ["a", 9], "maximum": 2, "maxLength": 3}, {"enum": ["a"]}),
         (
             {"allOf": [{"minimum": 1}, {"maximum": 5, "type": "integer"}]},
             {"type": "integer", "minimum": 1, "maximum": 5},
@@ -156,6 +184,7 @@ def test_keywords_are_normalised(schema: Any, normalised: Any) -> None:
         ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, [("#", "oneOf")]),
         ({"oneOf": [{"properties": {"a": {}}}, {"type": "string"}]}, [("#", "oneOf")]),
         ({"$ref": "https://example.org/schema"}, [("#", "$ref")]),
+        ({"enum": [{"a": 1}], "maxProperties": 0}, [("#", "maxProperties")]),
         ({**OBJECT, "properties": {"x/y": {"not": {"type": "null"}}}}, [("#/properties/x~1y", "not")]),
         ({**OBJECT, "properties": {"a": {}, "b": {}}, "minProperties": 1}, [("#", "minProperties")]),
         (
@@ -224,6 +253,13 @@ def test_a_value_that_fits_or_cannot_be_compared(schema: Any, value: Any) -> Non
     assert check(value, schema) == []
 
 
+def test_a_malformed_schema_in_what_is_dropped() -> None:
+    assert check(1, {"$ref": "#/nowhere"}) == []
+    assert check(float("inf"), {"multipleOf": 2}) == []
+    with pytest.raises(ArgumentError, match="the schema is malformed"):
+        check(1, {"not": {"type": "float"}})
+
+
 def test_checking_is_bounded() -> None:
     start = time.process_time()
     assert check("a" * 5000 + "b", {"pattern": "^(a+)+$"})
@@ -243,6 +279,7 @@ def test_checking_is_bounded() -> None:
     [
         (False, "no value fits"),
         ({"type": "integer", "minimum": 5, "maximum": 3}, "no value fits"),
+        ({"type": "string", "pattern": "^a{3}$", "maxLength": 2}, "no value fits"),
         ({**OBJECT, "properties": {"a": False}, "required": ["a"]}, "no value fits"),
         ({**OBJECT, "properties": {"n": {"$ref": "#"}}, "required": ["n"]}, "no value fits"),
         ({"type": "float"}, "#/type: expected one or several of object"),

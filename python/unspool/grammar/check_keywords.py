@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from contextvars import ContextVar
 from decimal import Decimal
 from functools import lru_cache
@@ -70,12 +72,17 @@ def _unless_null(handler: Handler) -> Handler:
 
 
 def _local_only(handler: Handler) -> Handler:
+    """References lead into the same document, and are counted."""
+    from referencing.exceptions import Unresolvable
+
     def check_value(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
         count = references.get()
         count[0] += 1
         if count[0] > MAX_REFERENCES or _is_stack_deep():
             raise TooMuchWork
-        if said.startswith("#"):
+        if not isinstance(said, str) or not said.startswith("#"):
+            return
+        with suppress(Unresolvable):  # nothing is known of a value whose schema is missing
             yield from handler(validator, said, value, schema) or ()
 
     return check_value
@@ -185,7 +192,7 @@ def _is_number(value: Any) -> bool:
 
 def _multiple(said: Any, value: Any, _schema: Any) -> str | None:
     """In decimals: 0.3 is a multiple of 0.1."""
-    if not _is_number(value):
+    if not _is_number(value) or value in (math.inf, -math.inf):
         return None
     step, number = Decimal(repr(said)).as_integer_ratio(), Decimal(repr(value)).as_integer_ratio()
     is_multiple = number[0] * step[1] % (number[1] * step[0]) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unspool.grammar.character_sets import ANY_CHARACTER, LAST, characters, excluding, in_set, within
 from unspool.grammar.nodes import Chars, Choice, Literal, Node, Repeat, Sequence, Terminal, choice, sequence
 
-__all__ = ["only", "print_pattern"]
+__all__ = ["lengths", "only", "print_pattern", "times"]
 
 
 def print_pattern(found: Node) -> str:
@@ -57,6 +57,25 @@ def only(found: Node, allowed: Chars) -> Node | None:
             return sequence(*left_over) if len(left_over) == len(parts) else None
         return choice(*left_over) if left_over else None
     return found
+
+
+def lengths(found: Node) -> tuple[int, int | None]:
+    """The least and the greatest number of characters; None: there is no greatest."""
+    if isinstance(found, Literal):
+        return len(found.text), len(found.text)
+    if isinstance(found, Repeat):
+        least, most = lengths(found.part)
+        is_endless = most != 0 and None in (most, found.most)
+        return found.least * least, None if is_endless else (most or 0) * (found.most or 0)
+    if isinstance(found, (Sequence, Choice)):
+        each = [lengths(part) for part in found.parts]
+        is_sequence = isinstance(found, Sequence)
+        least = sum(one for one, _ in each) if is_sequence else min(one for one, _ in each)
+        greatest = [most for _, most in each if most is not None]
+        if len(greatest) < len(each):
+            return least, None
+        return least, sum(greatest) if is_sequence else max(greatest)
+    return 1, 1
 
 
 def _group(found: Node) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from unspool.errors import ArgumentError
 from unspool.grammar.check_keywords import TooMuchWork, has_patterns, references, validator_class
 
 __all__ = ["Violation", "check"]
@@ -40,6 +41,7 @@ def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation
 
     Raises:
         UnspoolError: jsonschema is not installed.
+        ArgumentError: The schema is malformed in a place that `normalise` drops.
     """
     validator = validator_class()(
         {"type": "object"} if schema is None else schema, registry=_empty_registry()
@@ -59,6 +61,8 @@ def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation
         ]
     except (RecursionError, TooMuchWork):
         return [Violation("#", "$ref", "the value is nested too deeply to compare it with the schema")]
+    except Exception as error:  # jsonschema raises many kinds for a schema that is none
+        raise ArgumentError(f"the schema is malformed: {error!s:.200}") from error
     finally:
         references.reset(counted)
         has_patterns.reset(patterned)

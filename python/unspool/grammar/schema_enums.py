@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ArgumentError
 from unspool.grammar.match_pattern import Matcher
-from unspool.grammar.schema_keywords import Part, list_of
+from unspool.grammar.schema_keywords import KEYWORDS_OF_TYPE, Part, list_of
 from unspool.grammar.schema_parts import MAX_DEPTH, Parts
 from unspool.grammar.schema_patterns import PatternError, parse_pattern
 
@@ -39,7 +39,7 @@ def merge_values(merger: Merger, parts: Sequence[Part], types: set[str], depth: 
     nodes = [constant(value) for value in left if isinstance(value, (dict, list))]
     if nodes:
         for part in parts:
-            for keyword in ("properties", "required", "items", "patternProperties", "additionalProperties"):
+            for keyword in (*KEYWORDS_OF_TYPE["object"], *KEYWORDS_OF_TYPE["array"]):
                 if part.has(keyword):
                     merger.parts.drop(
                         part, keyword, "the values that the schema lists are not compared with it"

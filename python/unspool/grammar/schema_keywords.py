@@ -10,6 +10,7 @@ from typing import Any
 from unspool.errors import ArgumentError
 
 __all__ = [
+    "KEYWORDS_OF_TYPE",
     "TYPES",
     "Part",
     "count_of",
@@ -22,6 +23,20 @@ __all__ = [
 ]
 
 TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
+KEYWORDS_OF_TYPE = {
+    "object": (
+        "properties",
+        "required",
+        "additionalProperties",
+        "patternProperties",
+        "propertyNames",
+        "minProperties",
+        "maxProperties",
+    ),
+    "array": ("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
+    "string": ("minLength", "maxLength", "pattern", "format"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
 
 
 @dataclass(frozen=True)

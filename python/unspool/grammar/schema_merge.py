@@ -13,7 +13,7 @@ from typing import Any, Literal
 from unspool.errors import ArgumentError
 from unspool.grammar.schema_arrays import merge_arrays
 from unspool.grammar.schema_enums import merge_values
-from unspool.grammar.schema_keywords import TYPES, Part, list_of, types_of
+from unspool.grammar.schema_keywords import KEYWORDS_OF_TYPE, TYPES, Part, list_of, types_of
 from unspool.grammar.schema_objects import merge_objects
 from unspool.grammar.schema_parts import MAX_DEPTH, Parts
 from unspool.grammar.schema_scalars import merge_numbers, merge_strings
@@ -25,21 +25,8 @@ Node = Any
 Target = Literal["llguidance", "xgrammar", "gbnf"]
 
 _UNIONS = ("anyOf", "oneOf")
-_KEYWORDS_OF_TYPE = {
-    "object": (
-        "properties",
-        "required",
-        "additionalProperties",
-        "patternProperties",
-        "propertyNames",
-        "minProperties",
-        "maxProperties",
-    ),
-    "array": ("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
-    "string": ("minLength", "maxLength", "pattern", "format"),
-    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-}
-_CONSTRAINTS = frozenset(("type", "enum", "const", *_UNIONS)).union(*_KEYWORDS_OF_TYPE.values())
+_OF_ONE_TYPE = frozenset[str]().union(*KEYWORDS_OF_TYPE.values())
+_CONSTRAINTS = _OF_ONE_TYPE | {"type", "enum", "const", *_UNIONS}
 
 
 class Merger:
@@ -108,7 +95,7 @@ class Merger:
         types = self._types(parts)
         if any(part.has("enum") or part.has("const") for part in parts):
             return any_of(merge_values(self, parts, types, depth))
-        if types == set(TYPES):
+        if types == set(TYPES) and not any(part.has(keyword) for part in parts for keyword in _OF_ONE_TYPE):
             return {}
         if "number" in types:
             types = types - {"integer"}
@@ -138,7 +125,7 @@ class Merger:
             return left
         implied = {
             name
-            for name, keywords in _KEYWORDS_OF_TYPE.items()
+            for name, keywords in KEYWORDS_OF_TYPE.items()
             if any(part.has(keyword) for part in parts for keyword in keywords)
         }
         if len(implied) != 1:

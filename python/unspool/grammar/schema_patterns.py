@@ -7,6 +7,7 @@ on quotes. So a pattern is parsed, turned into one for the whole string, and pri
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from unspool.grammar.character_sets import ANY_TEXT, characters, excluding
 from unspool.grammar.nodes import Chars, Choice, Literal, Node, Reference, Repeat, Sequence, choice, sequence
@@ -50,12 +51,14 @@ _HEX = re.compile(r"u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})"
 _LOW_SURROGATE = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
 
 
-def parse_pattern(pattern: str) -> Node:
+def parse_pattern(pattern: Any) -> Node:
     """The strings in which the pattern is found, as an expression for the whole string.
 
     Raises:
         PatternError: The pattern looks around or back, is too large, or cannot be read.
     """
+    if not isinstance(pattern, str):
+        raise PatternError(f"a pattern is a string; got {type(pattern).__name__}")
     if len(pattern) > MAX_LENGTH:
         raise PatternError(f"the pattern is longer than {MAX_LENGTH:,} characters")
     whole = _whole(_Reader(pattern).read())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.grammar.character_sets import characters, excluding
 from unspool.grammar.nodes import Repeat
-from unspool.grammar.print_pattern import only, print_pattern
+from unspool.grammar.print_pattern import lengths, only, print_pattern
 from unspool.grammar.schema_keywords import Part, count_of, number_of
 from unspool.grammar.schema_parts import Parts
 from unspool.grammar.schema_patterns import PatternError, parse_pattern
@@ -40,6 +41,8 @@ def merge_strings(notes: Parts, parts: Sequence[Part], target: str) -> Any:
             notes, parts, ("minLength", "maxLength"), f"matchers do not combine it with {next(iter(shape))}"
         )
         return {"type": "string", **shape}
+    if "pattern" in shape and not _has_length(parts, shortest, longest):
+        return False
     if target == "xgrammar":
         return {"type": "string", **shape, **_counted_pattern(notes, parts, shortest, longest)}
     for keyword, bound in (("minLength", shortest), ("maxLength", longest)):
@@ -68,6 +71,18 @@ def _counted_pattern(
             notes, parts, ("minLength", "maxLength"), "xgrammar counts the characters of short strings only"
         )
     return {}
+
+
+def _has_length(parts: Sequence[Part], shortest: int | None, longest: int | None) -> bool:
+    """Whether texts of the first pattern have lengths within the bounds: a matcher refuses it otherwise."""
+    for part in parts:
+        with suppress(PatternError):
+            if part.has("pattern"):
+                least, most = lengths(parse_pattern(part.get("pattern")))
+                return (longest is None or least <= longest) and (
+                    shortest is None or most is None or most >= shortest
+                )
+    return True
 
 
 def _format(notes: Parts, parts: Sequence[Part]) -> dict[str, Any] | None:
@@ -110,8 +125,6 @@ def print_whole(pattern: Any, target: str) -> str:
     Raises:
         PatternError: The target cannot express it.
     """
-    if not isinstance(pattern, str):
-        raise PatternError(f"a pattern is a string; got {type(pattern).__name__}")
     whole = parse_pattern(pattern)
     if target == "xgrammar":
         plain = only(whole, PLAIN)
