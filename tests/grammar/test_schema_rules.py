@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unspool.grammar.format_patterns import FORMAT_PATTERNS
-from unspool.grammar.json_answer import json_grammar, json_rules
+from unspool.grammar.json_answer import json_grammar
 from unspool.grammar.json_schema import normalise
+from unspool.grammar.json_text import json_rules
 from unspool.grammar.match_pattern import Matcher
 from unspool.grammar.nodes import (
     EMPTY,

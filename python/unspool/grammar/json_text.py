@@ -1,0 +1,34 @@
+"""JSON values of a normalised schema in the syntax of each matcher, with bounded white space."""
+
+from __future__ import annotations
+
+import json
+
+from unspool.grammar.json_schema import NormalisedSchema
+from unspool.grammar.nodes import EMPTY, Rules
+from unspool.grammar.schema_rules import SchemaRules
+from unspool.grammar.written_values import JSON_VALUES
+
+__all__ = ["MAX_WHITE_SPACE", "WHITE_SPACE", "json_rules", "lark_json", "tag_json"]
+
+MAX_WHITE_SPACE = 8
+"""How many blanks and line breaks may stand together: models that may write them without end do."""
+WHITE_SPACE = rf"[\x20\n]{{1,{MAX_WHITE_SPACE}}}"
+
+
+def lark_json(found: NormalisedSchema) -> str:
+    """What stands for a JSON value in a Lark rule."""
+    schema = {"x-guidance": {"whitespace_pattern": WHITE_SPACE}, **found.schema}
+    return f"%json {json.dumps(schema, ensure_ascii=False)}"
+
+
+def tag_json(found: NormalisedSchema) -> dict[str, object]:
+    """What stands for a JSON value in xgrammar's structural tag."""
+    return {"type": "json_schema", "json_schema": found.schema, "max_whitespace_cnt": MAX_WHITE_SPACE}
+
+
+def json_rules(found: NormalisedSchema) -> Rules:
+    """A JSON value as rules; the schema is normalised for "gbnf"."""
+    rules = Rules({"start": EMPTY})
+    rules.named["start"] = SchemaRules(rules, JSON_VALUES, found.schema).value()
+    return rules
