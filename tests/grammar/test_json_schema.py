@@ -344,6 +344,34 @@ def test_a_hostile_schema_is_refused_in_time(schema: Any) -> None:
     assert time.process_time() - start < 20
 
 
+def test_a_large_schema_takes_linear_time() -> None:
+    names = [f"key{i}" for i in range(5000)]
+    start = time.process_time()
+    properties = {name: {"type": "string"} for name in names}
+    normalise(
+        {**OBJECT, "properties": properties, "required": names, "additionalProperties": False}, strict=True
+    )
+    normalise({**OBJECT, "additionalProperties": {"type": "null"}, "propertyNames": {"enum": names}})
+    tags = {name: {"properties": {"tag": {**OBJECT, "required": [name]}}} for name in names}
+    normalise(
+        {**OBJECT, "properties": {n: {"$ref": f"#/$defs/{n}/properties/tag"} for n in names}, "$defs": tags}
+    )
+    assert time.process_time() - start < 20
+
+
+def test_a_deep_stack_of_the_caller_is_no_crash() -> None:
+    schema: Any = {"type": "integer"}
+    for _ in range(60):
+        schema = {**OBJECT, "properties": {"a": {"allOf": [schema]}}, "required": ["a"]}
+    json_grammar(schema, syntax="gbnf")
+
+    def call(frames: int) -> Any:
+        return normalise(schema) if frames == 0 else call(frames - 1)
+
+    with pytest.raises(ArgumentError, match="nests too deeply"):
+        call(700)
+
+
 def test_references_that_multiply_stay_shared() -> None:
     definitions: dict[str, Any] = {
         f"{i}": {"anyOf": [{**OBJECT, "properties": {"x": {"$ref": f"#/$defs/{i + 1}"}}}] * 2}

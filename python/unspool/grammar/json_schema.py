@@ -60,8 +60,7 @@ def normalise(
         schema = {"type": "object"}
     if strict:
         require_strict(schema)
-    merger = Merger(schema, target, more_keys=more_keys)
-    return _finish(merger, merger.merge_document())
+    return _normalise(Merger(schema, target, more_keys=more_keys))
 
 
 def normalise_arguments(
@@ -75,7 +74,14 @@ def normalise_arguments(
     if strict:
         require_strict(parameters or {"type": "object"})
     merger = Merger(True if parameters is None else parameters, target, more_keys=more_keys)
-    return _finish(merger, merger.merge_document({"type": "object"}))
+    return _normalise(merger, {"type": "object"})
+
+
+def _normalise(merger: Merger, *beside: Mapping[str, Any]) -> NormalisedSchema:
+    try:
+        return _finish(merger, merger.merge_document(*beside))
+    except RecursionError:  # the caller's own stack counts too
+        raise ArgumentError("the schema nests too deeply; use $defs, or simplify it") from None
 
 
 def _finish(merger: Merger, root: Any) -> NormalisedSchema:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from unspool.errors import ArgumentError
+from unspool.errors import ArgumentError, UnspoolError
 from unspool.grammar.check_keywords import TooMuchWork, has_patterns, references, validator_class
 
 __all__ = ["Violation", "check"]
@@ -40,7 +40,7 @@ def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation
         schema: As the request has it. None stands for any object.
 
     Raises:
-        UnspoolError: jsonschema is not installed.
+        UnspoolError: jsonschema is not installed, or older than 4.18.
         ArgumentError: The schema is malformed in a place that `normalise` drops.
     """
     validator = validator_class()(
@@ -83,6 +83,8 @@ def _holds(schema: Any, keyword: str) -> bool:
 
 
 def _empty_registry() -> Any:
-    from referencing import Registry
-
+    try:
+        from referencing import Registry
+    except ImportError:
+        raise UnspoolError("checking a schema needs jsonschema 4.18; pip install -U jsonschema") from None
     return Registry()  # jsonschema's own would fetch what a reference names

@@ -25,7 +25,7 @@ class Keys:
         self._merger = merger
         self._matchers = [self._read(part) for part in parts]
         self._parts = parts
-        self.listed: list[str] | None = None
+        self.listed: dict[str, None] | None = None
         self._names: list[tuple[Part, Any]] = []
         for part in parts:
             if part.has("propertyNames"):
@@ -89,7 +89,7 @@ class Keys:
     def _read_names(self, part: Part) -> None:
         found, _ = self._merger.parts.collect([part.child(part.get("propertyNames"), "propertyNames")])
         if found is None:
-            self.listed = []
+            self.listed = {}
             return
         for names in found:
             if names.has("enum"):
@@ -103,5 +103,7 @@ class Keys:
                 )
 
     def _list(self, names: Iterable[str]) -> None:
-        allowed = list(dict.fromkeys(names))
-        self.listed = allowed if self.listed is None else [name for name in self.listed if name in allowed]
+        allowed = dict.fromkeys(names)
+        self.listed = (
+            allowed if self.listed is None else {name: None for name in self.listed if name in allowed}
+        )

@@ -41,6 +41,7 @@ class Merger:
         """Whether a schema without a type was given one."""
         self.exclusive: list[tuple[Part, str, list[Node]]] = []
         self._names: dict[frozenset[Any], str] = {}
+        self._stems: dict[str, int] = {}
         self._waiting: deque[tuple[str, list[Part]]] = deque()
 
     def merge_document(self, *beside: Mapping[str, Any]) -> Node:
@@ -73,13 +74,9 @@ class Merger:
         key = frozenset(part.key for part in parts)
         name = self._names.get(key)
         if name is None:
-            name = stem = (
-                re.sub(r"[^A-Za-z0-9]+", "_", parts[0].path.split("/")[-1]).strip("_")[:40] or "root"
-            )
-            number = 1
-            while name in self.definitions:
-                number += 1
-                name = f"{stem}_{number}"
+            stem = re.sub(r"[^A-Za-z0-9]+", "_", parts[0].path.split("/")[-1]).strip("_")[:40] or "root"
+            number = self._stems[stem] = self._stems.get(stem, 0) + 1
+            name = stem if number == 1 else f"{stem}__{number}"  # no stem has two of these
             self._names[key] = name
             self.definitions[name] = {}
             self._waiting.append((name, parts))

@@ -76,8 +76,12 @@ def _require_closed(node: Mapping[str, Any], path: str) -> None:
     """An object names all its keys, and requires them."""
     if node.get("additionalProperties") is not False:
         raise ArgumentError(f'{path}: strict needs "additionalProperties": false in every object; add it')
-    names, required = node.get("properties") or {}, node.get("required") or []
-    missing = [name for name in names if name not in required] if isinstance(required, list) else list(names)
+    names = node.get("properties") or {}
+    listed = node.get("required")
+    required = (
+        dict.fromkeys(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else {}
+    )
+    missing = [name for name in names if name not in required]
     if missing:
         raise ArgumentError(
             f'{path}: strict needs every property in "required"; add {missing[0]!r}. To make it optional, '
