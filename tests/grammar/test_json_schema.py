@@ -105,6 +105,7 @@ def dropped(schema: Any, **options: Any) -> list[tuple[str, str]]:
             {"type": ["integer", "string"], "maximum": 2, "maxLength": 3},
             {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "integer", "maximum": 2}]},
         ),
+        ({"enum": [0.5, 2.0], "multipleOf": 1}, {"enum": [2]}),
         ({"enum": ["a", 9], "maximum": 2, "maxLength": 3}, {"enum": ["a"]}),
         (
             {"allOf": [{"minimum": 1}, {"maximum": 5, "type": "integer"}]},
@@ -424,6 +425,13 @@ def test_arguments_are_an_object() -> None:
     assert union["type"] == "object"
     with pytest.raises(ArgumentError, match="no value fits"):
         normalise_arguments({"type": "string"})
+
+
+@pytest.mark.parametrize("target", ["llguidance", "xgrammar", "gbnf"])
+def test_listed_texts_are_compared_for_every_target(target: Any) -> None:
+    schema = {"enum": ["a", "bb", "b" * 200, 3], "maxLength": 100, "pattern": "^b", "minLength": 2}
+    assert shape_of(schema, target=target) == {"enum": ["bb", 3]}
+    assert dropped(schema, target=target) == []
 
 
 def test_what_xgrammar_cannot_do_is_dropped_for_it() -> None:

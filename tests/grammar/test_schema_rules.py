@@ -212,6 +212,30 @@ def test_gbnf_as_llama_cpp_reads_it() -> None:
     assert set(re.findall("[a-z][a-z0-9-]*", bare)) <= set(rules)
 
 
+def test_names_of_rules() -> None:
+    definitions = {
+        name: {**OBJECT, "properties": {"x": {"$ref": "#/$defs/" + name}}} for name in ("1", "root", "a-b")
+    }
+    schema = {
+        **OBJECT,
+        "properties": {name: {"$ref": f"#/$defs/{name}"} for name in definitions},
+        "$defs": definitions,
+    }
+    text = json_grammar(schema, syntax="gbnf").text
+    names = re.findall("^[^ ]+", text, re.MULTILINE)
+    assert {"root", "root-2", "rule-1", "a-b"} <= set(names)
+    assert len(names) == len(set(names))
+
+
+def test_hyphens_in_classes() -> None:
+    printed = [
+        print_gbnf(Rules({"start": parse_pattern(pattern)}))
+        for pattern in ["^[a-]$", "^[+--]$", "^[--9]$", "^[-]$", "^[^-]$", r"^[\^\]\[\\]$"]
+    ]
+    classes = ["[a-]", "[+-,-]", "[.-9-]", "[-]", "[^-]", r"[\[-\x5E]"]
+    assert printed == [f"root ::= {one}\n" for one in classes]
+
+
 def test_gbnf_through_llguidances_reader() -> None:
     converter = pytest.importorskip("llguidance.gbnf_to_lark")
     schema = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from unspool.grammar.character_sets import LAST, excluding
+from unspool.grammar.character_sets import LAST, characters, excluding, in_set, within
 from unspool.grammar.nodes import (
     Chars,
     Choice,
@@ -28,18 +28,27 @@ def print_gbnf(rules: Rules) -> str:
     Raises:
         ValueError: A node has no form in GBNF.
     """
-    names: dict[str, str] = {}
+    names = _names(rules)
+    ordered = sorted(rules.items(), key=lambda rule: rule[0] != "start")
+    return "".join(f"{names[name]} ::= {_print(node, names, 0)}\n" for name, node in ordered)
+
+
+def _names(rules: Rules) -> dict[str, str]:
+    """A name of letters, digits and hyphens for each rule."""
+    names = {"start": "root"}
+    taken = {"root"}
     for name in rules.named:
-        stem = "root" if name == "start" else re.sub("[^A-Za-z0-9]", "-", name)
-        taken = set(names.values()) | ({"root"} if name != "start" else set())
-        count = 1
-        made = stem
+        if name == "start":
+            continue
+        stem = re.sub("[^A-Za-z0-9]", "-", name)
+        stem = stem if stem[:1].isalpha() else f"rule-{stem}"
+        made, count = stem, 1
         while made in taken:
             count += 1
             made = f"{stem}-{count}"
+        taken.add(made)
         names[name] = made
-    ordered = sorted(rules.items(), key=lambda rule: rule[0] != "start")
-    return "".join(f"{names[name]} ::= {_print(node, names, 0)}\n" for name, node in ordered)
+    return names
 
 
 def _print(node: Node, names: dict[str, str], depth: int) -> str:
@@ -81,14 +90,20 @@ def _characters(found: Chars) -> str:
         found, is_negated = excluding(found), True
     ranges = "".join(
         _character(first, _IN_CLASS) + (f"-{_character(last, _IN_CLASS)}" if last > first else "")
-        for first, last in found.ranges
+        for first, last in _without_hyphen(found)
         if not "\ud800" <= first <= "\udfff"  # no text holds them
     )
-    return f"[{'^' if is_negated else ''}{ranges}]" if ranges else "[^\\x00]"
+    # At the end of a class, all readers take a hyphen for itself; xgrammar takes no escape for it.
+    hyphen = "-" if in_set("-", found) else ""
+    return f"[{'^' if is_negated else ''}{ranges}{hyphen}]" if ranges or hyphen else r"[^\x00]"
+
+
+def _without_hyphen(found: Chars) -> tuple[tuple[str, str], ...]:
+    return within(found, excluding(characters("-"))).ranges
 
 
 _QUOTED = {'"': '\\"', "\\": "\\\\"}
-_IN_CLASS = {"[": "\\[", "]": "\\]", "\\": "\\\\", "^": "\\x5E", "-": "\\x2D"}
+_IN_CLASS = {"[": "\\[", "]": "\\]", "\\": "\\\\", "^": "\\x5E"}
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ArgumentError
 from unspool.grammar.match_pattern import Matcher
-from unspool.grammar.schema_keywords import KEYWORDS_OF_TYPE, Part, list_of
+from unspool.grammar.schema_keywords import KEYWORDS_OF_TYPE, Part, count_of, list_of
 from unspool.grammar.schema_parts import MAX_DEPTH, Parts
 from unspool.grammar.schema_patterns import PatternError, parse_pattern
 
@@ -33,9 +33,13 @@ def merge_values(merger: Merger, parts: Sequence[Part], types: set[str], depth: 
                 these = {_key(value): value for value in plain}
                 listed = these if listed is None else {key: listed[key] for key in listed if key in these}
     left = [value for value in (listed or {}).values() if json_type(value) in types]
-    limits = {name: merger.merge_type(name, parts, depth) for name in {json_type(value) for value in left}}
+    limits = {
+        name: merger.merge_type(name, parts, depth)
+        for name in ("integer", "number")
+        if any(json_type(value) == name for value in left)
+    }
     scalars = [value for value in left if not isinstance(value, (dict, list))]
-    scalars = [_shortest(value) for value in scalars if _fits(value, limits[json_type(value)], parts)]
+    scalars = [_shortest(value) for value in scalars if _fits(merger.parts, value, limits, parts)]
     nodes = [constant(value) for value in left if isinstance(value, (dict, list))]
     if nodes:
         for part in parts:
@@ -93,16 +97,15 @@ def json_type(value: Any) -> str:
     return next((name for kind, name in names.items() if isinstance(value, kind)), "null")
 
 
-def _fits(value: Any, limit: Any, parts: Sequence[Part]) -> bool:
+def _fits(notes: Parts, value: Any, limits: Mapping[str, Any], parts: Sequence[Part]) -> bool:
     """Whether a plain value is within the lengths, bounds and patterns beside the list."""
-    if limit is False:
-        return False
     if isinstance(value, str):
-        return limit.get("minLength", 0) <= len(value) <= limit.get("maxLength", len(value)) and all(
-            _is_found(part.get("pattern"), value) for part in parts if part.has("pattern")
-        )
+        return all(_text_fits(notes, value, part) for part in parts)
     if isinstance(value, bool) or value is None:
         return True
+    limit = limits[json_type(value)]
+    if limit is False or (limit["type"] == "integer" and value != value // 1):
+        return False
     return bool(
         limit.get("minimum", value) <= value <= limit.get("maximum", value)
         and limit.get("exclusiveMinimum", -math.inf) < value < limit.get("exclusiveMaximum", math.inf)
@@ -110,11 +113,17 @@ def _fits(value: Any, limit: Any, parts: Sequence[Part]) -> bool:
     )
 
 
-def _is_found(pattern: Any, text: str) -> bool:
+def _text_fits(notes: Parts, text: str, part: Part) -> bool:
+    shortest, longest = count_of(part, "minLength"), count_of(part, "maxLength")
+    if len(text) < (shortest or 0) or (longest is not None and len(text) > longest):
+        return False
+    if not part.has("pattern"):
+        return True
     try:
-        return Matcher(parse_pattern(pattern)).matches(text)
-    except PatternError:
-        return True  # it is listed as dropped
+        return Matcher(parse_pattern(part.get("pattern"))).matches(text)
+    except PatternError as error:
+        notes.drop(part, "pattern", str(error))
+        return True
 
 
 def constant(value: Any) -> Any:
