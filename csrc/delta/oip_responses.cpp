@@ -1,7 +1,7 @@
 // Open Inference Protocol v2: one InferenceResponse a step, as MLServer's clients read them. Output
 // `output` is the content (all of them joined are the content), `delta` the chat delta as JSON
 // text; the parameters say which answer, what kind of step, and on an answer's last one how it
-// ended. The last of all comes with `end`, and has the usage where it was asked for. There is no
+// ended. The last of all comes with `end`, and has the usage if it was asked for. There is no
 // end mark.
 #include <utility>
 
@@ -62,16 +62,9 @@ class OipResponses final : public WireWriter {
     if (event_.empty()) return;
     const bool is_content = is_wire_content(pending_);
     open_response(event_, choice_, out);
-    out += "},\"outputs\":[";
-    open_output("output", kChunkOfText, out);
-    if (is_content) append_json_line_escaped(pending_.text, out);
-    out += "\"]},";
-    open_output("delta", kChunkOfJson, out);
     scratch_.clear();
     append_delta();
-    append_json_line_escaped(scratch_, out);
-    out += "\"]}]}";
-    framing().close(out);
+    close_with_outputs(is_content ? std::string_view(pending_.text) : "", scratch_, out);
     event_ = {};
   }
 
@@ -162,7 +155,18 @@ class OipResponses final : public WireWriter {
     open_response("finish", choice, out);
     append_field("finish_reason", to_string(finish_reason(choice)), out);
     if (usage != nullptr) append_counts(*usage, out);
-    out += "},\"outputs\":[]}";
+    close_with_outputs("", "{}", out);
+  }
+
+  // Both outputs, in each response: clients read `outputs[0]` of whatever comes.
+  void close_with_outputs(std::string_view text, std::string_view delta, std::string& out) const {
+    out += "},\"outputs\":[";
+    open_output("output", kChunkOfText, out);
+    append_json_line_escaped(text, out);
+    out += "\"]},";
+    open_output("delta", kChunkOfJson, out);
+    append_json_line_escaped(delta, out);
+    out += "\"]}]}";
     framing().close(out);
   }
 

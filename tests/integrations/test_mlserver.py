@@ -121,7 +121,7 @@ async def test_the_shape_of_a_stream() -> None:
     assert call == {
         "index": 0, "id": call["id"], "type": "function", "function": {"name": "look_up", "arguments": "{}"},
     }  # fmt: skip
-    assert last["outputs"] == []
+    assert last["outputs"] == [tensor("output", "str", ""), tensor("delta", "json", "{}")]
     told = last["parameters"]
     assert (told["event"], told["index"], told["finish_reason"]) == ("finish", 0, "tool_calls")
     assert (told["prompt_tokens"], told["completion_tokens"], told["total_tokens"]) == (3, 1, 4)

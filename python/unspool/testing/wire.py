@@ -209,15 +209,15 @@ def read_open_inference(
         parameters = response["parameters"]
         answer = answers[parameters["index"]]
         assert answer.finish_reason is None, "nothing follows an answer's finish"
-        if parameters["event"] == "finish":
-            assert response["outputs"] == []
-            answer.finish_reason = parameters["finish_reason"]
-            assert ("total_tokens" in parameters) == (include_usage and place == len(events) - 1)
-            continue
         output, delta = response["outputs"]
         for tensor, expected, kind in ((output, "output", "str"), (delta, "delta", "json")):
             assert (tensor["name"], tensor["parameters"]) == (expected, {"content_type": kind})
             assert (tensor["shape"], tensor["datatype"], len(tensor["data"])) == ([1, 1], "BYTES", 1)
+        if parameters["event"] == "finish":
+            assert (output["data"], delta["data"]) == ([""], ["{}"])
+            answer.finish_reason = parameters["finish_reason"]
+            assert ("total_tokens" in parameters) == (include_usage and place == len(events) - 1)
+            continue
         wire_delta = _strict_json(delta["data"][0])
         ((key, value),) = wire_delta.items()
         event = {"content": "content", reasoning_field: "reasoning", "tool_calls": "tool_call"}[key]
