@@ -12,7 +12,7 @@ from unspool.format_files import FormatFile
 from unspool.formats import compile_format, get_format
 from unspool.response_template import format_from_response_template
 
-__all__ = ["TEMPLATE_NAMES", "choose_format"]
+__all__ = ["TEMPLATE_NAMES", "choose_format", "kept_reasoning_file"]
 
 #: What vLLM and SGLang call the checkpoint's own response template.
 TEMPLATE_NAMES = ("hf", "response_template")
@@ -62,9 +62,16 @@ def choose_format(
 def kept_reasoning(*names: Any) -> Format | None:
     """The format whose reasoning stays in the content, opening tag included, if one of the names asks for it."""
     for name in names:
-        if isinstance(name, str) and name.lower() in _KEPT_REASONING:
-            return compile_format(_KEPT_REASONING[name.lower()])
+        file = kept_reasoning_file(name) if isinstance(name, str) else None
+        if file is not None:
+            return compile_format(file)
     return None
+
+
+def kept_reasoning_file(name: str) -> FormatFile | None:
+    """The format whose reasoning stays in the content under this name; None: it is no such name."""
+    kept = _KEPT_REASONING.get(name.lower())
+    return None if kept is None else get_format(kept)
 
 
 def _template_of(tokenizer: Any) -> Format:

@@ -20,6 +20,11 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 from unspool.testing import Case, shipped_cases
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     pytest.importorskip(
@@ -52,7 +57,7 @@ def make_tokenizer(format: str) -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.BPE(vocab={token: id for id, token in enumerate(alphabet)}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_tokens(unspool.get_format(format).facts.marker_tokens)
+    tokenizer.add_tokens(list(unspool.get_format(format).facts.marker_tokens))
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
 
 
@@ -280,8 +285,62 @@ def test_every_format_and_alias_is_known() -> None:
     reasoning = adapter.ReasoningParserManager.list_registered()
     for file in unspool.formats():
         for name in (file.name, *file.aliases):
+            keeps = name in ("minimax_m2_append_think", "minimax-append-think")
             assert (f"unspool_{name}" in tools) == file.has_tools
-            assert (f"unspool_{name}" in reasoning) == file.has_reasoning
+            assert (f"unspool_{name}" in reasoning) == (file.has_reasoning or keeps)
+
+
+@pytest.mark.skipif(not (ROOT / "docs" / "stack_names.toml").is_file(), reason="runs in a checkout")
+def test_every_name_of_the_hosts_has_a_twin() -> None:
+    """All that vLLM registers, and all that docs/stack_names.toml lists of it."""
+    listed = tomllib.loads((ROOT / "docs" / "stack_names.toml").read_text(encoding="utf-8"))["vllm"]
+    for kind, manager in (
+        ("tools", adapter.ToolParserManager),
+        ("reasoning", adapter.ReasoningParserManager),
+    ):
+        names = manager.list_registered()
+        own = {name for name in names if not name.startswith("unspool_")}
+        missing = {name for name in own | set(listed[kind]) if f"unspool_{name}" not in names}
+        assert not missing, kind
+
+
+@pytest.mark.parametrize(
+    ("prompt", "begin"), [("]~b]ai\n<think>\n", "<think>"), ("]~b]ai\n<think>\n\n</think>\n\n", "")]
+)
+@pytest.mark.parametrize("tool", [None, "minimax_m2", "hermes"])
+def test_reasoning_that_stays_in_the_content(prompt: str, begin: str, tool: str | None) -> None:
+    """With the tag if the prompt wrote it; vLLM writes it in any case."""
+    tokenizer, request = make_tokenizer("minimax_m2"), request_of(tools=TOOLS)
+    thought = "hm\n</think>\n\nOk."
+    ids = tokenizer.encode(thought, add_special_tokens=False)
+    start = tokenizer.encode(prompt, add_special_tokens=False)
+    cls = parser_class(tool, "minimax_m2_append_think")
+    for size in (1, 4, len(ids)):
+        parser = cls(tokenizer, request.tools)
+        assert stream(parser, request, list(chunks_of(tokenizer, ids, size)), start) == (
+            begin + thought,
+            "",
+            [],
+        )
+    parser = cls(tokenizer, request.tools)
+    parser.set_prompt_token_ids(start)
+    assert parser.parse(thought, request, True, ids)[:2] == (None, begin + thought)
+
+
+@pytest.mark.parametrize("end", ["hm\n</think>\n\nOk.", "hm"])
+def test_reasoning_that_stays_in_the_content_beside_a_parser_of_vllm(end: str) -> None:
+    own = [
+        ParserManager.get_parser("hermes", name, enable_auto_tools=True)
+        for name in ("unspool_minimax_m2_append_think", "minimax_m2_append_think")
+    ]
+    tokenizer, request = make_tokenizer("minimax_m2"), request_of(tools=TOOLS)
+    start = tokenizer.encode("]~b]ai\n<think>\n", add_special_tokens=False)
+    ids = tokenizer.encode(end, add_special_tokens=False)
+    ours, theirs = (
+        stream(cls(tokenizer, request.tools), request, list(chunks_of(tokenizer, ids, 3)), start)
+        for cls in own
+    )
+    assert ours == theirs == ("<think>" + end, "", [])
 
 
 def test_a_registered_format_of_ones_own(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from unspool._core import Delta
+from unspool.choose_format import TEMPLATE_NAMES, kept_reasoning_file
 from unspool.format_files import FormatFile
-from unspool.formats import formats, get_format
+from unspool.formats import formats
 from unspool.parser import Parser
 from unspool.stream_options import StartIn, UnknownTools
 
@@ -50,6 +51,8 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
     format: ClassVar[FormatFile]
     #: SGLang's own detector of the family, or None: it knows the grammar that forces a call.
     own_class: ClassVar[type[BaseFormatDetector] | None] = None
+    #: SGLang's name for it: its chat endpoint makes the ids of calls by that.
+    own_name: ClassVar[str] = ""
 
     def __init__(self, *, required: bool = False) -> None:
         super().__init__()
@@ -300,23 +303,67 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         return ReasoningResult(normal_text=text, reasoning_text=reasoning)
 
 
+class KeptReasoningDetector(ReasoningDetector):
+    """Reasoning that stays in the content, with the opening tag if the prompt wrote it."""
+
+    _has_begun = False
+
+    def detect_and_parse(self, text: str) -> ReasoningResult:
+        """Parse a whole output."""
+        return self.parse_streaming_increment(text)
+
+    def parse_streaming_increment(self, new_text: str) -> ReasoningResult:
+        """Read a chunk."""
+        tags = self.format.facts.reasoning
+        assert tags, "a detector stands for a format with reasoning"
+        is_open = self._start == "reasoning" or (self._start == "auto" and tags.starts_open)
+        begins = not self._has_begun and not self.previous_content
+        self._has_begun = True
+        tag = tags.openers[0] if begins and is_open else ""
+        return ReasoningResult(normal_text=tag + new_text)
+
+
 def register() -> None:
-    """Add every format, shipped or registered, to SGLang's parsers. Again for formats registered since."""
+    """Add every format, shipped or registered, by name and alias, to SGLang's parsers.
+
+    Again for formats registered since. The checkpoint's own template is read by SGLang's own detectors.
+    """
     for file in formats():
-        if file.has_tools:
-            registry = FunctionCallParser.ToolCallParserEnum
-            _add(file, ToolDetector, registry, TOOL_CALL_PARSER_NAMES, BaseFormatDetector)
-        if file.has_reasoning:
-            registry = ReasoningParser.DetectorMap
-            _add(file, ReasoningDetector, registry, REASONING_PARSER_NAMES, BaseReasoningFormatDetector)
+        for name in (file.name, *file.aliases):
+            kept = kept_reasoning_file(name)
+            if file.has_tools:
+                _add_tools(name, file)
+            if kept is not None:
+                _add_reasoning(name, kept, KeptReasoningDetector)
+            elif file.has_reasoning:
+                _add_reasoning(name, file, ReasoningDetector)
+    for name in TEMPLATE_NAMES:
+        for registry, names in (_TOOLS, _REASONING):
+            if name in registry:
+                _add(name, registry[name], registry, names)
 
 
-def _add(file: FormatFile, detector: type, registry: dict[str, Any], names: list[str], base: type) -> None:
-    """A detector of the format in a registry of SGLang's, whose own are of type `base`."""
-    name = PREFIX + file.name.lower()
+_Registry = tuple[dict[str, Any], list[str]]
+_TOOLS: _Registry = (FunctionCallParser.ToolCallParserEnum, TOOL_CALL_PARSER_NAMES)
+_REASONING: _Registry = (ReasoningParser.DetectorMap, REASONING_PARSER_NAMES)
+
+
+def _add_tools(name: str, file: FormatFile) -> None:
+    own = _own_name((name, file.name, *file.aliases), _TOOLS[0], BaseFormatDetector)
+    members = {"format": file, "own_name": own, "own_class": _TOOLS[0].get(own)}
+    _add(name, type(f"ToolDetector_{name}", (ToolDetector,), members), *_TOOLS)
+
+
+def _add_reasoning(name: str, file: FormatFile, detector: type) -> None:
+    own = _own_name((name, file.name, *file.aliases), _REASONING[0], BaseReasoningFormatDetector)
+    members = {"format": file, "own_class": _REASONING[0].get(own)}
+    _add(name, type(f"{detector.__name__}_{name}", (detector,), members), *_REASONING)
+
+
+def _add(name: str, detector: type, registry: dict[str, Any], names: list[str]) -> None:
+    name = PREFIX + name.lower()
     if name not in registry:
-        members = {"format": file, "own_class": _own(file, registry, base)}
-        registry[name] = type(f"{detector.__name__}_{file.name}", (detector,), members)
+        registry[name] = detector
         names.append(name)
 
 
@@ -329,19 +376,18 @@ def main(arguments: list[str] | None = None) -> None:
     run_server(prepare_server_args(sys.argv[1:] if arguments is None else arguments))
 
 
-def _own(file: FormatFile, registry: Mapping[str, Any], base: Any) -> Any:
-    """SGLang's own class for the family, found by any of its names."""
-    for name in (file.name, *file.aliases):
+def _own_name(names: Iterable[str], registry: Mapping[str, Any], base: Any) -> str:
+    """The first of a family's names by which SGLang itself has a detector of type `base`; "": none."""
+    for name in names:
         for spelling in (name, name.replace("_", "-"), name.replace("_", "").replace("-", "")):
             found = registry.get(spelling)
-            if (
-                found is None
-                or not issubclass(found, base)
-                or issubclass(found, ResponseTemplateToolDetector)
-            ):
-                continue  # a response template's parser wants the checkpoint's
-            return found
-    return None
+            if found is None or not issubclass(found, base):
+                continue
+            if not issubclass(
+                found, ResponseTemplateToolDetector
+            ):  # such a one needs the checkpoint's template
+                return spelling
+    return ""
 
 
 def _has_headers(file: FormatFile) -> bool:
@@ -350,8 +396,8 @@ def _has_headers(file: FormatFile) -> bool:
 
 
 def _fit_chat_endpoint() -> None:
-    """Make SGLang's chat endpoint treat our parsers as its own, which it knows by name: reasoning markers that
-    are special tokens stay in the text, and the calls of models that number them get such ids."""
+    """What SGLang's chat endpoint does for its own parsers by name, done for ours: reasoning markers that
+    are special tokens stay in the text, and calls get the ids that it makes for the family."""
     module = sys.modules.get("sglang.srt.entrypoints.openai.serving_chat")
     chat: Any = getattr(module, "OpenAIServingChat", None)
     if chat is None or hasattr(chat, "_fits_unspool"):
@@ -365,12 +411,13 @@ def _fit_chat_endpoint() -> None:
             request.skip_special_tokens = False
 
     def make_tool_call_id(self: Any, call_item: Any, history_count: int) -> str:
-        name = self.tool_call_parser or ""
-        if name.startswith(PREFIX):
-            file = get_format(name.removeprefix(PREFIX))
-            if file.facts.call_ids == "functions":
-                return f"functions.{call_item.name}:{history_count + call_item.tool_index}"
-        return str(make_id(self, call_item, history_count))
+        name = self.tool_call_parser
+        detector = FunctionCallParser.ToolCallParserEnum.get(name)
+        try:
+            self.tool_call_parser = getattr(detector, "own_name", "") or name
+            return str(make_id(self, call_item, history_count))
+        finally:
+            self.tool_call_parser = name
 
     chat._patch_reasoning_skip_special_tokens = keep_special_tokens
     chat._process_tool_call_id = make_tool_call_id

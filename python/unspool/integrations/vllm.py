@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from unspool._core import Delta, Format, Vocabulary
-from unspool.choose_format import TEMPLATE_NAMES, choose_format
+from unspool.choose_format import TEMPLATE_NAMES, choose_format, kept_reasoning_file
 from unspool.errors import VocabularyError
 from unspool.format_facts import ReasoningFacts
 from unspool.format_files import FormatFile
@@ -222,13 +222,30 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         self.prompt: list[int] | None = None
         # The last chunk's: the parser, its content, its ids, and all ids so far.
         self._last: tuple[Parser, str, list[int], list[int]] | None = None
+        self._content_ids: list[int] = []
+        self._request: Any = None
         self._parsers: dict[int, tuple[Any, Parser]] = {}
 
     @functools.cached_property
     def _format(self) -> FormatFile | Format:
+        """The format that has the tags."""
+        if self._kept is not None:
+            return self._kept
         format, reasoning = choose_format(self.format_name, self.model_tokenizer)
         name = reasoning if isinstance(reasoning, str) else format
         return get_format(name) if isinstance(name, str) else name
+
+    @property
+    def _kept(self) -> FormatFile | None:
+        """Not None: reasoning stays in the content, with the tag that the prompt wrote."""
+        return kept_reasoning_file(self.format_name)
+
+    @property
+    def reasoning(self) -> str | None:
+        """The reasoning of a `Parser` whose calls are of another format; None: a template's own."""
+        if self._kept is not None:
+            return self.format_name
+        return self._format.name if isinstance(self._format, FormatFile) else None
 
     @property
     def _tags(self) -> ReasoningFacts | None:
@@ -243,6 +260,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         return next(iter(self._tags.closers), None) if self._tags else None
 
     def adjust_request(self, request: Any) -> Any:
+        self._request = request
         return _keep_special_tokens(request)
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
@@ -275,16 +293,16 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         if vocabulary is None:
             return []
         if self._last is None or list(input_ids) != self._last[2]:
-            closers = {vocabulary.find_added(text) for text in self._literals("close")}
+            closers = {vocabulary.find_added(text) for text in (self._tags.closers if self._tags else ())}
             found = [place for place, id in enumerate(input_ids) if id in closers]
             return list(input_ids[found[-1] + 1 :]) if found else []
-        # Those of the last chunk go on beside the answer's text, and must spell it.
+        # Those of the answer's text, of earlier chunks too if it was held; they must spell it.
         text = self._last[1].encode()
-        size, start = len(text), len(input_ids)
+        size, start = len(text), len(self._content_ids)
         while size > 0 and start > 0:
             start -= 1
-            size -= len(vocabulary.token_bytes(input_ids[start]))
-        ids = list(input_ids[start:])
+            size -= len(vocabulary.token_bytes(self._content_ids[start]))
+        ids = self._content_ids[start:]
         return ids if b"".join(map(vocabulary.token_bytes, ids)) == text else []
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
@@ -293,7 +311,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         if vocabulary is None:
             return 0
         parser = self._open(vocabulary, only_reasoning=False)
-        return parser.parse(list(token_ids)).token_counts.reasoning
+        return parser.parse(list(token_ids)).token_counts.reasoning  # none where it is content
 
     def start(self, vocabulary: Vocabulary | None) -> dict[str, Any]:
         """Where the output starts, as `Parser` takes it.
@@ -309,11 +327,13 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
 
     def _open(self, vocabulary: Vocabulary | None, only_reasoning: bool = True, **options: Any) -> Parser:
         options.update(self.start(vocabulary))
-        return Parser(self._format, tokenizer=vocabulary, only_reasoning=only_reasoning, **options)
+        format = self._format if self._kept is None else self.format_name
+        return Parser(format, tokenizer=vocabulary, only_reasoning=only_reasoning, **options)
 
     def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
         """(reasoning, what follows) of a whole output."""
-        if self.start(None)["prompt"] is None and self._opens_unseen(model_output):
+        is_open = self._kept is None and self._opens_unseen(model_output)
+        if is_open and self.start(None)["prompt"] is None:
             self.start_in = "reasoning"
         message = self._open(None).parse(model_output)
         return message.reasoning or None, message.content or None
@@ -322,8 +342,10 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
 
     def _opens_unseen(self, text: str) -> bool:
         """Whether reasoning is closed that the text does not open: the prompt did."""
-        closes = [text.find(close) for close in self._literals("close") if close in text]
-        opens = [text.find(opener) for opener in self._literals("open") if opener in text]
+        if self._tags is None:
+            return False
+        closes = [text.find(closer) for closer in self._tags.closers if closer in text]
+        opens = [text.find(opener) for opener in self._tags.openers if opener in text]
         return bool(closes) and min(closes) < min(opens, default=len(text))
 
     def extract_reasoning_streaming(
@@ -351,9 +373,9 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         else:
             ends = not _FLUSHES and _ends_with_eos(self.model_tokenizer, delta_token_ids)
             deltas = _feed(parser, delta_text, delta_token_ids, "stop" if ends else None)
-            has_begun = parser.region == "tool_call" or any(delta.kind == "content" for delta in deltas)
-            if has_begun and not parser.is_finished:
+            if not parser.is_finished and any(delta.kind == "content" for delta in deltas):
                 deltas += parser.parse_chunk(None, None, "stop")  # the next parser reads on
+            self._content_ids = [id for delta in deltas if delta.kind == "content" for id in delta.token_ids]
             message = _to_message(deltas)
         content = (message and message.content) or ""
         self._last = (parser, content, list(delta_token_ids), list(current_token_ids))
@@ -366,10 +388,19 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         return self._last is not None and self._last[0].is_finished
 
     def finish_streaming(self) -> Any:
-        """Return what was held back, at the stream's end."""
+        """What was held back, at the stream's end: reasoning, or a call that nothing but the end shows to be one."""
         if self._last is None or self._last[0].is_finished:
             return None
-        return _to_message(self._last[0].parse_chunk(None, None, "stop"))
+        deltas = self._last[0].parse_chunk(None, None, "stop")
+        text = "".join(delta.text for delta in deltas if delta.kind == "content")
+        if self._kept is not None or not text:
+            return _to_message(deltas)
+        # The host asks its tool parser no more.
+        request = self._request
+        tools = None if request is None else getattr(request, "tools", None) or []
+        reader = Parser(self._format, tools, reasoning=False, **_request_options(request))
+        rest = [*reader.parse_chunk(text), *reader.finish("stop").deltas]
+        return _to_message([*(delta for delta in deltas if delta.kind != "content"), *rest])
 
 
 def _generation_prompt(tokenizer: Any, options: dict[str, Any]) -> str | None:
@@ -403,8 +434,7 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         if reasoning is None:
             own = False
         elif tool is not None and reasoning.format_name != tool.format_name:
-            other = reasoning._format
-            own = other.name if isinstance(other, FormatFile) else own
+            own = reasoning.reasoning or own
         return Parser(
             format,
             tools,
@@ -467,7 +497,8 @@ def register() -> None:
     """
     for file in formats():
         for name in (file.name, *file.aliases):
-            _register(name, has_tools=file.has_tools, has_reasoning=file.has_reasoning)
+            has_reasoning = file.has_reasoning or kept_reasoning_file(name) is not None
+            _register(name, has_tools=file.has_tools, has_reasoning=has_reasoning)
     for name in ("auto", *TEMPLATE_NAMES):
         _register(name, has_tools=True, has_reasoning=True)
     if ParserManager is not None and _COMPOSES and not hasattr(ParserManager.get_parser, "_unspool"):
