@@ -224,6 +224,158 @@ def test_the_prompt_says_where_the_output_starts() -> None:
     assert run_one("Ok", "<think>user's</think>" + turn)[:2] == ("Ok", "")
 
 
+def both(tool: str | None, reasoning: str, output: str, prompt: str, **options: Any) -> list[Any]:
+    """What our pair and vLLM's own pair of these names say, streamed and whole."""
+    tokenizer = make_tokenizer(reasoning)
+    request = request_of(**options)
+    ids = tokenizer.encode(output, add_special_tokens=False)
+    start = tokenizer.encode(prompt, add_special_tokens=False)
+    template = {"chat_template_kwargs": options.get("chat_template_kwargs")}
+    found = []
+    for prefix in ("unspool_", ""):
+        cls = ParserManager.get_parser(tool and prefix + tool, prefix + reasoning, enable_auto_tools=True)
+        streamed = stream(
+            cls(tokenizer, request.tools, **template), request, list(chunks_of(tokenizer, ids, 2)), start
+        )
+        parser = cls(tokenizer, request.tools, **template)
+        parser.set_prompt_token_ids(start)
+        thought, content, calls = parser.parse(output, request, True, ids)
+        whole = content or "", thought or "", [(call.name, call.arguments) for call in calls or ()]
+        found.append((streamed, whole))
+    return found
+
+
+@pytest.mark.parametrize("wanted", [{"force_nonempty_content": True}, {"force_nonempty_content": False}, {}])
+@pytest.mark.parametrize("output", ["hm", "hm</think>", "hm</think>Ok", f"hm</think>{CALL}"])
+@pytest.mark.parametrize("tool", [None, "hermes"])
+def test_reasoning_is_content_if_there_is_no_other(
+    wanted: dict[str, bool], output: str, tool: str | None
+) -> None:
+    """As vLLM's parsers of the families that know the option; ours knows it for all."""
+    prompt = "<|im_start|>assistant\n<think>\n"
+    options = {"chat_template_kwargs": wanted, "tools": TOOLS if tool else None}
+    (streamed, whole), (own_streamed, own_whole) = both(tool, "nemotron_v3", output, prompt, **options)
+    assert whole == own_whole
+    closed_and_empty = output == "hm</think>" and wanted.get("force_nonempty_content")
+    if not closed_and_empty:  # vLLM's stream leaves the content empty there
+        assert streamed == own_streamed
+    for family in ("nemotron_v3", "qwen3", "deepseek_r1"):
+        turn = unspool.get_format(family).patterns["turn"][0].partition("<think>")[0] + "<think>\n"
+        cls, request = parser_class(tool, family), request_of(**options)
+        tokenizer = make_tokenizer(family)
+        ids, start = (tokenizer.encode(text, add_special_tokens=False) for text in (output, turn))
+        parser = cls(tokenizer, request.tools, chat_template_kwargs=wanted)
+        content = stream(parser, request, list(chunks_of(tokenizer, ids, 1)), start)[0]
+        is_forced = wanted.get("force_nonempty_content") and output in ("hm", "hm</think>")
+        rest = CALL if tool is None and CALL in output else "Ok" if output.endswith("Ok") else ""
+        assert content == ("hm" if is_forced else rest), family
+
+
+def test_reasoning_is_content_beside_a_parser_of_vllm() -> None:
+    cls = ParserManager.get_parser("hermes", "unspool_qwen3", enable_auto_tools=True)
+    tokenizer, request = make_tokenizer("qwen3"), request_of(tools=TOOLS)
+    ids = tokenizer.encode("<think>hm", add_special_tokens=False)
+    forced = {"chat_template_kwargs": {"force_nonempty_content": True}}
+    parser = cls(tokenizer, request.tools, **forced)
+    assert stream(parser, request, list(chunks_of(tokenizer, ids, 2)), [])[:2] == ("hm", "hm")
+    parser = cls(tokenizer, request.tools, **forced)
+    assert parser.parse("<think>hm", request, True, ids)[:2] == (None, "hm")
+
+
+HISTORY = [
+    {"role": "user", "content": "Hi"},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": f"functions.f:{i}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+            for i in range(2)
+        ],
+    },
+    *({"role": "tool", "tool_call_id": f"functions.f:{i}", "content": "1"} for i in range(2)),
+]
+GUIDED = '[{"name": "f", "parameters": {"a": 1}}, {"name": "f", "parameters": {"a": 2}}]'
+OWN = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:5<|tool_call_argument_begin|>{}"
+    "<|tool_call_end|><|tool_calls_section_end|>"
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "choice", "ids"),
+    [
+        (GUIDED, "required", ["functions.f:2", "functions.f:3"]),
+        ('{"a": 1}', {"type": "function", "function": {"name": "f"}}, ["functions.f:2"]),
+        (OWN, "auto", ["functions.f:5"]),
+        (OWN.replace("5", "0"), "auto", ["functions.f:0"]),  # the model's own, as in vLLM
+    ],
+)
+def test_kimis_ids_count_on_over_the_conversation(output: str, choice: Any, ids: list[str]) -> None:
+    tokenizer = make_tokenizer("kimi_k2")
+    request = ChatCompletionRequest(model="m", messages=HISTORY, tools=TOOLS, tool_choice=choice)
+    written = tokenizer.encode(output, add_special_tokens=False)
+    cls = parser_class("kimi_k2", "kimi_k2")
+    chunks = list(chunks_of(tokenizer, written, 3))
+    parser = cls(tokenizer, request.tools)
+    deltas = [
+        parser.parse_delta(
+            text, part, request, prompt_token_ids=None if i else [], finished=i == len(chunks) - 1
+        )
+        for i, (text, part) in enumerate(chunks)
+    ]
+    assert [call.id for delta in filter(None, deltas) for call in delta.tool_calls if call.id] == ids
+    assert [call.id for call in cls(tokenizer, request.tools).parse(output, request, True, written)[2]] == ids
+
+
+PAGES = [ROOT / "README.md", ROOT / "docs" / "vllm.md"]
+PAIRS = sorted(
+    {
+        pair
+        for page in PAGES
+        if page.is_file()
+        for pair in re.findall(
+            r"--tool-call-parser unspool_(\w+) --reasoning-parser unspool_(\w+)",
+            page.read_text(encoding="utf-8"),
+        )
+    }
+)
+
+
+def comparable(answer: tuple[str, str, list[tuple[str, str]]]) -> Any:
+    """White space around texts aside, and arguments as values; those that are no JSON to the letter."""
+
+    def value(text: str) -> str:
+        try:
+            return json.dumps(json.loads(text), sort_keys=True)
+        except ValueError:
+            return f"not JSON: {text}"
+
+    content, reasoning, calls = answer
+    return content.strip(), reasoning.strip(), [(name, value(arguments)) for name, arguments in calls]
+
+
+@pytest.mark.parametrize(("tool", "reasoning"), PAIRS)
+def test_documented_pairs_answer_as_vllms_own(tool: str, reasoning: str) -> None:
+    """On all cases of both families, streamed and whole; what differs has its reason in vllm_pairs.toml."""
+    listed = tomllib.loads(Path(__file__).with_name("vllm_pairs.toml").read_text(encoding="utf-8"))
+    known = {case for reason in listed.values() for case in reason.get(f"{tool}+{reasoning}", ())}
+    differing = set()
+    for case in [case for case in CASES if case.format in (tool, reasoning)]:
+        call = unspool.get_format(case.format).patterns["call"]
+        if "<tool_call>" in case.input and call[0] != unspool.get_format(tool).patterns["call"][0]:
+            continue  # calls in another syntax
+        # As a server's prompt ends: open, or closed if the answer has no reasoning.
+        turn = "<|im_start|>assistant\n" + ("" if "<think>" in case.input else "<think>\n\n</think>\n\n")
+        prompt = case.options.get("prompt", turn)
+        try:
+            ours, own = both(tool, reasoning, case.input, prompt, tools=tools_of(case))
+        except AssertionError:  # vLLM's deltas are out of order
+            differing.add(str(case))
+            continue
+        if [comparable(answer) for answer in ours] != [comparable(answer) for answer in own]:
+            differing.add(str(case))
+    assert differing == known
+
+
 def test_reasoning_that_is_not_wanted_is_left_out() -> None:
     assert run_one("<think>hm</think>Ok", include_reasoning=False)[:2] == ("Ok", "")
 

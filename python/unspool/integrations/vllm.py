@@ -45,6 +45,10 @@ try:
     from vllm.parser.parser_manager import ParserManager
 except ModuleNotFoundError:  # before 0.16
     DelegatingParser, ParserManager = object, None
+try:
+    from vllm.parser.utils import count_history_tool_calls
+except ImportError:  # hosts that number no calls
+    count_history_tool_calls = None
 
 __all__ = ["UnspoolParser", "UnspoolReasoningParser", "UnspoolToolParser", "register"]
 
@@ -224,6 +228,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         self._last: tuple[Parser, str, list[int], list[int]] | None = None
         self._content_ids: list[int] = []
         self._request: Any = None
+        self._reasoning_so_far: list[str] = []  # if it may have to be content
         self._parsers: dict[int, tuple[Any, Parser]] = {}
 
     @functools.cached_property
@@ -239,6 +244,12 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
     def _kept(self) -> FormatFile | None:
         """Not None: reasoning stays in the content, with the tag that the prompt wrote."""
         return kept_reasoning_file(self.format_name)
+
+    @functools.cached_property
+    def forces_content(self) -> bool:
+        """Whether the request wants reasoning as content if the answer has no other."""
+        options = self._template_options
+        return options.get("force_nonempty_content") is True or options.get("enable_thinking") is False
 
     @property
     def reasoning(self) -> str | None:
@@ -336,7 +347,13 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         if is_open and self.start(None)["prompt"] is None:
             self.start_in = "reasoning"
         message = self._open(None).parse(model_output)
+        if self.forces_content and not message.content.strip():
+            return None, message.reasoning or None
         return message.reasoning or None, message.content or None
+
+    def get_streaming_fallback_content(self, text: str, request: Any) -> str | None:
+        """The content of a stream that ended inside its reasoning; the host asks for it."""
+        return "".join(self._reasoning_so_far) or None
 
     extract_reasoning_content = extract_reasoning  # 0.11.0's name
 
@@ -376,6 +393,8 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
             if not parser.is_finished and any(delta.kind == "content" for delta in deltas):
                 deltas += parser.parse_chunk(None, None, "stop")  # the next parser reads on
             self._content_ids = [id for delta in deltas if delta.kind == "content" for id in delta.token_ids]
+            if self.forces_content:
+                self._reasoning_so_far += [delta.text for delta in deltas if delta.kind == "reasoning"]
             message = _to_message(deltas)
         content = (message and message.content) or ""
         self._last = (parser, content, list(delta_token_ids), list(current_token_ids))
@@ -419,6 +438,10 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._parser: Parser | None = None
+        self._only_reasoning: list[str] | None = None  # until there is another answer, if one is wanted
+        self._earlier_calls = (
+            0  # those of the conversation, where calls are numbered and the model writes no number
+        )
 
     def _open(self, request: Any, ids: Sequence[int], keep_message: bool) -> Parser:
         tool, reasoning = self._tool_parser, self._reasoning_parser
@@ -435,6 +458,10 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
             own = False
         elif tool is not None and reasoning.format_name != tool.format_name:
             own = reasoning.reasoning or own
+        if reasoning is not None and reasoning.forces_content:
+            self._only_reasoning = []
+        if options["tool_choice"] not in (None, "auto", "none") and self._numbers_calls(format):
+            self._earlier_calls = count_history_tool_calls(request)
         return Parser(
             format,
             tools,
@@ -444,6 +471,20 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
             **(reasoning.start(vocabulary) if reasoning is not None else {}),
             **options,
         )
+
+    def _numbers_calls(self, format: str | FormatFile | Format) -> bool:
+        """Whether the model's template wants ids that count on, as those of Kimi do."""
+        if count_history_tool_calls is None:
+            return False
+        file = get_format(format) if isinstance(format, str) else format
+        is_numbered = isinstance(file, FormatFile) and file.facts.call_ids == "functions"
+        return is_numbered or self._stream_state.tool_call_id_type == "kimi_k2"
+
+    def _id_of(self, call: Any, index: int, name: str) -> str:
+        """The call's id. Guided JSON has none: the parser's counts from 0, the template's over the conversation."""
+        if self._earlier_calls and call.id == f"functions.{name}:{index}":
+            return f"functions.{name}:{self._earlier_calls + index}"
+        return str(call.id)
 
     def parse(
         self,
@@ -457,10 +498,15 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         _feed(self._parser, model_output, model_output_token_ids, "stop")
         message = self._parser.message
         calls = [
-            protocol.FunctionCall(id=call.id, name=call.name, arguments=call.arguments)
-            for call in message.tool_calls
+            protocol.FunctionCall(
+                id=self._id_of(call, i, call.name), name=call.name, arguments=call.arguments
+            )
+            for i, call in enumerate(message.tool_calls)
         ]
-        return message.reasoning or None, message.content or None, calls
+        reasoning, content = message.reasoning or None, message.content or None
+        if self._only_reasoning is not None and not calls and not message.content.strip():
+            reasoning, content = None, reasoning
+        return reasoning, content, calls
 
     def parse_delta(
         self,
@@ -477,9 +523,26 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
                 self._reasoning_parser.set_prompt_token_ids(prompt_token_ids)
             self._parser = self._open(request, delta_token_ids, keep_message=False)
         deltas = _feed(self._parser, delta_text, delta_token_ids, "stop" if finished else None)
+        self._note_reasoning(deltas)
         if not getattr(request, "include_reasoning", True):
             deltas = [delta for delta in deltas if delta.kind != "reasoning"]
-        return _to_message(deltas)
+        message = _to_message(deltas)
+        for call in message.tool_calls if message and self._earlier_calls else ():
+            if call.id is not None:
+                call.id = self._id_of(call, call.index, call.function.name)
+        if finished and self._only_reasoning:
+            message = message or protocol.DeltaMessage()
+            message.content = (message.content or "") + "".join(self._only_reasoning)
+        return message
+
+    def _note_reasoning(self, deltas: list[Delta]) -> None:
+        for delta in deltas:
+            if self._only_reasoning is None:
+                return
+            if delta.kind == "reasoning":
+                self._only_reasoning.append(delta.text)
+            elif delta.kind == "tool_call_begin" or (delta.kind == "content" and delta.text.strip()):
+                self._only_reasoning = None
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """How many of the output's tokens belong to reasoning, markers included."""
