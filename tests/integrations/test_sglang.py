@@ -118,16 +118,25 @@ def cases_of(format: str) -> list[Case]:
     return found
 
 
-# Of the prompt SGLang passes one fact alone to its parsers: whether it has opened the reasoning.
+def complete_calls(case: Case) -> list[tuple[str, str]]:
+    """A whole answer has no others."""
+    return [(call.name, call.arguments) for call in message_of(case).tool_calls if call.is_complete]
+
+
 def expected(case: Case) -> Answer:
+    message = message_of(case)
+    return message.content, message.reasoning, [(call.name, call.arguments) for call in message.tool_calls]
+
+
+# SGLang tells its parsers of the prompt that one fact alone, whether it has opened the reasoning.
+def message_of(case: Case) -> unspool.Message:
     start = {}
     if unspool.get_format(case.format).has_reasoning:
         start["start_in"] = "reasoning" if starts_in_reasoning(case) else "content"
     if host._has_headers(unspool.get_format(case.format)):
         start = {}
     tools = case.tools if case.tools is not None else [{"name": name} for name, *_ in case.calls] or None
-    message = unspool.parse(case.input, case.format, tools, **start)
-    return message.content, message.reasoning, [(call.name, call.arguments) for call in message.tool_calls]
+    return unspool.parse(case.input, case.format, tools, **start)
 
 
 def starts_in_reasoning(case: Case) -> bool:
@@ -147,7 +156,7 @@ def test_streams_and_whole_outputs_are_what_parse_gives(format: str) -> None:
             want = (want[0].lstrip(), *want[1:])
         for pieces in ([text], list(text), some):
             assert stream(case, pieces) == want, (str(case), pieces)
-        assert whole(case) == want, str(case)
+        assert whole(case) == (*want[:2], complete_calls(case)), str(case)
 
 
 def test_every_format_is_registered() -> None:
@@ -236,6 +245,15 @@ def test_a_call_that_is_cut_off_is_known_to_be_incomplete() -> None:
     parser.parse_stream_chunk('<tool_call>\n{"name": "now", "arguments": {"a": ')
     parser.parse_stream_end()
     assert parser.detector.incomplete_tool_call_indices == {0}
+
+
+def test_half_a_call_is_not_in_a_whole_answer(caplog: pytest.LogCaptureFixture) -> None:
+    """A stop string cut it: SGLang would say `tool_calls`, and a client would run it."""
+    cut = '<tool_call>\n{"name": "now", "arguments": {"a": 1'
+    assert call_parser("hermes").parse_non_stream("Ok." + cut) == ("Ok.", [])
+    assert "incomplete: now({" in caplog.text
+    calls = call_parser("hermes").parse_non_stream(cut + "}}\n</tool_call>" + cut)[1]
+    assert [call.parameters for call in calls] == ['{"a": 1}']
 
 
 @pytest.mark.parametrize("tool_choice", ["required", "named"])

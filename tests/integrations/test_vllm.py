@@ -143,7 +143,12 @@ def test_stream_and_whole_are_what_one_shot_gives(case: Case) -> None:
         parser._reasoning_parser.set_prompt_token_ids(prompt)
     text = "".join(text for text, _ in chunks_of(tokenizer, ids, len(ids)))
     reasoning, content, calls = parser.parse(text, request, True, ids)
-    assert (content or "", reasoning or "", [(c.name, c.arguments) for c in calls]) == one_shot
+    message = unspool.parse(ids, case.format, tools, tokenizer=tokenizer, prompt=prompt)
+    complete = [(call.name, call.arguments) for call in message.tool_calls if call.is_complete]
+    assert (content or "", reasoning or "", [(c.name, c.arguments) for c in calls]) == (
+        *one_shot[:2],
+        complete,
+    )
 
 
 @pytest.mark.parametrize(
@@ -383,6 +388,44 @@ def test_reasoning_that_is_not_wanted_is_left_out() -> None:
 def test_cut_off_output_is_flushed() -> None:
     assert run_one("5 <tool_ca", tools=TOOLS)[0] == "5 <tool_ca"
     assert run_one('<tool_call>\n{"name": "f", "arguments": {"a', tools=TOOLS)[2] == [("f", '{"a')]
+
+
+CUT = '<tool_call>\n{"name": "f", "arguments": {"a": "x'  # before a stop string
+
+
+@pytest.mark.parametrize(
+    ("output", "reason", "whole"),
+    [
+        (CUT, "stop", []),
+        (CALL, "tool_calls", ['{"a": 1}']),
+        (CALL + CUT, "stop", ['{"a": 1}']),
+        ("Ok.", "stop", []),
+    ],
+)
+@pytest.mark.parametrize("reasoning", ["unspool_qwen3", "qwen3", None])
+def test_a_stop_string_inside_a_call(
+    output: str, reason: str, whole: list[str], reasoning: str | None
+) -> None:
+    """The reason stays "stop", and a whole answer has no half of a call."""
+    processors = pytest.importorskip("vllm.entrypoints.openai.chat_completion.stream_processor")
+    tokenizer, request = make_tokenizer("qwen3"), request_of(tools=TOOLS)
+    cls = ParserManager.get_parser("unspool_hermes", reasoning, enable_auto_tools=True)
+    prompt = tokenizer.encode("<|im_start|>assistant\n<think>\n\n</think>\n\n", add_special_tokens=False)
+    ids = tokenizer.encode(output, add_special_tokens=False)
+    chunks = list(chunks_of(tokenizer, ids, 2))
+    for ending in ("stop", "length"):
+        processor = processors.ChatStreamProcessor(
+            request, cls(tokenizer, request.tools), enable_auto_tools=True, parser_cls=cls
+        )
+        steps = [
+            processor.step(text, part, ending if i == len(chunks) - 1 else None, None if i else prompt)
+            for i, (text, part) in enumerate(chunks)
+        ]
+        assert [step.finish_reason for step in steps][:-1] == [None] * (len(steps) - 1)
+        assert steps[-1].finish_reason == (reason if ending == "stop" else ending)
+    parser = cls(tokenizer, request.tools)
+    parser.set_prompt_token_ids(prompt)
+    assert [call.arguments for call in parser.parse(output, request, True, ids)[2] or ()] == whole
 
 
 def test_reasoning_ends_where_a_marker_closes_it() -> None:

@@ -77,10 +77,16 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         return bool(message.tool_calls) or message.content != text
 
     def detect_and_parse(self, text: str, tools: list[Any]) -> StreamingParseResult:
-        """Parse a whole output. `tool_index` is the tool's place in the request, -1 if it has none."""
+        """Parse a whole output. `tool_index` is the tool's place in the request, -1 if it has none.
+
+        Complete calls only: a whole answer has no place for a call's state, and a client may run half of one.
+        """
         message = self._make_parser(tools).parse(text)
         for item in (*message.dropped, *message.malformed):
             _log.warning("%s: %s: %r", _CALL_NOT_SENT, item.reason, item.text[:200])
+        for call in message.tool_calls:
+            if not call.is_complete:
+                _log.warning("%s: %s: %s(%.200s", _CALL_NOT_SENT, call.status, call.name, call.arguments)
         places = self._get_tool_indices(tools)
         calls = [
             ToolCallItem(
@@ -89,6 +95,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
                 parameters=call.arguments,
             )
             for call in message.tool_calls
+            if call.is_complete
         ]
         return StreamingParseResult(normal_text=message.content, calls=calls)
 

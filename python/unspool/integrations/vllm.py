@@ -46,6 +46,10 @@ try:
 except ModuleNotFoundError:  # before 0.16
     DelegatingParser, ParserManager = object, None
 try:
+    from vllm.entrypoints.openai.chat_completion.stream_processor import ChatStreamProcessor
+except ImportError:  # hosts that end their streams elsewhere
+    ChatStreamProcessor = None
+try:
     from vllm.parser.utils import count_history_tool_calls
 except ImportError:  # hosts that number no calls
     count_history_tool_calls = None
@@ -101,12 +105,20 @@ def _call_delta(index: int, arguments: str, name: str | None = None, **head: Any
     return protocol.DeltaToolCall(index=index, function=protocol.DeltaFunctionCall(**function), **head)
 
 
+def _whole_calls(message: Message) -> list[Any]:
+    """The complete calls. A whole answer has no place for a call's state, and a client may run half of one."""
+    for call in message.tool_calls:
+        if not call.is_complete:
+            _logger.warning("a call is %s and not sent: %s(%.200s", call.status, call.name, call.arguments)
+    return [call for call in message.tool_calls if call.is_complete]
+
+
 def _to_calls(message: Message) -> list[Any]:
     return [
         protocol.ToolCall(
             id=call.id, function=protocol.FunctionCall(name=call.name, arguments=call.arguments)
         )
-        for call in message.tool_calls
+        for call in _whole_calls(message)
     ]
 
 
@@ -194,6 +206,10 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
         if self._parser is None or self._parser.is_finished:
             return None
         return self._send(self._parser.parse_chunk(None, None, "stop"))
+
+    def stopped_without_a_call(self) -> bool:
+        """Whether the stream has ended inside a call, or without one."""
+        return self._parser is not None and self._parser.message.finish_reason == "stop"
 
     def _send(self, deltas: list[Delta]) -> Any:
         message = _to_message(deltas)
@@ -493,7 +509,7 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         enable_auto_tools: bool = False,
         model_output_token_ids: Sequence[int] = (),
     ) -> tuple[str | None, str | None, list[Any] | None]:
-        """(reasoning, content, calls) of a whole output: what the stream adds up to."""
+        """(reasoning, content, calls) of a whole output: what the stream adds up to, but for half a call."""
         self._parser = self._open(request, model_output_token_ids, keep_message=True)
         _feed(self._parser, model_output, model_output_token_ids, "stop")
         message = self._parser.message
@@ -501,10 +517,10 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
             protocol.FunctionCall(
                 id=self._id_of(call, i, call.name), name=call.name, arguments=call.arguments
             )
-            for i, call in enumerate(message.tool_calls)
+            for i, call in enumerate(_whole_calls(message))
         ]
         reasoning, content = message.reasoning or None, message.content or None
-        if self._only_reasoning is not None and not calls and not message.content.strip():
+        if self._only_reasoning is not None and not message.tool_calls and not message.content.strip():
             reasoning, content = None, reasoning
         return reasoning, content, calls
 
@@ -534,6 +550,10 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
             message = message or protocol.DeltaMessage()
             message.content = (message.content or "") + "".join(self._only_reasoning)
         return message
+
+    def stopped_without_a_call(self) -> bool:
+        """Whether the stream has ended inside a call, or without one."""
+        return self._parser is not None and self._parser.message.finish_reason == "stop"
 
     def _note_reasoning(self, deltas: list[Delta]) -> None:
         for delta in deltas:
@@ -566,6 +586,8 @@ def register() -> None:
         _register(name, has_tools=True, has_reasoning=True)
     if ParserManager is not None and _COMPOSES and not hasattr(ParserManager.get_parser, "_unspool"):
         ParserManager.get_parser = classmethod(_composed(ParserManager.get_parser.__func__))
+    if ChatStreamProcessor is not None and not hasattr(ChatStreamProcessor.step, "_unspool"):
+        ChatStreamProcessor.step = _ending(ChatStreamProcessor.step)
 
 
 def _register(name: str, *, has_tools: bool, has_reasoning: bool) -> None:
@@ -594,6 +616,24 @@ def _composed(compose: Any) -> Any:
 
     get_parser._unspool = True  # type: ignore[attr-defined]
     return get_parser
+
+
+def _ending(step: Any) -> Any:
+    """vLLM ends a stream with "tool_calls" once a call has begun. Here one that is cut off, as by a stop string
+    inside its arguments, leaves the reason "stop"."""
+
+    @functools.wraps(step)
+    def ended(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = step(self, *args, **kwargs)
+        if found.finish_reason != "tool_calls":
+            return found
+        for ours in (self.parser, getattr(self.parser, "tool_parser", None)):
+            if isinstance(ours, (UnspoolParser, UnspoolToolParser)) and ours.stopped_without_a_call():
+                return found._replace(finish_reason="stop")
+        return found
+
+    ended._unspool = True  # type: ignore[attr-defined]
+    return ended
 
 
 register()
