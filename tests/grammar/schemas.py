@@ -86,10 +86,12 @@ def _integer(draw: Any) -> Shape:
 
 
 def _number(draw: Any) -> Shape:
-    first, last = sorted(draw(st.tuples(st.integers(-3000, 3000), st.integers(-3000, 3000))))
-    # At a bound itself, llguidance wants 2 and not 2.0.
-    values = st.integers(first, last).map(lambda number: number / 100 if number % 100 else number // 100)
-    return {"type": "number", "minimum": first / 100, "maximum": last / 100}, values
+    first, last = sorted(draw(st.tuples(st.integers(-300, 300), st.integers(-300, 300))))
+    # At a bound itself, llguidance wants 2 and not 2.0; below 3.61, it does not admit 3.6.
+    values = st.integers(first * 10, last * 10).map(
+        lambda number: number / 100 if number % 100 else number // 100
+    )
+    return {"type": "number", "minimum": first / 10, "maximum": last / 10}, values
 
 
 def _enum(draw: Any) -> Shape:
