@@ -110,6 +110,27 @@ class _GptOssConfig:
 transformers.GenerationConfig.from_pretrained = staticmethod(lambda *_, **__: _GptOssConfig)
 
 
+class _Reached:
+    """Whether the test that runs has fed a parser of ours."""
+
+    now = False
+
+
+def _count_what_reaches_us() -> None:
+    from unspool.integrations import vllm as adapter
+
+    class Parser(unspool.Parser):
+        def parse(self, *args: Any, **kwargs: Any) -> Any:
+            _Reached.now = True
+            return super().parse(*args, **kwargs)
+
+        def parse_chunk(self, *args: Any, **kwargs: Any) -> Any:
+            _Reached.now = True
+            return super().parse_chunk(*args, **kwargs)
+
+    adapter.Parser = Parser
+
+
 def _replace() -> None:
     """Each parser of vLLM's registries whose name is one of our formats becomes ours, wherever tests import it."""
     from unspool.integrations import vllm as adapter
@@ -240,8 +261,15 @@ def _ending(run: Any) -> Any:
 
 
 if OURS:
+    _count_what_reaches_us()
     _replace()
     _end_streams()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Any:
+    _Reached.now = False
+    return (yield)
 
 
 @pytest.fixture
@@ -270,6 +298,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """One line a test, for the script that started this run."""
     if report.when == "call" or report.outcome != "passed":
         line = {"test": report.nodeid, "outcome": report.outcome, "xfail": hasattr(report, "wasxfail")}
+        line["reached"] = _Reached.now
         if report.failed:
             line["error"] = str(getattr(report.longrepr, "reprcrash", report.longrepr))[:600]
         with Path(os.environ["UNSPOOL_CONFORMANCE_OUT"]).open("a", encoding="utf-8") as out:
