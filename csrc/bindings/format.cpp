@@ -25,7 +25,7 @@ namespace {
 using namespace py::literals;
 using Tokens = std::vector<std::pair<TokenId, std::string>>;
 
-Program read_patterns(const py::handle& patterns) {
+PatternFile read_pattern_file(const py::handle& patterns) {
   std::string text;
   try {
     text = py::module_::import("json").attr("dumps")(patterns).cast<std::string>();
@@ -37,7 +37,11 @@ Program read_patterns(const py::handle& patterns) {
   }
   const std::optional<JsonValue> json = parse_json(text);
   if (!json) throw FormatError("the patterns hold a value that JSON does not have");
-  return compile_patterns(PatternFile::read(*json));
+  return PatternFile::read(*json);
+}
+
+Program read_patterns(const py::handle& patterns) {
+  return compile_patterns(read_pattern_file(patterns));
 }
 
 // A file's keys, and the lines of the examples, as JSON.
@@ -56,6 +60,36 @@ std::string read_file(std::string_view text, std::string_view source) {
 }
 
 py::tuple to_tuple(const std::vector<std::string>& texts) { return py::tuple(py::cast(texts)); }
+
+std::string_view word_of(HoleKind kind) {
+  for (const HoleWord& word : hole_words()) {
+    if (word.kind == kind) return word.name;
+  }
+  return {};
+}
+
+// Each pattern as its texts and, between each two, a hole: its kind and its options.
+py::tuple to_tuple(const std::vector<Pattern>& patterns) {
+  py::list made;
+  for (const Pattern& pattern : patterns) {
+    py::list holes;
+    for (const Hole& hole : pattern.holes)
+      holes.append(py::make_tuple(word_of(hole.kind), to_tuple(hole.options)));
+    made.append(py::make_tuple(to_tuple(pattern.texts), py::tuple(holes)));
+  }
+  return py::tuple(made);
+}
+
+// The arguments of unspool.patterns.Patterns.
+py::dict split_patterns(const py::dict& patterns) {
+  const PatternFile file = read_pattern_file(patterns);
+  return py::dict("turn"_a = to_tuple(file.turn), "end"_a = to_tuple(file.end),
+                  "reasoning"_a = to_tuple(file.reasoning), "content"_a = to_tuple(file.content),
+                  "calls"_a = to_tuple(file.calls), "call"_a = to_tuple(file.call),
+                  "parameter"_a = to_tuple(file.parameter), "object"_a = to_tuple(file.object),
+                  "string"_a = to_tuple(file.string), "header"_a = to_tuple(file.header),
+                  "id"_a = to_tuple(file.id), "leftovers"_a = to_tuple(file.leftovers));
+}
 
 py::dict to_dict(const ReasoningFacts& facts) {
   return py::dict("openers"_a = to_tuple(facts.openers), "closers"_a = to_tuple(facts.closers),
@@ -120,6 +154,7 @@ void register_files(py::module_& module) {
   module.def("read_format_file", &read_file, py::arg("text"), py::arg("source"));
   module.def("format_words", &file_words_json);
   module.def("format_facts", &read_facts, py::arg("patterns"));
+  module.def("split_patterns", &split_patterns, py::arg("patterns"));
   module.def(
       "explain_format", [](const py::dict& patterns) { return explain(read_patterns(patterns)); },
       py::arg("patterns"));

@@ -37,6 +37,9 @@ def format_words() -> str:
 def format_facts(patterns: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `FormatFacts`. Raises FormatError: the patterns cannot be compiled."""
 
+def split_patterns(patterns: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `Patterns`, each pattern as texts and holes. Raises FormatError as `format_facts`."""
+
 def explain_format(patterns: Mapping[str, Any]) -> list[str]:
     """How the parser reads these patterns, in sentences. Raises FormatError: they cannot be compiled."""
 
