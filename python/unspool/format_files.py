@@ -13,7 +13,10 @@ from unspool._core import read_format_file
 from unspool.errors import FormatError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from unspool.format_facts import FormatFacts
+    from unspool.grammar.result import Grammar, Syntax
 
 __all__ = ["FormatFile", "parse_format", "read_format", "read_text"]
 
@@ -73,6 +76,47 @@ class FormatFile:
     def to_core(self) -> dict[str, Any]:
         """The patterns as the core takes them, the name among them."""
         return {"name": self.name, **self.patterns}
+
+    def grammar(
+        self,
+        tools: Iterable[Any],
+        *,
+        tool_choice: str = "auto",
+        parallel: bool = True,
+        reasoning: bool | None = None,
+        prompt: str | None = None,
+        strict: bool | None = None,
+        syntax: Syntax = "lark",
+        tokenizer: Any = None,
+    ) -> Grammar:
+        """The grammar that makes a model write this format: an engine masks every token that does not fit.
+
+        What it admits is parsed to complete calls, whose arguments are valid under the tools' schemas.
+
+        Args:
+            tools: The request's tools, as the API holds them.
+            tool_choice: "auto": text is free, and a call is constrained from its opener on. "required": calls
+                and nothing else follow the reasoning. Or the name of the tool that must be called.
+            parallel: Whether there may be several calls.
+            reasoning: False: the grammar begins after the reasoning, for an engine that applies it there. None
+                or True: the reasoning is part of it; if the prompt has opened it, the answer begins inside it.
+            prompt: The end of what the model is given; None: it ends as the format's own turn does.
+            strict: Whether arguments follow the schemas; False: they are any JSON object. None: as each tool's
+                own `strict` says, and True for a tool that does not say it.
+            syntax: The engine's language: "lark" for llguidance, which xgrammar reads too.
+            tokenizer: A tokenizer or `Vocabulary`: markers that it holds as tokens are written as tokens.
+
+        Raises:
+            FormatError: The format has no calls.
+            ArgumentError: A tool's name or parameter cannot be written in this format, `tool_choice` names no
+                tool, or another argument is none of its choices.
+        """
+        from unspool.grammar import make_grammar  # few need it; the package's import stays light
+
+        return make_grammar(
+            self, tools, tool_choice=tool_choice, parallel=parallel, reasoning=reasoning, prompt=prompt,
+            strict=strict, syntax=syntax, tokenizer=tokenizer,
+        )  # fmt: skip
 
 
 def read_format(path: str | os.PathLike[str]) -> FormatFile:

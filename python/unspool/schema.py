@@ -9,7 +9,7 @@ from typing import Any
 from unspool._core import ToolSchemas
 from unspool.errors import ArgumentError
 
-__all__ = ["compile_tools"]
+__all__ = ["compile_tools", "read_tool"]
 
 
 def compile_tools(tools: Iterable[Any] | ToolSchemas | None) -> ToolSchemas | None:
@@ -24,10 +24,10 @@ def compile_tools(tools: Iterable[Any] | ToolSchemas | None) -> ToolSchemas | No
         return tools
     if isinstance(tools, (str, bytes, Mapping)):
         raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
-    return ToolSchemas(dict(_tool(index, tool) for index, tool in enumerate(tools)))
+    return ToolSchemas(dict(read_tool(index, tool) for index, tool in enumerate(tools)))
 
 
-def _tool(index: int, tool: Any) -> tuple[str, str]:
+def read_tool(index: int, tool: Any) -> tuple[str, str]:
     """A tool's name, and the schema of its parameters as JSON."""
     data = tool.model_dump() if hasattr(tool, "model_dump") else tool
     if not isinstance(data, Mapping):

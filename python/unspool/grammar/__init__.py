@@ -1,1 +1,6 @@
-"""Grammars for constrained decoding: what a model may write, for each matcher in its own syntax."""
+"""The grammar that makes a model keep to a format: the other half of its file."""
+
+from unspool.grammar.make_grammar import make_grammar
+from unspool.grammar.result import Dropped, Grammar
+
+__all__ = ["Dropped", "Grammar", "make_grammar"]

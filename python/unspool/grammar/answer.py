@@ -1,0 +1,322 @@
+"""A whole answer: reasoning, content and calls, in the order in which a model writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from unspool.format_facts import FormatFacts
+from unspool.grammar.calls import Calls, Form, Unit, forms_of
+from unspool.grammar.free_text import Start
+from unspool.grammar.lexicon import Lexicon, apart_from_text, edge, is_structural, split_tags
+from unspool.grammar.nodes import (
+    EMPTY,
+    GAP,
+    Chars,
+    Literal,
+    Node,
+    Repeat,
+    Terminal,
+    choice,
+    optional,
+    sequence,
+    star,
+)
+from unspool.patterns import Pattern, Patterns
+
+__all__ = ["Answer", "Markers", "ReasoningStart"]
+
+#: Whether the answer begins inside the reasoning, may begin with it, or comes after it.
+ReasoningStart = OneOf["open", "may", "none"]
+
+
+@dataclass(frozen=True)
+class Markers:
+    """The texts that the parser looks for, by where they count."""
+
+    content: tuple[str, ...]
+    reasoning: tuple[str, ...]
+    value: tuple[str, ...]
+
+    @classmethod
+    def of(cls, patterns: Patterns, facts: FormatFacts) -> Markers:
+        """The markers of a format."""
+        found = [*facts.ends, *facts.section_openers, *facts.section_closers, *facts.dropped]
+        for call in facts.calls:
+            found += [*call.openers, *call.closers]
+        for header in facts.headers:
+            found += [*header.openers, *header.closers]
+        if facts.reasoning is not None:
+            found += [*facts.reasoning.openers, *facts.reasoning.closers]
+        for pattern in patterns.call:  # a word opens a call only if the call follows
+            opener = pattern.first.lstrip().removesuffix("[")
+            if pattern.has("object") and opener and opener.rstrip()[-1:] not in ">]":
+                found += [opener + letter for letter in "[{"]
+        content = _short(word.strip() for word in found if is_structural(word))
+        tags = []
+        for parameter in patterns.parameter:
+            tags += [parameter.first.strip().rstrip("\"'"), parameter.last.strip()]
+            if parameter.has("value"):
+                tags += [parameter.after("key").strip(), parameter.after("value").strip()]
+        value = _short((*content, *filter(is_structural, tags)))
+        return cls(content, content, value)
+
+
+_LONG = 7
+_LONGEST = 16
+
+
+def _short(words: Iterable[str]) -> tuple[str, ...]:
+    """The words, or parts of them that are as rare: a text without the part is one without the word.
+
+    The automaton of short words with one sign each is small.
+    """
+    tags = {_part(word) for word in words}
+    made: set[str] = set()
+    for word in tags:
+        shared = [prefix for other in tags if other != word and len(prefix := _shared(word, other)) >= _LONG]
+        is_tag = not word[0].isalnum()
+        made.add(min(shared, key=len) if shared and is_tag else word)
+    return tuple(sorted(made))
+
+
+def _part(word: str) -> str:
+    """The last tag within a word, and of a long tag the beginning."""
+    if word[0].isalnum() and "<" in word:
+        word = word[word.index("<") :]
+    if word[0].isalnum():
+        return word
+    last = word.rfind(word[0], 0, max(1, len(word) - _LONG + 1))
+    word = word[last:]
+    return word[: _LONGEST - 4] if len(word) > _LONGEST else word
+
+
+def _shared(one: str, other: str) -> str:
+    """The beginning that two words share."""
+    size = next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+    return one[:size]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Makes the grammar of an answer.
+
+    Attributes:
+        must_call: Whether nothing but calls may follow the reasoning.
+        at_turn: Whether the prompt ends with what begins a turn.
+    """
+
+    patterns: Patterns
+    facts: FormatFacts
+    lexicon: Lexicon
+    markers: Markers
+    calls: Calls
+    must_call: bool
+    reasoning: ReasoningStart
+    at_turn: bool
+
+    def node(self) -> Node:
+        """The whole answer."""
+        forms = forms_of(self.calls.arguments)
+        if self._has_messages():
+            return self._messages(forms)
+        if self.must_call:
+            made = choice(*(self._alone(self.calls.units(form)) for form in forms))
+        else:
+            made = self._free(forms)
+        return sequence(self._reasoning(), made)
+
+    def _alone(self, units: list[Unit]) -> Node:
+        """Calls without text before them. What is no tag opens a call at the beginning of a line."""
+        unit = units[0]
+        is_tag = unit.opener.strip()[:1] in ("<", "[", "]", "◁")
+        if is_tag or not unit.opener:
+            return self.calls.repeated(self._opened(unit), unit)
+        openers = [apart_from_text(self.lexicon, one.opener) for one in units]
+        opened = choice(*(sequence(opener, one.rest) for opener, one in zip(openers, units, strict=True)))
+        if not unit.is_single or not self.calls.parallel:
+            return opened
+        again = choice(*(sequence(self.lexicon.markup(one.opener.lstrip()), one.rest) for one in units))
+        return sequence(opened, star(sequence(Literal("\n"), self._rule("call", again))))
+
+    def _first_alone(self, units: list[Unit]) -> Node:
+        """The same before text: more calls come after some."""
+        if units[0].opener != "\n" and not units[0].opener.endswith("("):
+            return self._alone(units)
+        openers = [apart_from_text(self.lexicon, one.opener) for one in units]
+        return choice(*(sequence(opener, one.rest) for opener, one in zip(openers, units, strict=True)))
+
+    def _opened(self, unit: Unit) -> Node:
+        return sequence(edge(self.lexicon, unit.opener, after=False), unit.rest)
+
+    def _reasoning(self) -> Node:
+        if not self.patterns.reasoning or self.reasoning == "none":
+            return EMPTY
+        is_open = self.reasoning == "open"
+        made = []
+        for pattern in self.patterns.reasoning:
+            opener = EMPTY if is_open else self._opener(pattern)
+            made.append(sequence(opener, self._text_to(pattern.last)))
+        whole = choice(*made)
+        return whole if is_open else optional(whole)
+
+    def _opener(self, pattern: Pattern) -> Node:
+        if len(pattern.holes) == 1:
+            opener = edge if self.must_call else apart_from_text
+            return opener(self.lexicon, pattern.first)
+        kind = edge(self.lexicon, pattern.texts[1], before=False)
+        return sequence(self.lexicon.markup(pattern.first), _AUTHOR, kind)
+
+    def _text_to(self, closer: str) -> Node:
+        """Text up to its closer, and the white space after that."""
+        end = closer.rstrip()
+        words = [*self.markers.reasoning, closer.strip()]
+        return sequence(self.lexicon.text_until(words, end.lstrip()), GAP)
+
+    # Text, and calls from their openers on.
+    def _free(self, forms: list[Form]) -> Node:
+        bare = [form for form in forms if form.is_bare]
+        units = [unit for form in forms if not form.is_bare for unit in self.calls.units(form)]
+        in_lines = [unit for form in bare if form.call.first[:1] == "\n" for unit in self.calls.units(form)]
+        texts = self._texts()
+        start = self._start(bare)
+        led = [self._led(unit.opener.lstrip(), unit.rest, start) for unit in units]
+        led += [self._led(unit.opener, unit.rest, start) for unit in in_lines]
+        alone = [self._first_alone(self.calls.units(form)) for form in bare]
+        tail = optional(self.lexicon.text_without(self.markers.content, start, least=1))
+        if not led and not texts:
+            return choice(*alone, tail)
+        called = choice(*led) if led else EMPTY
+        if self.calls.parallel:
+            flow = sequence(star(choice(*led, *texts)), tail)
+        else:
+            told = star(choice(*texts)) if texts else EMPTY
+            flow = sequence(told, optional(sequence(called, told)), tail)
+        if in_lines:
+            more = star(choice(*led)) if self.calls.parallel else EMPTY
+            return choice(sequence(choice(*alone), more, tail), flow)
+        return choice(*alone, flow)
+
+    def _led(self, opener: str, rest: Node, start: Start | None) -> Node:
+        """Any text, an opener, and the rest."""
+        first, *more = split_tags(opener)
+        text = self.lexicon.text_until(self.markers.content, first, start)
+        tags = [part for piece in more for part in (GAP, self.lexicon.markup(piece))]
+        return sequence(text, *tags, rest)
+
+    def _start(self, bare: list[Form]) -> Start | None:
+        """How text begins that is no bare call."""
+        if not bare:
+            return None
+        in_lines = any(call.bare == "line" for call in self.facts.calls)
+        words: list[str] = []
+        for call in self.facts.calls:
+            if call.bare in ("start", "line"):
+                letters = call.first_letters
+                words += [f"{tool.name}(" for tool in self.calls.tools] if letters[:1].isalpha() else letters
+        return Start(words, every_line=in_lines)
+
+    def _texts(self) -> list[Node]:
+        """Content with markup around it or in it."""
+        made = []
+        for pattern in self.patterns.content:
+            kinds = [hole.kind for hole in pattern.holes]
+            if kinds.count("content") > 1:
+                rest = [self._text_to(pattern.texts[2])]
+                if "_" in kinds:
+                    rest += [_NOTE, self.lexicon.markup(pattern.texts[3])]
+                made.append(self._led(pattern.texts[1].lstrip(), sequence(*rest), None))
+            elif pattern.first.strip() and pattern.last.strip():
+                end = (
+                    optional(self._text_to(pattern.last))
+                    if self.lexicon.has_tokens
+                    else self._text_to(pattern.last)
+                )
+                opener = [_AUTHOR, self.lexicon.markup(pattern.texts[1])] if "_" in kinds else []
+                made.append(self._led(pattern.first.lstrip(), sequence(*opener, end), None))
+        return made
+
+    # Messages: each begins with the turn, which the prompt has written of the first.
+    def _has_messages(self) -> bool:
+        patterns = self.patterns
+        openers = [
+            one.first for one in (*patterns.reasoning, *patterns.content, *patterns.calls, *patterns.call)
+        ]
+        return bool(patterns.header) or any(one.startswith(turn) for one in openers for turn in patterns.turn)
+
+    def _messages(self, forms: list[Form]) -> Node:
+        calls = [self._in_message(unit, form) for form in forms for unit in self.calls.units(form)]
+        called = [sequence(self._call_head(unit.opener), unit.rest) for unit in calls]
+        thoughts = (
+            []
+            if self.reasoning == "none"
+            else [(one.first, self._text_to(one.last)) for one in self.patterns.reasoning]
+        )
+        texts = (
+            [] if self.must_call else [(one.first, self._message_text(one)) for one in self.patterns.content]
+        )
+        told = [sequence(self._head(first), text) for first, text in (*thoughts, *texts)]
+        begun = [sequence(self._head(self._first(first)), text) for first, text in (*thoughts, *texts)]
+        first_calls = [sequence(self._call_head(self._first(unit.opener)), unit.rest) for unit in calls]
+        again = star(self._rule("message", choice(*called))) if self.calls.parallel else EMPTY
+        more = star(self._rule("text", choice(*told))) if told else EMPTY
+        if not self.must_call and self.calls.parallel:
+            rest: Node = star(choice(*told, *called))
+        else:
+            after = sequence(choice(*called), again)
+            rest = sequence(more, after if self.must_call else optional(after))
+        if self.reasoning == "open":
+            opened = choice(*(text for _, text in thoughts)) if thoughts else EMPTY
+            return sequence(opened, rest)
+        direct = sequence(choice(*first_calls), again if self.must_call or not self.calls.parallel else rest)
+        return choice(sequence(choice(*begun), rest), direct) if begun else direct
+
+    def _rule(self, stem: str, node: Node) -> Node:
+        return self.calls.arguments.rules.add(stem, node)
+
+    def _message_text(self, pattern: Pattern) -> Node:
+        if not pattern.last.strip():
+            return optional(self.lexicon.text_without(self.markers.content, least=1))
+        return self._text_to(pattern.last)
+
+    def _head(self, first: str) -> Node:
+        return edge(self.lexicon, first, before=False)
+
+    def _call_head(self, first: str) -> Node:
+        return edge(self.lexicon, first, before=False, after=False)
+
+    def _first(self, opener: str) -> str:
+        """A message's opener without what the prompt has written of it."""
+        turns = self.patterns.turn if self.at_turn else ()
+        return next((opener.removeprefix(turn) for turn in turns if opener.startswith(turn)), opener)
+
+    def _in_message(self, unit: Unit, form: Form) -> Unit:
+        """Calls in a message whose header names the tool, where their own pattern has no header."""
+        opener = unit.opener
+        if not self.patterns.header or any(opener.startswith(one.first) for one in self.patterns.header):
+            return unit
+        if any(opener.startswith(turn) for turn in self.patterns.turn):
+            return unit
+        header = self.patterns.header[0]
+        said = self.patterns.reasoning[0].first.removeprefix(header.first) if self.patterns.reasoning else ""
+        recipient = said[: said.find("=") + 1]
+        names = choice(*(Literal(tool.name) for tool in self.calls.tools))
+        closer = self.patterns.reasoning[0].last.strip() if self.patterns.reasoning else ""
+        rest = sequence(
+            names,
+            edge(self.lexicon, header.last),
+            edge(self.lexicon, opener),
+            unit.rest,
+            self.lexicon.markup(closer),
+        )
+        return Unit(header.first + recipient, rest, form.section is None)
+
+
+_NAME = Chars((("0", "9"), ("A", "Z"), ("a", "z"), ("_", "_"), ("-", "-"), (".", ".")))
+_AUTHOR = optional(Terminal(Repeat(_NAME, 1, 64)))
+_NOTE = optional(
+    Terminal(Repeat(Chars((("0", "9"), (":", ":"), (" ", " "), (",", ","), ("[", "["), ("]", "]"))), 1, 40))
+)

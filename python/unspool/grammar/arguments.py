@@ -1,0 +1,328 @@
+"""A call's arguments: one JSON object, a literal, or one tagged parameter after the other."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.grammar.dialects import Dialect, json_dialect, quoted_dialect
+from unspool.grammar.free_text import First, Rule, Start
+from unspool.grammar.lexicon import Lexicon, edge
+from unspool.grammar.nodes import (
+    EMPTY,
+    GAP,
+    Chars,
+    JsonValue,
+    Literal,
+    Node,
+    Reference,
+    Repeat,
+    Rules,
+    Terminal,
+    choice,
+    optional,
+    sequence,
+    star,
+)
+from unspool.grammar.result import Dropped
+from unspool.grammar.tools import Tool
+from unspool.grammar.values import ANY_TYPE, Values, resolve, types_of
+from unspool.patterns import Pattern, Patterns
+
+__all__ = ["Arguments"]
+
+_KEY = Terminal(
+    sequence(
+        Chars((("A", "Z"), ("a", "z"), ("_", "_"))),
+        Repeat(Chars((("0", "9"), ("A", "Z"), ("a", "z"), ("_", "_"))), 0, 63),
+    )
+)
+#: What a JSON value of a type begins with: a text that does not is none.
+_STARTS = {
+    "number": "-0123456789", "integer": "-0123456789", "object": "{", "array": "[",
+    "boolean": ("true", "false", "True", "False"), "null": ("null", "None"),
+}  # fmt: skip
+_TEXT_ONLY = frozenset({"minLength", "maxLength", "pattern", "format"})
+
+
+@dataclass
+class Arguments:
+    """Makes the grammar of one tool's arguments. `words` stand in no text of a parameter."""
+
+    patterns: Patterns
+    lexicon: Lexicon
+    rules: Rules
+    words: tuple[str, ...]
+    dropped: list[Dropped]
+    elements: dict[tuple[str, ...], Reference] = field(default_factory=dict)
+
+    def json(self, tool: Tool) -> Node:
+        """All arguments in one object."""
+        if not self.patterns.string:
+            return JsonValue.of(tool.schema)
+        return self._values(tool, self._quoted()).node(tool.schema)
+
+    def _quoted(self) -> Dialect:
+        quote = self.patterns.string[0]
+        opener, closer = self.lexicon.markup(quote.first), self.lexicon.markup(quote.last)
+        inner = self.lexicon.text_without([quote.first, quote.last, *self.words])
+        if isinstance(inner, Terminal) and isinstance(opener, Literal) and isinstance(closer, Literal):
+            string: Node = Terminal(sequence(opener, inner.part, closer))
+        else:
+            string = sequence(opener, inner, closer)
+        return quoted_dialect(string, (opener, closer))
+
+    def parameters(self, tool: Tool, alternatives: Sequence[Pattern]) -> Node:
+        """Each parameter in its tags, in the schema's order."""
+        if not tool.properties and tool.schema.get("additionalProperties") is not False:
+            return star(self._parameter(tool, None, {}, alternatives))
+        properties = {key: value for key, value in tool.properties.items() if value is not False}
+        parts = [
+            (self._parameter(tool, key, schema, alternatives), key in tool.required)
+            for key, schema in properties.items()
+        ]
+        return Values(self.rules, json_dialect(), {}, "", []).in_order(parts, EMPTY)
+
+    def only_value(self, tool: Tool, before: str, after: str) -> Node:
+        """The text of a tool's only parameter, which has no key."""
+        if len(tool.properties) > 1:
+            raise ArgumentError(
+                f"the tool '{tool.name}' has {len(tool.properties)} parameters, and a call of this format "
+                "has one without a name; leave the tool out"
+            )
+        is_closed = tool.schema.get("additionalProperties") is False
+        if not tool.properties and is_closed:
+            return edge(self.lexicon, before + after)
+        schema = next(iter(tool.properties.values()), {"type": "string"})
+        must_be = bool(tool.required & set(tool.properties))
+        value = self._tagged(tool, "", schema, (before, after), (True, True), must_be=must_be)
+        assert value is not None
+        return sequence(Literal(before.rstrip() if _is_trimmed(before, after) else before), value)
+
+    def _values(self, tool: Tool, dialect: Dialect) -> Values:
+        return Values(self.rules, dialect, tool.schema, tool.name, self.dropped)
+
+    def _parameter(self, tool: Tool, key: str | None, schema: Any, alternatives: Sequence[Pattern]) -> Node:
+        has_text = any("verbatim" in pattern.options("value") for pattern in alternatives)
+        made: list[Node] = []
+        for pattern in alternatives:
+            options = pattern.options("value")
+            takes_text = "verbatim" in options or not (has_text and "json" in options)
+            takes_others = "verbatim" not in options or not has_text
+            if pattern.count("key") == 2:
+                made.append(self._element(tool, pattern, key, schema))
+                continue
+            made += self._tags(tool, pattern, key, schema, (takes_text, takes_others))
+        if not made:
+            raise ArgumentError(f"no parameter of this format holds what '{tool.name}' takes as '{key}'")
+        return self.rules.add("parameter", choice(*made))
+
+    def _tags(
+        self, tool: Tool, pattern: Pattern, key: str | None, schema: Any, takes: tuple[bool, bool]
+    ) -> list[Node]:
+        written = None if key is None else html.escape(key) if "xml" in pattern.options("key") else key
+        name = _KEY if written is None else Literal(written)
+        if written is not None and _is_broken(written, pattern.after("key")):
+            raise ArgumentError(f"the parameter '{key}' of '{tool.name}' holds what ends a name; rename it")
+        head = sequence(edge(self.lexicon, pattern.first, after=False), name)
+        made = []
+        for kinds, narrowed in self._by_type(tool, pattern, schema):
+            value = self._tagged(
+                tool, key or "", narrowed, (pattern.before("value"), pattern.after("value")), takes,
+                "xml" in pattern.options("value"),
+            )  # fmt: skip
+            if value is None:
+                continue
+            types = choice(*map(Literal, kinds)) if pattern.has("type") else EMPTY
+            texts = [pattern.after("key"), *([pattern.after("type")] if pattern.has("type") else [])]
+            if _is_trimmed(texts[-1], pattern.after("value")):
+                texts[-1] = texts[-1].rstrip()
+            between = [self._between(text) for text in texts]
+            made.append(sequence(head, between[0], types, *between[1:], value))
+        return made
+
+    def _between(self, text: str) -> Node:
+        """What stands between a parameter's parts: white space is free between two tags."""
+        tags = re.split(r"(?<=>)\s*(?=<)", text) if text.startswith("</") else [text]
+        return sequence(
+            *(
+                part
+                for number, tag in enumerate(tags)
+                for part in (GAP if number else EMPTY, self.lexicon.markup(tag))
+            )
+        )
+
+    def _by_type(self, tool: Tool, pattern: Pattern, schema: Any) -> list[tuple[tuple[str, ...], Any]]:
+        """The schema, or if the type's name is written, each of its types apart."""
+        types = types_of(schema, tool.schema)
+        if not pattern.has("type"):
+            return [((), schema)]
+        if types == ANY_TYPE:
+            types = ("string",)
+        names = {"integer": ("number", "integer")}
+        return [(names.get(name, (name,)), _only(name, schema, tool.schema)) for name in types]
+
+    def _tagged(
+        self,
+        tool: Tool,
+        key: str,
+        schema: Any,
+        edges: tuple[str, str],
+        takes: tuple[bool, bool],
+        has_entities: bool = False,
+        must_be: bool = False,
+    ) -> Node | None:
+        """A value and what ends it; None: this alternative takes no such value.
+
+        A line break that stands at both sides of a value may be missing.
+        """
+        before, after = edges
+        types = types_of(schema, tool.schema)
+        resolved = resolve(schema, tool.schema)
+        is_any = set(types) >= set(ANY_TYPE) - {"integer"}
+        others = [] if is_any else [name for name in types if name != "string"]
+        is_trimmed = _is_trimmed(before, after)
+        space = GAP if is_trimmed else EMPTY
+        end = sequence(space, edge(self.lexicon, after.lstrip(), before=False))
+        made: list[Node] = []
+        if "string" in types and takes[0]:
+            texts = self._listed(tool, resolved, after.strip())
+            if texts is not None:
+                blank = optional(Literal(before[-1])) if is_trimmed else EMPTY
+                made.append(sequence(blank, texts, blank, edge(self.lexicon, after.lstrip(), before=False)))
+            elif must_be:
+                made.append(sequence(Literal(before[-1]), self._text("\n", after, First(" \t\r\n"), 1)))
+            else:
+                made.append(self._text("", after, _no_json(others)))
+                self._drop(tool, key, resolved)
+        if others and takes[1]:
+            made += [sequence(space, self._typed(tool, name, resolved, has_entities), end) for name in others]
+        return choice(*made) if made else None
+
+    def _listed(self, tool: Tool, schema: Any, closer: str) -> Node | None:
+        """The strings that a schema lists; None: it lists none."""
+        texts = _texts_of(schema, tool.schema)
+        for text in texts or ():
+            if any(word in text for word in (closer, *self.words)):
+                raise ArgumentError(f"'{text}' of '{tool.name}' holds a marker of the format; rename it")
+        return None if texts is None else choice(*map(Literal, texts))
+
+    def _drop(self, tool: Tool, key: str, schema: Any) -> None:
+        for keyword in sorted(_TEXT_ONLY & set(schema if isinstance(schema, Mapping) else ())):
+            self.dropped.append(Dropped(f"{tool.name}/{key}", keyword, "the text is written to the letter"))
+
+    def _text(self, space: str, after: str, start: Rule | None, least: int = 0) -> Node:
+        """A string to the letter, up to its closer."""
+        closer = after.strip()
+        text = self.lexicon.text_until([closer, *self.words], space + closer, start, least)
+        return sequence(text, GAP) if after.lstrip() != closer else text
+
+    def _typed(self, tool: Tool, name: str, schema: Any, has_entities: bool) -> Node:
+        """A value of another type than string: JSON."""
+        narrowed = _only(name, schema, tool.schema)
+        if name not in ("object", "array"):
+            values = [value for value in _values_of(narrowed) if not isinstance(value, str)]
+            plain = {"enum": values} if values else narrowed
+            return JsonValue.of(plain)
+        dialect = json_dialect(self.words, "&<" if has_entities else "")
+        return self._values(tool, dialect).node(narrowed)
+
+    # <key>..</key>: an object's members are elements again, a list's items are called item.
+    def _element(self, tool: Tool, pattern: Pattern, key: str | None, schema: Any) -> Node:
+        if key is None:
+            raise ArgumentError(
+                f"'{tool.name}' takes any argument, which this format cannot write; list them"
+            )
+        made = (tool.name, pattern.first, key, json.dumps(schema, sort_keys=True))
+        if made in self.elements:
+            return self.elements[made]
+        rule = self.rules.new_name("element")
+        self.rules.named[rule] = EMPTY
+        self.elements[made] = Reference(rule)
+        opener = sequence(
+            edge(self.lexicon, pattern.first, after=False),
+            Literal(key),
+            self.lexicon.markup(pattern.texts[1]),
+        )
+        closer = pattern.texts[2] + key + pattern.last.rstrip()
+        self.rules.named[rule] = sequence(opener, self._inside(tool, pattern, schema, closer), GAP)
+        return self.elements[made]
+
+    def _inside(self, tool: Tool, pattern: Pattern, schema: Any, closer: str) -> Node:
+        resolved = resolve(schema, tool.schema)
+        types = types_of(schema, tool.schema)
+        end = self.lexicon.markup(closer)
+        made: list[Node] = []
+        if "string" in types:
+            texts = _texts_of(resolved, tool.schema)
+            others = [] if types == ANY_TYPE else [name for name in types if name != "string"]
+            words = [pattern.first.strip(), *self.words]
+            if texts is None:
+                made.append(self.lexicon.text_until(words, closer, _no_json(others)))
+            else:
+                made.append(sequence(choice(*map(Literal, texts)), end))
+        if types != ANY_TYPE:
+            nested = [self._nested(tool, pattern, name, resolved) for name in types if name != "string"]
+            made += [sequence(one, end) for one in nested]
+        return choice(*made)
+
+    def _nested(self, tool: Tool, pattern: Pattern, name: str, schema: Any) -> Node:
+        narrowed = _only(name, schema, tool.schema)
+        if name == "object" and narrowed.get("properties"):
+            required = set(narrowed.get("required", ()))
+            parts = [
+                (self._element(tool, pattern, key, value), key in required)
+                for key, value in narrowed["properties"].items()
+            ]
+            return Values(self.rules, json_dialect(), {}, "", []).in_order(parts, EMPTY)
+        if name == "array" and narrowed.get("items") not in (None, True, False):
+            item = self._element(tool, pattern, "item", narrowed["items"])
+            return Repeat(item, max(1, int(narrowed.get("minItems", 0))), narrowed.get("maxItems"))
+        return self._typed(tool, name, narrowed, False)
+
+
+def _is_trimmed(before: str, after: str) -> bool:
+    return before[-1:].isspace() and after[:1].isspace()
+
+
+def _is_broken(key: str, after: str) -> bool:
+    sign = after.strip()[:1]
+    return not key or "\n" in key or "<" in key or (sign != "" and sign in key) or key != key.strip()
+
+
+def _no_json(types: Sequence[str]) -> Start | None:
+    """Text that cannot be read as a value of these types."""
+    words = [word for name in types for word in _STARTS[name]]
+    return Start([*words, '"']) if words else None
+
+
+def _only(name: str, schema: Any, root: Any) -> Any:
+    """The part of a schema that is of one type."""
+    schema = resolve(schema, root)
+    if not isinstance(schema, Mapping):
+        return {"type": name}
+    if "enum" in schema or "const" in schema:
+        values = [schema["const"]] if "const" in schema else schema["enum"]
+        return {"enum": [value for value in values if types_of({"const": value}, root) == (name,)]}
+    for word in ("anyOf", "oneOf"):
+        if word in schema:
+            parts = [_only(name, one, root) for one in schema[word] if name in types_of(one, root)]
+            return parts[0] if len(parts) == 1 else {"anyOf": parts}
+    return {**schema, "type": name}
+
+
+def _values_of(schema: Any) -> list[Any]:
+    return list(schema.get("enum", ())) if isinstance(schema, Mapping) else []
+
+
+def _texts_of(schema: Any, root: Any) -> list[str] | None:
+    """The strings that a schema lists; None: it lists none."""
+    narrowed = _only("string", schema, root)
+    if "enum" in narrowed:
+        return [value for value in narrowed["enum"] if isinstance(value, str)]
+    return None

@@ -1,0 +1,37 @@
+"""JSON values written out as rules, for a syntax that has no JSON Schema of its own."""
+
+from __future__ import annotations
+
+import json
+
+from unspool.grammar.dialects import json_dialect
+from unspool.grammar.nodes import Choice, JsonValue, Node, Repeat, Rules, Sequence
+from unspool.grammar.result import Dropped
+from unspool.grammar.values import Values
+
+__all__ = ["without_json"]
+
+
+def without_json(rules: Rules, dropped: list[Dropped]) -> Rules:
+    """The grammar with a rule for each JSON value in it."""
+    made = Rules(dict(rules.named))
+    known: dict[str, Node] = {}
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, JsonValue):
+            if node.schema not in known:
+                schema = json.loads(node.schema)
+                values = Values(made, json_dialect(), schema, "#", dropped)
+                known[node.schema] = made.add("json", values.node(schema))
+            return known[node.schema]
+        if isinstance(node, Sequence):
+            return Sequence(tuple(map(visit, node.parts)))
+        if isinstance(node, Choice):
+            return Choice(tuple(map(visit, node.parts)))
+        if isinstance(node, Repeat):
+            return Repeat(visit(node.part), node.least, node.most)
+        return node
+
+    for name, node in rules.items():
+        made.named[name] = visit(node)
+    return made

@@ -1,0 +1,131 @@
+"""Prints a grammar as Lark in llguidance's dialect, which xgrammar reads too."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from unspool.grammar.dialects import MAX_SPACE
+from unspool.grammar.nodes import (
+    Chars,
+    Choice,
+    JsonValue,
+    Literal,
+    Node,
+    OtherTokens,
+    Reference,
+    Repeat,
+    Rules,
+    Sequence,
+    Terminal,
+    Token,
+)
+from unspool.grammar.number_bounds import bound_numbers
+
+__all__ = ["to_lark"]
+
+_OPTIONS = {
+    "whitespace_pattern": rf"[\x20\n\r\t]{{0,{MAX_SPACE}}}",
+    "json_allow_general_unicode_escapes": True,
+}
+
+
+def to_lark(rules: Rules) -> str:
+    """The grammar as text; its entry is `start`."""
+    return _Printer(rules).text()
+
+
+class _Printer:
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._terminals: dict[Node, str] = {}
+        self._values: dict[str, str] = {}
+
+    def text(self) -> str:
+        lines = [f"{name}: {self._rule(node, 0)}" for name, node in self._rules.items()]
+        lines += [f"{name}: /{_regex(node, 0)}/" for node, name in self._terminals.items()]
+        lines += [f"{name}: %json {_with_options(schema)}" for schema, name in self._values.items()]
+        return "\n".join(lines) + "\n"
+
+    def _rule(self, node: Node, depth: int) -> str:
+        """A node as an expression; `depth` says what needs no brackets: 0 all, 1 a sequence, 2 one part."""
+        if isinstance(node, Literal):
+            return _literal(node.text, depth)
+        if isinstance(node, Token):
+            return f"<[{node.id}]>"
+        if isinstance(node, OtherTokens):
+            return f"<[^{','.join(map(str, node.excluded))}]>*"
+        if isinstance(node, Reference):
+            return node.name
+        if isinstance(node, JsonValue):
+            return self._values.setdefault(node.schema, f"json_{len(self._values) + 1}")
+        if isinstance(node, (Terminal, Chars)):
+            part = node.part if isinstance(node, Terminal) else node
+            return self._terminals.setdefault(part, f"TEXT_{len(self._terminals) + 1}")
+        if isinstance(node, Repeat):
+            return self._rule(node.part, 2) + _count(node)
+        if isinstance(node, Choice):
+            text = " | ".join(self._rule(part, 1) for part in node.parts)
+            return f"({text})" if depth else text
+        assert isinstance(node, Sequence)
+        if not node.parts:
+            return '""'
+        text = " ".join(self._rule(part, 1) for part in node.parts)
+        return f"({text})" if depth > 1 and len(node.parts) > 1 else text
+
+
+def _literal(text: str, depth: int) -> str:
+    """A text, tag by tag: a lexer that reads a longer text with the same beginning does not go back."""
+    pieces = re.split(r"(?<=>)(?=.)|(?<=.)(?=<)", text, flags=re.DOTALL) or [""]
+    joined = " ".join(json.dumps(piece, ensure_ascii=False) for piece in pieces)
+    return f"({joined})" if depth > 1 and len(pieces) > 1 else joined
+
+
+def _count(node: Repeat) -> str:
+    signs = {(0, 1): "?", (0, None): "*", (1, None): "+"}
+    most = "" if node.most is None else str(node.most)
+    return signs.get((node.least, node.most)) or f"{{{node.least},{most}}}"
+
+
+def _with_options(schema: str) -> str:
+    data = json.loads(schema)
+    if data is True:
+        data = {}
+    return json.dumps({**bound_numbers(data), "x-guidance": _OPTIONS}, ensure_ascii=False)
+
+
+_PLAIN = frozenset(" <>=:;,'\"!#%@_`")
+
+
+def _char(char: str, plain: frozenset[str] = _PLAIN) -> str:
+    if char.isalnum() or char in plain or ord(char) > 126:
+        return char
+    if 32 < ord(char) < 127:
+        return "\\" + char
+    return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char, f"\\u{ord(char):04X}")
+
+
+def _regex(node: Node, depth: int) -> str:
+    """A node as a regular expression in Rust's syntax."""
+    if isinstance(node, Literal):
+        text = "".join(map(_char, node.text))
+        return f"({text})" if depth > 1 and len(node.text) > 1 else text
+    if isinstance(node, Chars):
+        ranges = "".join(_char(a) if a == b else f"{_char(a)}-{_char(b)}" for a, b in node.ranges)
+        if len(node.ranges) == 1 and len(ranges) == 1 and not node.negated:
+            return ranges
+        if node.negated and not ranges:
+            return "(.|\\n)"
+        return f"[{'^' * node.negated}{ranges}]"
+    if isinstance(node, Repeat):
+        return _regex(node.part, 2) + _count(node)
+    if isinstance(node, Choice):
+        parts = [part for part in node.parts if part != Sequence(())]
+        text = "|".join(_regex(part, 1) for part in parts)
+        optional = len(parts) < len(node.parts)
+        return f"({text})?" if optional else f"({text})" if depth else text
+    if isinstance(node, Terminal):
+        return _regex(node.part, depth)
+    assert isinstance(node, Sequence)
+    text = "".join(_regex(part, 1) for part in node.parts)
+    return f"({text})" if depth > 1 else text

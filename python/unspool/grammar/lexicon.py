@@ -1,0 +1,149 @@
+"""A format's markers: which are tokens of the vocabulary, and which text may not hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from unspool._core import Vocabulary
+from unspool.format_files import FormatFile
+from unspool.formats import compile_format
+from unspool.grammar.free_text import Rule, Words, free_text
+from unspool.grammar.nodes import (
+    EMPTY,
+    GAP,
+    Chars,
+    Literal,
+    Node,
+    OtherTokens,
+    Repeat,
+    Terminal,
+    Token,
+    optional,
+    sequence,
+)
+
+__all__ = ["Lexicon", "apart_from_text", "closing", "edge", "is_structural", "split_end", "split_tags"]
+
+_BEGINS = frozenset("<[]◁|")
+_ENDS = frozenset(">]|)▷:}")
+_SIGNS = re.compile(r"[<>\[\]{}|`◁]|: ?$")
+
+
+def is_structural(word: str) -> bool:
+    """Whether a marker is no word of plain text."""
+    return bool(word.strip()) and bool(_SIGNS.search(word.strip()) or " " in word.strip())
+
+
+class Lexicon:
+    """Writes markers as tokens where the vocabulary holds them."""
+
+    def __init__(self, file: FormatFile, vocabulary: Vocabulary | None, negates: bool = True) -> None:
+        """`negates`: whether the syntax can say "any tokens but these"."""
+        self._negates = negates
+        self._ids: dict[str, int] = {}
+        self._hidden: frozenset[int] = frozenset()
+        if vocabulary is None:
+            return
+        added = vocabulary.added_tokens
+        markers = set(compile_format(file, vocabulary=vocabulary).marker_ids)
+        named = {
+            id: text
+            for id, text in added.items()
+            if text and (id in markers or vocabulary.is_special(id) or _is_tag(text))
+        }
+        self._ids = {text: id for id, text in named.items()}
+        self._hidden = frozenset(named)
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether any marker may be a token."""
+        return bool(self._ids)
+
+    def markup(self, text: str) -> Node:
+        """The text with its tokens, the longest first."""
+        if not self._ids or not text:
+            return Literal(text)
+        pattern = "|".join(re.escape(word) for word in sorted(self._ids, key=len, reverse=True))
+        return sequence(
+            *(
+                Token(self._ids[piece], piece) if piece in self._ids else Literal(piece)
+                for piece in re.split(f"({pattern})", text)
+                if piece
+            )
+        )
+
+    def is_token(self, text: str) -> bool:
+        """Whether the text is one token."""
+        return text in self._ids
+
+    def has_token(self, text: str) -> bool:
+        """Whether a token stands in the text."""
+        return any(word in text for word in self._ids)
+
+    def text_without(self, words: Iterable[str], start: Rule | None = None, least: int = 0) -> Node:
+        """Text in which none of the words stands. Where each has a token, the text may spell it."""
+        listed = [word for word in words if word]
+        if self._negates and start is None and listed and self._ids and all(map(self.has_token, listed)):
+            return OtherTokens(tuple(sorted(self._hidden)))
+        rules = [Words(listed)] if start is None else [Words(listed), start]
+        return Terminal(free_text(*rules, least=least))
+
+    def text_until(
+        self, words: Iterable[str], closer: str, start: Rule | None = None, least: int = 0
+    ) -> Node:
+        """Such text, and the closer. A closer without a token is one piece with the text before it."""
+        closer = closer.lstrip() if self.has_token(closer) else closer
+        size = min((closer.find(word) for word in self._ids if word in closer), default=len(closer))
+        if size == 0:
+            return sequence(self.text_without(words, start, least), self.markup(closer))
+        rules = [Words(words)] if start is None else [Words(words), start]
+        ended = Terminal(sequence(free_text(*rules, least=least), Literal(closer[:size])))
+        return sequence(ended, self.markup(closer[size:]))
+
+
+def _is_tag(text: str) -> bool:
+    return len(text) > 2 and text.startswith("<") and text.endswith(">")
+
+
+def edge(lexicon: Lexicon, text: str, before: bool = True, after: bool = True) -> Node:
+    """A marker; at the sides of a tag, and between the tags around all calls, white space is free."""
+    if not text.strip():
+        return GAP if before or after else lexicon.markup(text)
+    opener, space = split_end(text) if after else (text, EMPTY)
+    first, *more = split_tags(opener.lstrip() if before else opener)
+    tags = [part for piece in more for part in (GAP, lexicon.markup(piece))]
+    gap = GAP if first[0] in _BEGINS else optional(Literal("\n"))
+    return sequence(gap if before else EMPTY, lexicon.markup(first), *tags, space)
+
+
+def apart_from_text(lexicon: Lexicon, text: str) -> Node:
+    """A marker where text may stand instead of it: white space and marker are one piece for a lexer."""
+    if not text.strip():
+        return GAP
+    marker, space = split_end(text.lstrip())
+    node = lexicon.markup(marker)
+    if not isinstance(node, Literal):
+        return edge(lexicon, text)
+    return sequence(Terminal(sequence(Repeat(Chars.of(" \n"), 0, 8), node)), space)
+
+
+def split_tags(text: str) -> list[str]:
+    """The text, cut where a line break stands between two tags."""
+    return re.split(r"(?<=[>\]])[ \n]*\n[ \n]*(?=[<\[])", text)
+
+
+def split_end(text: str) -> tuple[str, Node]:
+    """A marker without the white space after it, and that white space; a word keeps its own."""
+    marker = text.rstrip()
+    if marker and marker[-1] in _ENDS:
+        return marker, GAP
+    return text, EMPTY
+
+
+def closing(lexicon: Lexicon, text: str) -> Node:
+    """What ends a call; the white space after it may be missing, even after a word."""
+    marker = text.rstrip()
+    return sequence(
+        edge(lexicon, marker, after=False), GAP if text == marker else optional(Literal(text[len(marker) :]))
+    )

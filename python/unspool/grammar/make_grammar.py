@@ -1,0 +1,77 @@
+"""From a format's file and a request's tools to a grammar, as text for an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from unspool.errors import ArgumentError, FormatError
+from unspool.format_files import FormatFile
+from unspool.formats import compile_format
+from unspool.grammar.answer import Answer, Markers, ReasoningStart
+from unspool.grammar.arguments import Arguments
+from unspool.grammar.calls import Calls
+from unspool.grammar.gbnf import to_gbnf
+from unspool.grammar.json_rules import without_json
+from unspool.grammar.lark import to_lark
+from unspool.grammar.lexicon import Lexicon
+from unspool.grammar.nodes import EMPTY, Rules
+from unspool.grammar.result import Dropped, Grammar, Syntax
+from unspool.grammar.structural_tag import to_structural_tag
+from unspool.grammar.tools import chosen_tools
+from unspool.patterns import Patterns
+from unspool.vocabulary_sources import from_tokenizer
+
+__all__ = ["make_grammar"]
+
+_PRINTERS: dict[str, Callable[[Rules], str]] = {
+    "lark": to_lark, "structural_tag": to_structural_tag, "gbnf": to_gbnf,
+}  # fmt: skip
+
+
+def make_grammar(
+    file: FormatFile,
+    tools: Iterable[Any],
+    *,
+    tool_choice: str = "auto",
+    parallel: bool = True,
+    reasoning: bool | None = None,
+    prompt: str | None = None,
+    strict: bool | None = None,
+    syntax: Syntax = "lark",
+    tokenizer: Any = None,
+) -> Grammar:
+    """See `FormatFile.grammar`."""
+    if syntax not in _PRINTERS:
+        raise ArgumentError(f"syntax is '{syntax}'; use one of {', '.join(map(repr, _PRINTERS))}")
+    if not file.has_tools:
+        raise FormatError(f"format '{file.name}' has no calls, so there is no grammar of them")
+    if reasoning is True and not file.has_reasoning:
+        raise ArgumentError(f"format '{file.name}' has no reasoning; leave the argument out")
+    chosen = chosen_tools(tools, tool_choice, strict)
+    patterns, facts = Patterns.read(file.to_core()), file.facts
+    vocabulary = None if tokenizer is None else from_tokenizer(tokenizer)
+    lexicon, markers = Lexicon(file, vocabulary, syntax != "gbnf"), Markers.of(patterns, facts)
+    rules, dropped = Rules({"start": EMPTY}), list[Dropped]()
+    arguments = Arguments(patterns, lexicon, rules, markers.value, dropped)
+    rules.named["start"] = Answer(
+        patterns,
+        facts,
+        lexicon,
+        markers,
+        Calls(arguments, tuple(chosen), parallel, bool(patterns.header)),
+        must_call=tool_choice != "auto",
+        reasoning=_reasoning_start(file, reasoning, prompt),
+        at_turn=prompt is None or any(prompt.endswith(turn) for turn in patterns.turn),
+    ).node()
+    if syntax == "gbnf":
+        rules = without_json(rules, dropped)
+    return Grammar(syntax, _PRINTERS[syntax](rules), tuple(dict.fromkeys(dropped)))
+
+
+def _reasoning_start(file: FormatFile, reasoning: bool | None, prompt: str | None) -> ReasoningStart:
+    if reasoning is False or not file.has_reasoning:
+        return "none"
+    compiled = compile_format(file)
+    is_open = compiled.starts_in_reasoning("" if prompt is None else prompt)
+    return "open" if is_open else "may"

@@ -1,0 +1,108 @@
+"""Prints a grammar as xgrammar's structural tag: a tree in JSON, with EBNF where a tag cannot say it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from unspool.grammar.dialects import MAX_SPACE
+from unspool.grammar.gbnf import to_ebnf
+from unspool.grammar.json_rules import without_json
+from unspool.grammar.nodes import (
+    Chars,
+    Choice,
+    JsonValue,
+    Literal,
+    Node,
+    OtherTokens,
+    Reference,
+    Repeat,
+    Rules,
+    Sequence,
+    Terminal,
+    Token,
+)
+from unspool.grammar.number_bounds import bound_numbers
+
+__all__ = ["to_structural_tag"]
+
+
+def to_structural_tag(rules: Rules) -> str:
+    """The grammar as JSON text of `{"type": "structural_tag", "format": ...}`."""
+    return json.dumps({"type": "structural_tag", "format": _Printer(rules).rule("start")}, ensure_ascii=False)
+
+
+class _Printer:
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._open: list[str] = []
+
+    def rule(self, name: str) -> dict[str, Any]:
+        """A rule written out; one that refers to itself is EBNF."""
+        if _is_plain(self._rules, name):
+            return self._part(self._rules.named[name])
+        return _grammar(self._rules, Reference(name))
+
+    def _part(self, node: Node) -> dict[str, Any]:
+        if isinstance(node, Literal):
+            return {"type": "const_string", "value": node.text}
+        if isinstance(node, Token):
+            return {"type": "token", "token": node.id}
+        if isinstance(node, OtherTokens):
+            return {"type": "any_tokens", "exclude_tokens": list(node.excluded)}
+        if isinstance(node, JsonValue):
+            schema = bound_numbers(json.loads(node.schema))
+            return {"type": "json_schema", "json_schema": schema, "max_whitespace_cnt": MAX_SPACE}
+        if isinstance(node, Reference):
+            return self.rule(node.name)
+        if isinstance(node, (Terminal, Chars)):
+            return _grammar(Rules(), node)
+        if isinstance(node, Repeat):
+            return self._repeat(node)
+        parts = node.parts if isinstance(node, (Sequence, Choice)) else ()
+        elements = [self._part(part) for part in parts if part != Sequence(())]
+        if isinstance(node, Choice):
+            made = {"type": "or", "elements": elements}
+            return {"type": "optional", "content": made} if len(elements) < len(parts) else made
+        return (
+            {"type": "sequence", "elements": elements} if elements else {"type": "const_string", "value": ""}
+        )
+
+    def _repeat(self, node: Repeat) -> dict[str, Any]:
+        content = self._part(node.part)
+        kinds = {(0, 1): "optional", (0, None): "star", (1, None): "plus"}
+        kind = kinds.get((node.least, node.most))
+        if kind is not None:
+            return {"type": kind, "content": content}
+        most = -1 if node.most is None else node.most
+        return {"type": "repeat", "min": node.least, "max": most, "content": content}
+
+
+def _grammar(rules: Rules, node: Node) -> dict[str, Any]:
+    """EBNF for a node, with the rules that it needs."""
+    needed = Rules({"start": node})
+    for name in _reached(rules, node):
+        needed.named[name if name != "start" else "again"] = rules.named[name]
+    return {"type": "grammar", "grammar": to_ebnf(without_json(needed, []))}
+
+
+def _reached(rules: Rules, node: Node) -> list[str]:
+    found: dict[str, None] = {}
+    waiting = list(_names(node))
+    for name in waiting:
+        if name not in found:
+            found[name] = None
+            waiting += _names(rules.named[name])
+    return list(found)
+
+
+def _names(node: Node) -> list[str]:
+    if isinstance(node, Reference):
+        return [node.name]
+    if isinstance(node, (Sequence, Choice)):
+        return [name for part in node.parts for name in _names(part)]
+    return _names(node.part) if isinstance(node, (Repeat, Terminal)) else []
+
+
+def _is_plain(rules: Rules, name: str) -> bool:
+    return name not in _reached(rules, rules.named[name])
