@@ -13,6 +13,7 @@ from unspool.grammar.arguments import Arguments
 from unspool.grammar.calls import Calls
 from unspool.grammar.gbnf import to_gbnf
 from unspool.grammar.json_rules import without_json
+from unspool.grammar.json_schema import Target
 from unspool.grammar.lark import to_lark
 from unspool.grammar.lexicon import Lexicon
 from unspool.grammar.nodes import EMPTY, Rules
@@ -27,6 +28,8 @@ __all__ = ["make_grammar"]
 _PRINTERS: dict[str, Callable[[Rules], str]] = {
     "lark": to_lark, "structural_tag": to_structural_tag, "gbnf": to_gbnf,
 }  # fmt: skip
+#: The matcher whose JSON Schema counts.
+_TARGETS: dict[str, Target] = {"lark": "llguidance", "structural_tag": "xgrammar", "gbnf": "gbnf"}
 
 
 def make_grammar(
@@ -48,11 +51,11 @@ def make_grammar(
         raise FormatError(f"format '{file.name}' has no calls, so there is no grammar of them")
     if reasoning is True and not file.has_reasoning:
         raise ArgumentError(f"format '{file.name}' has no reasoning; leave the argument out")
-    chosen = chosen_tools(tools, tool_choice, strict)
+    rules, dropped = Rules({"start": EMPTY}), list[Dropped]()
+    chosen = chosen_tools(tools, tool_choice, strict, _TARGETS[syntax], dropped)
     patterns, facts = Patterns.read(file.to_core()), file.facts
     vocabulary = None if tokenizer is None else from_tokenizer(tokenizer)
     lexicon, markers = Lexicon(file, vocabulary, syntax != "gbnf"), Markers.of(patterns, facts)
-    rules, dropped = Rules({"start": EMPTY}), list[Dropped]()
     arguments = Arguments(patterns, lexicon, rules, markers.value, dropped)
     rules.named["start"] = Answer(
         patterns,

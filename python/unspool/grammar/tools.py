@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from unspool.errors import ArgumentError
+from unspool.grammar.json_schema import Target, normalise_arguments
+from unspool.grammar.result import Dropped
 from unspool.grammar.values import types_of
 from unspool.schema import read_tool
 
@@ -32,19 +34,22 @@ class Tool:
         return frozenset(self.schema.get("required", ()))
 
 
-def chosen_tools(tools: Iterable[Any], tool_choice: str, strict: bool | None) -> list[Tool]:
+def chosen_tools(
+    tools: Iterable[Any], tool_choice: str, strict: bool | None, target: Target, dropped: list[Dropped]
+) -> list[Tool]:
     """The tools that may be called.
 
     Args:
         tool_choice: "auto" and "required": all; else the name of one.
         strict: Whether arguments follow the schema; None: unless a tool says `strict: false`.
+        target: The matcher for which schemas are normalised; `dropped` gets what that leaves out.
 
     Raises:
         ArgumentError: There are none, or none is called `tool_choice`, or two have one name.
     """
     if isinstance(tools, (str, bytes, dict)):
         raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
-    found = [_tool(index, tool, strict) for index, tool in enumerate(tools)]
+    found = [_tool(index, tool, strict, target, dropped) for index, tool in enumerate(tools)]
     names = [tool.name for tool in found]
     if not names:
         raise ArgumentError("there are no tools; a grammar of calls needs one")
@@ -59,21 +64,19 @@ def chosen_tools(tools: Iterable[Any], tool_choice: str, strict: bool | None) ->
     return [tool for tool in found if tool.name == tool_choice]
 
 
-def _tool(index: int, tool: Any, strict: bool | None) -> Tool:
+def _tool(index: int, tool: Any, strict: bool | None, target: Target, dropped: list[Dropped]) -> Tool:
     data = tool.model_dump() if hasattr(tool, "model_dump") else tool
     name, text = read_tool(index, data)
     function = data.get("function") or data
     is_strict = strict if strict is not None else function.get("strict", data.get("strict")) is not False
     schema = json.loads(text)
-    if not is_strict or not isinstance(schema, dict) or not schema:
+    if not is_strict or not schema:
         return Tool(name, {"type": "object"})
     if "object" not in types_of(schema, schema):
         raise ArgumentError(f"the parameters of '{name}' are no object; their schema must have type object")
-    return Tool(name, _closed({"type": "object", **schema}))
-
-
-def _closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """Arguments that the schema does not name are left out, unless it says that they may be there."""
-    if schema.get("properties") and "additionalProperties" not in schema:
-        return {**schema, "additionalProperties": False}
-    return schema
+    try:
+        made = normalise_arguments(schema, target=target)
+    except ArgumentError as error:
+        raise ArgumentError(f"the parameters of '{name}': {error}") from None
+    dropped += [Dropped(name + one.path, one.keyword, one.reason) for one in made.dropped]
+    return Tool(name, made.schema)
