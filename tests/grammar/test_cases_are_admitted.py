@@ -10,7 +10,7 @@ import pytest
 import unspool
 from llguidance import LLMatcher, LLTokenizer
 from unspool.grammar import make_grammar
-from unspool.grammar.answer import Markers
+from unspool.grammar.markers import Markers
 from unspool.patterns import Patterns
 from unspool.testing.cases import Case, shipped_cases
 from unspool.testing.writer import write_answer

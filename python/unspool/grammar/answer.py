@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from unspool.format_facts import FormatFacts
-from unspool.grammar.calls import Calls, Form, Unit, forms_of
+from unspool.grammar.calls import Calls, Unit
+from unspool.grammar.forms import Form, forms_of
 from unspool.grammar.free_text import Start
-from unspool.grammar.lexicon import Lexicon, apart_from_text, edge, is_structural, split_tags
+from unspool.grammar.lexicon import Lexicon, apart_from_text, edge, split_tags
+from unspool.grammar.markers import Markers
 from unspool.grammar.nodes import (
     EMPTY,
     GAP,
@@ -25,79 +26,10 @@ from unspool.grammar.nodes import (
 )
 from unspool.patterns import Pattern, Patterns
 
-__all__ = ["Answer", "Markers", "ReasoningStart"]
+__all__ = ["Answer", "ReasoningStart"]
 
 #: Whether the answer begins inside the reasoning, may begin with it, or comes after it.
 ReasoningStart = OneOf["open", "may", "none"]
-
-
-@dataclass(frozen=True)
-class Markers:
-    """The texts that the parser looks for, by where they count."""
-
-    content: tuple[str, ...]
-    reasoning: tuple[str, ...]
-    value: tuple[str, ...]
-
-    @classmethod
-    def of(cls, patterns: Patterns, facts: FormatFacts) -> Markers:
-        """The markers of a format."""
-        found = [*facts.ends, *facts.section_openers, *facts.section_closers, *facts.dropped]
-        for call in facts.calls:
-            found += [*call.openers, *call.closers]
-        for header in facts.headers:
-            found += [*header.openers, *header.closers]
-        if facts.reasoning is not None:
-            found += [*facts.reasoning.openers, *facts.reasoning.closers]
-        for pattern in patterns.call:  # a word opens a call only if the call follows
-            opener = pattern.first.lstrip().removesuffix("[")
-            if pattern.has("object") and opener and opener.rstrip()[-1:] not in ">]":
-                found += [opener + letter for letter in "[{"]
-        content = _short(word.strip() for word in found if is_structural(word))
-        tags = []
-        for parameter in patterns.parameter:
-            tags += [parameter.first.strip().rstrip("\"'"), parameter.last.strip()]
-            if parameter.has("value"):
-                tags += [parameter.after("key").strip(), parameter.after("value").strip()]
-        value = _short((*content, *filter(is_structural, tags)))
-        return cls(content, content, value)
-
-
-_LONG = 7
-_LONGEST = 16
-
-
-def _short(words: Iterable[str]) -> tuple[str, ...]:
-    """The words, or parts of them that are as rare: a text without the part is one without the word.
-
-    The automaton of short words with one sign each is small.
-    """
-    tags = {_part(word) for word in words}
-    made: set[str] = set()
-    for word in tags:
-        shared = [prefix for other in tags if other != word and len(prefix := _shared(word, other)) >= _LONG]
-        is_tag = not word[0].isalnum()
-        made.add(min(shared, key=len) if shared and is_tag else word)
-    return tuple(sorted(made))
-
-
-def _part(word: str) -> str:
-    """The last tag within a word, and of a long tag the beginning."""
-    if word[0].isalnum() and "<" in word:
-        word = word[word.index("<") :]
-    if word[0].isalnum():
-        return word
-    last = word.rfind(word[0], 0, max(1, len(word) - _LONG + 1))
-    word = word[last:]
-    return word[: _LONGEST - 4] if len(word) > _LONGEST else word
-
-
-def _shared(one: str, other: str) -> str:
-    """The beginning that two words share."""
-    size = next(
-        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
-    return one[:size]
 
 
 @dataclass(frozen=True)
@@ -120,7 +52,7 @@ class Answer:
 
     def node(self) -> Node:
         """The whole answer."""
-        forms = forms_of(self.calls.arguments)
+        forms = forms_of(self.patterns)
         if self._has_messages():
             return self._messages(forms)
         if self.must_call:

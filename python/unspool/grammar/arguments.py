@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.grammar.dialects import Dialect, json_dialect, quoted_dialect
 from unspool.grammar.free_text import First, Rule, Start
 from unspool.grammar.lexicon import Lexicon, edge
+from unspool.grammar.marked_values import BARE_KEY, MarkedJson, QuotedValues
+from unspool.grammar.members import in_order
 from unspool.grammar.nodes import (
     EMPTY,
     GAP,
-    Chars,
     JsonValue,
     Literal,
     Node,
@@ -30,18 +30,13 @@ from unspool.grammar.nodes import (
     star,
 )
 from unspool.grammar.result import Dropped
+from unspool.grammar.schema_types import ANY_TYPE, only, resolve, types_of
+from unspool.grammar.schema_values import value_rules
 from unspool.grammar.tools import Tool
-from unspool.grammar.values import ANY_TYPE, Values, resolve, types_of
 from unspool.patterns import Pattern, Patterns
 
 __all__ = ["Arguments"]
 
-_KEY = Terminal(
-    sequence(
-        Chars((("A", "Z"), ("a", "z"), ("_", "_"))),
-        Repeat(Chars((("0", "9"), ("A", "Z"), ("a", "z"), ("_", "_"))), 0, 63),
-    )
-)
 #: What a JSON value of a type begins with: a text that does not is none.
 _STARTS = {
     "number": "-0123456789", "integer": "-0123456789", "object": "{", "array": "[",
@@ -65,9 +60,10 @@ class Arguments:
         """All arguments in one object."""
         if not self.patterns.string:
             return JsonValue.of(tool.schema)
-        return self._values(tool, self._quoted()).node(tool.schema)
+        written = self._quoted(tool)
+        return value_rules(self.rules, written, tool.schema, tool.schema, f"{tool.name}#", self.dropped)
 
-    def _quoted(self) -> Dialect:
+    def _quoted(self, tool: Tool) -> QuotedValues:
         quote = self.patterns.string[0]
         opener, closer = self.lexicon.markup(quote.first), self.lexicon.markup(quote.last)
         inner = self.lexicon.text_without([quote.first, quote.last, *self.words])
@@ -75,7 +71,11 @@ class Arguments:
             string: Node = Terminal(sequence(opener, inner.part, closer))
         else:
             string = sequence(opener, inner, closer)
-        return quoted_dialect(string, (opener, closer))
+        return QuotedValues(string, opener, closer, lambda: self._drop_text(tool, ""))
+
+    def _drop_text(self, tool: Tool, key: str) -> None:
+        path = f"{tool.name}#/properties/{key}" if key else f"{tool.name}#"
+        self.dropped.append(Dropped(path, "pattern", "a string beside markers may hold any text but these"))
 
     def parameters(self, tool: Tool, alternatives: Sequence[Pattern]) -> Node:
         """Each parameter in its tags, in the schema's order."""
@@ -86,7 +86,7 @@ class Arguments:
             (self._parameter(tool, key, schema, alternatives), key in tool.required)
             for key, schema in properties.items()
         ]
-        return Values(self.rules, json_dialect(), {}, "", []).in_order(parts, EMPTY)
+        return in_order(self.rules, parts, EMPTY)
 
     def only_value(self, tool: Tool, before: str, after: str) -> Node:
         """The text of a tool's only parameter, which has no key."""
@@ -103,9 +103,6 @@ class Arguments:
         value = self._tagged(tool, "", schema, (before, after), (True, True), must_be=must_be)
         assert value is not None
         return sequence(Literal(before.rstrip() if _is_trimmed(before, after) else before), value)
-
-    def _values(self, tool: Tool, dialect: Dialect) -> Values:
-        return Values(self.rules, dialect, tool.schema, tool.name, self.dropped)
 
     def _parameter(self, tool: Tool, key: str | None, schema: Any, alternatives: Sequence[Pattern]) -> Node:
         has_text = any("verbatim" in pattern.options("value") for pattern in alternatives)
@@ -126,7 +123,7 @@ class Arguments:
         self, tool: Tool, pattern: Pattern, key: str | None, schema: Any, takes: tuple[bool, bool]
     ) -> list[Node]:
         written = None if key is None else html.escape(key) if "xml" in pattern.options("key") else key
-        name = _KEY if written is None else Literal(written)
+        name = BARE_KEY if written is None else Literal(written)
         if written is not None and _is_broken(written, pattern.after("key")):
             raise ArgumentError(f"the parameter '{key}' of '{tool.name}' holds what ends a name; rename it")
         head = sequence(edge(self.lexicon, pattern.first, after=False), name)
@@ -165,7 +162,7 @@ class Arguments:
         if types == ANY_TYPE:
             types = ("string",)
         names = {"integer": ("number", "integer")}
-        return [(names.get(name, (name,)), _only(name, schema, tool.schema)) for name in types]
+        return [(names.get(name, (name,)), only(name, schema, tool.schema)) for name in types]
 
     def _tagged(
         self,
@@ -201,7 +198,9 @@ class Arguments:
                 made.append(self._text("", after, _no_json(others)))
                 self._drop(tool, key, resolved)
         if others and takes[1]:
-            made += [sequence(space, self._typed(tool, name, resolved, has_entities), end) for name in others]
+            made += [
+                sequence(space, self._typed(tool, key, name, resolved, has_entities), end) for name in others
+            ]
         return choice(*made) if made else None
 
     def _listed(self, tool: Tool, schema: Any, closer: str) -> Node | None:
@@ -214,7 +213,9 @@ class Arguments:
 
     def _drop(self, tool: Tool, key: str, schema: Any) -> None:
         for keyword in sorted(_TEXT_ONLY & set(schema if isinstance(schema, Mapping) else ())):
-            self.dropped.append(Dropped(f"{tool.name}/{key}", keyword, "the text is written to the letter"))
+            self.dropped.append(
+                Dropped(f"{tool.name}#/properties/{key}", keyword, "the text is written to the letter")
+            )
 
     def _text(self, space: str, after: str, start: Rule | None, least: int = 0) -> Node:
         """A string to the letter, up to its closer."""
@@ -222,15 +223,17 @@ class Arguments:
         text = self.lexicon.text_until([closer, *self.words], space + closer, start, least)
         return sequence(text, GAP) if after.lstrip() != closer else text
 
-    def _typed(self, tool: Tool, name: str, schema: Any, has_entities: bool) -> Node:
+    def _typed(self, tool: Tool, key: str, name: str, schema: Any, has_entities: bool) -> Node:
         """A value of another type than string: JSON."""
-        narrowed = _only(name, schema, tool.schema)
+        narrowed = only(name, schema, tool.schema)
         if name not in ("object", "array"):
             values = [value for value in _values_of(narrowed) if not isinstance(value, str)]
             plain = {"enum": values} if values else narrowed
             return JsonValue.of(plain)
-        dialect = json_dialect(self.words, "&<" if has_entities else "")
-        return self._values(tool, dialect).node(narrowed)
+        without = "&<" if has_entities else ""
+        written = MarkedJson(self.words, without, lambda: self._drop_text(tool, key))
+        path = f"{tool.name}#/properties/{key}"
+        return value_rules(self.rules, written, narrowed, tool.schema, path, self.dropped)
 
     # <key>..</key>: an object's members are elements again, a list's items are called item.
     def _element(self, tool: Tool, pattern: Pattern, key: str | None, schema: Any) -> Node:
@@ -250,10 +253,10 @@ class Arguments:
             self.lexicon.markup(pattern.texts[1]),
         )
         closer = pattern.texts[2] + key + pattern.last.rstrip()
-        self.rules.named[rule] = sequence(opener, self._inside(tool, pattern, schema, closer), GAP)
+        self.rules.named[rule] = sequence(opener, self._inside(tool, pattern, key, schema, closer), GAP)
         return self.elements[made]
 
-    def _inside(self, tool: Tool, pattern: Pattern, schema: Any, closer: str) -> Node:
+    def _inside(self, tool: Tool, pattern: Pattern, key: str, schema: Any, closer: str) -> Node:
         resolved = resolve(schema, tool.schema)
         types = types_of(schema, tool.schema)
         end = self.lexicon.markup(closer)
@@ -263,6 +266,7 @@ class Arguments:
             others = [] if types == ANY_TYPE else [name for name in types if name != "string"]
             words = [pattern.first.strip(), *self.words]
             if texts is None:
+                self._drop(tool, key, resolved)
                 made.append(self.lexicon.text_until(words, closer, _no_json(others)))
             else:
                 made.append(sequence(choice(*map(Literal, texts)), end))
@@ -272,18 +276,33 @@ class Arguments:
         return choice(*made)
 
     def _nested(self, tool: Tool, pattern: Pattern, name: str, schema: Any) -> Node:
-        narrowed = _only(name, schema, tool.schema)
+        narrowed = only(name, schema, tool.schema)
         if name == "object" and narrowed.get("properties"):
             required = set(narrowed.get("required", ()))
             parts = [
                 (self._element(tool, pattern, key, value), key in required)
                 for key, value in narrowed["properties"].items()
             ]
-            return Values(self.rules, json_dialect(), {}, "", []).in_order(parts, EMPTY)
-        if name == "array" and narrowed.get("items") not in (None, True, False):
-            item = self._element(tool, pattern, "item", narrowed["items"])
-            return Repeat(item, max(1, int(narrowed.get("minItems", 0))), narrowed.get("maxItems"))
-        return self._typed(tool, name, narrowed, False)
+            return in_order(self.rules, parts, EMPTY)
+        if name == "array" and (
+            narrowed.get("prefixItems") or narrowed.get("items") not in (None, True, False, {})
+        ):
+            return self._items(tool, pattern, narrowed)
+        return self._typed(tool, "", name, narrowed, False)
+
+    def _items(self, tool: Tool, pattern: Pattern, schema: Mapping[str, Any]) -> Node:
+        """A list's elements. An empty list looks like empty text, so there is one at least."""
+        prefix = [self._element(tool, pattern, "item", item) for item in schema.get("prefixItems", ())]
+        least, most = max(1, int(schema.get("minItems", 0))), schema.get("maxItems")
+        items = schema.get("items", False)
+        made: Node = EMPTY
+        if items not in (True, False, {}) and (most is None or most > len(prefix)):
+            left = None if most is None else most - len(prefix)
+            made = Repeat(self._element(tool, pattern, "item", items), max(least - len(prefix), 0), left)
+        for number in reversed(range(len(prefix))):
+            made = sequence(prefix[number], made)
+            made = made if number < least else optional(made)
+        return made
 
 
 def _is_trimmed(before: str, after: str) -> bool:
@@ -301,28 +320,13 @@ def _no_json(types: Sequence[str]) -> Start | None:
     return Start([*words, '"']) if words else None
 
 
-def _only(name: str, schema: Any, root: Any) -> Any:
-    """The part of a schema that is of one type."""
-    schema = resolve(schema, root)
-    if not isinstance(schema, Mapping):
-        return {"type": name}
-    if "enum" in schema or "const" in schema:
-        values = [schema["const"]] if "const" in schema else schema["enum"]
-        return {"enum": [value for value in values if types_of({"const": value}, root) == (name,)]}
-    for word in ("anyOf", "oneOf"):
-        if word in schema:
-            parts = [_only(name, one, root) for one in schema[word] if name in types_of(one, root)]
-            return parts[0] if len(parts) == 1 else {"anyOf": parts}
-    return {**schema, "type": name}
-
-
 def _values_of(schema: Any) -> list[Any]:
     return list(schema.get("enum", ())) if isinstance(schema, Mapping) else []
 
 
 def _texts_of(schema: Any, root: Any) -> list[str] | None:
     """The strings that a schema lists; None: it lists none."""
-    narrowed = _only("string", schema, root)
+    narrowed = only("string", schema, root)
     if "enum" in narrowed:
         return [value for value in narrowed["enum"] if isinstance(value, str)]
     return None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from unspool.errors import ArgumentError, FormatError
 from unspool.grammar.arguments import Arguments
-from unspool.grammar.dialects import python_dialect
-from unspool.grammar.lexicon import closing, edge, is_structural, split_end
+from unspool.grammar.forms import Form
+from unspool.grammar.lexicon import closing, edge, split_end
+from unspool.grammar.marked_values import PYTHON
+from unspool.grammar.members import in_order
 from unspool.grammar.nodes import (
     GAP,
     Chars,
@@ -26,69 +26,17 @@ from unspool.grammar.nodes import (
     sequence,
     star,
 )
+from unspool.grammar.object_schema import object_schema
+from unspool.grammar.schema_values import value_rules
 from unspool.grammar.tools import Tool
-from unspool.grammar.values import Values
 from unspool.patterns import Pattern
 
-__all__ = ["Calls", "Form", "Unit", "forms_of"]
+__all__ = ["Calls", "Unit"]
 
 _DIGITS = Terminal(Repeat(Chars((("0", "9"),)), 1, 4))
 _LETTERS = (("0", "9"), ("A", "Z"), ("a", "z"))
 _ID = Terminal(Repeat(Chars((*_LETTERS, ("_", "_"))), 1, 40))
 _PYTHON_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
-
-
-@dataclass(frozen=True)
-class Form:
-    """One way to write calls.
-
-    Attributes:
-        section: What stands around all of them, if anything does.
-        is_bare: Whether nothing opens them.
-    """
-
-    call: Pattern
-    section: Pattern | None
-    parameters: tuple[Pattern, ...]
-
-    @property
-    def is_bare(self) -> bool:
-        return self.section is None and not self.call.first.strip(" \n[")
-
-
-def forms_of(arguments: Arguments) -> list[Form]:
-    """The ways to write calls that a model may use: what only a damaged output has is left out."""
-    patterns = arguments.patterns
-    calls = [call for call in patterns.call if not _is_cut(call, patterns.call)]
-    keeps_bare = _is_bare(calls[0]) or calls[0].first.strip().startswith("```")
-    if not keeps_bare:
-        calls = [call for call in calls if not _is_bare(call)]
-    made = []
-    for call in calls:
-        place = patterns.call.index(call)
-        sections = _together(patterns.calls, place, len(patterns.call)) or (None,)
-        for section in sections:
-            made.append(Form(call, section, _together(patterns.parameter, place, len(patterns.call))))
-    return made
-
-
-def _together(alternatives: tuple[Any, ...], place: int, count: int) -> tuple[Any, ...]:
-    """Alternatives of two keys belong together one by one if there are as many."""
-    return (alternatives[place],) if count > 1 and len(alternatives) == count else alternatives
-
-
-def _is_bare(call: Pattern) -> bool:
-    return not call.first.strip(" \n[")
-
-
-def _is_cut(call: Pattern, others: tuple[Pattern, ...]) -> bool:
-    """Whether the alternative is the end of another one, whose opening token is lost."""
-    word = call.first.strip()
-    return (
-        bool(word)
-        and not is_structural(word.rstrip(": "))
-        and any(other.first.strip() != word and other.first.strip().endswith(word) for other in others)
-    )
 
 
 @dataclass(frozen=True)
@@ -246,11 +194,11 @@ class Calls:
         return self.arguments.patterns.object or (None,)
 
     def _object(self, call: Pattern, tool: Tool, shape: Pattern | None) -> Node:
-        schema = _object_schema(tool, shape)
+        schema = object_schema(tool, shape)
         if "python" not in call.options("object"):
             return JsonValue.of(schema)
-        values = Values(self.arguments.rules, python_dialect(), schema, tool.name, self.arguments.dropped)
-        return values.node(schema)
+        path, dropped = f"{tool.name}#", self.arguments.dropped
+        return value_rules(self.arguments.rules, PYTHON, schema, schema, path, dropped)
 
     # name(key=value, ..), in a list or each between its own markers
     def _python(self, call: Pattern) -> Unit:
@@ -277,16 +225,17 @@ class Calls:
         return self.tools
 
     def _python_arguments(self, tool: Tool) -> Node:
-        values = Values(
-            self.arguments.rules, python_dialect(), tool.schema, tool.name, self.arguments.dropped
-        )
+        def value(key: str, schema: Any) -> Node:
+            path, dropped = f"{tool.name}#/properties/{key}", self.arguments.dropped
+            return value_rules(self.arguments.rules, PYTHON, schema, tool.schema, path, dropped)
+
         parts = [
-            (sequence(Literal(f"{key}="), values.node(schema)), key in tool.required)
+            (sequence(Literal(f"{key}="), value(key, schema)), key in tool.required)
             for key, schema in tool.properties.items()
             if schema is not False
         ]
         comma = sequence(GAP, Literal(","), GAP)
-        return sequence(values.in_order(parts, comma), Literal(")"))
+        return sequence(in_order(self.arguments.rules, parts, comma), Literal(")"))
 
 
 def _separator(text: str) -> Node:
@@ -300,44 +249,3 @@ def _check_name(name: str, after: str) -> None:
         raise ArgumentError(
             f"this format cannot write the tool name '{name}': it holds what ends a name; rename the tool"
         )
-
-
-def _object_schema(tool: Tool, shape: Pattern | None) -> dict[str, Any]:
-    """The schema of a call's whole object: the tool's own stands deeper, so its references are longer."""
-    definitions: dict[str, Any] = {}
-    arguments = tool.schema
-    if '"$ref"' in json.dumps(arguments):
-        definitions = {"arguments": _moved(arguments, "#/$defs/arguments")}
-        arguments = {"$ref": "#/$defs/arguments"}
-    if shape is not None and shape.first.strip() == "{":  # the key is the name
-        members: dict[str, Any] = {tool.name: arguments}
-    else:
-        members = dict(_members(tool, arguments, shape))
-    made = {
-        "type": "object", "properties": members, "required": list(members), "additionalProperties": False,
-    }  # fmt: skip
-    return {**made, "$defs": definitions} if definitions else made
-
-
-def _members(tool: Tool, arguments: Any, shape: Pattern | None) -> Iterator[tuple[str, Any]]:
-    if shape is None:
-        yield from (("name", {"const": tool.name}), ("arguments", arguments))
-        return
-    kinds = {
-        "name": {"const": tool.name},
-        "arguments": arguments,
-        "id": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,40}$"},
-    }
-    for hole, text in zip(shape.holes, shape.texts, strict=False):
-        yield re.findall(r'"([^"]*)"', text)[-1], kinds[hole.kind]
-
-
-def _moved(schema: Any, root: str) -> Any:
-    if isinstance(schema, dict):
-        return {
-            key: root + value.removeprefix("#")
-            if key == "$ref" and isinstance(value, str)
-            else _moved(value, root)
-            for key, value in schema.items()
-        }
-    return [_moved(item, root) for item in schema] if isinstance(schema, list) else schema

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from unspool.grammar.dialects import json_dialect
+from unspool.grammar.marked_values import JSON
 from unspool.grammar.nodes import Choice, JsonValue, Node, Repeat, Rules, Sequence
 from unspool.grammar.result import Dropped
-from unspool.grammar.values import Values
+from unspool.grammar.schema_values import value_rules
 
 __all__ = ["without_json"]
 
@@ -21,8 +21,7 @@ def without_json(rules: Rules, dropped: list[Dropped]) -> Rules:
         if isinstance(node, JsonValue):
             if node.schema not in known:
                 schema = json.loads(node.schema)
-                values = Values(made, json_dialect(), schema, "#", dropped)
-                known[node.schema] = made.add("json", values.node(schema))
+                known[node.schema] = made.add("json", value_rules(made, JSON, schema, schema, "#", dropped))
             return known[node.schema]
         if isinstance(node, Sequence):
             return Sequence(tuple(map(visit, node.parts)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from unspool.grammar.dialects import MAX_SPACE
+from unspool.grammar.marked_values import MAX_SPACE
 from unspool.grammar.nodes import (
     Chars,
     Choice,

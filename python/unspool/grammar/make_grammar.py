@@ -8,7 +8,7 @@ from typing import Any
 from unspool.errors import ArgumentError, FormatError
 from unspool.format_files import FormatFile
 from unspool.formats import compile_format
-from unspool.grammar.answer import Answer, Markers, ReasoningStart
+from unspool.grammar.answer import Answer, ReasoningStart
 from unspool.grammar.arguments import Arguments
 from unspool.grammar.calls import Calls
 from unspool.grammar.gbnf import to_gbnf
@@ -16,6 +16,7 @@ from unspool.grammar.json_rules import without_json
 from unspool.grammar.json_schema import Target
 from unspool.grammar.lark import to_lark
 from unspool.grammar.lexicon import Lexicon
+from unspool.grammar.markers import Markers
 from unspool.grammar.nodes import EMPTY, Rules
 from unspool.grammar.result import Dropped, Grammar, Syntax
 from unspool.grammar.structural_tag import to_structural_tag

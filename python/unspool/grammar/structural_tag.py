@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from unspool.grammar.dialects import MAX_SPACE
 from unspool.grammar.gbnf import to_ebnf
 from unspool.grammar.json_rules import without_json
+from unspool.grammar.marked_values import MAX_SPACE
 from unspool.grammar.nodes import (
     Chars,
     Choice,

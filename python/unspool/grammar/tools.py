@@ -10,7 +10,7 @@ from typing import Any
 from unspool.errors import ArgumentError
 from unspool.grammar.json_schema import Target, normalise_arguments
 from unspool.grammar.result import Dropped
-from unspool.grammar.values import types_of
+from unspool.grammar.schema_types import types_of
 from unspool.schema import read_tool
 
 __all__ = ["Tool", "chosen_tools"]

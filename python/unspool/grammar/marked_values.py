@@ -1,0 +1,94 @@
+"""Values that stand between markers: their strings hold none of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from unspool.grammar.character_sets import ANY_TEXT
+from unspool.grammar.free_text import Words, free_text
+from unspool.grammar.nodes import Chars, Literal, Node, Repeat, Terminal, optional, sequence
+from unspool.grammar.written_values import JSON_VALUES, PYTHON_VALUES
+
+__all__ = ["BARE_KEY", "JSON", "MAX_SPACE", "PYTHON", "MarkedJson", "QuotedValues"]
+
+#: How much white space may stand between two parts of a value: a model indents, but not without an end.
+MAX_SPACE = 40
+
+_SPACE: Node = optional(Terminal(Repeat(Chars.of(" \n"), 1, MAX_SPACE)))
+JSON = replace(JSON_VALUES, space=_SPACE)
+PYTHON = replace(PYTHON_VALUES, space=_SPACE)
+_CONTROLS = "".join(map(chr, range(32)))
+
+
+@dataclass(frozen=True)
+class MarkedJson:
+    """JSON in which no marker is spelled.
+
+    Attributes:
+        words: The markers.
+        without: Characters that no string holds.
+        drop: Called for a string with constraints, which are left out.
+    """
+
+    words: tuple[str, ...]
+    without: str
+    drop: Callable[[], None]
+    true: str = "true"
+    false: str = "false"
+    null: str = "null"
+
+    @property
+    def space(self) -> Node:
+        return _SPACE
+
+    def string(self, content: Node) -> Node:
+        """A string with its quotes."""
+        if isinstance(content, Literal):
+            return JSON.string(content)
+        if content != ANY_TEXT:
+            self.drop()
+        inner = free_text(Words(self.words), without='"\\' + _CONTROLS + self.without, other=JSON.any_escape)
+        return Terminal(sequence(Literal('"'), inner, Literal('"')))
+
+    def key(self, content: Node) -> Node:
+        """Keys are strings."""
+        return self.string(content)
+
+
+@dataclass(frozen=True)
+class QuotedValues:
+    """Objects with bare keys, and strings to the letter between quotes of their own.
+
+    Attributes:
+        quoted: Any string with its quotes.
+    """
+
+    quoted: Node
+    opener: Node
+    closer: Node
+    drop: Callable[[], None]
+    true: str = "true"
+    false: str = "false"
+    null: str = "null"
+
+    @property
+    def space(self) -> Node:
+        return _SPACE
+
+    def string(self, content: Node) -> Node:
+        """A string with its quotes."""
+        if isinstance(content, Literal):
+            return sequence(self.opener, content, self.closer)
+        if content != ANY_TEXT:
+            self.drop()
+        return self.quoted
+
+    def key(self, content: Node) -> Node:
+        """Keys have no quotes."""
+        return content if isinstance(content, Literal) else BARE_KEY
+
+
+_LETTERS = (("A", "Z"), ("_", "_"), ("a", "z"))
+#: A key that no schema names.
+BARE_KEY: Node = Terminal(sequence(Chars(_LETTERS), Repeat(Chars((("0", "9"), *_LETTERS)), 0, 63)))

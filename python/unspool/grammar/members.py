@@ -1,0 +1,23 @@
+"""Members in a fixed order, of which some may be missing."""
+
+from __future__ import annotations
+
+from unspool.grammar.nodes import EMPTY, Node, Rules, choice, optional, sequence
+
+__all__ = ["in_order"]
+
+
+def in_order(rules: Rules, members: list[tuple[Node, bool]], comma: Node) -> Node:
+    """The members in turn, each with whether it must be there; a comma stands between two."""
+    # `first` is what may stand at the beginning, `rest` the same after a member.
+    first: Node = EMPTY
+    rest: Node = EMPTY
+    for part, is_required in reversed(members):
+        later = rules.add("members", rest) if rest != EMPTY else rest
+        here = sequence(part, later)
+        if is_required:
+            first, rest = here, sequence(comma, here)
+        else:
+            first = choice(here, first) if first != EMPTY else optional(here)
+            rest = sequence(optional(sequence(comma, part)), later)
+    return first

@@ -1,0 +1,31 @@
+"""Values of a tool's schema as rules, for what an engine's own JSON cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unspool.grammar.json_schema import normalise
+from unspool.grammar.nodes import Node, Rules
+from unspool.grammar.result import Dropped
+from unspool.grammar.schema_rules import SchemaRules
+from unspool.grammar.written_values import WrittenValues
+
+__all__ = ["value_rules"]
+
+
+def value_rules(
+    rules: Rules, written: WrittenValues, schema: Mapping[str, Any], root: Mapping[str, Any], path: str,
+    dropped: list[Dropped],
+) -> Node:  # fmt: skip
+    """A value of the schema, whose references point into the root.
+
+    Args:
+        path: Where the schema stands, for what is `dropped` of it.
+    """
+    document = {**schema, "$defs": root["$defs"]} if "$defs" in root else schema
+    made = normalise(document, target="gbnf")
+    dropped += [
+        Dropped(f"{path}{one.path.removeprefix('#')}", one.keyword, one.reason) for one in made.dropped
+    ]
+    return SchemaRules(rules, written, made.schema).value()
