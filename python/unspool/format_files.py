@@ -111,7 +111,7 @@ class FormatFile:
             ArgumentError: A tool's name or parameter cannot be written in this format, `tool_choice` names no
                 tool, or another argument is none of its choices.
         """
-        from unspool.grammar import make_grammar  # few need it; the package's import stays light
+        from unspool.grammar.make_grammar import make_grammar  # few need it; the package's import stays light
 
         return make_grammar(
             self, tools, tool_choice=tool_choice, parallel=parallel, reasoning=reasoning, prompt=prompt,

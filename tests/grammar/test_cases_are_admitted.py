@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import unspool
 from llguidance import LLMatcher, LLTokenizer
-from unspool.grammar import make_grammar
+from unspool.grammar.make_grammar import make_grammar
 from unspool.grammar.markers import Markers
 from unspool.patterns import Patterns
 from unspool.testing.cases import Case, shipped_cases

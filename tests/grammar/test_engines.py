@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool.grammar import make_grammar
+from unspool.grammar.make_grammar import make_grammar
 from unspool.testing.writer import write_answer
 
 from .walks import faults, fragments_of, tools_for

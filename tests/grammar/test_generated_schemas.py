@@ -9,7 +9,7 @@ import pytest
 import unspool
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from unspool.grammar import make_grammar
+from unspool.grammar.make_grammar import make_grammar
 
 from .schemas import schemas
 from .walks import Walker, faults, fragments_of

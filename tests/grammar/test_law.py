@@ -9,7 +9,7 @@ import random
 
 import pytest
 import unspool
-from unspool.grammar import make_grammar
+from unspool.grammar.make_grammar import make_grammar
 
 from .walks import Walker, faults, fragments_of, splits_differ, tools_for
 

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import unspool
 from llguidance import LLMatcher, LLTokenizer
-from unspool.grammar import make_grammar
+from unspool.grammar.make_grammar import make_grammar
 
 from .walks import TOOLS, tools_for
 

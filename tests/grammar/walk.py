@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 
 import unspool
-from unspool.grammar import make_grammar
+from unspool.grammar.make_grammar import make_grammar
 
 sys.path.insert(0, str(Path(__file__).parent))
 from walks import Walker, faults, fragments_of, splits_differ, tools_for
