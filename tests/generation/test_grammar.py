@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("llguidance", reason="needs unspool[constrain]")
 
+import unspool
 from unspool import ArgumentError, StreamGenerator, Vocabulary
 from unspool.generation.grammar_matcher import GrammarMatcher
 
@@ -71,6 +72,55 @@ def test_tokens_by_number_become_a_call(generator: Any, byte_tokenizer: Any) -> 
     result = generator.generate(PROMPT, grammar=grammar, tools=[{"name": "f"}], max_new_tokens=80)
     (made,) = result.choices[0].message.tool_calls
     assert (made.name, made.arguments, made.status) == ("f", "{}", "complete")
+
+
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "get_weather",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "city": {"enum": ["Paris", "Oslo"]},
+                    "days": {"type": "integer", "minimum": 1, "maximum": 9},
+                },
+                "required": ["city", "days"],
+            },
+        },
+    }
+]
+
+
+@pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "pythonic", "deepseek_v32"])
+def test_the_grammar_of_a_format_makes_calls(name: str, byte_tokenizer: Any, generator: Any) -> None:
+    grammar = unspool.get_format(name).grammar(
+        TOOLS, tool_choice="required", parallel=False, reasoning=False, tokenizer=byte_tokenizer
+    )
+    model = generator.with_format(name)
+    for seed in range(3):
+        sampling = {"temperature": 1.0, "seed": seed}
+        result = model.generate(
+            PROMPT, tools=TOOLS, grammar=grammar, max_new_tokens=600, sampling=sampling, start_in="content"
+        )
+        message = result.choices[0].message
+        (call,) = message.tool_calls
+        assert (call.name, call.status, message.content) == ("get_weather", "complete", "")
+        value = json.loads(call.arguments)
+        assert value["city"] in ("Paris", "Oslo")
+        assert 1 <= value["days"] <= 9
+
+
+def test_a_json_grammar_makes_an_answer(generator: Any) -> None:
+    schema = TOOLS[0]["function"]["parameters"]
+    result = generator.generate(PROMPT, grammar=unspool.json_grammar(schema), max_new_tokens=200)
+    assert json.loads(result.choices[0].message.content)["city"] in ("Paris", "Oslo")
+
+
+def test_another_syntax_is_refused(generator: Any) -> None:
+    grammar = unspool.json_grammar({"type": "integer"}, syntax="gbnf")
+    with pytest.raises(ArgumentError, match="syntax='lark'"):
+        generator.stream(PROMPT, grammar=grammar)
 
 
 def test_text_may_end_where_the_grammar_may(generator: Any, byte_tokenizer: Any) -> None:

@@ -36,6 +36,7 @@ from unspool.generation.sampling_params import SamplingParams
 from unspool.generation.settings import GenerationSettings, read_settings
 from unspool.generation.warm_up import WarmUp
 from unspool.generation.worker import GenerationWorker, check_timeout
+from unspool.grammar.result import Grammar
 from unspool.stream_options import PARSER_OPTIONS
 from unspool.token_streamer import TokenStreamer
 from unspool.vocabulary_sources import from_tokenizer
@@ -112,7 +113,7 @@ class DeltaGenerator:
         sampling: SamplingParams | Mapping[str, Any] | None = None,
         tools: Iterable[Any] | ToolSchemas | None = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
-        grammar: str | None = None,
+        grammar: str | Grammar | None = None,
         stop: str | Sequence[str] = (),
         raw: bool = False,
         timeout: float | None = None,
@@ -131,7 +132,8 @@ class DeltaGenerator:
             sampling: How tokens are chosen; None: as the model's generation config says.
             tools, tool_choice: As of `Parser`.
             grammar: What the answer is kept to, in Lark as llguidance reads it: the model writes nothing else, and
-                the answer ends where the grammar does. Needs `pip install 'unspool[constrain]'`.
+                the answer ends where the grammar does. `FormatFile.grammar` and `json_grammar` make one. Needs
+                `pip install 'unspool[constrain]'`.
             stop: Stop strings; the text ends before the first.
             raw: Everything is content: no reasoning, no calls.
             timeout, stream_timeout: Seconds without a token until StreamTimeout is raised.
@@ -221,7 +223,7 @@ class DeltaGenerator:
         *,
         options: Mapping[str, Any],
         tool_choice: Any = "auto",
-        grammar: str | None = None,
+        grammar: str | Grammar | None = None,
         sampling: Any = None,
         stop: str | Sequence[str] = (),
         raw: bool = False,
@@ -298,9 +300,13 @@ class DeltaGenerator:
 
 
 def _keep_to(
-    grammar: str, settings: GenerationSettings, rows: Rows, vocabulary: Vocabulary
+    grammar: str | Grammar, settings: GenerationSettings, rows: Rows, vocabulary: Vocabulary
 ) -> GenerationSettings:
     """The settings with a mask for the grammar; it goes last, so that no other processor undoes it."""
+    if isinstance(grammar, Grammar):
+        if grammar.syntax != "lark":
+            raise ArgumentError(f"the grammar's syntax is '{grammar.syntax}'; make it with syntax='lark'")
+        grammar = grammar.text
     matchers = [GrammarMatcher(vocabulary, grammar, settings.eos) for _ in range(settings.n)]
     mask = GrammarMask(matchers, rows.is_done)
     return dataclasses.replace(
