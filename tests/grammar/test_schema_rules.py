@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unspool.grammar.format_patterns import FORMAT_PATTERNS
+from unspool.grammar.gbnf import to_gbnf
 from unspool.grammar.json_answer import json_grammar
 from unspool.grammar.json_schema import normalise
 from unspool.grammar.json_text import json_rules
@@ -31,7 +32,6 @@ from unspool.grammar.nodes import (
 )
 from unspool.grammar.number_rules import number_rule
 from unspool.grammar.other_keys import other_keys
-from unspool.grammar.print_gbnf import print_gbnf
 from unspool.grammar.schema_check import check
 from unspool.grammar.schema_patterns import parse_pattern
 from unspool.grammar.schema_rules import SchemaRules
@@ -100,7 +100,7 @@ def test_every_valid_value_is_described(case: Case) -> None:
     rules = json_rules(found)
     if all(drop.keyword != "maxLength" for drop in found.dropped):
         for text in spellings(case.value):
-            assert describes(rules, text), (text, print_gbnf(rules))
+            assert describes(rules, text), (text, to_gbnf(rules))
 
 
 @given(schemas(), st.randoms(use_true_random=False))
@@ -229,7 +229,7 @@ def test_names_of_rules() -> None:
 
 def test_hyphens_in_classes() -> None:
     printed = [
-        print_gbnf(Rules({"start": parse_pattern(pattern)}))
+        to_gbnf(Rules({"start": parse_pattern(pattern)}))
         for pattern in ["^[a-]$", "^[+--]$", "^[--9]$", "^[-]$", "^[^-]$", r"^[\^\]\[\\]$"]
     ]
     classes = ["[a-]", "[+-,-]", "[.-9-]", "[-]", "[^-]", r"[\[-\x5E]"]

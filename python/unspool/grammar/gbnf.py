@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from typing import Protocol
 
+from unspool.grammar.character_sets import LAST, characters, excluding, in_set, within
 from unspool.grammar.nodes import (
     Chars,
     Choice,
@@ -17,12 +20,17 @@ from unspool.grammar.nodes import (
     Terminal,
     Token,
 )
+from unspool.grammar.print_pattern import times
 
 __all__ = ["to_ebnf", "to_gbnf"]
 
 
 def to_gbnf(rules: Rules) -> str:
-    """The grammar as text; its entry is `root`. JSON values must be rules already."""
+    """The grammar as text; the rule `start` becomes `root`. JSON values must be rules already.
+
+    Raises:
+        ValueError: A node has no form in GBNF.
+    """
     return _Printer(rules, _LlamaTokens()).text()
 
 
@@ -31,87 +39,136 @@ def to_ebnf(rules: Rules) -> str:
     return _Printer(rules, _XgrammarTokens()).text()
 
 
+class _Tokens(Protocol):
+    def one(self, id: int) -> str: ...
+
+    def others(self, excluded: tuple[int, ...]) -> str: ...
+
+
 class _LlamaTokens:
-    @staticmethod
-    def token(id: int) -> str:
+    def one(self, id: int) -> str:
         return f"<[{id}]>"
 
-    @staticmethod
-    def others(excluded: tuple[int, ...]) -> str:
+    def others(self, excluded: tuple[int, ...]) -> str:
         # GBNF negates one token only: of all others only text is left, in which no marker is spelled by a token.
-        return f"!<[{excluded[0]}]>*" if len(excluded) == 1 else "[^\\u0000]*"
+        return f"!<[{excluded[0]}]>*" if len(excluded) == 1 else r"[^\x00]*"
 
 
 class _XgrammarTokens:
-    @staticmethod
-    def token(id: int) -> str:
+    def one(self, id: int) -> str:
         return f"Token({id})"
 
-    @staticmethod
-    def others(excluded: tuple[int, ...]) -> str:
+    def others(self, excluded: tuple[int, ...]) -> str:
         return f"ExcludeToken({', '.join(map(str, excluded))})*"
 
 
-@dataclass
 class _Printer:
-    rules: Rules
-    tokens: _LlamaTokens | _XgrammarTokens
+    def __init__(self, rules: Rules, tokens: _Tokens) -> None:
+        self._rules = rules
+        self._tokens = tokens
+        self._names = _names(rules.named)
+        self._taken = set(self._names.values())
+        self._texts: dict[Node, str] = {}  # each terminal is a rule, which others share
 
     def text(self) -> str:
-        self._texts: dict[Node, str] = {}
-        names = {name: "root" if name == "start" else _name(name) for name in self.rules.named}
-        lines = [f"{names[name]} ::= {self._part(node, 0)}" for name, node in self.rules.items()]
-        done = 0
-        while done < len(self._texts):  # a terminal may hold more of them
-            node, name = list(self._texts.items())[done]
-            lines.append(f"{name} ::= {self._part(node, 0)}")
-            done += 1
-        return "\n".join(lines) + "\n"
+        ordered = sorted(self._rules.items(), key=lambda rule: rule[0] != "start")
+        lines = [f"{self._names[name]} ::= {self._rule(node)}\n" for name, node in ordered]
+        printed = 0
+        while printed < len(self._texts):  # a terminal may hold more of them
+            node, name = list(self._texts.items())[printed]
+            lines.append(f"{name} ::= {self._part(node, 0)}\n")
+            printed += 1
+        return "".join(lines)
+
+    def _rule(self, node: Node) -> str:
+        return self._part(node.part if isinstance(node, Terminal) else node, 0)
 
     def _part(self, node: Node, depth: int) -> str:
-        """A node as an expression; `depth` says what needs no brackets: 0 all, 1 a sequence, 2 one part."""
+        """A node as an expression; at depth 0 nothing needs brackets, at 1 a choice does, at 2 a sequence too."""
         if isinstance(node, Literal):
-            return f'"{"".join(_char(char, _IN_TEXT) for char in node.text)}"'
+            return '"' + "".join(_character(char, _QUOTED) for char in node.text) + '"'
         if isinstance(node, Token):
-            return self.tokens.token(node.id)
+            return self._tokens.one(node.id)
         if isinstance(node, OtherTokens):
-            text = self.tokens.others(node.excluded)
+            text = self._tokens.others(node.excluded)
             return f"({text})" if depth > 1 else text
         if isinstance(node, Reference):
-            return _name(node.name)
-        if isinstance(node, Terminal):
-            return self._texts.setdefault(node.part, f"text-{len(self._texts) + 1}")
+            return self._names[node.name]
         if isinstance(node, Chars):
-            ranges = (
-                _char(a, _IN_CLASS) if a == b else f"{_char(a, _IN_CLASS)}-{_char(b, _IN_CLASS)}"
-                for a, b in node.ranges
-            )
-            return f"[{'^' * node.negated}{''.join(ranges)}]" if node.ranges else "[^\\u0000]"
+            return _characters(node)
+        if isinstance(node, Terminal):
+            return self._terminal(node.part, depth)
         if isinstance(node, Repeat):
-            return self._part(node.part, 2) + _count(node)
+            return self._repeat(node)
         if isinstance(node, Choice):
             text = " | ".join(self._part(part, 1) for part in node.parts)
             return f"({text})" if depth else text
-        assert isinstance(node, Sequence)
-        text = " ".join(self._part(part, 1) for part in node.parts) or '""'
-        return f"({text})" if depth > 1 and len(node.parts) > 1 else text
+        if isinstance(node, Sequence):
+            text = " ".join(self._part(part, 1) for part in node.parts) or '""'
+            return f"({text})" if depth > 1 and len(node.parts) > 1 else text
+        raise ValueError(f"GBNF has no form for {node!r}")
+
+    def _terminal(self, part: Node, depth: int) -> str:
+        if isinstance(part, (Literal, Chars)):
+            return self._part(part, depth)
+        if part not in self._texts:
+            self._texts[part] = _new_name("text", self._taken)
+        return self._texts[part]
+
+    def _repeat(self, node: Repeat) -> str:
+        """A repetition; of a repetition that may be left out, one suffix."""
+        part = node.part.part if isinstance(node.part, Terminal) else node.part
+        if not isinstance(part, Repeat):
+            return self._part(node.part, 2) + times(node)
+        if (node.least, node.most) == (0, 1) and part.least <= 1:
+            return self._repeat(Repeat(part.part, 0, part.most))
+        return f"({self._repeat(part)}){times(node)}"
 
 
-def _name(name: str) -> str:
-    return name.replace("_", "-")
+def _names(rules: Iterable[str]) -> dict[str, str]:
+    """A name of letters, digits and hyphens for each rule."""
+    names = {"start": "root"}
+    taken = {"root"}
+    for name in rules:
+        if name != "start":
+            stem = re.sub("[^A-Za-z0-9]", "-", name)
+            names[name] = _new_name(stem if stem[:1].isalpha() else f"rule-{stem}", taken)
+    return names
 
 
-def _count(node: Repeat) -> str:
-    signs = {(0, 1): "?", (0, None): "*", (1, None): "+"}
-    most = "" if node.most is None else str(node.most)
-    return signs.get((node.least, node.most)) or f"{{{node.least},{most}}}"
+def _new_name(stem: str, taken: set[str]) -> str:
+    made, count = stem, 1
+    while made in taken:
+        count += 1
+        made = f"{stem}-{count}"
+    taken.add(made)
+    return made
 
 
-_IN_TEXT = frozenset('"\\')
-_IN_CLASS = frozenset("\\]^-[")
+def _characters(node: Chars) -> str:
+    found, is_negated = characters(*node.ranges), node.negated
+    if not is_negated and found.ranges[-1][1] == LAST:
+        found, is_negated = excluding(found), True
+    ranges = "".join(
+        _character(first, _IN_CLASS) + (f"-{_character(last, _IN_CLASS)}" if last > first else "")
+        for first, last in _without_hyphen(found)
+        if not "\ud800" <= first <= "\udfff"  # no text holds them
+    )
+    # At the end of a class, all readers take a hyphen for itself; xgrammar takes no escape for it.
+    hyphen = "-" if in_set("-", found) else ""
+    return f"[{'^' if is_negated else ''}{ranges}{hyphen}]" if ranges or hyphen else r"[^\x00]"
 
 
-def _char(char: str, signs: frozenset[str]) -> str:
-    if char in signs or (ord(char) < 32 and char not in "\n\r\t") or ord(char) == 127:
-        return f"\\u{ord(char):04X}"
-    return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char, char)
+def _without_hyphen(found: Chars) -> tuple[tuple[str, str], ...]:
+    return within(found, excluding(characters("-"))).ranges
+
+
+_QUOTED = {'"': '\\"', "\\": "\\\\"}
+_IN_CLASS = {"[": "\\[", "]": "\\]", "\\": "\\\\", "^": "\\x5E"}
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _character(char: str, special: dict[str, str]) -> str:
+    if char < " " or char == "\x7f":
+        return _SHORT.get(char, f"\\x{ord(char):02X}")
+    return special.get(char, char)

@@ -29,9 +29,9 @@ def json_grammar(
         ArgumentError: The schema is malformed, too large, fitted by no value, or not strict.
     """
     # Most programs write no grammar: what it takes is imported here.
+    from unspool.grammar.gbnf import to_gbnf
     from unspool.grammar.json_schema import normalise
     from unspool.grammar.json_text import json_rules, lark_json, tag_json
-    from unspool.grammar.print_gbnf import print_gbnf
 
     if syntax == "lark":
         found = normalise(schema, target="llguidance", strict=strict)
@@ -41,7 +41,7 @@ def json_grammar(
         text = json.dumps({"type": "structural_tag", "format": tag_json(found)}, ensure_ascii=False)
     elif syntax == "gbnf":
         found = normalise(schema, target="gbnf", strict=strict)
-        text = print_gbnf(json_rules(found))
+        text = to_gbnf(json_rules(found))
     else:
         raise ArgumentError(f"syntax must be one of lark, structural_tag, gbnf; got {syntax!r}")
     return Grammar(syntax, text, found.dropped)
