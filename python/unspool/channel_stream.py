@@ -75,7 +75,7 @@ class ChannelStream(Iterator[Delta]):
         if self._count() == count:
             self.cancel()
             raise StreamTimeout(
-                f"the model gave nothing for {self._timeout:g} s; it is told to stop"
+                f"the model gave nothing for {self._timeout:g} s; it is asked to stop"
             ) from None
 
     @property

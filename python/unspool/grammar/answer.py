@@ -125,8 +125,8 @@ class Answer:
         if self.calls.parallel:
             flow = sequence(star(choice(*led, *texts)), tail)
         else:
-            told = star(choice(*texts)) if texts else EMPTY
-            flow = sequence(told, optional(sequence(called, told)), tail)
+            texts_only = star(choice(*texts)) if texts else EMPTY
+            flow = sequence(texts_only, optional(sequence(called, texts_only)), tail)
         if in_lines:
             more = star(choice(*led)) if self.calls.parallel else EMPTY
             return choice(sequence(choice(*alone), more, tail), flow)
@@ -190,13 +190,13 @@ class Answer:
         texts = (
             [] if self.must_call else [(one.first, self._message_text(one)) for one in self.patterns.content]
         )
-        told = [sequence(self._head(first), text) for first, text in (*thoughts, *texts)]
+        spoken = [sequence(self._head(first), text) for first, text in (*thoughts, *texts)]
         begun = [sequence(self._head(self._first(first)), text) for first, text in (*thoughts, *texts)]
         first_calls = [sequence(self._call_head(self._first(unit.opener)), unit.rest) for unit in calls]
         again = star(self._rule("message", choice(*called))) if self.calls.parallel else EMPTY
-        more = star(self._rule("text", choice(*told))) if told else EMPTY
+        more = star(self._rule("text", choice(*spoken))) if spoken else EMPTY
         if not self.must_call and self.calls.parallel:
-            rest: Node = star(choice(*told, *called))
+            rest: Node = star(choice(*spoken, *called))
         else:
             after = sequence(choice(*called), again)
             rest = sequence(more, after if self.must_call else optional(after))

@@ -22,7 +22,7 @@ class Rule(Protocol):
 
     @property
     def letters(self) -> frozenset[str]:
-        """The characters that it tells apart."""
+        """The characters that it distinguishes."""
 
     @property
     def start(self) -> object:

@@ -71,11 +71,11 @@ class DeltaStreamer(ChannelStreamer):
         tokenizer: Of the pipeline; also a Hugging Face tokenizer or a `Vocabulary`. Call `get_tokenizer()` once: it
             returns another object each time, and each is compiled anew.
         format, tools: As of `TokenStreamer`.
-        ends_with_generate: GenAI does not tell a streamer why it ended, so the finish reason is "stop" or
+        ends_with_generate: GenAI does not say why it ended, so the finish reason is "stop" or
             "tool_calls". If False, the stream ends with `finish(result)`, which knows "length" too.
         maxsize: How many deltas may wait before the model does; 0: any number.
         timeout: Seconds to wait for the next delta, then ChannelTimeoutError; None: no limit. If `generate` raises,
-            no one tells the streamer: catch the error and call `fail(error)`, or set a timeout.
+            the streamer does not learn of it: catch the error and call `fail(error)`, or set a timeout.
         options: As of `TokenStreamer`. Pass `trust="either"` with structured output, which may spell markers in
             ordinary tokens.
     """

@@ -66,7 +66,7 @@ class TextGeneration:
             stream: Whether deltas are given as they come.
             config: In place of the pipeline's.
             chat_template_kwargs: What the chat template reads besides, such as `enable_thinking`.
-            timeout: Seconds to wait for the next token, then StreamTimeout; the model is told to stop.
+            timeout: Seconds to wait for the next token, then StreamTimeout; the model is asked to stop.
             options: Fields of `GenerationConfig`, such as `max_new_tokens`, and options of `TokenStreamer`, such as
                 `tool_choice` and `stop`.
 
