@@ -209,7 +209,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     count = one.tokens.size();
   }
   describe([&] {
-    return families()[which % families().size()].by_text->spec().name +
+    return families()[which % families().size()].by_text->program().name +
            (one.kind == Kind::text  ? ", text"
             : one.kind == Kind::ids ? ", ids"
                                     : ", text and ids") +
