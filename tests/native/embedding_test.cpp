@@ -57,11 +57,11 @@ TokenStreamerOptions options_for(std::shared_ptr<const Vocabulary> vocabulary) {
 
 void test_what_a_format_says() {
   const auto format = read_format(kFormat);
-  const FormatFacts facts = facts_of(format->spec());
+  const FormatFacts facts = facts_of(format->program());
   CHECK(facts.ends == std::vector<std::string>{"<|end|>"});
   CHECK(facts.reasoning && facts.reasoning->closers == std::vector<std::string>{"</think>"});
   CHECK_EQUAL(facts.markers.size(), 5U);
-  CHECK_EQUAL(explain(format->spec()).front(),
+  CHECK_EQUAL(explain(format->program()).front(),
               "Reasoning stands between `<think>` and `</think>`.");
 }
 
