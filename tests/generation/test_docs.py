@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from unspool.testing.outputs import TOOLS
 
+pytest.importorskip("llguidance", reason="the page makes grammars: needs unspool[constrain]")
+
 PAGE = Path(__file__).parents[2] / "docs" / "generation.md"
 
 
