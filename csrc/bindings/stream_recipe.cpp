@@ -101,7 +101,7 @@ std::shared_ptr<StreamRecipe> make_recipe(const std::shared_ptr<Format>& format,
   stream.kept_reasoning = kept_reasoning;
   stream.parser.starts_in_reasoning = starts_in_reasoning;
   if (py::isinstance<py::str>(prompt)) {
-    if (!starts_in_reasoning) recipe->prompt = read_text(prompt);
+    recipe->prompt = read_text(prompt);
   } else if (!prompt.is_none()) {
     read_token_ids(prompt, recipe->prompt_ids.emplace());
   }

@@ -37,8 +37,8 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
       vocabulary_(options.vocabulary),
       detokenizer_options_(std::move(options.detokenizer)),
       stop_in_(options.stop_in),
-      kept_reasoning_(options.parser.starts_in_reasoning ? nullptr
-                                                         : std::move(options.kept_reasoning)),
+      start_is_given_(options.parser.starts_in_reasoning.has_value()),
+      kept_reasoning_(start_is_given_ ? nullptr : std::move(options.kept_reasoning)),
       parser_(make_event_parser(std::move(format), std::move(options.parser))),
       builder_(options.keeps_message) {
   repeats_tag_ = kept_reasoning_ && starts_in_reasoning(kept_reasoning_, {});
@@ -68,6 +68,7 @@ void ChunkParser::put_prompt(std::span<const TokenId> ids) {
 void ChunkParser::put_prompt(std::string_view text) {
   if (has_begun()) throw StreamError("the prompt comes before the output; this stream has begun");
   has_prompt_ = true;
+  if (start_is_given_) return;
   parser_->put_prompt(text);
   if (kept_reasoning_) repeats_tag_ = starts_in_reasoning(kept_reasoning_, text);
 }

@@ -122,6 +122,7 @@ class ChunkParser {
   std::shared_ptr<const Vocabulary> vocabulary_;
   DetokenizerOptions detokenizer_options_;
   StopIn stop_in_;
+  bool start_is_given_;  // the prompt does not show where the output starts
   std::shared_ptr<const Format> kept_reasoning_;
   std::optional<Detokenizer> detokenizer_;
   std::unique_ptr<EventParser> parser_;

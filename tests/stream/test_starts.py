@@ -117,6 +117,23 @@ def test_a_header_that_the_prompt_has_opened_by_ids() -> None:
     assert [(call.name, call.status) for call in parser.finish().tool_calls] == [("f", "complete")]
 
 
+@pytest.mark.parametrize("prompt", ["Hi", "Hi<think>"])
+def test_a_start_that_is_given_counts_whatever_the_prompt_shows(prompt: str) -> None:
+    special = [(256, "<think>", "<think>", True), (257, "</think>", "</think>", True)]
+    vocabulary = Vocabulary({bytes([byte]): byte for byte in range(256)}, special, is_bytes=True)
+    ids = [256 if piece == "<think>" else ord(piece) for piece in (*"Hi", *(["<think>"] * (prompt != "Hi")))]
+    for start_in, found in (("reasoning", ("hm", "Hi")), ("content", ("", "hmHi"))):
+        options: dict[str, Any] = {"tokenizer": vocabulary, "start_in": start_in}
+        output = [*b"hm", *([257] if start_in == "reasoning" else []), *b"Hi"]
+        streamer = TokenStreamer(vocabulary, "qwen3", start_in=start_in, skip_prompt=True, keep_message=True)
+        streamer.put(ids)
+        streamer.put(output)
+        streamer.end("stop")
+        by_text, by_ids = (Parser("qwen3", prompt=given, **options) for given in (prompt, ids))
+        messages = [streamer.message, by_text.parse(output), by_ids.parse(output)]
+        assert [(message.reasoning, message.content) for message in messages] == [found] * 3
+
+
 THOUGHT = "hm\n</think>\n\nHi"
 
 
