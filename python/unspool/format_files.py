@@ -13,7 +13,7 @@ from unspool._core import read_format_file
 from unspool.errors import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from unspool.format_facts import FormatFacts
     from unspool.grammar.result import Grammar, Syntax
@@ -79,9 +79,10 @@ class FormatFile:
 
     def grammar(
         self,
-        tools: Iterable[Any],
+        tools: Iterable[Any] = (),
         *,
         tool_choice: str = "auto",
+        response_schema: Mapping[str, Any] | None = None,
         parallel: bool = True,
         reasoning: bool | None = None,
         prompt: str | None = None,
@@ -96,7 +97,10 @@ class FormatFile:
         Args:
             tools: The request's tools, as the API holds them.
             tool_choice: "auto": text is free, and a call is constrained from its opener on. "required": calls
-                and nothing else follow the reasoning. Or the name of the tool that must be called.
+                and nothing else follow the reasoning. Or the name of the tool that must be called. "none": no
+                calls.
+            response_schema: The JSON Schema of the content; then an answer is one such JSON value or, if calls are
+                allowed, calls. None: content is free text.
             parallel: Whether there may be several calls.
             reasoning: False: the grammar begins after the reasoning, for an engine that applies it there. None
                 or True: the reasoning is part of it; if the prompt has opened it, the answer begins inside it.
@@ -107,15 +111,15 @@ class FormatFile:
             tokenizer: A tokenizer or `Vocabulary`: markers that it holds as tokens are written as tokens.
 
         Raises:
-            FormatError: The format has no calls.
-            ArgumentError: A tool's name or parameter cannot be written in this format, `tool_choice` names no
+            FormatError: Calls are asked for, and the format has none.
+            ArgumentError: There is neither a tool nor `response_schema`, a tool's name or parameter cannot be written in this format, `tool_choice` names no
                 tool, or another argument is none of its choices.
         """
         from unspool.grammar.make_grammar import make_grammar  # few need it; the package's import stays light
 
         return make_grammar(
-            self, tools, tool_choice=tool_choice, parallel=parallel, reasoning=reasoning, prompt=prompt,
-            strict=strict, syntax=syntax, tokenizer=tokenizer,
+            self, tools, tool_choice=tool_choice, response_schema=response_schema, parallel=parallel,
+            reasoning=reasoning, prompt=prompt, strict=strict, syntax=syntax, tokenizer=tokenizer,
         )  # fmt: skip
 
 

@@ -38,7 +38,8 @@ class Answer:
 
     Attributes:
         must_call: Whether nothing but calls may follow the reasoning.
-        at_turn: Whether the prompt ends with what begins a turn.
+        written: What the prompt may end with: a message's opener goes on after it.
+        response: What the content is, instead of any text: then an answer has content or calls.
     """
 
     patterns: Patterns
@@ -48,18 +49,41 @@ class Answer:
     calls: Calls
     must_call: bool
     reasoning: ReasoningStart
-    at_turn: bool
+    written: tuple[str, ...]
+    response: Node | None = None
 
     def node(self) -> Node:
         """The whole answer."""
-        forms = forms_of(self.patterns)
+        forms = forms_of(self.patterns) if self.calls.tools else []
         if self._has_messages():
             return self._messages(forms)
-        if self.must_call:
-            made = choice(*(self._alone(self.calls.units(form)) for form in forms))
+        if self._is_bound:
+            calls = [self._alone(self.calls.units(form)) for form in forms]
+            made = choice(*self._responses(), *calls)
         else:
             made = self._free(forms)
         return sequence(self._reasoning(), made)
+
+    @property
+    def _is_bound(self) -> bool:
+        """Whether there is no free text besides the reasoning."""
+        return self.must_call or self.response is not None
+
+    def _responses(self) -> list[Node]:
+        """The content that is asked for: by itself, and between the markers that content may have."""
+        if self.response is None:
+            return []
+        made = [self.response]
+        for pattern in self.patterns.content:
+            if len(pattern.holes) == 1 and pattern.first.strip() and pattern.last.strip():
+                opener = edge(self.lexicon, pattern.first, before=False)
+                made.append(sequence(opener, self._response_to(pattern.last)))
+        return made
+
+    def _response_to(self, closer: str) -> Node:
+        """The content that is asked for, up to its closer; the model may end its turn instead."""
+        assert self.response is not None
+        return sequence(self.response, optional(edge(self.lexicon, closer)) if closer.strip() else EMPTY)
 
     def _alone(self, units: list[Unit]) -> Node:
         """Calls without text before them. What is no tag opens a call at the beginning of a line."""
@@ -97,7 +121,7 @@ class Answer:
 
     def _opener(self, pattern: Pattern) -> Node:
         if len(pattern.holes) == 1:
-            opener = edge if self.must_call else apart_from_text
+            opener = edge if self._is_bound else apart_from_text
             return opener(self.lexicon, pattern.first)
         kind = edge(self.lexicon, pattern.texts[1], before=False)
         return sequence(self.lexicon.markup(pattern.first), _AUTHOR, kind)
@@ -180,31 +204,39 @@ class Answer:
         return bool(patterns.header) or any(one.startswith(turn) for one in openers for turn in patterns.turn)
 
     def _messages(self, forms: list[Form]) -> Node:
-        calls = [self._in_message(unit, form) for form in forms for unit in self.calls.units(form)]
-        called = [sequence(self._call_head(unit.opener), unit.rest) for unit in calls]
         thoughts = (
             []
             if self.reasoning == "none"
             else [(one.first, self._text_to(one.last)) for one in self.patterns.reasoning]
         )
         texts = (
-            [] if self.must_call else [(one.first, self._message_text(one)) for one in self.patterns.content]
+            [] if self._is_bound else [(one.first, self._message_text(one)) for one in self.patterns.content]
         )
         spoken = [sequence(self._head(first), text) for first, text in (*thoughts, *texts)]
         begun = [sequence(self._head(self._first(first)), text) for first, text in (*thoughts, *texts)]
-        first_calls = [sequence(self._call_head(self._first(unit.opener)), unit.rest) for unit in calls]
-        again = star(self._rule("message", choice(*called))) if self.calls.parallel else EMPTY
+        units = [self._in_message(unit, form) for form in forms for unit in self.calls.units(form)]
+        called = [sequence(self._call_head(unit.opener), unit.rest) for unit in units]
+        again = star(self._rule("message", choice(*called))) if called and self.calls.parallel else EMPTY
+        first_calls = [sequence(self._call_head(self._first(unit.opener)), unit.rest) for unit in units]
+        ends, first_ends = [sequence(one, again) for one in called], []
+        if self.response is not None:
+            pattern = self.patterns.content[0]
+            text = self._response_to(pattern.last)
+            ends.append(sequence(self._head(pattern.first), text))
+            first_ends.append(sequence(self._head(self._first(pattern.first)), text))
         more = star(self._rule("text", choice(*spoken))) if spoken else EMPTY
-        if not self.must_call and self.calls.parallel:
-            rest: Node = star(choice(*spoken, *called))
+        if self._is_bound:
+            rest = sequence(more, choice(*ends))
+        elif self.calls.parallel:
+            rest = star(choice(*spoken, *called))
         else:
-            after = sequence(choice(*called), again)
-            rest = sequence(more, after if self.must_call else optional(after))
+            rest = sequence(more, optional(choice(*ends)))
         if self.reasoning == "open":
             opened = choice(*(text for _, text in thoughts)) if thoughts else EMPTY
             return sequence(opened, rest)
-        direct = sequence(choice(*first_calls), again if self.must_call or not self.calls.parallel else rest)
-        return choice(sequence(choice(*begun), rest), direct) if begun else direct
+        after = again if self._is_bound or not self.calls.parallel else rest
+        first_ends += [sequence(one, after) for one in first_calls]
+        return choice(*([sequence(choice(*begun), rest)] if begun else []), *first_ends)
 
     def _rule(self, stem: str, node: Node) -> Node:
         return self.calls.arguments.rules.add(stem, node)
@@ -222,8 +254,7 @@ class Answer:
 
     def _first(self, opener: str) -> str:
         """A message's opener without what the prompt has written of it."""
-        turns = self.patterns.turn if self.at_turn else ()
-        return next((opener.removeprefix(turn) for turn in turns if opener.startswith(turn)), opener)
+        return opener[max((_overlap(text, opener) for text in self.written), default=0) :]
 
     def _in_message(self, unit: Unit, form: Form) -> Unit:
         """Calls in a message whose header names the tool, where their own pattern has no header."""
@@ -245,6 +276,12 @@ class Answer:
             self.lexicon.markup(closer),
         )
         return Unit(header.first + recipient, rest, form.section is None)
+
+
+def _overlap(text: str, opener: str) -> int:
+    """How much of the opener the text ends with."""
+    sizes = range(min(len(text), len(opener)), 0, -1)
+    return next((size for size in sizes if opener[:size].strip() and text.endswith(opener[:size])), 0)
 
 
 _NAME = Chars((("0", "9"), ("A", "Z"), ("a", "z"), ("_", "_"), ("-", "-"), (".", ".")))

@@ -81,10 +81,14 @@ class Lexicon:
         """Whether a token stands in the text."""
         return any(word in text for word in self._ids)
 
+    def are_tokens(self, words: Iterable[str]) -> bool:
+        """Whether a token stands in each of the words, so that no spelling of them counts."""
+        return all(map(self.has_token, words))
+
     def text_without(self, words: Iterable[str], start: Rule | None = None, least: int = 0) -> Node:
         """Text in which none of the words stands. Where each has a token, the text may spell it."""
         listed = [word for word in words if word]
-        if self._negates and start is None and listed and self._ids and all(map(self.has_token, listed)):
+        if self._negates and start is None and listed and self.are_tokens(listed):
             return OtherTokens(tuple(sorted(self._hidden)))
         rules = [Words(listed)] if start is None else [Words(listed), start]
         return Terminal(free_text(*rules, least=least))

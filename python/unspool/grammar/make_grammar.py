@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from unspool.errors import ArgumentError, FormatError
@@ -13,12 +13,14 @@ from unspool.grammar.arguments import Arguments
 from unspool.grammar.calls import Calls
 from unspool.grammar.gbnf import to_gbnf
 from unspool.grammar.json_rules import without_json
-from unspool.grammar.json_schema import Target
+from unspool.grammar.json_schema import Target, normalise
 from unspool.grammar.lark import to_lark
 from unspool.grammar.lexicon import Lexicon
+from unspool.grammar.marked_values import MarkedJson
 from unspool.grammar.markers import Markers
-from unspool.grammar.nodes import EMPTY, Rules
+from unspool.grammar.nodes import EMPTY, JsonValue, Node, Rules
 from unspool.grammar.result import Dropped, Grammar, Syntax
+from unspool.grammar.schema_values import value_rules
 from unspool.grammar.structural_tag import to_structural_tag
 from unspool.grammar.tools import chosen_tools
 from unspool.patterns import Patterns
@@ -35,25 +37,35 @@ _TARGETS: dict[str, Target] = {"lark": "llguidance", "structural_tag": "xgrammar
 
 def make_grammar(
     file: FormatFile,
-    tools: Iterable[Any],
+    tools: Iterable[Any] = (),
     *,
     tool_choice: str = "auto",
+    response_schema: Mapping[str, Any] | None = None,
     parallel: bool = True,
     reasoning: bool | None = None,
     prompt: str | None = None,
     strict: bool | None = None,
     syntax: Syntax = "lark",
     tokenizer: Any = None,
+    reasoning_start: ReasoningStart | None = None,
 ) -> Grammar:
-    """See `FormatFile.grammar`."""
+    """See `FormatFile.grammar`.
+
+    Args:
+        reasoning_start: Where the answer begins; None: as `reasoning` and `prompt` say.
+    """
     if syntax not in _PRINTERS:
         raise ArgumentError(f"syntax is '{syntax}'; use one of {', '.join(map(repr, _PRINTERS))}")
-    if not file.has_tools:
+    offered = [] if tool_choice == "none" else list(_checked(tools))
+    has_calls = bool(offered) or response_schema is None
+    if has_calls and not file.has_tools:
         raise FormatError(f"format '{file.name}' has no calls, so there is no grammar of them")
     if reasoning is True and not file.has_reasoning:
         raise ArgumentError(f"format '{file.name}' has no reasoning; leave the argument out")
     rules, dropped = Rules({"start": EMPTY}), list[Dropped]()
-    chosen = chosen_tools(tools, tool_choice, strict, _TARGETS[syntax], dropped)
+    target = _TARGETS[syntax]
+    chosen = chosen_tools(offered, tool_choice, strict, target, dropped) if has_calls else []
+    must_call = has_calls and tool_choice != "auto"
     patterns, facts = Patterns.read(file.to_core()), file.facts
     vocabulary = None if tokenizer is None else from_tokenizer(tokenizer)
     lexicon, markers = Lexicon(file, vocabulary, syntax != "gbnf"), Markers.of(patterns, facts)
@@ -64,13 +76,39 @@ def make_grammar(
         lexicon,
         markers,
         Calls(arguments, tuple(chosen), parallel, bool(patterns.header)),
-        must_call=tool_choice != "auto",
-        reasoning=_reasoning_start(file, reasoning, prompt),
-        at_turn=prompt is None or any(prompt.endswith(turn) for turn in patterns.turn),
+        must_call=must_call,
+        reasoning=reasoning_start or _reasoning_start(file, reasoning, prompt),
+        written=patterns.turn if prompt is None else (prompt,),
+        response=None if must_call else _response(response_schema, target, lexicon, markers, rules, dropped),
     ).node()
     if syntax == "gbnf":
         rules = without_json(rules, dropped)
     return Grammar(syntax, _PRINTERS[syntax](rules), tuple(dict.fromkeys(dropped)))
+
+
+def _checked(tools: Iterable[Any]) -> Iterable[Any]:
+    if isinstance(tools, (str, bytes, dict)):
+        raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
+    return tools
+
+
+def _response(
+    schema: Mapping[str, Any] | None, target: Target, lexicon: Lexicon, markers: Markers, rules: Rules,
+    dropped: list[Dropped],
+) -> Node | None:  # fmt: skip
+    """A JSON value of the schema. Where a marker is known by its spelling, no string in it spells one."""
+    if schema is None:
+        return None
+    try:
+        found = normalise(schema, target=target)
+    except ArgumentError as error:
+        raise ArgumentError(f"the response's schema: {error}") from None
+    dropped += found.dropped
+    if lexicon.are_tokens(markers.content):
+        return JsonValue.of(found.schema)
+    reason = "a string beside markers may hold any text but these"
+    written = MarkedJson(markers.content, "", lambda: dropped.append(Dropped("#", "pattern", reason)))
+    return value_rules(rules, written, found.schema, found.schema, "#", dropped)
 
 
 def _reasoning_start(file: FormatFile, reasoning: bool | None, prompt: str | None) -> ReasoningStart:

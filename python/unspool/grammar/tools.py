@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from unspool.grammar.result import Dropped
 from unspool.grammar.schema_types import types_of
 from unspool.schema import read_tool
 
-__all__ = ["Tool", "chosen_tools"]
+__all__ = ["Tool", "chosen_tools", "is_strict", "without_strict"]
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,6 @@ def chosen_tools(
     Raises:
         ArgumentError: There are none, or none is called `tool_choice`, or two have one name.
     """
-    if isinstance(tools, (str, bytes, dict)):
-        raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
     found = [_tool(index, tool, strict, target, dropped) for index, tool in enumerate(tools)]
     names = [tool.name for tool in found]
     if not names:
@@ -64,13 +62,35 @@ def chosen_tools(
     return [tool for tool in found if tool.name == tool_choice]
 
 
+def is_strict(tool: Any) -> bool:
+    """Whether a tool of a request says `strict: true`."""
+    return _strict(tool.model_dump() if hasattr(tool, "model_dump") else tool) is True
+
+
+def without_strict(tools: Iterable[Any] | None) -> list[Any] | None:
+    """The tools as a model is shown them: `strict` is for whoever runs the model."""
+    return None if tools is None else [_without_strict(tool) for tool in tools]
+
+
+def _without_strict(tool: Any) -> Any:
+    if not isinstance(tool, Mapping):
+        return tool
+    function = tool.get("function")
+    rest = {key: value for key, value in tool.items() if key != "strict"}
+    return {**rest, "function": _without_strict(function)} if isinstance(function, Mapping) else rest
+
+
+def _strict(data: Any) -> Any:
+    function = data.get("function") or data
+    return function.get("strict", data.get("strict"))
+
+
 def _tool(index: int, tool: Any, strict: bool | None, target: Target, dropped: list[Dropped]) -> Tool:
     data = tool.model_dump() if hasattr(tool, "model_dump") else tool
     name, text = read_tool(index, data)
-    function = data.get("function") or data
-    is_strict = strict if strict is not None else function.get("strict", data.get("strict")) is not False
+    follows = strict if strict is not None else _strict(data) is not False
     schema = json.loads(text)
-    if not is_strict or not schema:
+    if not follows or not schema:
         return Tool(name, {"type": "object"})
     if "object" not in types_of(schema, schema):
         raise ArgumentError(f"the parameters of '{name}' are no object; their schema must have type object")
