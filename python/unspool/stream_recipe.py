@@ -14,7 +14,7 @@ from unspool.schema import compile_tools
 from unspool.stream_options import PARSER_OPTIONS, START_IN
 from unspool.vocabulary_sources import from_tokenizer
 
-__all__ = ["make_recipe", "with_defaults"]
+__all__ = ["make_recipe", "read_tool_choice", "with_defaults"]
 
 
 def with_defaults(format: Any, tools: Any, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def make_recipe(
     format, reasoning = choose_format(given["format"], tokenizer, given["reasoning"])
     vocabulary = None if tokenizer is None else from_tokenizer(tokenizer)
     schemas = compile_tools(given["tools"])
-    named, required, off = _read_choice(given["tool_choice"], schemas)
+    named, required, off = read_tool_choice(given["tool_choice"], schemas)
     if start_in not in START_IN:
         raise ArgumentError(f"start_in is '{start_in}'; use 'auto', 'content' or 'reasoning'")
     compiled = compile_format(
@@ -65,10 +65,14 @@ def make_recipe(
     return native, format, reasoning
 
 
-def _read_choice(
+def read_tool_choice(
     choice: str | Mapping[str, Any] | None, schemas: ToolSchemas | None
 ) -> tuple[str | None, bool, bool]:
-    """The named tool, whether some tool is required, whether tools are off."""
+    """The named tool, whether some tool is required, whether tools are off.
+
+    Raises:
+        ArgumentError: The choice is none of the words, and names no tool.
+    """
     if choice is None or choice == "auto":
         return None, False, False
     if choice == "none":

@@ -30,13 +30,16 @@ from unspool.generation.prefill.strategy import choose_strategy, model_kind
 from unspool.generation.prompt import Prompt, check_ids, read_prompt
 from unspool.generation.prompt_encoder import PromptEncoder
 from unspool.generation.recorded_model import check_recordable
+from unspool.generation.request_grammar import prompt_end, request_grammar
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import SamplingParams
 from unspool.generation.settings import GenerationSettings, read_settings
 from unspool.generation.warm_up import WarmUp
 from unspool.generation.worker import GenerationWorker, check_timeout
+from unspool.grammar.response_format import read_response_format
 from unspool.grammar.result import Grammar
+from unspool.grammar.tools import without_strict
 from unspool.stream_options import PARSER_OPTIONS
 from unspool.token_streamer import TokenStreamer
 from unspool.vocabulary_sources import from_tokenizer
@@ -113,6 +116,7 @@ class DeltaGenerator:
         sampling: SamplingParams | Mapping[str, Any] | None = None,
         tools: Iterable[Any] | ToolSchemas | None = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
+        response_format: Any = None,
         grammar: str | Grammar | None = None,
         stop: str | Sequence[str] = (),
         raw: bool = False,
@@ -130,10 +134,13 @@ class DeltaGenerator:
             input_ids: Token ids of shape (1, n), instead of `prompt` or beside `inputs_embeds`.
             inputs_embeds: Embeddings of shape (1, n, d).
             sampling: How tokens are chosen; None: as the model's generation config says.
-            tools, tool_choice: As of `Parser`.
-            grammar: What the answer is kept to, in Lark as llguidance reads it: the model writes nothing else, and
-                the answer ends where the grammar does. `FormatFile.grammar` and `json_grammar` make one. Needs
-                `pip install 'unspool[constrain]'`.
+            tools: As of `Parser`. If a function says `strict`, calls are kept to the tools' schemas.
+            tool_choice: As of `Parser`. "required" and a tool's name are enforced: after the reasoning the model
+                writes such calls and nothing else.
+            response_format: The JSON that the answer is, as chat completions have it: `{"type": "json_object"}` or
+                `{"type": "json_schema", …}`; or a Pydantic model. With tools an answer is that or calls.
+            grammar: What the answer is kept to instead, in Lark as llguidance reads it: the model writes nothing
+                else, and the answer ends where the grammar does. `FormatFile.grammar` and `json_grammar` make one.
             stop: Stop strings; the text ends before the first.
             raw: Everything is content: no reasoning, no calls.
             timeout, stream_timeout: Seconds without a token until StreamTimeout is raised.
@@ -146,7 +153,9 @@ class DeltaGenerator:
 
         Raises:
             ArgumentError: More than one row, beam search, a limit below 1, an empty prompt, several greedy
-                answers, or a tokenizer that does not show its format; before any thread starts.
+                answers, a tokenizer that does not show its format, or what no grammar can enforce; before any
+                thread starts.
+            ImportError: A grammar is needed, and llguidance is missing.
         """
         tool_list = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
         given = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
@@ -159,7 +168,9 @@ class DeltaGenerator:
             lambda: read,
             tool_list,
             tool_choice=tool_choice,
+            response_format=response_format,
             grammar=grammar,
+            prompt=read,
             sampling=sampling,
             stop=stop,
             raw=raw,
@@ -223,7 +234,9 @@ class DeltaGenerator:
         *,
         options: Mapping[str, Any],
         tool_choice: Any = "auto",
+        response_format: Any = None,
         grammar: str | Grammar | None = None,
+        prompt: Prompt | None = None,
         sampling: Any = None,
         stop: str | Sequence[str] = (),
         raw: bool = False,
@@ -240,6 +253,24 @@ class DeltaGenerator:
             check_recordable(self.model, settings)
         format, reasoning = ("none", None) if raw else self._choose_format(tools)
         vocabulary = from_tokenizer(self.tokenizer)
+        stream_options = {**self._parser_options, **parser_options}
+        schema = read_response_format(response_format)
+        if schema is not None and grammar is not None:
+            raise ArgumentError("response_format and grammar are both given; pass one of them")
+        if grammar is None:
+            grammar = request_grammar(
+                format,
+                reasoning,
+                None if raw else tools,
+                tool_choice=tool_choice,
+                response_schema=schema,
+                parallel=stream_options.get("parallel_tool_calls", True),
+                prompt=None if prompt is None else prompt_end(prompt, vocabulary),
+                start_in=stream_options.get("start_in", "auto"),
+                vocabulary=vocabulary,
+            )
+        if schema is not None and not tools:
+            tool_choice = "none"  # a text in the answer may look like a call
         channel = DeltaChannel()
         streamers = [
             TokenStreamer(
@@ -253,7 +284,7 @@ class DeltaGenerator:
                 closes_channel=False,
                 choice=choice,
                 skip_prompt=True,
-                **{**self._parser_options, **parser_options},
+                **stream_options,
             )
             for choice in range(settings.n)
         ]
@@ -285,8 +316,8 @@ class DeltaGenerator:
         """Messages of text alone become text; what a processor must read stays as it is."""
         if prompt.messages is None:
             return prompt
-        given = tools if not isinstance(tools, ToolSchemas) else None
-        options = {"tools": given, "chat_template_kwargs": template_kwargs}
+        given = without_strict(tools) if not isinstance(tools, ToolSchemas) else None
+        options: dict[str, Any] = {"tools": given, "chat_template_kwargs": template_kwargs}
         if self.processor is not None and prompt.has_media:
             return dataclasses.replace(prompt, template_options=options)
         renderer = self.tokenizer if self.processor is None else self.processor

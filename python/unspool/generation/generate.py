@@ -29,6 +29,7 @@ def generate(
     tools: Iterable[Any] | ToolSchemas | None = None,
     reasoning: str | bool | None = None,
     tool_choice: str | Mapping[str, Any] | None = "auto",
+    response_format: Any = None,
     timeout: float | None = None,
     chat_template_kwargs: Mapping[str, Any] | None = None,
     **generation_kwargs: Any,
@@ -44,7 +45,8 @@ def generate(
             prompt as text, or token ids (a list, or a tensor of one row).
         format: How this model writes. "auto" takes what `detect` finds best for the tokenizer: its
             own response template, if it has one; plain text without a chat template.
-        tools, reasoning, tool_choice: As of `Parser`.
+        reasoning: As of `Parser`.
+        tools, tool_choice, response_format: As of `StreamGenerator.stream`.
         timeout: Seconds to wait for the next token; then StreamTimeout (a TimeoutError) is raised and
             the model is stopped.
         chat_template_kwargs: Passed on to `apply_chat_template`, such as `enable_thinking`.
@@ -61,6 +63,7 @@ def generate(
         messages_or_prompt,
         tools=tools,
         tool_choice=tool_choice,
+        response_format=response_format,
         timeout=timeout,
         chat_template_kwargs=chat_template_kwargs,
         **generation_kwargs,

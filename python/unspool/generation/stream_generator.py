@@ -113,7 +113,7 @@ class StreamGenerator(DeltaGenerator):
         timeout = options.pop("stream_timeout", options.pop("timeout", None))
         known = {
             name: options.pop(name)
-            for name in ("tool_choice", "grammar", "sampling", "stop", "raw")
+            for name in ("tool_choice", "response_format", "grammar", "sampling", "stop", "raw")
             if name in options
         }
         return self._start(

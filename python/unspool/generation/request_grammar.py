@@ -1,0 +1,133 @@
+"""The grammar that a request asks for: by its choice among the tools, by strict tools, by its response format."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from unspool._core import Format, ToolSchemas, Vocabulary
+from unspool.errors import ArgumentError, FormatError
+from unspool.format_files import FormatFile
+from unspool.formats import get_format
+from unspool.generation.prompt import Prompt
+from unspool.grammar.answer import ReasoningStart
+from unspool.grammar.json_answer import json_grammar
+from unspool.grammar.make_grammar import make_grammar
+from unspool.grammar.result import Grammar
+from unspool.grammar.tools import is_strict
+from unspool.stream_recipe import read_tool_choice
+
+__all__ = ["prompt_end", "request_grammar"]
+
+
+def request_grammar(
+    format: str | FormatFile | Format,
+    reasoning: str | bool | None,
+    tools: Sequence[Any] | ToolSchemas | None,
+    *,
+    tool_choice: str | Mapping[str, Any] | None,
+    response_schema: Mapping[str, Any] | None,
+    parallel: bool,
+    prompt: str | None,
+    start_in: str,
+    vocabulary: Vocabulary,
+) -> Grammar | None:
+    """What the answer is kept to; None: it is free.
+
+    A tool that must be called, and one whose function says `strict`, make a grammar of the calls; a response
+    schema makes one of the content.
+
+    Args:
+        format, reasoning: As of `Parser`, "auto" resolved.
+        prompt: Its end; None: not known, so that the format's own turn counts.
+        start_in: As of `Parser`.
+
+    Raises:
+        ArgumentError: The request cannot be enforced with this format, or holds a schema that no grammar is made of.
+    """
+    named, is_required, is_off = read_tool_choice(tool_choice, None)
+    must_call = is_required or named is not None
+    has_tools = not is_off and tools is not None and len(tools) > 0
+    listed = [] if tools is None or isinstance(tools, ToolSchemas) else list(tools)
+    is_bound = must_call or any(map(is_strict, listed))
+    if response_schema is None and not (has_tools and is_bound):
+        return None
+    if must_call and isinstance(tools, ToolSchemas):
+        raise ArgumentError("a required call needs the tools' schemas; pass tools as a list")
+    if isinstance(format, Format):
+        return _without_file(format, response_schema if not must_call else None, must_call, prompt)
+    file = (_named_file if isinstance(format, str) else _file)(format, reasoning)
+    if must_call and not file.has_tools:
+        raise ArgumentError(
+            f"tool_choice asks for a call, and format '{file.name}' has none; name another format"
+        )
+    offered = listed if has_tools and file.has_tools else []
+    if not offered and response_schema is None:
+        return None
+    try:
+        return make_grammar(
+            file,
+            offered,
+            tool_choice=named or ("required" if is_required else "auto"),
+            response_schema=response_schema,
+            parallel=parallel,
+            prompt=prompt,
+            tokenizer=vocabulary,
+            reasoning_start=_STARTS[start_in] if file.has_reasoning else "none",
+        )
+    except FormatError as error:
+        raise ArgumentError(str(error)) from error
+
+
+#: Where the answer begins by the option `start_in`; None: as the prompt shows.
+_STARTS: dict[str, ReasoningStart | None] = {"auto": None, "content": "may", "reasoning": "open"}
+
+
+def prompt_end(prompt: Prompt, vocabulary: Vocabulary) -> str | None:
+    """The end of a prompt as text; None if it is neither text nor ids."""
+    ids = prompt.inputs.get("input_ids")
+    if prompt.text is not None or ids is None:
+        return prompt.text
+    added = vocabulary.added_tokens
+    last = ids.reshape(-1)[-_LAST_IDS:].tolist()
+    pieces = (added[id].encode() if id in added else vocabulary.token_bytes(id) for id in last)
+    return b"".join(pieces).decode(errors="replace")
+
+
+#: The turn that opens the answer is among them.
+_LAST_IDS = 8192
+
+
+def _without_file(
+    format: Format, schema: Mapping[str, Any] | None, must_call: bool, prompt: str | None
+) -> Grammar | None:
+    """A compiled format shows no patterns: there is a grammar of content, and none of reasoning and calls."""
+    if must_call:
+        raise ArgumentError(
+            f"tool_choice asks for a call, and '{format.name}' is no format file, so there is no grammar of its "
+            "calls; name a format"
+        )
+    if schema is None:
+        return None
+    if format.starts_in_reasoning(prompt or ""):
+        raise ArgumentError(
+            f"the prompt opens reasoning, and '{format.name}' is no format file, so there is no grammar of it; "
+            "switch reasoning off, or name a format"
+        )
+    return json_grammar(schema)
+
+
+def _file(format: str | FormatFile, reasoning: str | bool | None) -> FormatFile:
+    """The format with the reasoning that is read."""
+    file = get_format(format) if isinstance(format, str) else format
+    if reasoning is None or reasoning is True:
+        return file
+    patterns = {key: value for key, value in file.patterns.items() if key != "reasoning"}
+    other = get_format(reasoning).patterns.get("reasoning") if reasoning else None
+    return replace(file, patterns={**patterns, "reasoning": other} if other else patterns)
+
+
+# A file that is the same object is compiled once.
+_named_file = functools.lru_cache(maxsize=256)(_file)
