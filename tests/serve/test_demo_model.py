@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool.serve.demo_model import DemoModels, _example, _plain_cases
+from unspool.serve.demo_model import DemoModels, _plain_cases
+from unspool.serve.example_value import example_value
 from unspool.testing.cases import shipped_cases
 
 from .conftest import TOOL, USER
@@ -131,7 +132,7 @@ async def test_the_reasoning_field(make_client: Any) -> None:
     ],
 )
 def test_example_arguments(schema: Any, value: Any) -> None:
-    assert _example(schema) == value
+    assert example_value(schema) == value
 
 
 def test_the_demo_needs_neither_torch_nor_transformers() -> None:

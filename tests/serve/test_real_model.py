@@ -100,11 +100,13 @@ async def test_stop(make_client: Any, generator: StreamGenerator) -> None:
     assert (message["stop_reason"], message["stop_sequence"]) == ("stop_sequence", stop)
 
 
-async def test_calls_of_a_real_tokenizer(make_client: Any, llama: Any, tokenizer: Any) -> None:
+@pytest.mark.parametrize(("choice", "content"), [("auto", "Wait."), ("required", "")])
+async def test_calls_of_a_real_tokenizer(
+    make_client: Any, llama: Any, tokenizer: Any, choice: str, content: str
+) -> None:
     """A model that is made to write a call: by ids, through template, generate and parser."""
-    written = (
-        '<think>Hm.</think>Wait.<tool_call>\n{"name": "look_up", "arguments": {"word": "a"}}\n</tool_call>'
-    )
+    call = '<tool_call>\n{"name": "look_up", "arguments": {"word": "a"}}\n</tool_call>'
+    written = f"<think>Hm.</think>{content}{call}"
     ids = [*tokenizer.encode(written, add_special_tokens=False), tokenizer.eos_token_id]
 
     def force(_: Any, scores: Any) -> Any:
@@ -120,10 +122,10 @@ async def test_calls_of_a_real_tokenizer(make_client: Any, llama: Any, tokenizer
 
     tools = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
     client = make_client({"m": Forced(llama, tokenizer, format="qwen3")})
-    body = {**CHAT, "max_tokens": 200, "tools": tools, "tool_choice": "required"}
+    body = {**CHAT, "max_tokens": 200, "tools": tools, "tool_choice": choice}
     answer = (await client.post("/v1/chat/completions", json=body)).json()
     message = answer["choices"][0]["message"]
-    assert (message["content"], message["reasoning_content"]) == ("Wait.", "Hm.")
+    assert (message["content"] or "", message["reasoning_content"]) == (content, "Hm.")
     assert message["tool_calls"][0]["function"]["name"] == "look_up"
     assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {"word": "a"}
     assert answer["choices"][0]["finish_reason"] == "tool_calls"

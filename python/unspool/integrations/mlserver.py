@@ -36,8 +36,9 @@ from unspool.errors import ArgumentError
 from unspool.generation.records import Record
 from unspool.serve import ServeOptions, create_app
 from unspool.serve.api_errors import ApiError, as_api_error, error_type
-from unspool.serve.begin_answer import begin_answer, no_tool_call, usage_of
+from unspool.serve.begin_answer import begin_answer, usage_of
 from unspool.serve.call_factory import call_factory
+from unspool.serve.check_answer import check_values, has_schemas, no_tool_call
 from unspool.serve.inference_request import INPUTS, read_inference_request
 from unspool.serve.load_checkpoint import load_checkpoint
 
@@ -224,7 +225,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
                 while await stream.ready():
                     stream.drain_to(writer)
                 result = stream.result
-                _require_calls(request, stream)
+                await _check_answers(request, stream)
                 return _response(writer.body(usage_of(result), stop_sequence=result.stop_reason), payload)
         except Exception as error:
             raise _raised(error) from error
@@ -261,7 +262,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
                 while await stream.ready():
                     for line in stream.drain_to(writer).splitlines():
                         yield _response(line, payload)
-                _require_calls(request, stream)
+                await _check_answers(request, stream)
                 result = stream.result
                 last = writer.end(usage_of(result), stop_sequence=result.stop_reason)
         except Exception as error:
@@ -368,10 +369,14 @@ def _refuse_workers(settings: ModelSettings) -> None:
         raise ArgumentError("MLServer's workers cannot stream; set parallel_workers to 0 in settings.json")
 
 
-def _require_calls(request: GenerationRequest, stream: DeltaStream) -> None:
+async def _check_answers(request: GenerationRequest, stream: DeltaStream) -> None:
     for choice in stream.result.choices:
-        if request.tools.must_call and choice.finish_reason == "stop" and not choice.message.tool_calls:
+        if choice.finish_reason not in ("stop", "tool_calls"):
+            continue
+        if request.tools.must_call and not choice.message.tool_calls:
             raise no_tool_call(request, choice.message.content)
+        if has_schemas(request):
+            await asyncio.to_thread(check_values, request, choice.message)
 
 
 def _response(line: bytes, payload: InferenceRequest) -> InferenceResponse:

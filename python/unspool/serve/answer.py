@@ -15,7 +15,8 @@ from starlette.types import Receive, Scope, Send
 
 from unspool._core import Delta, WireWriter
 from unspool.serve.api_errors import ApiError, Dialect, as_api_error, dialect_of, error_response, error_type
-from unspool.serve.begin_answer import begin_answer, no_tool_call, usage_of
+from unspool.serve.begin_answer import begin_answer, usage_of
+from unspool.serve.check_answer import check_values, has_schemas, no_tool_call
 from unspool.serve.metrics import RequestMetrics
 from unspool.serve.served_model import format_name
 from unspool.serve.streaming import cancel_on_disconnect, pulses
@@ -58,6 +59,7 @@ class Answer:
         with_metadata = getattr(model, "with_metadata", None)
         self._model = model if with_metadata is None else with_metadata(request.metadata)
         self._choices_with_calls: set[int] = set()
+        self._has_schemas = has_schemas(request)
         # Whether the status has gone out, and whether events may have.
         self._has_begun = False
         self._has_events = False
@@ -136,7 +138,7 @@ class Answer:
         writer = self._writer(stream.result.usage.prompt_tokens)
         async for is_ready in beats:
             if is_ready:
-                self._write(stream, writer)
+                await self._write(stream, writer)
         result = stream.result
         return writer.body(usage_of(result), stop_sequence=result.stop_reason)
 
@@ -149,7 +151,7 @@ class Answer:
         begun = writer.begin()
         try:
             while is_ready is not None:
-                written = begun + (self._write(stream, writer) if is_ready else writer.keep_alive())
+                written = begun + (await self._write(stream, writer) if is_ready else writer.keep_alive())
                 begun = b""
                 if written:
                     await send({"type": "http.response.body", "body": written, "more_body": True})
@@ -160,13 +162,18 @@ class Answer:
             last = self._fail(writer, error)
         await send({"type": "http.response.body", "body": last, "more_body": False})
 
-    def _write(self, stream: DeltaStream, writer: WireWriter) -> bytes:
+    async def _write(self, stream: DeltaStream, writer: WireWriter) -> bytes:
         """The bytes of what is ready."""
         self._metrics.got_deltas(stream.held_bytes)
-        if not self._request.tools.must_call:
+        if not (self._request.tools.must_call or self._has_schemas):
             return stream.drain_to(writer)
         deltas = stream.drain()
-        self._check_calls(stream, deltas)
+        if self._request.tools.must_call:
+            self._check_calls(stream, deltas)
+        for delta in deltas:
+            if self._has_schemas and delta.finish_reason in ("stop", "tool_calls"):
+                message = stream.result.choices[delta.choice].message
+                await anyio.to_thread.run_sync(check_values, self._request, message)
         return stream.write_to(writer, deltas)
 
     def _check_calls(self, stream: DeltaStream, deltas: list[Delta]) -> None:

@@ -12,6 +12,7 @@ from unspool.serve.served_model import (
     check_template_kwargs,
     context_options,
     effort_kwargs,
+    response_options,
     thinking_kwargs,
 )
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from unspool.serve.requests import GenerationRequest
     from unspool.stream_options import StopIn
 
-__all__ = ["begin_answer", "no_tool_call", "template_kwargs_of", "usage_of"]
+__all__ = ["begin_answer", "template_kwargs_of", "usage_of"]
 
 
 def begin_answer(
@@ -58,8 +59,9 @@ def begin_answer(
         chat_template_kwargs=template_kwargs_of(model, request),
         parallel_tool_calls=request.tools.is_parallel,
         reasoning_field=reasoning_field,
-        # The default is not passed: a model may not know this option.
+        # Defaults are not passed: a model may not know these options.
         **({} if stop_in == "content" else {"stop_in": stop_in}),
+        **response_options(model, request.response_schema),
         **context_options(model),
     )
     if request.sampling.logprobs is not None and not stream.has_logprobs:
@@ -100,25 +102,6 @@ def _with_format(model: Any, format: str | None, reasoning: str | None) -> Any:
     except FormatError as error:
         raise ApiError(400, str(error), code="unknown_format") from None
     return model.with_format(format, reasoning)
-
-
-# Of an answer, in the message of an error.
-_MAX_SHOWN = 1000
-
-
-def no_tool_call(request: GenerationRequest, text: str) -> ApiError:
-    """The error of an answer without the call that it must have, with what the model wrote instead.
-
-    422: an SDK would send a request with a status of 500 again, and pay for the same answer twice more.
-    """
-    shown = text[:_MAX_SHOWN] + "…" * (len(text) > _MAX_SHOWN)
-    return ApiError(
-        422,
-        f"tool_choice is '{request.tools.choice}', and the model made no call; send tool_choice 'auto', or "
-        f"another prompt. It wrote: {shown!r}",
-        code="no_tool_call",
-        param="tool_choice",
-    )
 
 
 def usage_of(result: StreamResult) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from unspool.serve.requests import (
     read_tools,
     read_top_logprobs,
 )
+from unspool.serve.response_schema import read_response_schema
 
 __all__ = ["read_chat_request"]
 
@@ -47,10 +48,10 @@ def read_chat_request(data: Any) -> GenerationRequest:
         stream=stream,
         include_usage=read_stream_options(fields, stream),
         metadata=fields.mapping("metadata") or {},
+        response_schema=read_response_schema(fields),
         **read_parser_options(fields),
     )
     refuse_unsupported(fields)
-    fields.only("response_format", {"type": "text"}, why="nothing forces the model into a grammar")
     fields.only("modalities", ["text"], why="there is text alone")
     fields.only("audio", why="there is text alone")
     fields.only("prediction", why="answers are not predicted")

@@ -15,8 +15,10 @@ from unspool.format_files import FormatFile
 from unspool.formats import formats, get_format
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.worker import GenerationWorker
+from unspool.grammar.response_format import read_response_format
 from unspool.parser import ChannelParser
 from unspool.serve.demo_run import DemoAnswer, DemoRun
+from unspool.serve.example_value import example_value
 from unspool.stream_options import StopIn
 from unspool.testing.cases import Case, shipped_cases
 from unspool.testing.writer import write_answer
@@ -133,9 +135,11 @@ class DemoModel:
         parallel_tool_calls: bool = True,
         reasoning_field: str = "reasoning_content",
         stop_in: StopIn = "content",
+        response_format: Any = None,
     ) -> DeltaStream:
         """An answer, as of `StreamGenerator.stream`."""
-        wants = _Wants(prompt, tools, tool_choice, _is_thinking(chat_template_kwargs or {}))
+        schema = read_response_format(response_format)
+        wants = _Wants(prompt, tools, tool_choice, _is_thinking(chat_template_kwargs or {}), schema)
         channel = DeltaChannel()
         answers = []
         for choice in range(sampling.n or 1):
@@ -173,13 +177,16 @@ class DemoModel:
             offered = {tool["function"]["name"] for tool in wants.tools or ()}
             fitting = [case for case in _calling_cases(self._file.name) if _names(case) <= offered]
             return _nth(fitting, number) or self._made_up_call(wants)
+        if wants.schema is not None:
+            value = json.dumps(example_value(wants.schema), ensure_ascii=False)
+            return self._made_up("", value, [], ())
         fitting = [case for case in _plain_cases(self._file.name) if wants.thinks or not case.reasoning]
         return _nth(fitting, number) or self._made_up("", "This is the answer of a demo.", [], None)
 
     def _made_up_call(self, wants: _Wants) -> Case:
         tools = [dict(tool["function"]) for tool in wants.tools or ()]
         name = tools[0]["name"]
-        arguments = _example(tools[0].get("parameters") or {})
+        arguments = example_value(tools[0].get("parameters") or {})
         # A tool without parameters takes no arguments.
         return self._made_up("", "", [(name, arguments if isinstance(arguments, dict) else {})], tools)
 
@@ -196,6 +203,7 @@ class _Wants:
     tools: Sequence[Mapping[str, Any]] | None
     tool_choice: str
     thinks: bool
+    schema: Mapping[str, Any] | None
 
     @property
     def calls(self) -> bool:
@@ -265,29 +273,3 @@ def _is_thinking(template_kwargs: Mapping[str, Any]) -> bool:
         template_kwargs.get("enable_thinking", True) is not False
         and template_kwargs.get("reasoning_effort") != "none"
     )
-
-
-_EXAMPLES: dict[str, Any] = {
-    "string": "Paris", "integer": 3, "number": 1.5, "boolean": True, "array": [], "object": {}, "null": None,
-}  # fmt: skip
-
-
-def _example(schema: Any) -> Any:
-    """A value that a simple JSON Schema takes; of an object all its properties."""
-    if not isinstance(schema, Mapping):
-        return "Paris"
-    for key in ("const", "default"):
-        if key in schema:
-            return schema[key]
-    for key in ("enum", "examples"):
-        if schema.get(key):
-            return schema[key][0]
-    for key in ("anyOf", "oneOf", "allOf"):
-        if schema.get(key):
-            return _example(schema[key][0])
-    kind = schema.get("type", "object" if "properties" in schema else "string")
-    if kind == "object" or "properties" in schema:
-        return {name: _example(inner) for name, inner in schema.get("properties", {}).items()}
-    if kind == "array" and isinstance(schema.get("items"), Mapping):
-        return [_example(schema["items"])]
-    return _EXAMPLES.get(kind[0] if isinstance(kind, list) else kind, "Paris")

@@ -54,7 +54,7 @@ class Fields:
         """An integer, `least` or more."""
         value: int | None = self._take(name, int, None)
         if value is not None and least is not None and value < least:
-            raise unfit(self._full(name), f"'{self._full(name)}' is {value}; it must be at least {least}")
+            raise unfit(self.path_of(name), f"'{self.path_of(name)}' is {value}; it must be at least {least}")
         return value
 
     def number(self, name: str) -> float | None:
@@ -74,7 +74,7 @@ class Fields:
 
     def inner(self, name: str) -> Fields:
         """An object, to be read in the same way; an empty one if there is none."""
-        return Fields(self._take(name, dict, {}), self._full(name))
+        return Fields(self._take(name, dict, {}), self.path_of(name))
 
     def any(self, name: str) -> Any:
         """Whatever it is."""
@@ -84,7 +84,7 @@ class Fields:
     def require(self, name: str, value: _T | None) -> _T:
         """A value that has to be there."""
         if value is None:
-            raise unfit(self._full(name), f"'{self._full(name)}' is missing")
+            raise unfit(self.path_of(name), f"'{self.path_of(name)}' is missing")
         return value
 
     def only(self, name: str, *allowed: Any, why: str) -> None:
@@ -92,7 +92,7 @@ class Fields:
         value = self.any(name)
         if value is None or any(value == item and type(value) is type(item) for item in allowed):
             return
-        field = self._full(name)
+        field = self.path_of(name)
         raise ApiError(400, f"'{field}' is not supported: {why}", code="unsupported_parameter", param=field)
 
     def harmless(self, *names: str) -> None:
@@ -104,8 +104,8 @@ class Fields:
         """Raise 422 for unknown fields."""
         left = [name for name, value in self._left.items() if value is not None]
         if left:
-            field = self._full(left[0])
-            names = ", ".join(f"'{self._full(name)}'" for name in left)
+            field = self.path_of(left[0])
+            names = ", ".join(f"'{self.path_of(name)}'" for name in left)
             raise unfit(field, f"unknown field: {names}; nothing is ignored here, so leave it out")
 
     @property
@@ -121,11 +121,12 @@ class Fields:
         if kind in (int, float) and isinstance(value, bool):
             fits = False
         if not fits:
-            field = self._full(name)
+            field = self.path_of(name)
             raise unfit(field, f"'{field}' is {_name(value)}; send {_NAMES[kind]}")
         return value
 
-    def _full(self, name: str) -> str:
+    def path_of(self, name: str) -> str:
+        """Where a field stands in the request."""
         return f"{self._path}.{name}" if self._path else name
 
 

@@ -16,6 +16,7 @@ from unspool.serve.requests import (
     read_stop,
     read_tools,
 )
+from unspool.serve.response_schema import read_response_schema
 
 __all__ = ["INPUTS", "read_inference_request"]
 
@@ -62,6 +63,7 @@ def read_inference_request(
         format=fields.text("tool_parser"),
         reasoning=fields.text("reasoning_parser"),
         timeout_s=timeout_s,
+        response_schema=read_response_schema(fields),
         **read_parser_options(fields),
     )
     fields.end()

@@ -17,6 +17,7 @@ from unspool.serve.requests import (
     read_stop,
     read_tools,
 )
+from unspool.serve.response_schema import read_format
 
 __all__ = ["read_messages_count", "read_messages_request"]
 
@@ -48,6 +49,7 @@ def _read(fields: Fields, counts_only: bool) -> GenerationRequest:
                 400, "'messages' ends with the assistant's turn, and no answer can be prefilled; end with the user's",
                 code="unsupported_content", param="messages",
             )  # fmt: skip
+    effort, response_schema = _read_output_config(fields)
     request = GenerationRequest(
         protocol="messages",
         model=model,
@@ -55,7 +57,8 @@ def _read(fields: Fields, counts_only: bool) -> GenerationRequest:
         tools=tools,
         sampling=read_sampling(fields, max_tokens, read_stop(fields, "stop_sequences")),
         thinking=_read_thinking(fields.mapping("thinking")),
-        effort=_read_effort(fields),
+        effort=effort,
+        response_schema=response_schema,
         template_kwargs=fields.mapping("chat_template_kwargs") or {},
         stream=fields.flag("stream"),
         metadata=fields.mapping("metadata") or {},
@@ -71,18 +74,19 @@ def _read(fields: Fields, counts_only: bool) -> GenerationRequest:
             code="unsupported_parameter", param="thread",
             details={"error_code": "thread_unsupported_request", "unsupported": ["thread"]},
         )  # fmt: skip
-    fields.only("output_format", why="nothing forces the model into a grammar")
     fields.harmless("cache_control", "betas")
     fields.end()
     return request
 
 
-def _read_effort(fields: Fields) -> str | None:
+def _read_output_config(fields: Fields) -> tuple[str | None, dict[str, Any] | None]:
+    """The effort, and the JSON Schema of the answer; older clients send that as `output_format`."""
     config = fields.inner("output_config")
     effort = config.text("effort")
-    config.only("format", why="nothing forces the model into a grammar")
+    schema = read_format(config, "format")
     config.end()
-    return effort
+    older = read_format(fields, "output_format")
+    return effort, schema if schema is not None else older
 
 
 def _read_thinking(thinking: dict[str, Any] | None) -> bool | None:

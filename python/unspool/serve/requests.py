@@ -75,6 +75,7 @@ class GenerationRequest:
         format, reasoning: The formats that the answer is to be read in; None: the model's own.
         timeout_s: Seconds without a token after which the model is given up; None: as the server says.
         incomplete_calls, stop_in: As of `Parser`; None: as the server says.
+        response_schema: The JSON Schema that the content must fit; None: it is free text.
     """
 
     protocol: Protocol
@@ -95,6 +96,7 @@ class GenerationRequest:
     timeout_s: float | None = None
     incomplete_calls: IncompleteCalls | None = None
     stop_in: StopIn | None = None
+    response_schema: Mapping[str, Any] | None = None
 
 
 # Below it, scores that are divided by it overflow.
@@ -231,18 +233,14 @@ def _read_tool(tool: Any, path: str) -> dict[str, Any]:
     name = function.require("name", function.text("name"))
     function.mapping("parameters")
     function.text("description")
-    # openai-agents always sends strict=true. The model sees the schema; nothing forces it to keep to it.
     function.flag("strict")
     function.end()
     fields.harmless("cache_control")
     fields.end()
     if not name:
         raise unfit(path, f"'{path}' has an empty name")
-    return {"type": "function", "function": _without(tool["function"], "strict")}
-
-
-def _without(mapping: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {key: value for key, value in mapping.items() if key not in names and value is not None}
+    said = {key: value for key, value in tool["function"].items() if value is not None}
+    return {"type": "function", "function": said}
 
 
 def _read_choice(choice: Any) -> str:

@@ -18,6 +18,7 @@ from unspool.serve.requests import (
     read_tools,
     read_top_logprobs,
 )
+from unspool.serve.response_schema import read_format
 
 __all__ = ["read_response_request"]
 
@@ -43,7 +44,7 @@ def read_response_request(data: Any) -> GenerationRequest:
     reasoning.harmless("summary", "generate_summary")  # reasoning is sent whole
     reasoning.end()
     text = fields.inner("text")
-    text.only("format", {"type": "text"}, why="nothing forces the model into a grammar")
+    response_schema = read_format(text, "format")
     text.only("verbosity", "medium", why="the model has no such switch")
     text.end()
     stream_options = fields.inner("stream_options")
@@ -60,6 +61,7 @@ def read_response_request(data: Any) -> GenerationRequest:
         stream=stream,
         echo={name: data[name] for name in _ECHOED if data.get(name) is not None},
         metadata=fields.mapping("metadata") or {},
+        response_schema=response_schema,
         **read_parser_options(fields),
     )
     refuse_unsupported(fields)

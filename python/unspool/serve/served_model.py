@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,6 +20,7 @@ __all__ = [
     "count_tokens",
     "effort_kwargs",
     "format_name",
+    "response_options",
     "thinking_kwargs",
     "tokenize",
 ]
@@ -29,7 +31,8 @@ class ServedModel(Protocol):
 
     All of it runs in worker threads. What it may have besides, as `StreamGenerator` has it: `count_tokens` and
     `tokenize` (with prompt, tools and chat_template_kwargs), and `format_name(tools)` for the metrics. A model
-    whose `context_length` is a number is asked to keep to it: its `stream` gets `within_context=True` too.
+    whose `context_length` is a number is asked to keep to it: its `stream` gets `within_context=True` too. One whose
+    `stream` takes `response_format` gets that of requests which have one; others refuse these.
     """
 
     def stream(
@@ -140,6 +143,21 @@ def format_name(model: Any, tools: Sequence[Mapping[str, Any]] | None, raw: bool
 def context_options(model: Any) -> dict[str, Any]:
     """Options of `stream` for a model that knows how long a prompt and its answer may be."""
     return {} if getattr(model, "context_length", None) is None else {"within_context": True}
+
+
+def response_options(model: Any, schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Options of `stream` for an answer that must fit a schema.
+
+    Raises:
+        ArgumentError: The model's `stream` takes no `response_format`.
+    """
+    if schema is None:
+        return {}
+    parameters = inspect.signature(model.stream).parameters
+    takes_any = any(item.kind is inspect.Parameter.VAR_KEYWORD for item in parameters.values())
+    if "response_format" not in parameters and not takes_any:
+        raise ArgumentError("this model cannot keep to a response format; leave it out")
+    return {"response_format": {"type": "json_schema", "json_schema": {"schema": dict(schema)}}}
 
 
 def _ability(model: Any, name: str) -> Any:

@@ -1,0 +1,78 @@
+"""Compares a finished answer with what its request asks for.
+
+A model that runs here is kept to it by a grammar. What no grammar holds, and models of other kinds, are seen here. The
+status is 422: an SDK would send a request with a status of 500 again, and pay for the same answer twice more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from unspool.grammar.schema_check import check
+from unspool.grammar.tools import is_strict
+from unspool.serve.api_errors import ApiError
+
+if TYPE_CHECKING:
+    from unspool.message import Message
+    from unspool.serve.requests import GenerationRequest
+
+__all__ = ["check_values", "has_schemas", "no_tool_call"]
+
+# Of an answer, in the message of an error.
+_MAX_SHOWN = 1000
+
+
+def has_schemas(request: GenerationRequest) -> bool:
+    """Whether the request says what values its answer may have."""
+    return request.response_schema is not None or any(map(is_strict, request.tools.shown or ()))
+
+
+def no_tool_call(request: GenerationRequest, text: str) -> ApiError:
+    """The error of an answer without the call that it must have, with what the model wrote instead."""
+    return ApiError(
+        422,
+        f"tool_choice is '{request.tools.choice}', and the model made no call; send tool_choice 'auto', or "
+        f"another prompt. It wrote: {_shown(text)}",
+        code="no_tool_call",
+        param="tool_choice",
+    )
+
+
+def check_values(request: GenerationRequest, message: Message) -> None:
+    """Compare the content with the response's schema, and the arguments of strict tools with theirs.
+
+    Args:
+        message: An answer that has come to its end.
+
+    Raises:
+        ApiError: 422, with the first place that does not fit.
+    """
+    calls = [call for call in message.tool_calls if call.is_complete]
+    if request.response_schema is not None and not calls:
+        _check(message.content, request.response_schema, "the answer", "response_format")
+    strict = {
+        tool["function"]["name"]: tool["function"] for tool in request.tools.shown or () if is_strict(tool)
+    }
+    for call in calls:
+        if call.name in strict:
+            schema = strict[call.name].get("parameters")
+            _check(call.arguments, schema, f"the call of '{call.name}'", "tools")
+
+
+def _check(text: str, schema: Mapping[str, Any] | None, what: str, param: str) -> None:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise _misfit(f"{what} is not JSON: {error}", text, param) from None
+    for violation in check(value, schema):
+        raise _misfit(f"{what} does not fit its schema at {violation.path}: {violation.message}", text, param)
+
+
+def _misfit(why: str, text: str, param: str) -> ApiError:
+    return ApiError(422, f"{why}. The model wrote: {_shown(text)}", code="invalid_answer", param=param)
+
+
+def _shown(text: str) -> str:
+    return repr(text[:_MAX_SHOWN] + "…" * (len(text) > _MAX_SHOWN))
