@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 import unspool
+from unspool import StreamGenerator
+from unspool.generation.inference_config import InferenceConfig
 from unspool.serve.demo_model import _PIECE
 from unspool.testing.cases import Case
 
@@ -234,3 +236,29 @@ def test_failures_are_reported(folder: Path) -> None:
             assert told["status"] == 404, task
         elif task["model"] == "early" or not task["streamed"]:
             assert told["status"] == 500, task
+
+
+@pytest.fixture(scope="module")
+def structured(folder: Path, llama: Any, tokenizer: Any) -> Any:
+    """What each client makes of a request for an object, by (client, streamed)."""
+    config = InferenceConfig(max_new_tokens=700)
+    model = StreamGenerator(llama, tokenizer, format="hermes", backend="native", config=config)
+    clients = [*CLIENTS, "ai compatible structured"]
+    asked = [(client, streamed) for client in clients for streamed in (False, True)]
+    tasks = [{"client": c, "streamed": s, "model": "m", "structured": True} for c, s in asked]
+    with running({"m": model}) as server:
+        found = run_clients(folder, f"http://127.0.0.1:{server.port}", tasks)
+    return dict(zip(asked, found, strict=True))
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("client", [*CLIENTS, "ai compatible structured"])
+def test_an_object_of_a_schema(structured: Any, client: str, streamed: bool) -> None:
+    """Of a random model, whose every token is kept to the schema that the client sends."""
+    found = structured[client, streamed]
+    assert "error" not in found, found
+    if client == "ai compatible":  # it sends no schema
+        assert isinstance(found["object"], dict)
+    else:
+        assert found["object"]["city"] in ("Paris", "Oslo")
+        assert 1 <= found["object"]["days"] <= 9

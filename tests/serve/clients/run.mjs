@@ -3,14 +3,17 @@
 // A task: {client, streamed, model, tools: [names], max_tokens?, n?, seed?}. What was found, a line a task, in
 // the same order: a list of answers {content, reasoning, calls: [[name, arguments]], finish}, or {error, status}.
 // Arguments are text where the client shows the text, else an object. Vercel's clients run the tools: `ran` has
-// the [name, input] of each.
+// the [name, input] of each. A task with `structured` asks for an object of a schema; its answer is {object}.
 import { createInterface } from 'node:readline';
 import Anthropic from '@anthropic-ai/sdk';
+import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { generateText, jsonSchema, streamText, tool } from 'ai';
+import { generateObject, generateText, jsonSchema, streamObject, streamText, tool } from 'ai';
 import OpenAI from 'openai';
+import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
+import { z } from 'zod';
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 const url = process.argv[2];
@@ -21,6 +24,9 @@ const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
 const anthropic = new Anthropic({ baseURL: url, apiKey, maxRetries: 0 });
 const providers = {
   'ai compatible': createOpenAICompatible({ name: 'demo', baseURL: `${url}/v1`, apiKey }),
+  'ai compatible structured': createOpenAICompatible({
+    name: 'demo', baseURL: `${url}/v1`, apiKey, supportsStructuredOutputs: true,
+  }),
   'ai openai chat': createOpenAI({ baseURL: `${url}/v1`, apiKey }).chat,
   'ai openai responses': createOpenAI({ baseURL: `${url}/v1`, apiKey }).responses,
   'ai anthropic': createAnthropic({ baseURL: `${url}/v1`, apiKey }),
@@ -151,8 +157,46 @@ const clients = {
   'anthropic messages': anthropicMessages,
 };
 
+const weather = z.object({ city: z.enum(['Paris', 'Oslo']), days: z.number().int().min(1).max(9) });
+
+const structured = {
+  'openai chat': async ({ streamed, model }) => {
+    const body = { model, messages: question, response_format: zodResponseFormat(weather, 'weather') };
+    const completion = streamed
+      ? await openai.chat.completions.stream(body).finalChatCompletion()
+      : await openai.chat.completions.parse(body);
+    return completion.choices[0].message.parsed;
+  },
+  'openai responses': async ({ streamed, model }) => {
+    const body = { model, input: 'Hello', text: { format: zodTextFormat(weather, 'weather') } };
+    const response = streamed
+      ? await openai.responses.stream(body).finalResponse()
+      : await openai.responses.parse(body);
+    return response.output_parsed;
+  },
+  'anthropic messages': async ({ streamed, model }) => {
+    const format = zodOutputFormat(weather);
+    const body = { model, messages: question, max_tokens: 700, output_config: { format } };
+    const message = streamed
+      ? await anthropic.messages.stream(body).finalMessage()
+      : await anthropic.messages.parse(body);
+    return message.parsed_output;
+  },
+};
+
+// Without `supportsStructuredOutputs` the compatible provider sends no schema: any object will do.
+async function vercelObject({ client, streamed, model }) {
+  const wanted = client === 'ai compatible' ? { output: 'no-schema' } : { schema: weather };
+  const body = { model: providers[client](model), prompt: 'Hello', maxOutputTokens: 400, maxRetries: 0, ...wanted };
+  if (!streamed) return (await generateObject(body)).object;
+  const result = streamObject({ ...body, onError: () => {} });
+  for await (const _ of result.partialObjectStream);
+  return result.object;
+}
+
 async function run(task) {
   try {
+    if (task.structured) return { object: await (structured[task.client] ?? vercelObject)(task) };
     return await (clients[task.client] ?? vercel)(task);
   } catch (error) {
     return { error: `${error?.message ?? JSON.stringify(error)}`, status: error?.status ?? error?.statusCode };
