@@ -31,11 +31,12 @@ with warnings.catch_warnings():
         "vllm.parser.parser_manager", reason="vLLM >= 0.24 is not installed", exc_type=ImportError
     )
     from unspool.integrations import vllm as adapter
+    from unspool.integrations.vllm import host
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.parser.abstract_parser import DelegatingParser
     from vllm.parser.parser_manager import ParserManager
 
-if not adapter._COMPOSES:
+if not host.COMPOSES:
     pytest.skip("vLLM before 0.24 composes no Parser", allow_module_level=True)
 
 ROOT = Path(__file__).parents[2]
@@ -476,8 +477,8 @@ def test_markers_that_are_special_tokens_stay_in_the_text() -> None:
 
 
 def test_every_format_and_alias_is_known() -> None:
-    tools = adapter.ToolParserManager.list_registered()
-    reasoning = adapter.ReasoningParserManager.list_registered()
+    tools = host.ToolParserManager.list_registered()
+    reasoning = host.ReasoningParserManager.list_registered()
     for file in unspool.formats():
         for name in (file.name, *file.aliases):
             keeps = name in ("minimax_m2_append_think", "minimax-append-think")
@@ -490,8 +491,8 @@ def test_every_name_of_the_hosts_has_a_twin() -> None:
     """All that vLLM registers, and all that docs/stack_names.toml lists of it."""
     listed = tomllib.loads((ROOT / "docs" / "stack_names.toml").read_text(encoding="utf-8"))["vllm"]
     for kind, manager in (
-        ("tools", adapter.ToolParserManager),
-        ("reasoning", adapter.ReasoningParserManager),
+        ("tools", host.ToolParserManager),
+        ("reasoning", host.ReasoningParserManager),
     ):
         names = manager.list_registered()
         own = {name for name in names if not name.startswith("unspool_")}
@@ -545,7 +546,7 @@ def test_a_registered_format_of_ones_own(tmp_path: Path) -> None:
     path.write_text(re.sub(r"^aliases = \[.*?\]$", "", text, flags=re.M | re.S), encoding="utf-8")
     unspool.register_format(path)
     adapter.register()
-    assert "unspool_mine" in adapter.ToolParserManager.list_registered()
+    assert "unspool_mine" in host.ToolParserManager.list_registered()
 
 
 def test_other_names_are_composed_as_before() -> None:
@@ -577,8 +578,8 @@ def test_the_pages_first_block_is_what_vllm_takes() -> None:
     parser = cli_args.make_arg_parser(FlexibleArgumentParser())
     args = parser.parse_args(["--model", *shlex.split(command.group(1))[2:]])
     assert args.enable_auto_tool_choice
-    assert args.tool_call_parser in adapter.ToolParserManager.list_registered()
-    assert args.reasoning_parser in adapter.ReasoningParserManager.list_registered()
+    assert args.tool_call_parser in host.ToolParserManager.list_registered()
+    assert args.reasoning_parser in host.ReasoningParserManager.list_registered()
     example = runpy.run_path(str(ROOT / "examples" / "vllm" / "serving_layer.py"))
     chunks = list(example["stream"](example["OUTPUT"], args.tool_call_parser, args.reasoning_parser))
     assert "".join(chunk["delta"].get("content", "") for chunk in chunks) == "One moment."

@@ -117,7 +117,7 @@ class _Reached:
 
 
 def _count_what_reaches_us() -> None:
-    from unspool.integrations import vllm as adapter
+    from unspool.integrations.vllm import composed_parser, reasoning_parser, tool_parser
 
     class Parser(unspool.Parser):
         def parse(self, *args: Any, **kwargs: Any) -> Any:
@@ -128,18 +128,22 @@ def _count_what_reaches_us() -> None:
             _Reached.now = True
             return super().parse_chunk(*args, **kwargs)
 
-    adapter.Parser = Parser
+    for module in (composed_parser, reasoning_parser, tool_parser):
+        module.Parser = Parser
 
 
 def _replace() -> None:
     """Each parser of vLLM's registries whose name is one of our formats becomes ours, wherever tests import it."""
+    from unspool.choose_format import TEMPLATE_NAMES
     from unspool.integrations import vllm as adapter
+    from unspool.integrations.vllm import host
+    from unspool.integrations.vllm.registration import PREFIX
     from vllm.parser.engine.adapters import ParserEngineReasoningAdapter, ParserEngineToolAdapter
 
     registries = (
-        (adapter.ToolParserManager, "tool_parsers", adapter.UnspoolToolParser, ParserEngineToolAdapter),
+        (host.ToolParserManager, "tool_parsers", adapter.UnspoolToolParser, ParserEngineToolAdapter),
         (
-            adapter.ReasoningParserManager,
+            host.ReasoningParserManager,
             "reasoning_parsers",
             adapter.UnspoolReasoningParser,
             ParserEngineReasoningAdapter,
@@ -153,7 +157,7 @@ def _replace() -> None:
     for manager, table, ours, engine_adapter in registries:
         known = getattr(manager, table)
         for name, (_, attribute) in list(manager.lazy_parsers.items()):
-            if adapter.PREFIX + name not in known or name in adapter.TEMPLATE_NAMES:
+            if PREFIX + name not in known or name in TEMPLATE_NAMES:
                 continue
             theirs = classes[manager.__name__, name]
             # Tests look for pairs among the adapters of vLLM's engine, by their engine's class.

@@ -1,0 +1,246 @@
+"""A reasoning parser of vLLM's: reasoning, and what follows it."""
+
+# ruff: noqa: ARG002 - the host calls these methods with all that it has
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from unspool._core import Format, Vocabulary
+from unspool.choose_format import choose_format, kept_reasoning_file
+from unspool.format_facts import ReasoningFacts
+from unspool.format_files import FormatFile
+from unspool.formats import compile_format, get_format
+from unspool.integrations.vllm.host import FLUSHES, ReasoningParser, protocol
+from unspool.integrations.vllm.messages import to_message
+from unspool.integrations.vllm.requests import (
+    ends_with_eos,
+    feed,
+    keep_special_tokens,
+    request_options,
+    vocabulary_of,
+)
+from unspool.parser import Parser
+from unspool.stream_options import StartIn
+
+__all__ = ["UnspoolReasoningParser"]
+
+
+class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
+    """Splits reasoning from what follows, which goes to whatever parses calls. One format each: see `register`."""
+
+    engine_based_streaming = True
+    format_name: ClassVar[str]
+
+    def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(tokenizer, *args, **kwargs)
+        self._template_options: dict[str, Any] = dict(kwargs.get("chat_template_kwargs") or {})
+        self.start_in: StartIn = "auto"
+        self.prompt: list[int] | None = None
+        # The last chunk's: the parser, its content, its ids, and all ids so far.
+        self._last: tuple[Parser, str, list[int], list[int]] | None = None
+        self._content_ids: list[int] = []
+        self._request: Any = None
+        self._reasoning_so_far: list[str] = []  # if it may have to be content
+        self._parsers: dict[int, tuple[Any, Parser]] = {}
+
+    @functools.cached_property
+    def _format(self) -> FormatFile | Format:
+        """The format that has the tags."""
+        if self._kept is not None:
+            return self._kept
+        format, reasoning = choose_format(self.format_name, self.model_tokenizer)
+        name = reasoning if isinstance(reasoning, str) else format
+        return get_format(name) if isinstance(name, str) else name
+
+    @property
+    def _kept(self) -> FormatFile | None:
+        """Not None: reasoning stays in the content, with the tag that the prompt wrote."""
+        return kept_reasoning_file(self.format_name)
+
+    @functools.cached_property
+    def forces_content(self) -> bool:
+        """Whether the request wants reasoning as content if the answer has no other."""
+        options = self._template_options
+        return options.get("force_nonempty_content") is True or options.get("enable_thinking") is False
+
+    @property
+    def reasoning(self) -> str | None:
+        """The reasoning of a `Parser` whose calls are of another format; None: a template's own."""
+        if self._kept is not None:
+            return self.format_name
+        return self._format.name if isinstance(self._format, FormatFile) else None
+
+    @property
+    def _tags(self) -> ReasoningFacts | None:
+        return self._format.facts.reasoning if isinstance(self._format, FormatFile) else None
+
+    @property
+    def reasoning_start_str(self) -> str | None:
+        return next(iter(self._tags.openers), None) if self._tags else None
+
+    @property
+    def reasoning_end_str(self) -> str | None:
+        return next(iter(self._tags.closers), None) if self._tags else None
+
+    def adjust_request(self, request: Any) -> Any:
+        self._request = request
+        return keep_special_tokens(request)
+
+    def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
+        """The prompt shows whether the output starts inside reasoning."""
+        self.prompt = list(prompt_token_ids)
+
+    adjust_initial_state_from_prompt = set_prompt_token_ids  # 0.24 calls this alone
+
+    def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
+        """Whether reasoning is over at the end of a prompt, or of the output so far."""
+        if self._last is not None:
+            parser, _, delta, current = self._last
+            if len(input_ids) in (len(delta), len(current)) and list(input_ids) in (delta, current):
+                return parser.is_finished
+        return compile_format(self._format).ends_reasoning(self._decode(input_ids[-8192:]))
+
+    def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
+        """Whether the last tokens close reasoning; takes time for them alone."""
+        count = len(list(delta_ids))
+        before = len(self._decode(input_ids[-16 - count : len(input_ids) - count]))
+        text = self._decode(input_ids[-16 - count :])
+        return compile_format(self._format).ends_reasoning(text[before:], text[:before])
+
+    def _decode(self, ids: Sequence[int]) -> str:
+        return str(self.model_tokenizer.decode(list(ids), skip_special_tokens=False)) if len(ids) else ""
+
+    def extract_content_ids(self, input_ids: list[int]) -> list[int]:
+        """The ids of the answer's text, as far as whole tokens spell it."""
+        vocabulary = vocabulary_of(self.model_tokenizer)
+        if vocabulary is None:
+            return []
+        if self._last is None or list(input_ids) != self._last[2]:
+            closers = {vocabulary.find_added(text) for text in (self._tags.closers if self._tags else ())}
+            found = [place for place, id in enumerate(input_ids) if id in closers]
+            return list(input_ids[found[-1] + 1 :]) if found else []
+        # Those of the answer's text, of earlier chunks too if it was held; they must spell it.
+        text = self._last[1].encode()
+        size, start = len(text), len(self._content_ids)
+        while size > 0 and start > 0:
+            start -= 1
+            size -= len(vocabulary.token_bytes(self._content_ids[start]))
+        ids = self._content_ids[start:]
+        return ids if b"".join(map(vocabulary.token_bytes, ids)) == text else []
+
+    def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
+        """How many of the output's tokens belong to reasoning, markers included."""
+        vocabulary = vocabulary_of(self.model_tokenizer)
+        if vocabulary is None:
+            return 0
+        parser = self._open(vocabulary, only_reasoning=False)
+        return parser.parse(list(token_ids)).token_counts.reasoning  # none where it is content
+
+    def start(self, vocabulary: Vocabulary | None) -> dict[str, Any]:
+        """Where the output starts, as `Parser` takes it.
+
+        The host's prompt shows it; without one, as on old hosts, what the chat template writes before an answer.
+        """
+        prompt: str | list[int] | None = self.prompt
+        if self.prompt is None:
+            prompt = _generation_prompt(self.model_tokenizer, self._template_options)
+        elif vocabulary is None:
+            prompt = self._decode(self.prompt[-8192:])
+        return {"prompt": prompt, "start_in": self.start_in}
+
+    def _open(self, vocabulary: Vocabulary | None, only_reasoning: bool = True, **options: Any) -> Parser:
+        options.update(self.start(vocabulary))
+        format = self._format if self._kept is None else self.format_name
+        return Parser(format, tokenizer=vocabulary, only_reasoning=only_reasoning, **options)
+
+    def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
+        """(reasoning, what follows) of a whole output."""
+        is_open = self._kept is None and self._opens_unseen(model_output)
+        if is_open and self.start(None)["prompt"] is None:
+            self.start_in = "reasoning"
+        message = self._open(None).parse(model_output)
+        if self.forces_content and not message.content.strip():
+            return None, message.reasoning or None
+        return message.reasoning or None, message.content or None
+
+    def get_streaming_fallback_content(self, text: str, request: Any) -> str | None:
+        """The content of a stream that ended inside its reasoning; the host asks for it."""
+        return "".join(self._reasoning_so_far) or None
+
+    extract_reasoning_content = extract_reasoning  # 0.11.0's name
+
+    def _opens_unseen(self, text: str) -> bool:
+        """Whether reasoning is closed that the text does not open: the prompt did."""
+        if self._tags is None:
+            return False
+        closes = [text.find(closer) for closer in self._tags.closers if closer in text]
+        opens = [text.find(opener) for opener in self._tags.openers if opener in text]
+        return bool(closes) and min(closes) < min(opens, default=len(text))
+
+    def extract_reasoning_streaming(
+        self,
+        previous_text: str,
+        current_text: str,
+        delta_text: str,
+        previous_token_ids: Sequence[int],
+        current_token_ids: Sequence[int],
+        delta_token_ids: Sequence[int],
+    ) -> Any:
+        """Return what a chunk adds. Old hosts send all choices of a request here; lists of ids distinguish them."""
+        parser = None
+        if FLUSHES:
+            parser = self._last[0] if self._last else None
+        elif previous_text or previous_token_ids:
+            _, parser = self._parsers.pop(id(previous_token_ids), (None, self._last and self._last[0]))
+        if parser is None:
+            vocabulary = vocabulary_of(self.model_tokenizer) if delta_token_ids else None
+            parser = self._open(vocabulary, keep_message=False)
+        if not FLUSHES:
+            self._parsers[id(current_token_ids)] = (current_token_ids, parser)
+        if parser.is_finished:
+            message = protocol.DeltaMessage(content=delta_text) if delta_text else None
+        else:
+            ends = not FLUSHES and ends_with_eos(self.model_tokenizer, delta_token_ids)
+            deltas = feed(parser, delta_text, delta_token_ids, "stop" if ends else None)
+            if not parser.is_finished and any(delta.kind == "content" for delta in deltas):
+                deltas += parser.parse_chunk(None, None, "stop")  # the next parser reads on
+            self._content_ids = [id for delta in deltas if delta.kind == "content" for id in delta.token_ids]
+            if self.forces_content:
+                self._reasoning_so_far += [delta.text for delta in deltas if delta.kind == "reasoning"]
+            message = to_message(deltas)
+        content = (message and message.content) or ""
+        self._last = (parser, content, list(delta_token_ids), list(current_token_ids))
+        return message
+
+    extract_reasoning_content_streaming = extract_reasoning_streaming
+
+    def has_engine_confirmed_reasoning_end(self) -> bool:
+        """Whether the answer has begun."""
+        return self._last is not None and self._last[0].is_finished
+
+    def finish_streaming(self) -> Any:
+        """What was held back, at the stream's end: reasoning, or a call that nothing but the end shows to be one."""
+        if self._last is None or self._last[0].is_finished:
+            return None
+        deltas = self._last[0].parse_chunk(None, None, "stop")
+        text = "".join(delta.text for delta in deltas if delta.kind == "content")
+        if self._kept is not None or not text:
+            return to_message(deltas)
+        # The host asks its tool parser no more.
+        request = self._request
+        tools = None if request is None else getattr(request, "tools", None) or []
+        reader = Parser(self._format, tools, reasoning=False, **request_options(request))
+        rest = [*reader.parse_chunk(text), *reader.finish("stop").deltas]
+        return to_message([*(delta for delta in deltas if delta.kind != "content"), *rest])
+
+
+def _generation_prompt(tokenizer: Any, options: dict[str, Any]) -> str | None:
+    """The text that the chat template writes before an answer to a user; None if there is none."""
+    chat = [{"role": "user", "content": "."}]
+    try:
+        text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True, **options)
+    except Exception:  # no template, or one that wants more than this
+        return None
+    return text if isinstance(text, str) else None

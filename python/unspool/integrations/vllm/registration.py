@@ -1,0 +1,90 @@
+"""Our parsers in vLLM's registries, and in place of what has none."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+from unspool.choose_format import TEMPLATE_NAMES, kept_reasoning_file
+from unspool.formats import formats
+from unspool.integrations.vllm.composed_parser import UnspoolParser
+from unspool.integrations.vllm.host import (
+    COMPOSES,
+    ChatStreamProcessor,
+    ParserManager,
+    ReasoningParserManager,
+    ToolParserManager,
+)
+from unspool.integrations.vllm.reasoning_parser import UnspoolReasoningParser
+from unspool.integrations.vllm.tool_parser import UnspoolToolParser
+
+__all__ = ["PREFIX", "register"]
+
+#: What stands before a format's name among vLLM's parsers.
+PREFIX = "unspool_"
+
+
+def register() -> None:
+    """Make every format known to vLLM as `unspool_<name>`, aliases and formats of your own included.
+
+    Those with calls are tool parsers, those with reasoning reasoning parsers; `unspool_auto` is what `detect`
+    finds for the tokenizer, `unspool_hf` its own response template. Safe to call again, for formats that
+    `unspool.register_format` added since.
+    """
+    for file in formats():
+        for name in (file.name, *file.aliases):
+            has_reasoning = file.has_reasoning or kept_reasoning_file(name) is not None
+            _register(name, has_tools=file.has_tools, has_reasoning=has_reasoning)
+    for name in ("auto", *TEMPLATE_NAMES):
+        _register(name, has_tools=True, has_reasoning=True)
+    if ParserManager is not None and COMPOSES and not hasattr(ParserManager.get_parser, "_unspool"):
+        ParserManager.get_parser = classmethod(_composed(ParserManager.get_parser.__func__))
+    if ChatStreamProcessor is not None and not hasattr(ChatStreamProcessor.step, "_unspool"):
+        ChatStreamProcessor.step = _ending(ChatStreamProcessor.step)
+
+
+def _register(name: str, *, has_tools: bool, has_reasoning: bool) -> None:
+    values = {"format_name": name, "__module__": __name__}
+    if has_tools:
+        tool = type("UnspoolToolParser", (UnspoolToolParser,), values)
+        ToolParserManager.register_module(PREFIX + name, module=tool)
+    if has_reasoning:
+        reasoning = type("UnspoolReasoningParser", (UnspoolReasoningParser,), values)
+        ReasoningParserManager.register_module(PREFIX + name, module=reasoning)
+
+
+def _composed(compose: Any) -> Any:
+    """vLLM has no registry for whole parsers, so its composition is wrapped: ours, if all names are ours."""
+
+    @functools.wraps(compose)
+    def get_parser(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        bound = inspect.signature(compose).bind(cls, *args, **kwargs)
+        names = [bound.arguments.get(key) for key in ("tool_parser_name", "reasoning_parser_name")]
+        if not all(name.startswith(PREFIX) for name in names if name):
+            return compose(*bound.args, **bound.kwargs)
+        if "is_harmony" in bound.arguments:  # gpt-oss has a format of ours too
+            bound.arguments["is_harmony"] = False
+        found = compose(*bound.args, **bound.kwargs)
+        return None if found is None else type("UnspoolParser", (UnspoolParser, found), {})
+
+    get_parser._unspool = True  # type: ignore[attr-defined]
+    return get_parser
+
+
+def _ending(step: Any) -> Any:
+    """vLLM ends a stream with "tool_calls" once a call has begun. Here one that is cut off, as by a stop string
+    inside its arguments, leaves the reason "stop"."""
+
+    @functools.wraps(step)
+    def ended(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = step(self, *args, **kwargs)
+        if found.finish_reason != "tool_calls":
+            return found
+        for ours in (self.parser, getattr(self.parser, "tool_parser", None)):
+            if isinstance(ours, (UnspoolParser, UnspoolToolParser)) and ours.stopped_without_a_call():
+                return found._replace(finish_reason="stop")
+        return found
+
+    ended._unspool = True  # type: ignore[attr-defined]
+    return ended

@@ -1,0 +1,54 @@
+"""What a request and a chunk of the host's are to our parser."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from unspool._core import Delta, Vocabulary
+from unspool.errors import VocabularyError
+from unspool.parser import Parser
+
+__all__ = ["ends_with_eos", "feed", "keep_special_tokens", "request_options", "vocabulary_of"]
+
+logger = logging.getLogger("vllm.unspool")
+
+
+@functools.lru_cache(maxsize=8)
+def vocabulary_of(tokenizer: Any) -> Vocabulary | None:
+    """The host's tokenizer compiled; None: markers are known by their text alone."""
+    try:
+        return Vocabulary.from_tokenizer(tokenizer)
+    except VocabularyError as error:
+        logger.warning("unspool reads text alone, without token ids: %s", error)
+        return None
+
+
+def request_options(request: Any) -> dict[str, Any]:
+    """The request's options for calls, as `Parser` takes them."""
+    choice = getattr(request, "tool_choice", None)
+    if not isinstance(choice, (str, type(None))):
+        choice = choice.model_dump()
+    tools = getattr(request, "tools", None)
+    return {
+        "tool_choice": choice if tools or choice == "none" else "auto",
+        "parallel_tool_calls": getattr(request, "parallel_tool_calls", None) is not False,
+    }
+
+
+def keep_special_tokens(request: Any) -> Any:
+    """Markers may be special tokens, which the host would leave out of the text."""
+    request.skip_special_tokens = False
+    return request
+
+
+def feed(parser: Parser, text: str, ids: Sequence[int], end: str | None = None) -> list[Delta]:
+    if not text and not ids and end is None:
+        return []
+    return parser.parse_chunk(text, list(ids) or None, end)
+
+
+def ends_with_eos(tokenizer: Any, ids: Sequence[int]) -> bool:
+    return bool(ids) and ids[-1] == getattr(tokenizer, "eos_token_id", None)

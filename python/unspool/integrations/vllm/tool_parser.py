@@ -1,0 +1,103 @@
+"""A tool parser of vLLM's: calls and content."""
+
+# ruff: noqa: ARG002 - the host calls these methods with all that it has
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from unspool._core import Delta, Vocabulary
+from unspool.choose_format import choose_format
+from unspool.integrations.vllm.host import FLUSHES, TAKES_TOOLS, ToolParser, protocol
+from unspool.integrations.vllm.messages import to_calls, to_message
+from unspool.integrations.vllm.requests import (
+    ends_with_eos,
+    feed,
+    keep_special_tokens,
+    request_options,
+    vocabulary_of,
+)
+from unspool.parser import Parser
+
+__all__ = ["UnspoolToolParser"]
+
+
+class UnspoolToolParser(ToolParser):  # type: ignore[misc]
+    """Calls and content of output without reasoning. One format each: see `register`."""
+
+    engine_based_streaming = True  # the host sends deltas alone, and calls `finish_streaming`
+    format_name: ClassVar[str]
+
+    def __init__(self, tokenizer: Any, tools: Any = None, **_: Any) -> None:
+        super().__init__(*((tokenizer, tools) if TAKES_TOOLS else (tokenizer,)))
+        self._tools = tools
+        self._parser: Parser | None = None
+
+    def _open(self, request: Any, vocabulary: Vocabulary | None, keep_message: bool = False) -> Parser:
+        format, _ = choose_format(self.format_name, self.model_tokenizer)
+        return Parser(
+            format,
+            self._tools or getattr(request, "tools", None) or None,
+            reasoning=False,
+            tokenizer=vocabulary,
+            keep_message=keep_message,
+            **request_options(request),
+        )
+
+    def adjust_request(self, request: Any) -> Any:
+        request = super().adjust_request(request)
+        wants_calls = request.tools and request.tool_choice != "none"
+        return keep_special_tokens(request) if wants_calls else request
+
+    def extract_tool_calls(self, model_output: str, request: Any) -> Any:
+        """The calls and the content of a whole output."""
+        message = self._open(request, None, keep_message=True).parse(model_output)
+        calls = to_calls(message)
+        return protocol.ExtractedToolCallInformation(
+            tools_called=bool(calls), tool_calls=calls, content=message.content or None
+        )
+
+    def extract_tool_calls_streaming(
+        self,
+        previous_text: str,
+        current_text: str,
+        delta_text: str,
+        previous_token_ids: Sequence[int],
+        current_token_ids: Sequence[int],
+        delta_token_ids: Sequence[int],
+        request: Any,
+    ) -> Any:
+        """Return what a chunk adds; only its text and its ids are read."""
+        if self._parser is None:
+            if not delta_text and not delta_token_ids:
+                return None
+            self._parser = self._open(
+                request, vocabulary_of(self.model_tokenizer) if delta_token_ids else None
+            )
+        if self._parser.is_finished:
+            return None
+        ends = not FLUSHES and ends_with_eos(self.model_tokenizer, delta_token_ids)
+        return self._send(feed(self._parser, delta_text, delta_token_ids, "stop" if ends else None))
+
+    def finish_streaming(self) -> Any:
+        """Return what was held back, at the stream's end."""
+        if self._parser is None or self._parser.is_finished:
+            return None
+        return self._send(self._parser.parse_chunk(None, None, "stop"))
+
+    def stopped_without_a_call(self) -> bool:
+        """Whether the stream has ended inside a call, or without one."""
+        return self._parser is not None and self._parser.message.finish_reason == "stop"
+
+    def _send(self, deltas: list[Delta]) -> Any:
+        message = to_message(deltas)
+        for call in message.tool_calls if message else ():
+            # The host looks here whether calls were made, and for arguments that were not sent. There are none:
+            # both lists hold the last fragment alone.
+            while len(self.prev_tool_call_arr) <= call.index:
+                self.prev_tool_call_arr.append({"name": call.function.name, "arguments": ""})
+                self.streamed_args_for_tool.append("")
+            self.current_tool_id = call.index
+            self.prev_tool_call_arr[call.index]["arguments"] = call.function.arguments
+            self.streamed_args_for_tool[call.index] = call.function.arguments
+        return message
