@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import unspool
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from unspool.grammar.make_grammar import make_grammar
 from unspool.testing.writer import write_answer
 
@@ -89,4 +90,38 @@ def test_xgrammar_admits_what_the_template_writes(name: str, syntax: str, compil
     written = write_answer(file, "", "", [CALL])
     written = written.removeprefix(write_answer(file, "", "", []))
     assert matcher.accept_string(written), written
+    assert matcher.is_completed()
+
+
+def _tokenizer(file: unspool.FormatFile) -> Tokenizer:
+    """A token a byte, and one for each of the format's markers."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE(vocab={letter: id for id, letter in enumerate(letters)}, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_tokens(list(file.facts.marker_tokens))
+    tokenizer.add_special_tokens(["</stop>"])
+    return tokenizer
+
+
+@pytest.mark.parametrize("choice", ["required", "auto"])
+@pytest.mark.parametrize("name", [*FORMATS, "kimi_k3"])
+def test_xgrammar_admits_what_the_template_writes_in_tokens(name: str, choice: str) -> None:
+    """What text may spell, xgrammar takes for text, also if it is a token and the grammar has one there."""
+    file = unspool.get_format(name)
+    tokenizer = _tokenizer(file)
+    vocabulary = unspool.Vocabulary.from_tokenizer(tokenizer)
+    spelled = [vocabulary.token_bytes(id) for id in range(tokenizer.get_vocab_size())]
+    info = xgrammar.TokenizerInfo(
+        spelled, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[len(spelled) - 1]
+    )
+    grammar = make_grammar(
+        file, tools_for(file), tool_choice=choice, syntax="structural_tag", reasoning=False,
+        tokenizer=vocabulary,
+    )  # fmt: skip
+    compiled = xgrammar.GrammarCompiler(info, max_threads=1).compile_structural_tag(grammar.text)
+    matcher = xgrammar.GrammarMatcher(compiled)
+    written = write_answer(file, "", "", [CALL]).removeprefix(write_answer(file, "", "", []))
+    ids = tokenizer.encode(written, add_special_tokens=False).ids
+    assert next((ids[i:] for i, id in enumerate(ids) if not matcher.accept_token(id)), []) == []
     assert matcher.is_completed()

@@ -43,6 +43,7 @@ class Lexicon:
         self._negates = negates
         self._ids: dict[str, int] = {}
         self._hidden: frozenset[int] = frozenset()
+        self._tokens: list[str] = []
         if vocabulary is None:
             return
         added = vocabulary.added_tokens
@@ -54,6 +55,7 @@ class Lexicon:
         }
         self._ids = {text: id for id, text in named.items()}
         self._hidden = frozenset(named)
+        self._tokens = sorted(text for text in self._ids if any(text in word for word in file.facts.markers))
 
     @property
     def has_tokens(self) -> bool:
@@ -90,8 +92,12 @@ class Lexicon:
         listed = [word for word in words if word]
         if self._negates and start is None and listed and self.are_tokens(listed):
             return OtherTokens(tuple(sorted(self._hidden)))
-        rules = [Words(listed)] if start is None else [Words(listed), start]
-        return Terminal(free_text(*rules, least=least))
+        return Terminal(free_text(*self._rules(listed, start), least=least))
+
+    def _rules(self, words: list[str], start: Rule | None) -> list[Rule]:
+        """Tokens are not spelled either: what text could be, xgrammar takes for text and nothing else."""
+        held = Words([*words, *self._tokens])
+        return [held] if start is None else [held, start]
 
     def text_until(
         self, words: Iterable[str], closer: str, start: Rule | None = None, least: int = 0
@@ -101,7 +107,7 @@ class Lexicon:
         size = min((closer.find(word) for word in self._ids if word in closer), default=len(closer))
         if size == 0:
             return sequence(self.text_without(words, start, least), self.markup(closer))
-        rules = [Words(words)] if start is None else [Words(words), start]
+        rules = self._rules([word for word in words if word], start)
         ended = Terminal(sequence(free_text(*rules, least=least), Literal(closer[:size])))
         return sequence(ended, self.markup(closer[size:]))
 
