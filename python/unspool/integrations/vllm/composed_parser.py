@@ -33,13 +33,13 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         tool, reasoning = self._tool_parser, self._reasoning_parser
         tokenizer = self.model_tokenizer
         vocabulary = vocabulary_of(tokenizer) if ids else None
-        options = request_options(request)
+        format, own = choose_format((tool or reasoning).format_name, tokenizer)
+        options = request_options(request, format)
         if tool is None or not getattr(request, "tools", None):
             tools: Any = []
             options["tool_choice"] = "none"
         else:
             tools = request.tools
-        format, own = choose_format((tool or reasoning).format_name, tokenizer)
         if reasoning is None:
             own = False
         elif tool is not None and reasoning.format_name != tool.format_name:

@@ -8,6 +8,8 @@ try:
     from vllm.reasoning import ReasoningParser, ReasoningParserManager
 except ImportError as error:
     raise ImportError(f"{error}; pip install 'unspool[vllm]'") from None
+from vllm import envs
+
 try:
     from vllm.tool_parsers import ToolParser, ToolParserManager
 except ModuleNotFoundError:  # before 0.13
@@ -33,14 +35,35 @@ try:
 except ImportError:  # hosts that number no calls
     count_history_tool_calls = None
 
+try:
+    from vllm.tool_parsers.structural_tag_registry import get_structural_tag_tools, resolve_tool_strictness
+except ImportError:  # hosts that resolve no strictness
+    get_structural_tag_tools = resolve_tool_strictness = None
+try:
+    from vllm.sampling_params import check_json_nesting
+except ImportError:  # hosts that limit no nesting
+
+    def check_json_nesting(spec: str, *, structural_tag: bool = False) -> None:
+        """Refuse nothing."""
+
+
+try:
+    from vllm.parser.engine.adapters import ParserEngineReasoningAdapter as EngineReasoningParser
+    from vllm.parser.engine.parser_engine import ReasoningEnd
+except ImportError:  # hosts whose engine asks no parser which token ended the reasoning
+    EngineReasoningParser, ReasoningEnd = ReasoningParser, None
+
 __all__ = [
-    "COMPOSES", "FLUSHES", "REASONING_FIELD", "TAKES_TOOLS", "ChatStreamProcessor", "DelegatingParser",
-    "ParserManager", "ReasoningParser", "ReasoningParserManager", "ToolParser", "ToolParserManager",
-    "count_history_tool_calls", "protocol",
+    "COMPOSES", "FLUSHES", "REASONING_FIELD", "TAKES_TAGS", "TAKES_TOOLS", "ChatStreamProcessor",
+    "DelegatingParser", "EngineReasoningParser", "ParserManager", "ReasoningEnd", "ReasoningParser",
+    "ReasoningParserManager", "ToolParser", "ToolParserManager", "check_json_nesting",
+    "count_history_tool_calls", "envs", "get_structural_tag_tools", "protocol", "resolve_tool_strictness",
 ]  # fmt: skip
 
 REASONING_FIELD = "reasoning" if "reasoning" in protocol.DeltaMessage.model_fields else "reasoning_content"
 # Hosts that flush a parser at the end, and give each choice of a request parsers of its own.
 FLUSHES = hasattr(ToolParser, "engine_based_streaming")
+# Hosts that ask a tool parser for a grammar of its calls.
+TAKES_TAGS = hasattr(ToolParser, "structural_tag_model")
 TAKES_TOOLS = "tools" in inspect.signature(ToolParser.__init__).parameters
 COMPOSES = "finished" in inspect.signature(getattr(DelegatingParser, "parse_delta", len)).parameters

@@ -12,7 +12,13 @@ from unspool.choose_format import choose_format, kept_reasoning_file
 from unspool.format_facts import ReasoningFacts
 from unspool.format_files import FormatFile
 from unspool.formats import compile_format, get_format
-from unspool.integrations.vllm.host import FLUSHES, ReasoningParser, protocol
+from unspool.integrations.vllm.host import (
+    FLUSHES,
+    EngineReasoningParser,
+    ReasoningEnd,
+    ReasoningParser,
+    protocol,
+)
 from unspool.integrations.vllm.messages import to_message
 from unspool.integrations.vllm.requests import (
     ends_with_eos,
@@ -26,15 +32,18 @@ from unspool.stream_options import StartIn
 
 __all__ = ["UnspoolReasoningParser"]
 
+#: Tokens before the last ones that may hold the beginning of a closing tag.
+_WINDOW = 32
 
-class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
+
+class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
     """Splits reasoning from what follows, which goes to whatever parses calls. One format each: see `register`."""
 
     engine_based_streaming = True
     format_name: ClassVar[str]
 
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(tokenizer, *args, **kwargs)
+        ReasoningParser.__init__(self, tokenizer, *args, **kwargs)  # past the engine's own parser
         self._template_options: dict[str, Any] = dict(kwargs.get("chat_template_kwargs") or {})
         self.start_in: StartIn = "auto"
         self.prompt: list[int] | None = None
@@ -105,9 +114,39 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
     def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
         """Whether the last tokens close reasoning; takes time for them alone."""
         count = len(list(delta_ids))
-        before = len(self._decode(input_ids[-16 - count : len(input_ids) - count]))
-        text = self._decode(input_ids[-16 - count :])
+        before = len(self._decode(input_ids[-_WINDOW - count : len(input_ids) - count]))
+        text = self._decode(input_ids[-_WINDOW - count :])
         return compile_format(self._format).ends_reasoning(text[before:], text[:before])
+
+    @functools.cached_property
+    def implicit_reasoning_end_token_ids(self) -> frozenset[int]:
+        """The tokens that open a call. One of them ends the reasoning, and the grammar reads it."""
+        if not isinstance(self._format, FormatFile) or self._tags is None or self._tags.tool_calls == "keep":
+            return frozenset()
+        facts = self._format.facts
+        return self._ids_of(*facts.section_openers, *(word for call in facts.calls for word in call.openers))
+
+    @functools.cached_property
+    def reasoning_end_token_ids(self) -> frozenset[int]:
+        """The tokens after which the engine applies a grammar; none: `is_reasoning_end_streaming` decides."""
+        if not isinstance(self._format, FormatFile) or self._tags is None or self._format.facts.headers:
+            return frozenset()
+        closers = self._ids_of(*self._tags.closers)
+        return closers | self.implicit_reasoning_end_token_ids if closers else frozenset()
+
+    def _ids_of(self, *words: str) -> frozenset[int]:
+        vocabulary = vocabulary_of(self.model_tokenizer)
+        found = () if vocabulary is None else map(vocabulary.find_added, words)
+        return frozenset(id for id in found if id is not None)
+
+    def find_reasoning_end(self, token_ids: Sequence[int]) -> Any:
+        """Where reasoning ends in an output's next tokens, and whether its last token opens a call."""
+        if not self.reasoning_end_token_ids:
+            return None
+        for place, id in enumerate(token_ids):
+            if id in self.reasoning_end_token_ids:
+                return ReasoningEnd(place, id in self.implicit_reasoning_end_token_ids)
+        return ReasoningEnd(len(token_ids), False)
 
     def _decode(self, ids: Sequence[int]) -> str:
         return str(self.model_tokenizer.decode(list(ids), skip_special_tokens=False)) if len(ids) else ""
@@ -231,7 +270,7 @@ class UnspoolReasoningParser(ReasoningParser):  # type: ignore[misc]
         # The host asks its tool parser no more.
         request = self._request
         tools = None if request is None else getattr(request, "tools", None) or []
-        reader = Parser(self._format, tools, reasoning=False, **request_options(request))
+        reader = Parser(self._format, tools, reasoning=False, **request_options(request, self._format))
         rest = [*reader.parse_chunk(text), *reader.finish("stop").deltas]
         return to_message([*(delta for delta in deltas if delta.kind != "content"), *rest])
 

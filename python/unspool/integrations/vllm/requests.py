@@ -7,8 +7,10 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from unspool._core import Delta, Vocabulary
+from unspool._core import Delta, Format, Vocabulary
 from unspool.errors import VocabularyError
+from unspool.format_files import FormatFile
+from unspool.formats import get_format
 from unspool.parser import Parser
 
 __all__ = ["ends_with_eos", "feed", "keep_special_tokens", "request_options", "vocabulary_of"]
@@ -26,16 +28,27 @@ def vocabulary_of(tokenizer: Any) -> Vocabulary | None:
         return None
 
 
-def request_options(request: Any) -> dict[str, Any]:
+def request_options(request: Any, format: str | FormatFile | Format) -> dict[str, Any]:
     """The request's options for calls, as `Parser` takes them."""
     choice = getattr(request, "tool_choice", None)
     if not isinstance(choice, (str, type(None))):
         choice = choice.model_dump()
     tools = getattr(request, "tools", None)
+    if choice != "none" and (not tools or _is_native(request, format)):
+        choice = "auto"
     return {
-        "tool_choice": choice if tools or choice == "none" else "auto",
+        "tool_choice": choice,
         "parallel_tool_calls": getattr(request, "parallel_tool_calls", None) is not False,
     }
+
+
+def _is_native(request: Any, format: str | FormatFile | Format) -> bool:
+    """Whether a grammar forces calls that, without markup, could be the beginning of JSON."""
+    outputs = getattr(request, "structured_outputs", None)
+    if getattr(outputs, "structural_tag", None) is None:
+        return False
+    file = get_format(format) if isinstance(format, str) else format
+    return isinstance(file, FormatFile) and any(call.bare for call in file.facts.calls)
 
 
 def keep_special_tokens(request: Any) -> Any:

@@ -3,12 +3,23 @@
 # ruff: noqa: ARG002 - the host calls these methods with all that it has
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from unspool._core import Delta, Vocabulary
 from unspool.choose_format import choose_format
-from unspool.integrations.vllm.host import FLUSHES, TAKES_TOOLS, ToolParser, protocol
+from unspool.format_files import FormatFile
+from unspool.formats import get_format
+from unspool.integrations.vllm.host import (
+    FLUSHES,
+    TAKES_TAGS,
+    TAKES_TOOLS,
+    ToolParser,
+    ToolParserManager,
+    envs,
+    protocol,
+)
 from unspool.integrations.vllm.messages import to_calls, to_message
 from unspool.integrations.vllm.requests import (
     ends_with_eos,
@@ -17,15 +28,21 @@ from unspool.integrations.vllm.requests import (
     request_options,
     vocabulary_of,
 )
+from unspool.integrations.vllm.structural_tag import MODEL, make_tag
 from unspool.parser import Parser
 
 __all__ = ["UnspoolToolParser"]
+
+logger = logging.getLogger("vllm.unspool")
 
 
 class UnspoolToolParser(ToolParser):  # type: ignore[misc]
     """Calls and content of output without reasoning. One format each: see `register`."""
 
     engine_based_streaming = True  # the host sends deltas alone, and calls `finish_streaming`
+    structural_tag_model = MODEL if TAKES_TAGS else None
+    supports_required_and_named = not TAKES_TAGS  # vLLM reads forced calls itself; if not, this parser does
+    skip_reasoning_parsing = False  # vLLM's word, set if there is no reasoning parser
     format_name: ClassVar[str]
 
     def __init__(self, tokenizer: Any, tools: Any = None, **_: Any) -> None:
@@ -41,11 +58,39 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
             reasoning=False,
             tokenizer=vocabulary,
             keep_message=keep_message,
-            **request_options(request),
+            **request_options(request, format),
         )
 
+    @property
+    def default_tool_strict_level(self) -> Any:
+        """As of vLLM's own parser of this name: some constrain calls that no one asked to."""
+        try:
+            own = ToolParserManager.get_tool_parser(self.format_name)
+        except Exception:  # there is none, or it lacks a package
+            own = ToolParser
+        return own.default_tool_strict_level
+
+    def get_structural_tag(self, request: Any, *, reasoning: bool = False, strict_level: Any = 0) -> Any:
+        """The grammar of the request's calls; None: there is none, and vLLM forces calls as JSON."""
+        if not getattr(envs, "VLLM_ENFORCE_STRICT_TOOL_CALLING", True):
+            return None
+        try:
+            format, _ = choose_format(self.format_name, self.model_tokenizer)
+            file = get_format(format) if isinstance(format, str) else format
+            if not isinstance(file, FormatFile):  # a response template
+                return None
+            vocabulary = vocabulary_of(self.model_tokenizer)
+            return make_tag(file, request, strict_level, vocabulary, not self.skip_reasoning_parsing)
+        except Exception as error:  # an error here would refuse the request
+            logger.warning("no grammar constrains this request's calls: %s", error)
+            return None
+
     def adjust_request(self, request: Any) -> Any:
-        request = super().adjust_request(request)
+        self.supports_required_and_named = True  # without a grammar JSON forces the call, which is read too
+        try:
+            request = super().adjust_request(request)
+        finally:
+            del self.supports_required_and_named
         wants_calls = request.tools and request.tool_choice != "none"
         return keep_special_tokens(request) if wants_calls else request
 

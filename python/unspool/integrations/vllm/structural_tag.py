@@ -1,0 +1,119 @@
+"""The grammar of a request's calls, from the format's own file, as vLLM's xgrammar backend takes it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from unspool._core import Vocabulary
+from unspool.format_files import FormatFile
+from unspool.formats import compile_format
+from unspool.integrations.format_key import FormatKey
+from unspool.integrations.vllm.host import (
+    check_json_nesting,
+    get_structural_tag_tools,
+    resolve_tool_strictness,
+)
+
+__all__ = ["MODEL", "make_tag"]
+
+#: vLLM asks for a grammar only if a parser names one.
+MODEL = "unspool"
+
+
+def make_tag(
+    file: FormatFile, request: Any, strict_level: Any, vocabulary: Vocabulary | None, reasons: bool
+) -> Any:
+    """xgrammar's `StructuralTag`; None if no call of the request is constrained.
+
+    Args:
+        strict_level: vLLM's `--tool-strict-level`.
+        reasons: Whether a reasoning parser reads what comes before. If not, its tags are text.
+
+    Raises:
+        UnspoolError: The format cannot write a call of these tools.
+        ValueError: vLLM or xgrammar refuses the grammar.
+    """
+    from xgrammar import Grammar, StructuralTag
+
+    choice = request.tool_choice
+    if choice in (None, "none"):
+        return None
+    tools = _strict_tools(request.tools or (), choice, strict_level)
+    if not tools:
+        return None
+    name = choice if isinstance(choice, str) else getattr(choice, "function", choice).name
+    parallel = getattr(request, "parallel_tool_calls", None) is not False
+    text = _tag_text(FormatKey(file), json.dumps(tools), name, parallel, vocabulary, reasons)
+    check_json_nesting(text, structural_tag=True)
+    tag = StructuralTag.model_validate_json(text)
+    Grammar.from_structural_tag(tag)  # where vLLM would refuse the request
+    return tag
+
+
+def _strict_tools(tools: Iterable[Any], choice: Any, level: Any) -> list[dict[str, Any]]:
+    """The tools, each with whether its schema is enforced; none if no call is constrained."""
+    if resolve_tool_strictness is not None:
+        shown = get_structural_tag_tools(MODEL, tools, choice)
+        return [_plain(tool) for tool in resolve_tool_strictness(shown, choice, level) or ()]
+    found = [_plain(tool) for tool in tools]
+    functions = [tool.get("function") or tool for tool in found]
+    for function in functions:
+        function["strict"] = function.get("strict") is True
+    is_asked = choice != "auto" or any(function["strict"] for function in functions)
+    return found if is_asked else []
+
+
+def _plain(tool: Any) -> dict[str, Any]:
+    return dict(tool.model_dump(mode="json"))
+
+
+@functools.lru_cache(maxsize=256)
+def _tag_text(
+    format: FormatKey, tools: str, choice: str, parallel: bool, vocabulary: Vocabulary | None, reasons: bool
+) -> str:
+    file, reasoning = format.file, False if reasons else None
+    has_messages = bool(file.facts.headers)
+    if not reasons and not has_messages:
+        patterns = {key: value for key, value in file.patterns.items() if key != "reasoning"}
+        file = dataclasses.replace(file, patterns=patterns)
+    # A message may come after another one, which was reasoning, or begin where the prompt ends.
+    found = [
+        file.grammar(
+            json.loads(tools), tool_choice=choice, parallel=parallel, reasoning=reasoning, prompt=prompt,
+            syntax="structural_tag", tokenizer=vocabulary,
+        ).text
+        for prompt in ((None, "") if reasons else (None,))
+    ]  # fmt: skip
+    formats = [json.loads(text)["format"] for text in dict.fromkeys(found)]
+    made = formats[0] if len(formats) == 1 else {"type": "or", "elements": formats}
+    if not reasons and vocabulary is not None:
+        _allow(made, _text_tokens(file, format.file, vocabulary))
+    return json.dumps({"type": "structural_tag", "format": made})
+
+
+def _text_tokens(file: FormatFile, whole: FormatFile, vocabulary: Vocabulary) -> frozenset[int]:
+    """The added tokens that are text where nothing reads reasoning: `<think>` and the like."""
+    markers = compile_format(file, vocabulary=vocabulary).marker_ids
+    tags = whole.facts.reasoning if file is not whole else None
+    told = {vocabulary.find_added(tag) for tag in (*tags.openers, *tags.closers)} if tags else set()
+    return frozenset(
+        id
+        for id in vocabulary.added_tokens
+        if id not in markers and (id in told or not vocabulary.is_special(id))
+    )
+
+
+def _allow(node: Any, ids: frozenset[int]) -> None:
+    """Take ids out of what free text excludes."""
+    if isinstance(node, list):
+        for part in node:
+            _allow(part, ids)
+    elif isinstance(node, dict):
+        if node.get("type") == "any_tokens":
+            node["exclude_tokens"] = [id for id in node["exclude_tokens"] if id not in ids]
+        for part in node.values():
+            _allow(part, ids)
