@@ -256,8 +256,17 @@ def test_half_a_call_is_not_in_a_whole_answer(caplog: pytest.LogCaptureFixture) 
     assert [call.parameters for call in calls] == ['{"a": 1}']
 
 
+@pytest.fixture
+def other_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server whose backend reads no tags of xgrammar's."""
+    from unspool.integrations import sglang_grammar
+
+    monkeypatch.setattr(sglang_grammar, "_takes_tags", lambda: False)
+
+
 @pytest.mark.parametrize("tool_choice", ["required", "named"])
 @pytest.mark.parametrize("format", ["seed_oss", "qwen3", "glm45"])
+@pytest.mark.usefixtures("other_backend")
 def test_forced_calls_without_a_grammar_are_a_json_list(format: str, tool_choice: str) -> None:
     from sglang.srt.entrypoints.openai.protocol import ToolChoice
 
@@ -275,7 +284,8 @@ def test_forced_calls_without_a_grammar_are_a_json_list(format: str, tool_choice
         assert json.loads("".join(item.parameters for item in items)) == {"a": 1}
 
 
-def test_forced_calls_use_sglangs_grammar_where_it_has_one() -> None:
+@pytest.mark.usefixtures("other_backend")
+def test_forced_calls_use_sglangs_grammar_where_ours_cannot_be_used() -> None:
     kind, tag = call_parser("hermes").get_structure_constraint("required")
     assert kind == "structural_tag"
     own = host.FunctionCallParser([tool({"name": "now"})], "hermes").detector.structure_info()("now")

@@ -15,6 +15,7 @@ from unspool._core import Delta
 from unspool.choose_format import TEMPLATE_NAMES, kept_reasoning_file
 from unspool.format_files import FormatFile
 from unspool.formats import formats
+from unspool.integrations.sglang_grammar import make_tag
 from unspool.parser import Parser
 from unspool.stream_options import StartIn, UnknownTools
 
@@ -49,16 +50,18 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
     """One answer's tool calls. A subclass per format; SGLang makes one for each answer."""
 
     format: ClassVar[FormatFile]
-    #: SGLang's own detector of the family, or None: it knows the grammar that forces a call.
+    #: SGLang's own detector of the family, or None: its grammar counts where ours cannot be used.
     own_class: ClassVar[type[BaseFormatDetector] | None] = None
     #: SGLang's name for it: its chat endpoint makes the ids of calls by that.
     own_name: ClassVar[str] = ""
 
-    def __init__(self, *, required: bool = False) -> None:
+    def __init__(self, *, forced: Any = None, tokenizer: Any = None) -> None:
+        """`forced`: the request's tool choice, if it forces a call; SGLang may do so by a JSON schema."""
         super().__init__()
         self.bot_token = next((opener for call in self.format.facts.calls for opener in call.openers), "")
         self.incomplete_tool_call_indices: set[int] = set()
-        self._required = required
+        self._forced = forced
+        self._tokenizer = tokenizer
         self._own = None if self.own_class is None else self.own_class()
         self._parser: Parser | None = None
         self._pieces: list[str] = []  # of the open call's arguments
@@ -126,35 +129,62 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         """The family's name in XGrammar, if it has one."""
         return None if self._own is None else self._own.get_structural_tag_name()
 
-    def get_structural_tag(self, *args: Any, **kwargs: Any) -> Any:
-        """SGLang's own, of the family's grammar."""
-        return None if self._own is None else self._own.get_structural_tag(*args, **kwargs)
+    def get_structural_tag(
+        self,
+        tools: list[Any] | None = None,
+        tool_choice: Any = "auto",
+        thinking_mode: bool = False,
+        parallel_tool_calls: bool = True,
+    ) -> Any:
+        """The grammar of the format's own file; SGLang's own of the family if there is none."""
+        tag = make_tag(
+            self.format,
+            tools or (),
+            tool_choice,
+            thinks=thinking_mode,
+            parallel=parallel_tool_calls,
+            tokenizer=self._tokenizer,
+        )
+        if tag is not None or self._own is None:
+            return tag
+        return self._own.get_structural_tag(tools, tool_choice, thinking_mode, parallel_tool_calls)
 
     def get_auto_tool_call_structural_tag(self, *args: Any, **kwargs: Any) -> Any:
         """SGLang's own, of the family's grammar."""
         return None if self._own is None else self._own.get_auto_tool_call_structural_tag(*args, **kwargs)
 
     def get_required_tool_parser(self, tool_choice: Any) -> BaseFormatDetector | None:
-        """A detector for what a JSON schema forces, if no grammar of the model's format is known."""
+        """A detector for what a JSON schema forces, if SGLang knows no grammar of the family.
+
+        It reads the model's own format too, which is what a grammar of ours forces.
+        """
         is_forced = tool_choice is not None and tool_choice not in ("auto", "none")
-        if not is_forced or self.supports_structural_tag() or self.get_structural_tag_name():
+        if not is_forced or self.supports_structural_tag():
             return None
-        return type(self)(required=True)
+        return type(self)(forced=tool_choice, tokenizer=self._tokenizer)
 
     def get_json_schema_constraint(self, tools: list[Any], tool_choice: Any, parallel: bool = True) -> Any:
         """The schema that forces calls as a JSON list; this detector reads that."""
         return get_json_schema_constraint(tools, tool_choice, parallel_tool_calls=parallel)
 
     def _make_parser(self, tools: Iterable[Any] | None, **options: Any) -> Parser:
+        tools = None if tools is None else list(tools)
         unknown: UnknownTools = "forward" if envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get() else "drop-with-report"
         return Parser(
             self.format,
             tools,
             reasoning=False,
             unknown_tools=unknown,
-            tool_choice="required" if self._required else "auto",
+            tool_choice="required" if self._reads_json(tools) else "auto",
             **options,
         )
+
+    def _reads_json(self, tools: list[Any] | None) -> bool:
+        """Whether a forced call may come as JSON. A bare call could be the beginning of it: then one of both."""
+        if self._forced is None:
+            return False
+        is_bare = any(call.bare for call in self.format.facts.calls)
+        return not (is_bare and tools and self.get_structural_tag(tools, self._forced) is not None)
 
     def _result(self, deltas: list[Delta]) -> StreamingParseResult:
         text = ""

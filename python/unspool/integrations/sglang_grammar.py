@@ -1,0 +1,77 @@
+"""The grammar of a request's calls, from the format's own file, as SGLang's xgrammar backend takes it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+from unspool._core import Vocabulary
+from unspool.errors import VocabularyError
+from unspool.format_files import FormatFile
+from unspool.integrations.format_key import FormatKey
+
+__all__ = ["make_tag"]
+
+_log = logging.getLogger(__name__)
+
+
+def make_tag(
+    file: FormatFile, tools: Iterable[Any], tool_choice: Any, *, thinks: bool, parallel: bool, tokenizer: Any
+) -> Any:
+    """xgrammar's `StructuralTag`; None if there is none.
+
+    Args:
+        thinks: Whether the reasoning is part of the output that is constrained.
+    """
+    # Where messages have headers, SGLang's own parser of the family knows at which of them its grammar begins.
+    if file.facts.headers or not _takes_tags():
+        return None
+    try:
+        found = [tool.model_dump(mode="json") for tool in tools]
+        for tool in found:  # SGLang keeps the arguments of other tools free
+            tool["function"]["strict"] = tool["function"].get("strict") is True
+        choice = tool_choice if isinstance(tool_choice, str) else tool_choice.function.name
+        vocabulary = None if tokenizer is None else _vocabulary(tokenizer)
+        return _make(FormatKey(file), json.dumps(found), choice, thinks, parallel, vocabulary)
+    except Exception as error:  # SGLang would leave all calls unconstrained
+        _log.warning("no grammar of %s constrains this request's calls: %s", file.name, error)
+        return None
+
+
+@functools.lru_cache(maxsize=256)
+def _make(
+    format: FormatKey, tools: str, choice: str, thinks: bool, parallel: bool, vocabulary: Vocabulary | None
+) -> Any:
+    from xgrammar import Grammar, StructuralTag
+
+    grammar = format.file.grammar(
+        json.loads(tools), tool_choice=choice, parallel=parallel, reasoning=None if thinks else False,
+        syntax="structural_tag", tokenizer=vocabulary,
+    )  # fmt: skip
+    tag = StructuralTag.model_validate_json(grammar.text)
+    Grammar.from_structural_tag(tag)  # where SGLang would refuse the request
+    return tag
+
+
+def _takes_tags() -> bool:
+    """Whether the server's backend is xgrammar; the others read SGLang's older tags alone."""
+    try:
+        from sglang.srt.runtime_context import get_server_args
+
+        backend = getattr(get_server_args(), "grammar_backend", None)
+    except Exception:  # no server
+        return True
+    return backend in (None, "xgrammar")
+
+
+@functools.lru_cache(maxsize=8)
+def _vocabulary(tokenizer: Any) -> Vocabulary | None:
+    """The tokenizer compiled; None: markers are known by their spelling alone."""
+    try:
+        return Vocabulary.from_tokenizer(tokenizer)
+    except VocabularyError as error:
+        _log.warning("the grammar spells its markers: %s", error)
+        return None
