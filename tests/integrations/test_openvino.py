@@ -692,6 +692,61 @@ def test_a_call_that_a_grammar_forces(tmp_path: Path, grammar: Any, spells: bool
     assert (marker in counted.ids) != spells
 
 
+FEW = [{"name": "get_weather", "parameters": {"type": "object", "properties": {
+    "city": {"enum": ["Paris", "Rome"]}, "days": {"type": "integer", "minimum": 1, "maximum": 3}},
+    "required": ["city"]}}, {"name": "now", "parameters": {}}]  # fmt: skip
+NAMED = {"type": "function", "function": {"name": "get_weather"}}
+
+
+@pytest.mark.parametrize("choice", ["required", "auto", "get_weather", NAMED], ids=str)
+@pytest.mark.parametrize("family", ["hermes", "qwen3_coder", "mistral", "pythonic", "glm45"])
+def test_a_formats_own_grammar_forces_its_calls(tmp_path: Path, family: str, choice: Any) -> None:
+    """The model of the test wants a call of Hermes to a city that the schema forbids."""
+    path, _ = write_model(tmp_path / "model.gguf", ANSWER)
+    run = pipeline(path, format=family)
+    config = structured_output(
+        tools=FEW, format=run.model.format, tool_choice=choice, parallel_tool_calls=False, reasoning=False
+    )
+    message = run(CHAT, tools=FEW, structured_output_config=config, max_new_tokens=300)
+    assert not message.malformed
+    assert choice == "auto" or [call.name for call in message.tool_calls] == ["get_weather"]
+    for call in message.tool_calls:
+        arguments = json.loads(call.arguments)
+        assert arguments.pop("city") in ("Paris", "Rome")
+        assert arguments in ({}, {"days": 1}, {"days": 2}, {"days": 3})
+    assert choice == "auto" or message.content == ""
+    assert (family, choice) != ("hermes", "auto") or message.tool_calls
+
+
+def test_an_answer_of_a_schema(tmp_path: Path) -> None:
+    path, _ = write_model(tmp_path / "model.gguf", ANSWER)
+    schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+    wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    message = pipeline(path)(
+        CHAT, structured_output_config=structured_output(response_format=wanted), max_new_tokens=300
+    )
+    assert json.loads(message.content)["ok"] in (True, False)
+    assert structured_output(response_format={"type": "json_object"}).grammar
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"grammar": 'root ::= "a"', "response_format": {"type": "json_object"}},
+        {"tools": FEW},
+        {"tools": FEW, "format": "hermes", "tool_choice": "nothing"},
+        {"tools": FEW, "format": "hermes", "tool_choice": {"type": "function"}},
+        {"response_format": {"type": "text"}},
+        {"response_format": {"type": "json_schema"}},
+        {"grammar": unspool.get_format("hermes").grammar(FEW)},
+    ],
+)
+def test_what_names_no_grammar(arguments: Any) -> None:
+    with pytest.raises(ArgumentError):
+        structured_output(**arguments)
+
+
 @pytest.mark.parametrize("grammar", ['start: "a"', "", 3, {"type": "tag", "begin": object()}])
 def test_what_is_no_grammar(grammar: Any) -> None:
     with pytest.raises(ArgumentError):

@@ -3,30 +3,73 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from openvino_genai import StructuredOutputConfig
 
+from unspool._core import Format
 from unspool.errors import ArgumentError
+from unspool.format_files import FormatFile
+from unspool.formats import get_format
+from unspool.grammar import Grammar
+from unspool.grammar.json_answer import json_grammar
 
 __all__ = ["structured_output"]
 
 
-def structured_output(grammar: str | Mapping[str, Any]) -> StructuredOutputConfig:
+def structured_output(
+    grammar: str | Mapping[str, Any] | Grammar | None = None,
+    *,
+    tools: Iterable[Any] | None = None,
+    format: str | FormatFile | Format | None = None,
+    tool_choice: str | Mapping[str, Any] = "required",
+    parallel_tool_calls: bool = True,
+    reasoning: bool | None = None,
+    prompt: str | None = None,
+    response_format: Mapping[str, Any] | None = None,
+) -> StructuredOutputConfig:
     """The `structured_output_config` of a request whose answer must keep to a grammar.
 
     Under a grammar a model may spell markers such as `<tool_call>` in ordinary tokens, not as the one token.
     `pipeline` and `ContinuousBatching` therefore read such an answer with `trust="either"`; pass that to a
     `DeltaStreamer`.
 
+    Pass a grammar, or tools with their format, or a response format.
+
     Args:
         grammar: xgrammar's EBNF (`root ::= ...`), or its structural tag, as a dict: with or without the outer
-            `{"type": "structural_tag", "format": ...}`.
+            `{"type": "structural_tag", "format": ...}`. Or a `Grammar` of syntax "gbnf".
+        tools: The request's tools: calls to them, in the model's own syntax.
+        format: The model's format, such as `pipeline(...).model.format`.
+        tool_choice: "auto", "required", or the tool that must be called, as its name or as the API holds it.
+        parallel_tool_calls: Whether there may be several calls.
+        reasoning, prompt: As of `FormatFile.grammar`. GenAI applies a grammar from the answer's first token.
+        response_format: `{"type": "json_object"}`, or `{"type": "json_schema", "json_schema": {"schema": ...}}`.
 
     Raises:
-        ArgumentError: It is neither.
+        ArgumentError: It is none of these, or more than one; or the tools or the schema cannot be written.
     """
+    if [grammar, tools, response_format].count(None) != 2:
+        raise ArgumentError("pass one of grammar, tools and response_format")
+    if response_format is not None:
+        grammar = json_grammar(_schema_of(response_format), syntax="gbnf")
+    elif tools is not None:
+        file = get_format(format) if isinstance(format, str) else format
+        if not isinstance(file, FormatFile):
+            raise ArgumentError("tools need the model's format: pass format=, a name or a FormatFile")
+        grammar = file.grammar(
+            tools, tool_choice=_name_of(tool_choice), parallel=parallel_tool_calls, reasoning=reasoning,
+            prompt=prompt, syntax="gbnf",
+        )  # fmt: skip
+    if isinstance(grammar, Grammar):
+        if grammar.syntax != "gbnf":
+            raise ArgumentError(f"the grammar's syntax is {grammar.syntax!r}; GenAI reads 'gbnf'")
+        grammar = grammar.text
+    return _config_of(grammar)
+
+
+def _config_of(grammar: Any) -> StructuredOutputConfig:
     if isinstance(grammar, Mapping):
         tag = dict(grammar)
         if tag.get("type") != "structural_tag":
@@ -40,3 +83,24 @@ def structured_output(grammar: str | Mapping[str, Any]) -> StructuredOutputConfi
             f"grammar is {str(grammar)[:40]!r}; pass EBNF with a rule 'root ::= ...', or a structural tag as a dict"
         )
     return StructuredOutputConfig(grammar=grammar)
+
+
+def _name_of(tool_choice: str | Mapping[str, Any]) -> str:
+    if isinstance(tool_choice, str):
+        return tool_choice
+    name = (tool_choice.get("function") or tool_choice).get("name")
+    if not isinstance(name, str):
+        raise ArgumentError(f"tool_choice is {tool_choice!r}; it names no tool")
+    return name
+
+
+def _schema_of(response_format: Mapping[str, Any]) -> Any:
+    kind = response_format.get("type")
+    if kind == "json_object":
+        return None
+    wrapped = response_format.get("json_schema")
+    if kind != "json_schema" or not isinstance(wrapped, Mapping) or "schema" not in wrapped:
+        raise ArgumentError(
+            f"response_format is {dict(response_format)!r}; its type is 'json_object', or 'json_schema' with a schema"
+        )
+    return wrapped["schema"]
