@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ FORMATS = [file.name for file in unspool.formats()]
 TOOLS = [{"type": "function", "function": {"name": "now", "parameters": {}}}]
 KEEP_REASONING = ("minimax-append-think", "minimax_m2_append_think")
 STACK_NAMES = Path(__file__).parents[2] / "docs" / "stack_names.toml"
+PAGE = STACK_NAMES.with_name("sglang.md")
 NEEDS_THE_PROMPT = {"inkling: the tool's name stands in the header that the prompt has opened"}
 
 #: The reasoning parser takes the white space before a header, and cannot know that the header is cut off.
@@ -340,3 +342,79 @@ def test_the_history_can_be_written_with_the_formats_own_tags() -> None:
             made = detector()
             assert made.think_start_token, name
             assert made.think_end_token, name
+
+
+#: What our documented pairs stand for: SGLang's own parsers of the family, and the formats whose cases fit.
+OWN = {("qwen3", "qwen3"): ("qwen25", "qwen3", ("qwen3", "hermes"))}
+PAIRS = sorted(
+    set(
+        re.findall(
+            r"--tool-call-parser unspool_(\w+) --reasoning-parser unspool_(\w+)",
+            (PAGE.read_text(encoding="utf-8") if PAGE.is_file() else "").replace("\\\n", ""),
+        )
+    )
+)
+
+
+def answers(caller_name: str, reasoner_name: str, case: Case) -> list[Answer]:
+    """What these parsers make of a case, streamed in pieces of four characters and whole, without white space around
+    texts and with arguments as values."""
+    functions = case.tools if case.tools is not None else [{"name": call[0]} for call in case.calls]
+    tools = [tool(dict(one)) for one in {one["name"]: one for one in functions}.values()]
+
+    def make(is_streamed: bool) -> tuple[Any, Any]:
+        reasoner = host.ReasoningParser(
+            reasoner_name,
+            stream_reasoning=is_streamed,
+            force_reasoning=starts_in_reasoning(case),
+            tool_call_parser_active=bool(tools),
+        )
+        return reasoner, host.FunctionCallParser(tools, caller_name) if tools else None
+
+    reasoner, caller = make(True)
+    steps = [reasoner.parse_stream_chunk(case.input[i : i + 4]) for i in range(0, len(case.input), 4)]
+    steps.append(reasoner.parse_stream_end())
+    thought = "".join(part or "" for part, _ in steps)
+    normal, calls = "".join(text or "" for _, text in steps) if caller is None else "", []
+    if caller is not None:
+        read = [caller.parse_stream_chunk(text or "") for _, text in steps] + [caller.parse_stream_end()]
+        normal = "".join(text or "" for text, _ in read)
+        for item in [item for _, items in read for item in items]:
+            if item.name:
+                calls.append((item.name, ""))
+            if calls:
+                calls[-1] = (calls[-1][0], calls[-1][1] + item.parameters)
+    reasoner, caller = make(False)
+    thoughts, text = reasoner.parse_non_stream(case.input)
+    items: list[Any] = []
+    if caller is not None and caller.has_tool_call(text):
+        text, items = caller.parse_non_stream(text)
+    whole = (text, thoughts or "", [(item.name, item.parameters) for item in items])
+    return [
+        (content.strip(), reasoning.strip(), [(name, plain(arguments)) for name, arguments in called])
+        for content, reasoning, called in ((normal, thought, calls), whole)
+    ]
+
+
+def plain(arguments: str) -> str:
+    """As a value; what is no JSON to the letter."""
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except ValueError:
+        return f"not JSON: {arguments}"
+
+
+@pytest.mark.usefixtures("forwards_unknown_tools")
+@pytest.mark.parametrize(("tool_name", "reasoning"), PAIRS)
+def test_documented_pairs_answer_as_sglangs_own(tool_name: str, reasoning: str) -> None:
+    """On all cases of the family's formats; what differs has its reason in sglang_pairs.toml."""
+    listed = tomllib.loads(Path(__file__).with_name("sglang_pairs.toml").read_text(encoding="utf-8"))
+    known = {case for reason in listed.values() for case in reason.get(f"{tool_name}+{reasoning}", ())}
+    caller, reasoner, formats = OWN[tool_name, reasoning]
+    differing = {
+        str(case)
+        for format in formats
+        for case in cases_of(format)
+        if answers(host.PREFIX + tool_name, host.PREFIX + reasoning, case) != answers(caller, reasoner, case)
+    }
+    assert differing == known

@@ -31,8 +31,15 @@ if host.resolve_tool_strictness is None:
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.filterwarnings("error:::unspool")]
 FORMATS = [file.name for file in unspool.formats() if file.has_tools]
 REASONING = [file.name for file in unspool.formats() if file.has_tools and file.has_reasoning]
-#: The writer writes no ids, recipients or line breaks between messages as these models do.
-NOT_AS_WRITTEN = {"hyperclovax", "muse", "solar_open"}
+#: What the writer leaves out, ids and recipients, by hand.
+BY_HAND = {
+    "muse": ' to=look<|message|><atem:function_calls>\n<atem:invoke name="look">\n<atem:parameter name="KEY">Paris'
+    "</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|>",
+    "solar_open": '<|tool_calls|><|tool_call:begin|>a1b2c3d4e0<|tool_call:name|>look<|tool_call:args|>{"KEY": "Paris"}'
+    "<|tool_call:end|><|calls|>",
+}
+#: The same; and a line break between messages, after a token that ends the answer.
+NOT_AS_WRITTEN = {*BY_HAND, "hyperclovax"}
 CHOICES = ["auto", "required", "named"]
 TURN_ENDS = "</stop>"
 SCHEMA = {
@@ -123,6 +130,8 @@ def admits(format: str, request: Any, text: str) -> bool:
 
 def written(format: str, arguments: dict[str, Any]) -> str:
     """A call as the model's template writes it, after reasoning that the prompt has closed."""
+    if format in BY_HAND:
+        return BY_HAND[format].replace("KEY", *arguments)
     file = unspool.get_format(format)
     return write_answer(file, "", "", [("look", arguments)]).removeprefix(write_answer(file, "", "", []))
 
@@ -137,11 +146,12 @@ def test_a_strict_tools_call_is_enforced(format: str, choice: str) -> None:
     request = parser_of(format).adjust_request(request_of(format, choice))
     assert tag_of(request) is not None
     assert request.response_format is None
-    if format not in NOT_AS_WRITTEN:
-        assert admits(format, request, written(format, GOOD))
-        file = unspool.get_format(format)
-        answer = write_answer(file, "", "No.", []).removeprefix(write_answer(file, "", "", []))
-        assert (admits(format, request, answer) or admits(format, request, "No.")) == (choice == "auto")
+    assert admits(format, request, written(format, GOOD))
+    file = unspool.get_format(format)
+    answer = write_answer(file, "", "No.", [])
+    answers = [answer, answer.removeprefix(write_answer(file, "", "", [])), "No.", " to=user<|message|>No."]
+    answers += [answer.removeprefix(turn) for turn in file.patterns.get("turn", ())]
+    assert any(admits(format, request, text) for text in answers) == (choice == "auto")
     if not is_keyless(format) and (format, choice) != ("hyperclovax", "auto"):  # its header may be text
         assert not admits(format, request, written(format, MISSPELT))
 
@@ -162,8 +172,6 @@ def test_an_alias_has_the_same_grammar(format: str) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_the_grammar_admits_is_read(format: str) -> None:
     """Streamed, by ids, in the model's own syntax."""
-    if format in NOT_AS_WRITTEN:
-        return
     parser = parser_of(format)
     request = parser.adjust_request(request_of(format, "required"))
     ids = make_tokenizer(format).encode(written(format, GOOD), add_special_tokens=False)

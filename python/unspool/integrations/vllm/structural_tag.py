@@ -37,7 +37,7 @@ def make_tag(
         UnspoolError: The format cannot write a call of these tools.
         ValueError: vLLM or xgrammar refuses the grammar.
     """
-    from xgrammar import Grammar, StructuralTag
+    from xgrammar import StructuralTag
 
     choice = request.tool_choice
     if choice in (None, "none"):
@@ -48,10 +48,7 @@ def make_tag(
     name = choice if isinstance(choice, str) else getattr(choice, "function", choice).name
     parallel = getattr(request, "parallel_tool_calls", None) is not False
     text = _tag_text(FormatKey(file), json.dumps(tools), name, parallel, vocabulary, reasons)
-    check_json_nesting(text, structural_tag=True)
-    tag = StructuralTag.model_validate_json(text)
-    Grammar.from_structural_tag(tag)  # where vLLM would refuse the request
-    return tag
+    return StructuralTag.model_validate_json(text)  # a new one: vLLM may change it
 
 
 def _strict_tools(tools: Iterable[Any], choice: Any, level: Any) -> list[dict[str, Any]]:
@@ -75,6 +72,8 @@ def _plain(tool: Any) -> dict[str, Any]:
 def _tag_text(
     format: FormatKey, tools: str, choice: str, parallel: bool, vocabulary: Vocabulary | None, reasons: bool
 ) -> str:
+    from xgrammar import Grammar
+
     file, reasoning = format.file, False if reasons else None
     has_messages = bool(file.facts.headers)
     if not reasons and not has_messages:
@@ -92,18 +91,21 @@ def _tag_text(
     made = formats[0] if len(formats) == 1 else {"type": "or", "elements": formats}
     if not reasons and vocabulary is not None:
         _allow(made, _text_tokens(file, format.file, vocabulary))
-    return json.dumps({"type": "structural_tag", "format": made})
+    text = json.dumps({"type": "structural_tag", "format": made})
+    check_json_nesting(text, structural_tag=True)
+    Grammar.from_structural_tag(text)  # where vLLM would refuse the request
+    return text
 
 
 def _text_tokens(file: FormatFile, whole: FormatFile, vocabulary: Vocabulary) -> frozenset[int]:
     """The added tokens that are text where nothing reads reasoning: `<think>` and the like."""
     markers = compile_format(file, vocabulary=vocabulary).marker_ids
     tags = whole.facts.reasoning if file is not whole else None
-    told = {vocabulary.find_added(tag) for tag in (*tags.openers, *tags.closers)} if tags else set()
+    thoughts = {vocabulary.find_added(tag) for tag in (*tags.openers, *tags.closers)} if tags else set()
     return frozenset(
         id
         for id in vocabulary.added_tokens
-        if id not in markers and (id in told or not vocabulary.is_special(id))
+        if id not in markers and (id in thoughts or not vocabulary.is_special(id))
     )
 
 
