@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import unspool
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from unspool.grammar.make_grammar import make_grammar
 from unspool.testing.writer import write_answer
 
+from .marker_tokenizer import marker_tokenizer
 from .walks import faults, fragments_of, tools_for
 
 xgrammar = pytest.importorskip("xgrammar")
@@ -93,23 +93,12 @@ def test_xgrammar_admits_what_the_template_writes(name: str, syntax: str, compil
     assert matcher.is_completed()
 
 
-def _tokenizer(file: unspool.FormatFile) -> Tokenizer:
-    """A token a byte, and one for each of the format's markers."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(vocab={letter: id for id, letter in enumerate(letters)}, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_tokens(list(file.facts.marker_tokens))
-    tokenizer.add_special_tokens(["</stop>"])
-    return tokenizer
-
-
 @pytest.mark.parametrize("choice", ["required", "auto"])
 @pytest.mark.parametrize("name", [*FORMATS, "kimi_k3"])
 def test_xgrammar_admits_what_the_template_writes_in_tokens(name: str, choice: str) -> None:
     """What text may spell, xgrammar takes for text, also if it is a token and the grammar has one there."""
     file = unspool.get_format(name)
-    tokenizer = _tokenizer(file)
+    tokenizer = marker_tokenizer(file)
     vocabulary = unspool.Vocabulary.from_tokenizer(tokenizer)
     spelled = [vocabulary.token_bytes(id) for id in range(tokenizer.get_vocab_size())]
     info = xgrammar.TokenizerInfo(

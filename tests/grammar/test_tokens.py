@@ -10,8 +10,12 @@ import jsonschema
 import pytest
 import unspool
 from llguidance import LLMatcher, LLTokenizer
+from unspool.generation.grammar_matcher import GrammarMatcher
 from unspool.grammar.make_grammar import make_grammar
+from unspool.testing.writer import write_answer
 
+from .marker_tokenizer import marker_tokenizer
+from .test_cases_are_admitted import NEVER_AS_WRITTEN, repeats_the_turn
 from .walks import TOOLS, tools_for
 
 FORMATS = ["deepseek_v31", "qwen3_coder", "openai", "pythonic"]
@@ -87,3 +91,35 @@ def _check(
         schema = next(tool["parameters"] for tool in TOOLS if tool["name"] == call.name)
         assert call.status == "complete", written
         jsonschema.validate(json.loads(call.arguments), schema)
+
+
+@pytest.mark.parametrize("choice", ["required", "auto", "auto with a response"])
+@pytest.mark.parametrize("name", [file.name for file in unspool.formats() if file.has_tools])
+def test_markers_that_are_tokens(name: str, choice: str) -> None:
+    """Every format's grammar compiles where all its markers are tokens, and admits what its template writes."""
+    file = unspool.get_format(name)
+    tokenizer = marker_tokenizer(file)
+    vocabulary = unspool.Vocabulary.from_tokenizer(tokenizer)
+    tools = tools_for(file)
+    schema = {"type": "object"} if choice.endswith("response") else None
+    grammar = file.grammar(
+        tools,
+        tool_choice=choice.split(maxsplit=1)[0],
+        reasoning=False,
+        tokenizer=vocabulary,
+        response_schema=schema,
+    )
+    matcher = GrammarMatcher(vocabulary, grammar.text, [tokenizer.token_to_id("</stop>")])
+    arguments = {"code": "1"} if tools[0]["name"] == "run" else {"city": "Paris", "unit": "C"}
+    written = write_answer(file, "", "", [(tools[0]["name"], arguments)])
+    written = written.removeprefix(write_answer(file, "", "", []))
+    grammar = file.grammar(
+        tools, tool_choice=choice.split(maxsplit=1)[0], reasoning=False, tokenizer=vocabulary, response_schema=schema,
+        prompt="Hi" if repeats_the_turn(file, written) else None,
+    )  # fmt: skip
+    matcher = GrammarMatcher(vocabulary, grammar.text, [tokenizer.token_to_id("</stop>")])
+    if name in NEVER_AS_WRITTEN:
+        return
+    for id in tokenizer.encode(written, add_special_tokens=False).ids:
+        matcher.take(id)
+    assert matcher.is_accepting

@@ -41,17 +41,17 @@ class Words:
 
     def __init__(self, words: Iterable[str]) -> None:
         found = sorted({word for word in words if word})
-        self._words = [word for word in found if not any(o != word and o in word for o in found)]
-        self.key: tuple[object, ...] = ("words", *self._words)
-        self.letters = frozenset("".join(self._words))
+        self.words = tuple(word for word in found if not any(o != word and o in word for o in found))
+        self.key: tuple[object, ...] = ("words", *self.words)
+        self.letters = frozenset("".join(self.words))
         self.start = ""
-        self._prefixes = {word[:size] for word in self._words for size in range(len(word))}
+        self._prefixes = {word[:size] for word in self.words for size in range(len(word))}
 
     def step(self, state: object, char: str | None) -> object | None:
         if char is None:
             return ""
         text = str(state) + char
-        if any(text.endswith(word) for word in self._words):
+        if any(text.endswith(word) for word in self.words):
             return None
         return next(text[i:] for i in range(len(text) + 1) if text[i:] in self._prefixes or i == len(text))
 

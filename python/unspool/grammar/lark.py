@@ -54,7 +54,7 @@ class _Printer:
         if isinstance(node, Token):
             return f"<[{node.id}]>"
         if isinstance(node, OtherTokens):
-            return f"<[^{','.join(map(str, node.excluded))}]>*"
+            return f"<[^{_ranges(node.excluded)}]>*"
         if isinstance(node, Reference):
             return node.name
         if isinstance(node, JsonValue):
@@ -72,6 +72,17 @@ class _Printer:
             return '""'
         text = " ".join(self._rule(part, 1) for part in node.parts)
         return f"({text})" if depth > 1 and len(node.parts) > 1 else text
+
+
+def _ranges(ids: tuple[int, ...]) -> str:
+    """Ascending ids, each row of neighbours as one range."""
+    rows: list[list[int]] = []
+    for id in ids:
+        if rows and id == rows[-1][1] + 1:
+            rows[-1][1] = id
+        else:
+            rows.append([id, id])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in rows)
 
 
 def _literal(text: str, depth: int) -> str:

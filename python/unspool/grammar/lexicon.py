@@ -13,6 +13,7 @@ from unspool.grammar.nodes import (
     EMPTY,
     GAP,
     Chars,
+    FreeText,
     Literal,
     Node,
     OtherTokens,
@@ -92,12 +93,14 @@ class Lexicon:
         listed = [word for word in words if word]
         if self._negates and start is None and listed and self.are_tokens(listed):
             return OtherTokens(tuple(sorted(self._hidden)))
-        return Terminal(free_text(*self._rules(listed, start), least=least))
+        return self._free_text(listed, start, least)
 
-    def _rules(self, words: list[str], start: Rule | None) -> list[Rule]:
+    def _free_text(self, words: list[str], start: Rule | None, least: int, closer: str = "") -> Terminal:
         """Tokens are not spelled either: what text could be, xgrammar takes for text and nothing else."""
         held = Words([*words, *self._tokens])
-        return [held] if start is None else [held, start]
+        rules = [held] if start is None else [held, start]
+        part = sequence(free_text(*rules, least=least), Literal(closer))
+        return FreeText(part, held.words, closer) if start is None else Terminal(part)
 
     def text_until(
         self, words: Iterable[str], closer: str, start: Rule | None = None, least: int = 0
@@ -107,8 +110,7 @@ class Lexicon:
         size = min((closer.find(word) for word in self._ids if word in closer), default=len(closer))
         if size == 0:
             return sequence(self.text_without(words, start, least), self.markup(closer))
-        rules = self._rules([word for word in words if word], start)
-        ended = Terminal(sequence(free_text(*rules, least=least), Literal(closer[:size])))
+        ended = self._free_text([word for word in words if word], start, least, closer[:size])
         return sequence(ended, self.markup(closer[size:]))
 
 

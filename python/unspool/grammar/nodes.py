@@ -12,6 +12,7 @@ __all__ = [
     "GAP",
     "Chars",
     "Choice",
+    "FreeText",
     "JsonValue",
     "Literal",
     "Node",
@@ -122,6 +123,19 @@ class Terminal(_Compound):
 
 
 @dataclass(frozen=True)
+class FreeText(Terminal):
+    """Text in which none of the words stands, and what ends it; `part` says the same.
+
+    xgrammar has a form for it that is faster than an expression.
+    """
+
+    words: tuple[str, ...] = ()
+    closer: str = ""
+
+    __hash__ = _Compound.__hash__
+
+
+@dataclass(frozen=True)
 class JsonValue(Node):
     """A JSON value of a schema, which is held as JSON text."""
 
@@ -189,7 +203,8 @@ def choice(*parts: Node) -> Node:
 
 def optional(part: Node) -> Node:
     """The part or nothing."""
-    return part if part == EMPTY else Repeat(part, 0, 1)
+    may_be_empty = part == EMPTY or isinstance(part, OtherTokens)
+    return part if may_be_empty else Repeat(part, 0, 1)
 
 
 def star(part: Node) -> Node:

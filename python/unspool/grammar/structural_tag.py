@@ -11,6 +11,7 @@ from unspool.grammar.marked_values import MAX_SPACE
 from unspool.grammar.nodes import (
     Chars,
     Choice,
+    FreeText,
     JsonValue,
     Literal,
     Node,
@@ -55,6 +56,8 @@ class _Printer:
             return {"type": "json_schema", "json_schema": schema, "max_whitespace_cnt": MAX_SPACE}
         if isinstance(node, Reference):
             return self.rule(node.name)
+        if isinstance(node, FreeText):
+            return _free_text(node)
         if isinstance(node, (Terminal, Chars)):
             return _grammar(Rules(), node)
         if isinstance(node, Repeat):
@@ -76,6 +79,12 @@ class _Printer:
             return {"type": kind, "content": content}
         most = -1 if node.most is None else node.most
         return {"type": "repeat", "min": node.least, "max": most, "content": content}
+
+
+def _free_text(node: FreeText) -> dict[str, Any]:
+    text = {"type": "any_text", "excludes": list(node.words)}
+    closer = {"type": "const_string", "value": node.closer}
+    return {"type": "sequence", "elements": [text, closer]} if node.closer else text
 
 
 def _grammar(rules: Rules, node: Node) -> dict[str, Any]:
