@@ -19,7 +19,7 @@ with warnings.catch_warnings():
     pytest.importorskip(
         "vllm.parser.parser_manager", reason="vLLM >= 0.24 is not installed", exc_type=ImportError
     )
-    from unspool.integrations.vllm import UnspoolReasoningParser, host
+    from unspool.integrations.vllm import UnspoolReasoningParser, host, structural_tag
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
     from vllm.parser.parser_manager import ParserManager
@@ -206,6 +206,20 @@ def test_levels_of_strictness(
     if is_constrained:
         assert admits("hermes", request, written("hermes", MISSPELT)) == misspelt
         assert not admits("hermes", request, written("hermes", GOOD).replace("look", "book"))
+
+
+@pytest.mark.parametrize("level", list(ToolStrictLevel))
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("strict", [True, False, None])
+def test_older_hosts_have_the_same_levels(
+    level: ToolStrictLevel, choice: str, strict: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before 0.32 vLLM does not say which tools are strict."""
+    parser = host.ToolParserManager.get_tool_parser("unspool_hermes")(make_tokenizer("hermes"), None)
+    request = request_of("hermes", choice, strict)
+    new = parser.get_structural_tag(request, strict_level=level)
+    monkeypatch.setattr(structural_tag, "resolve_tool_strictness", None)
+    assert parser.get_structural_tag(request, strict_level=level) == new
 
 
 def test_glm47_constrains_calls_that_no_one_asked_to() -> None:

@@ -23,6 +23,8 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self._reasoning_parser is None and self._tool_parser is not None:
+            self._tool_parser.skip_reasoning_parsing = True  # as vLLM 0.33 does
         self._parser: Parser | None = None
         self._only_reasoning: list[str] | None = None  # until there is another answer, if one is wanted
         self._earlier_calls = (

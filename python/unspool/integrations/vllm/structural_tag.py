@@ -23,6 +23,9 @@ __all__ = ["MODEL", "make_tag"]
 #: vLLM asks for a grammar only if a parser names one.
 MODEL = "unspool"
 
+# vLLM's levels: the markup of every call, and the arguments too.
+_FUNCTION, _PARAMETER = 1, 2
+
 
 def make_tag(
     file: FormatFile, request: Any, strict_level: Any, vocabulary: Vocabulary | None, reasons: bool
@@ -59,8 +62,8 @@ def _strict_tools(tools: Iterable[Any], choice: Any, level: Any) -> list[dict[st
     found = [_plain(tool) for tool in tools]
     functions = [tool.get("function") or tool for tool in found]
     for function in functions:
-        function["strict"] = function.get("strict") is True
-    is_asked = choice != "auto" or any(function["strict"] for function in functions)
+        function["strict"] = level >= _PARAMETER or function.get("strict") is True
+    is_asked = choice != "auto" or level >= _FUNCTION or any(function["strict"] for function in functions)
     return found if is_asked else []
 
 
