@@ -31,6 +31,12 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
             0  # those of the conversation, where calls are numbered and the model writes no number
         )
 
+    def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
+        """The prompt of a whole answer; vLLM's `DelegatingParser` drops it up to 0.32."""
+        super().set_prompt_token_ids(prompt_token_ids)
+        if self._reasoning_parser is not None:
+            self._reasoning_parser.set_prompt_token_ids(prompt_token_ids)
+
     def _open(self, request: Any, ids: Sequence[int], keep_message: bool) -> Parser:
         tool, reasoning = self._tool_parser, self._reasoning_parser
         tokenizer = self.model_tokenizer
