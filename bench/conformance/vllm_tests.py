@@ -27,6 +27,7 @@ SUITES = (
     "tests/tool_parsers",
     "tests/reasoning",
     "tests/parser/engine/test_delegating_replay.py",
+    "tests/parser/engine/test_replay.py",
     "tests/parser/mistral",
     "tests/parser/test_streaming.py",
     "tests/parser/test_parse.py",

@@ -175,11 +175,7 @@ def _shims(ours: Any, name: str) -> dict[str, Any]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         ours.__init__(self, *args, **kwargs)
         self.__dict__.pop("_parser_engine", None)  # built by the base class, and not ours
-        options = getattr(self, "_template_options", {})
-        if False in (options.get("enable_thinking"), options.get("thinking")):
-            self.start_in = "content"  # a prompt would have closed it
-        elif name in ASSUMED_OPEN:
-            self.start_in = "reasoning"
+        _start(self, name)
 
     def text_only(method: Any) -> Any:
         """The tests' ids are made up (`[1]`, those of some tokens): a server's are what the text was made of."""
@@ -211,6 +207,15 @@ def _shims(ours: Any, name: str) -> dict[str, Any]:
         if hasattr(ours, method):
             found[method] = text_only(getattr(ours, method))
     return found
+
+
+def _start(parser: Any, name: str) -> None:
+    """As the prompt that the tests leave out would have it."""
+    options = getattr(parser, "_template_options", {})
+    if False in (options.get("enable_thinking"), options.get("thinking")):
+        parser.start_in = "content"
+    elif name in ASSUMED_OPEN:
+        parser.start_in = "reasoning"
 
 
 def _adjust_request(self: Any, request: Any) -> Any:
@@ -264,10 +269,111 @@ def _ending(run: Any) -> Any:
     return ended
 
 
+def _engine_names() -> dict[type, dict[str, str]]:
+    """Each engine of vLLM with the names of our two parsers for it."""
+    from unspool.integrations import vllm as adapter
+
+    found: dict[type, dict[str, str]] = {}
+    for kind, manager, parsers in (
+        ("tool_parser_name", adapter.ToolParserManager, "tool_parsers"),
+        ("reasoning_parser_name", adapter.ReasoningParserManager, "reasoning_parsers"),
+    ):
+        for name in manager.lazy_parsers:
+            engine = getattr(getattr(manager, parsers).get(name), "_parser_engine_cls", None)
+            if engine is not None:
+                found.setdefault(engine, {}).setdefault(kind, adapter.PREFIX + name)
+    for (
+        names
+    ) in found.values():  # engines that vLLM registers for reasoning alone read calls as Qwen 3 Coder's
+        names.setdefault("tool_parser_name", adapter.PREFIX + "qwen3_coder")
+    return found
+
+
+def _replace_engines() -> None:
+    """The replays build vLLM's engines themselves: each becomes our composed parser, which reads text and ids."""
+    importlib.import_module("tests.parser.engine.trace_builder")  # checks its samples by vLLM's
+    from vllm.parser.engine import registered_adapters
+    from vllm.parser.mistral import MistralParser
+
+    names = _engine_names()
+    for attribute, engine in list(vars(registered_adapters).items()):
+        if isinstance(engine, type) and engine in names and engine is not MistralParser:
+            make = functools.partial(_composed, names[engine])
+            setattr(registered_adapters, attribute, type(attribute, (engine,), {"__new__": make}))
+
+
+def _composed(names: dict[str, str], cls: type, tokenizer: Any, tools: Any = None, **options: Any) -> Any:
+    """Ours for a sample's tokens; the tests look for engines with a tokenizer without any, and get vLLM's."""
+    from unspool.integrations import vllm as adapter
+    from vllm.parser.parser_manager import ParserManager
+
+    if not tokenizer.encode(""):
+        return object.__new__(cls)
+    composed = ParserManager.get_parser(**names, enable_auto_tools=True)
+    assert issubclass(composed, adapter.UnspoolParser)
+    parser = type("Replayed", (_Replayed, composed), {"reads": tools})(tokenizer, tools, **options)
+    if parser._reasoning_parser is not None:
+        _start(parser._reasoning_parser, names["reasoning_parser_name"].removeprefix(adapter.PREFIX))
+    return parser
+
+
+class _Replayed:
+    """A request without tools wants calls in these tests, and a prompt without ids says nothing of the start."""
+
+    reads: Any
+
+    def parse_delta(self, *args: Any, prompt_token_ids: Any = None, **options: Any) -> Any:
+        return super().parse_delta(*args, prompt_token_ids=prompt_token_ids or None, **options)  # type: ignore[misc]
+
+    def _open(self, request: Any, ids: Any, keep_message: bool) -> Any:
+        if not request.tools:
+            request = request.model_copy(update={"tools": self.reads or ANY_TOOL, "tool_choice": "auto"})
+        return super()._open(request, ids, keep_message)  # type: ignore[misc]
+
+
+ANY_TOOL = [{"type": "function", "function": {"name": "stub"}}]
+
+
+def _replay_as_a_server_does() -> None:
+    """The last chunk is marked as such, whole answers have ids, and the sample's tokens are the vocabulary."""
+    from tests.parser.engine import replay_harness
+    from unspool.integrations import vllm as adapter
+
+    replay_harness.replay_streaming = functools.partial(
+        replay_harness.replay_streaming, finished_on_last=True
+    )
+    parse_whole = replay_harness.parse_non_streaming
+
+    def parse_with_ids(parser: Any, sample: Any, request: Any) -> Any:
+        if isinstance(parser, adapter.UnspoolParser):
+            ids = [id for id, _ in sample.tokens]
+            parser.parse = functools.partial(parser.parse, model_output_token_ids=ids)
+        return parse_whole(parser, sample, request)
+
+    replay_harness.parse_non_streaming = parse_with_ids
+    compile_tokenizer = adapter._vocabulary
+
+    def vocabulary(tokenizer: Any) -> Any:
+        if not isinstance(tokenizer, replay_harness.MockTokenizer):
+            return compile_tokenizer(tokenizer)
+        added = [(id, text, text, True) for text, id in tokenizer.get_vocab().items()]
+        special, pieces = {id for id, *_ in added}, {}
+        for id, text in tokenizer._token_decode_map.items():
+            if text.encode() in pieces:  # another id for the same text
+                added.append((id, f"{text}\0{id}", text, False))
+            elif id not in special:
+                pieces[text.encode()] = id
+        return unspool.Vocabulary(pieces, added, is_bytes=True)
+
+    adapter._vocabulary = vocabulary
+
+
 if OURS:
     _count_what_reaches_us()
     _replace()
+    _replace_engines()
     _end_streams()
+    _replay_as_a_server_does()
 
 
 @pytest.hookimpl(wrapper=True)
