@@ -56,6 +56,11 @@ class Reply:
     usage: dict[str, Any] = field(default_factory=dict)
     error: str = ""
 
+    @property
+    def token_count(self) -> int | None:
+        """The output's tokens; None: a stream of chat does not report them."""
+        return self.usage.get("completion_tokens", self.usage.get("output_tokens"))
+
     def comparable(self) -> Any:
         return self.status, [answer.comparable() for answer in self.answers]
 

@@ -177,6 +177,19 @@ def test_our_answers_are_whole_and_in_order(run: str, replies: Any) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("run", RUNS)
+def test_both_count_the_same_tokens(run: str, replies: Any) -> None:
+    """Under a grammar they may write different ones."""
+    found = replies(run)
+    guided = {scenario.name for scenario in RUNS[run].scenarios() if scenario.is_guided}
+    listed = _listed(run, list(found))
+    same = [key for key in found if key not in listed and key[2] not in guided]
+    assert same
+    for key in same:
+        ours, own = found[key]
+        assert ours.token_count == own.token_count, key
+
+
 def _complete(answer: Answer) -> tuple[str, str, list[tuple[str, Any]]]:
     """Texts to the letter, and the calls that a client can run."""
     calls = []
