@@ -36,12 +36,24 @@ __all__ = ["UnspoolToolParser"]
 logger = logging.getLogger("vllm.unspool")
 
 
+class _OwnLevel:
+    """The strict level of vLLM's own parser of the name: some constrain calls that no one asked to."""
+
+    def __get__(self, parser: Any, cls: Any) -> Any:
+        try:
+            own = ToolParserManager.get_tool_parser(cls.format_name)
+        except Exception:  # there is none, or it lacks a package
+            own = ToolParser
+        return (ToolParser if issubclass(own, UnspoolToolParser) else own).default_tool_strict_level
+
+
 class UnspoolToolParser(ToolParser):  # type: ignore[misc]
     """Calls and content of output without reasoning. One format each: see `register`."""
 
     engine_based_streaming = True  # the host sends deltas alone, and calls `finish_streaming`
     structural_tag_model = MODEL if TAKES_TAGS else None
     supports_required_and_named = not TAKES_TAGS  # vLLM reads forced calls itself; if not, this parser does
+    default_tool_strict_level = _OwnLevel()
     skip_reasoning_parsing = False  # vLLM's word, set if there is no reasoning parser
     format_name: ClassVar[str]
 
@@ -60,15 +72,6 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
             keep_message=keep_message,
             **request_options(request, format),
         )
-
-    @property
-    def default_tool_strict_level(self) -> Any:
-        """As of vLLM's own parser of this name: some constrain calls that no one asked to."""
-        try:
-            own = ToolParserManager.get_tool_parser(self.format_name)
-        except Exception:  # there is none, or it lacks a package
-            own = ToolParser
-        return own.default_tool_strict_level
 
     def get_structural_tag(self, request: Any, *, reasoning: bool = False, strict_level: Any = 0) -> Any:
         """The grammar of the request's calls; None: there is none, and vLLM forces calls as JSON."""
