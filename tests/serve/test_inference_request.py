@@ -89,6 +89,16 @@ def begin(model: Any, **options: Any) -> Any:
     return stream
 
 
+def test_the_answers_form_is_an_object_or_its_json() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    wanted = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema}}
+    for value in (wanted, json.dumps(wanted)):
+        assert read(("prompt", ["Hi"]), response_format=value).response_schema == schema
+    assert read(("prompt", ["Hi"])).response_schema is None
+    with pytest.raises(ApiError, match="response_format"):
+        read(("prompt", ["Hi"]), response_format="json")
+
+
 def test_another_format_for_one_request(llama: Any, tokenizer: Any) -> None:
     generator = StreamGenerator(llama, tokenizer, format="hermes", reasoning=False)
     other = generator.with_format("mistral")
