@@ -33,6 +33,7 @@ FORMATS = [file.name for file in unspool.formats() if file.has_tools]
 REASONING = [file.name for file in unspool.formats() if file.has_tools and file.has_reasoning]
 #: What the writer leaves out, ids and recipients, by hand.
 BY_HAND = {
+    "functionary_v32": 'look\n{"KEY": "Paris"}',  # the prompt has written the arrows
     "muse": ' to=look<|message|><atem:function_calls>\n<atem:invoke name="look">\n<atem:parameter name="KEY">Paris'
     "</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|>",
     "solar_open": '<|tool_calls|><|tool_call:begin|>a1b2c3d4e0<|tool_call:name|>look<|tool_call:args|>{"KEY": "Paris"}'
@@ -149,7 +150,13 @@ def test_a_strict_tools_call_is_enforced(format: str, choice: str) -> None:
     assert admits(format, request, written(format, GOOD))
     file = unspool.get_format(format)
     answer = write_answer(file, "", "No.", [])
-    answers = [answer, answer.removeprefix(write_answer(file, "", "", [])), "No.", " to=user<|message|>No."]
+    answers = [
+        answer,
+        answer.removeprefix(write_answer(file, "", "", [])),
+        "No.",
+        " to=user<|message|>No.",
+        "all\nNo.",
+    ]
     answers += [answer.removeprefix(turn) for turn in file.patterns.get("turn", ())]
     assert any(admits(format, request, text) for text in answers) == (choice == "auto")
     if not is_keyless(format) and (format, choice) != ("hyperclovax", "auto"):  # its header may be text
