@@ -131,7 +131,7 @@ def test_reasoning_comes_first(generator: Any, byte_tokenizer: Any) -> None:
 
 def grammar_of(byte_tokenizer: Any, format: Any = "hermes", tools: Any = TOOLS, **options: Any) -> Any:
     defaults = {
-        "tool_choice": "auto", "response_schema": None, "parallel": True, "prompt": None, "start_in": "auto",
+        "tool_choice": "auto", "response_format": None, "parallel": True, "prompt": None, "start_in": "auto",
         "reasoning": None,
     }  # fmt: skip
     given = {**defaults, **options}
@@ -150,11 +150,11 @@ def test_auto_is_free_unless_a_tool_is_strict(byte_tokenizer: Any) -> None:
 
 def test_another_formats_reasoning_is_part_of_it(byte_tokenizer: Any) -> None:
     made = grammar_of(
-        byte_tokenizer, "llama3_json", None, response_schema=SCHEMA, reasoning="qwen3", start_in="reasoning"
+        byte_tokenizer, "llama3_json", None, response_format=JSON, reasoning="qwen3", start_in="reasoning"
     )
     id = byte_tokenizer.convert_tokens_to_ids("</think>")
     assert f"<[{id}]>" in made.text
-    off = grammar_of(byte_tokenizer, "qwen3", None, response_schema=SCHEMA, reasoning=False)
+    off = grammar_of(byte_tokenizer, "qwen3", None, response_format=JSON, reasoning=False)
     assert f"<[{id}]>" not in off.text
 
 
@@ -165,7 +165,7 @@ def test_the_prompt_shows_whether_reasoning_is_open(byte_tokenizer: Any) -> None
     assert prompt_end(Prompt(inputs={"input_ids": ids}), vocabulary) == text
     assert prompt_end(Prompt(text=text), vocabulary) == text
     assert prompt_end(Prompt(inputs={"inputs_embeds": ids}), vocabulary) is None
-    opened = grammar_of(byte_tokenizer, "qwen3", None, response_schema=SCHEMA, prompt=text)
+    opened = grammar_of(byte_tokenizer, "qwen3", None, response_format=JSON, prompt=text)
     assert opened.text.startswith("start: TEXT_1 <[262]>")
 
 
@@ -214,5 +214,5 @@ def test_a_compiled_format_has_no_grammar_of_calls(byte_tokenizer: Any) -> None:
     compiled = compile_format("hermes")
     with pytest.raises(ArgumentError, match="no format file"):
         grammar_of(byte_tokenizer, compiled, tool_choice="required")
-    made = grammar_of(byte_tokenizer, compiled, None, response_schema=SCHEMA)
+    made = grammar_of(byte_tokenizer, compiled, None, response_format=JSON)
     assert made == unspool.json_grammar(SCHEMA)

@@ -37,7 +37,6 @@ from unspool.generation.sampling_params import SamplingParams
 from unspool.generation.settings import GenerationSettings, read_settings
 from unspool.generation.warm_up import WarmUp
 from unspool.generation.worker import GenerationWorker, check_timeout
-from unspool.grammar.response_format import read_response_format
 from unspool.grammar.result import Grammar
 from unspool.grammar.tools import without_strict
 from unspool.stream_options import PARSER_OPTIONS
@@ -254,23 +253,22 @@ class DeltaGenerator:
         format, reasoning = ("none", None) if raw else self._choose_format(tools)
         vocabulary = from_tokenizer(self.tokenizer)
         stream_options = {**self._parser_options, **parser_options}
-        schema = read_response_format(response_format)
-        if schema is not None and grammar is not None:
-            raise ArgumentError("response_format and grammar are both given; pass one of them")
-        if grammar is None:
-            grammar = request_grammar(
-                format,
-                reasoning,
-                None if raw else tools,
-                tool_choice=tool_choice,
-                response_schema=schema,
-                parallel=stream_options.get("parallel_tool_calls", True),
-                prompt=None if prompt is None else prompt_end(prompt, vocabulary),
-                start_in=stream_options.get("start_in", "auto"),
-                vocabulary=vocabulary,
-            )
-        if schema is not None and not tools:
-            tool_choice = "none"  # a text in the answer may look like a call
+        made = request_grammar(
+            format,
+            reasoning,
+            None if raw else tools,
+            tool_choice=tool_choice,
+            response_format=response_format,
+            parallel=stream_options.get("parallel_tool_calls", True),
+            prompt=None if prompt is None else prompt_end(prompt, vocabulary),
+            start_in=stream_options.get("start_in", "auto"),
+            vocabulary=vocabulary,
+            own=grammar,
+        )
+        if (
+            made is not None and grammar is None
+        ):  # the model's own syntax; and no text that only looks like a call
+            tool_choice = "none" if tool_choice == "none" or not tools else "auto"
         channel = DeltaChannel()
         streamers = [
             TokenStreamer(
@@ -290,8 +288,8 @@ class DeltaGenerator:
         ]
         recorder = None if settings.logprobs is None else LogprobRecorder(settings.logprobs, vocabulary)
         rows = Rows(streamers, settings.eos, settings.limit, recorder)
-        if grammar is not None:
-            settings = _keep_to(grammar, settings, rows, vocabulary)
+        if made is not None:
+            settings = _keep_to(made, settings, rows, vocabulary)
         run = GenerationRun(
             model=self.model,
             backend=self.backend,

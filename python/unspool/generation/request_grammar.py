@@ -15,6 +15,7 @@ from unspool.generation.prompt import Prompt
 from unspool.grammar.answer import ReasoningStart
 from unspool.grammar.json_answer import json_grammar
 from unspool.grammar.make_grammar import make_grammar
+from unspool.grammar.response_format import read_response_format
 from unspool.grammar.result import Grammar
 from unspool.grammar.tools import is_strict
 from unspool.stream_recipe import read_tool_choice
@@ -28,25 +29,32 @@ def request_grammar(
     tools: Sequence[Any] | ToolSchemas | None,
     *,
     tool_choice: str | Mapping[str, Any] | None,
-    response_schema: Mapping[str, Any] | None,
+    response_format: Any,
     parallel: bool,
     prompt: str | None,
     start_in: str,
     vocabulary: Vocabulary,
-) -> Grammar | None:
+    own: str | Grammar | None = None,
+) -> str | Grammar | None:
     """What the answer is kept to; None: it is free.
 
     A tool that must be called, and one whose function says `strict`, make a grammar of the calls; a response
-    schema makes one of the content.
+    format makes one of the content.
 
     Args:
         format, reasoning: As of `Parser`, "auto" resolved.
         prompt: Its end; None: not known, so that the format's own turn counts.
         start_in: As of `Parser`.
+        own: The caller's grammar, which replaces all that.
 
     Raises:
         ArgumentError: The request cannot be enforced with this format, or holds a schema that no grammar is made of.
     """
+    response_schema = read_response_format(response_format)
+    if own is not None and response_schema is not None:
+        raise ArgumentError("response_format and grammar are both given; pass one of them")
+    if own is not None:
+        return own
     named, is_required, is_off = read_tool_choice(tool_choice, None)
     must_call = is_required or named is not None
     has_tools = not is_off and tools is not None and len(tools) > 0

@@ -89,7 +89,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
             _log.warning("%s: %s: %r", _CALL_NOT_SENT, item.reason, item.text[:200])
         for call in message.tool_calls:
             if not call.is_complete:
-                _log.warning("%s: %s: %s(%.200s", _CALL_NOT_SENT, call.status, call.name, call.arguments)
+                _log.warning("%s: %s: %r %.200r", _CALL_NOT_SENT, call.status, call.name, call.arguments)
         places = self._get_tool_indices(tools)
         calls = [
             ToolCallItem(

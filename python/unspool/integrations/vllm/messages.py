@@ -49,7 +49,7 @@ def whole_calls(message: Message) -> list[Any]:
     """The complete calls. A whole answer has no place for a call's state, and a client may run half of one."""
     for call in message.tool_calls:
         if not call.is_complete:
-            logger.warning("a call is %s and not sent: %s(%.200s", call.status, call.name, call.arguments)
+            logger.warning("a call is %s and not sent: %r %.200r", call.status, call.name, call.arguments)
     return [call for call in message.tool_calls if call.is_complete]
 
 
