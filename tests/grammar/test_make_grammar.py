@@ -55,6 +55,16 @@ def test_a_named_tool_and_one_call() -> None:
     assert not admits(one, call("now", "{}") + call("now", "{}"))
 
 
+def test_nothing_follows_the_only_call() -> None:
+    """A model that wants a second one would write it as text."""
+    one = unspool.get_format("hermes").grammar([NOW], parallel=False)
+    assert admits(one, "I look." + call("now", "{}"))
+    assert admits(one, "I look.")
+    assert not admits(one, call("now", "{}") + 'And {"name": "now"}')
+    several = unspool.get_format("hermes").grammar([NOW])
+    assert admits(several, call("now", "{}") + "Done.")
+
+
 def test_reasoning_that_the_prompt_opened_is_part_of_it() -> None:
     qwen = unspool.get_format("qwen3")
     opened = qwen.grammar([NOW], tool_choice="required", prompt="<|im_start|>assistant\n<think>\n")

@@ -145,15 +145,16 @@ class Answer:
         tail = optional(self.lexicon.text_without(self.markers.content, start, least=1))
         if not led and not texts:
             return choice(*alone, tail)
-        called = choice(*led) if led else EMPTY
+        called = choice(*led) if led else tail
         if self.calls.parallel:
             flow = sequence(star(choice(*led, *texts)), tail)
         else:
             texts_only = star(choice(*texts)) if texts else EMPTY
-            flow = sequence(texts_only, optional(sequence(called, texts_only)), tail)
+            # Nothing follows the call: a model that wants more of them would write them as text.
+            flow = sequence(texts_only, choice(called, tail))
         if in_lines:
-            more = star(choice(*led)) if self.calls.parallel else EMPTY
-            return choice(sequence(choice(*alone), more, tail), flow)
+            more = sequence(star(choice(*led)), tail) if self.calls.parallel else EMPTY
+            return choice(sequence(choice(*alone), more), flow)
         return choice(*alone, flow)
 
     def _led(self, opener: str, rest: Node, start: Start | None) -> Node:
