@@ -271,21 +271,21 @@ def _ending(run: Any) -> Any:
 
 def _engine_names() -> dict[type, dict[str, str]]:
     """Each engine of vLLM with the names of our two parsers for it."""
-    from unspool.integrations import vllm as adapter
+    from unspool.integrations.vllm import host
+    from unspool.integrations.vllm.registration import PREFIX
 
     found: dict[type, dict[str, str]] = {}
     for kind, manager, parsers in (
-        ("tool_parser_name", adapter.ToolParserManager, "tool_parsers"),
-        ("reasoning_parser_name", adapter.ReasoningParserManager, "reasoning_parsers"),
+        ("tool_parser_name", host.ToolParserManager, "tool_parsers"),
+        ("reasoning_parser_name", host.ReasoningParserManager, "reasoning_parsers"),
     ):
         for name in manager.lazy_parsers:
             engine = getattr(getattr(manager, parsers).get(name), "_parser_engine_cls", None)
             if engine is not None:
-                found.setdefault(engine, {}).setdefault(kind, adapter.PREFIX + name)
-    for (
-        names
-    ) in found.values():  # engines that vLLM registers for reasoning alone read calls as Qwen 3 Coder's
-        names.setdefault("tool_parser_name", adapter.PREFIX + "qwen3_coder")
+                found.setdefault(engine, {}).setdefault(kind, PREFIX + name)
+    # Engines that vLLM registers for reasoning alone read calls as Qwen 3 Coder's.
+    for names in found.values():
+        names.setdefault("tool_parser_name", PREFIX + "qwen3_coder")
     return found
 
 
@@ -305,6 +305,7 @@ def _replace_engines() -> None:
 def _composed(names: dict[str, str], cls: type, tokenizer: Any, tools: Any = None, **options: Any) -> Any:
     """Ours for a sample's tokens; the tests look for engines with a tokenizer without any, and get vLLM's."""
     from unspool.integrations import vllm as adapter
+    from unspool.integrations.vllm.registration import PREFIX
     from vllm.parser.parser_manager import ParserManager
 
     if not tokenizer.encode(""):
@@ -313,7 +314,7 @@ def _composed(names: dict[str, str], cls: type, tokenizer: Any, tools: Any = Non
     assert issubclass(composed, adapter.UnspoolParser)
     parser = type("Replayed", (_Replayed, composed), {"reads": tools})(tokenizer, tools, **options)
     if parser._reasoning_parser is not None:
-        _start(parser._reasoning_parser, names["reasoning_parser_name"].removeprefix(adapter.PREFIX))
+        _start(parser._reasoning_parser, names["reasoning_parser_name"].removeprefix(PREFIX))
     return parser
 
 
@@ -338,6 +339,7 @@ def _replay_as_a_server_does() -> None:
     """The last chunk is marked as such, whole answers have ids, and the sample's tokens are the vocabulary."""
     from tests.parser.engine import replay_harness
     from unspool.integrations import vllm as adapter
+    from unspool.integrations.vllm import composed_parser
 
     replay_harness.replay_streaming = functools.partial(
         replay_harness.replay_streaming, finished_on_last=True
@@ -351,7 +353,7 @@ def _replay_as_a_server_does() -> None:
         return parse_whole(parser, sample, request)
 
     replay_harness.parse_non_streaming = parse_with_ids
-    compile_tokenizer = adapter._vocabulary
+    compile_tokenizer = composed_parser.vocabulary_of
 
     def vocabulary(tokenizer: Any) -> Any:
         if not isinstance(tokenizer, replay_harness.MockTokenizer):
@@ -365,7 +367,7 @@ def _replay_as_a_server_does() -> None:
                 pieces[text.encode()] = id
         return unspool.Vocabulary(pieces, added, is_bytes=True)
 
-    adapter._vocabulary = vocabulary
+    composed_parser.vocabulary_of = vocabulary
 
 
 if OURS:
