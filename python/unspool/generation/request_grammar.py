@@ -56,8 +56,8 @@ def request_grammar(
     if own is not None:
         return own
     named, is_required, is_off = read_tool_choice(tool_choice, None)
-    must_call = is_required or named is not None
     has_tools = not is_off and tools is not None and len(tools) > 0
+    must_call = has_tools and (is_required or named is not None)
     listed = [] if tools is None or isinstance(tools, ToolSchemas) else list(tools)
     is_bound = must_call or any(map(is_strict, listed))
     if response_schema is None and not (has_tools and is_bound):
@@ -83,7 +83,7 @@ def request_grammar(
             parallel=parallel,
             prompt=prompt,
             tokenizer=vocabulary,
-            reasoning_start=_STARTS[start_in] if file.has_reasoning else "none",
+            reasoning_start=_STARTS.get(start_in) if file.has_reasoning else "none",
         )
     except FormatError as error:
         raise ArgumentError(str(error)) from error
