@@ -153,9 +153,7 @@ def _bytes_of(entry: Any) -> bytes:
 
 def test_a_call_and_its_thoughts(client: Any, generator: StreamGenerator) -> None:
     """Every id's, those of markup among them; none is lost where nothing is shown."""
-    ids = generator.tokenizer.encode(
-        'Wait.<tool_call>\n{"name": "look_up", "arguments": {"word": "a"}}\n</tool_call>', add_special_tokens=False
-    )  # fmt: skip
+    written = '<tool_call>\n{"name": "look_up", "arguments": {"word": "a"}}\n</tool_call>'
     forced = iter([])
 
     def force(_: Any, scores: Any) -> Any:
@@ -166,7 +164,8 @@ def test_a_call_and_its_thoughts(client: Any, generator: StreamGenerator) -> Non
     stream = generator.stream
     generator.stream = lambda *args, **options: stream(*args, logits_processor=[force], **options)  # type: ignore[method-assign]
     tools = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
-    for choice in ("auto", "required"):
+    for choice, content in (("auto", "Wait."), ("required", "")):
+        ids = generator.tokenizer.encode(content + written, add_special_tokens=False)
         forced = iter([*ids, generator.tokenizer.eos_token_id])
         entries, called = [], ""
         for chunk in client.chat.completions.create(
