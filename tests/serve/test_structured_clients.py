@@ -143,19 +143,21 @@ def test_openai_agents(url: str, api: str, streamed: bool) -> None:
 @pytest.mark.parametrize("streamed", [False, True])
 def test_pydantic_ai(url: str, output: str, api: str, streamed: bool) -> None:
     pydantic_ai = pytest.importorskip("pydantic_ai")
+    from openai import AsyncOpenAI
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
     kind = OpenAIChatModel if api == "chat" else OpenAIResponsesModel
-    model = kind("m", provider=OpenAIProvider(base_url=f"{url}/v1", api_key="none"))
     wrap = pydantic_ai.ToolOutput if output == "tool" else pydantic_ai.NativeOutput
 
     async def run() -> Any:
-        agent = pydantic_ai.Agent(model, output_type=wrap(Weather), retries=0)
-        if not streamed:
-            return (await agent.run("Hello")).output
-        async with agent.run_stream("Hello") as result:
-            return await result.get_output()
+        async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+            model = kind("m", provider=OpenAIProvider(openai_client=client))
+            agent = pydantic_ai.Agent(model, output_type=wrap(Weather), retries=0)
+            if not streamed:
+                return (await agent.run("Hello")).output
+            async with agent.run_stream("Hello") as result:
+                return await result.get_output()
 
     check(asyncio.run(run()))
 
