@@ -161,3 +161,20 @@ def test_without_the_extra_one_line_says_what_to_install() -> None:
     assert done.returncode == 2, done.stderr
     assert done.stderr.decode().strip().count("\n") == 0
     assert b"unspool[serve]" in done.stderr
+
+
+def test_an_example_is_bounded() -> None:
+    """A client's schema may ask for more than a server has."""
+    twice = {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}, "required": ["a", "b"]}
+    many = {"type": "array", "minItems": 10**9, "items": {"type": "string", "minLength": 10**9}}
+    for schema in (twice, many, {"$ref": "#"}):
+        assert len(json.dumps(example_value(schema))) < 1_000_000
+
+
+async def test_a_malformed_schema_is_the_clients_error(make_client: Any) -> None:
+    schema = {"type": "array", "minItems": "many"}
+    body = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    answer = await make_client().post(
+        "/v1/chat/completions", json={"model": "hermes", "messages": USER, "response_format": body}
+    )
+    assert answer.status_code == 400

@@ -15,6 +15,7 @@ from unspool.format_files import FormatFile
 from unspool.formats import formats, get_format
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.worker import GenerationWorker
+from unspool.grammar.json_schema import normalise
 from unspool.grammar.response_format import read_response_format
 from unspool.parser import ChannelParser
 from unspool.serve.demo_run import DemoAnswer, DemoRun
@@ -139,6 +140,8 @@ class DemoModel:
     ) -> DeltaStream:
         """An answer, as of `StreamGenerator.stream`."""
         schema = read_response_format(response_format)
+        if schema is not None:
+            normalise(schema)  # raises for one that is malformed, as a grammar of it would
         wants = _Wants(prompt, tools, tool_choice, _is_thinking(chat_template_kwargs or {}), schema)
         channel = DeltaChannel()
         answers = []

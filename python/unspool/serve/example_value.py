@@ -7,7 +7,14 @@ from typing import Any
 
 __all__ = ["example_value"]
 
+# A client's schema may refer to itself, or ask for a billion items.
 _MAX_DEPTH = 32
+_MAX_PARTS = 2000
+_MAX_ITEMS = 100
+_MAX_TEXT = 1000
+# Deeper than this, only what must be there is.
+_DEEP = 8
+
 _VALUES: dict[str, Any] = {"boolean": True, "null": None}
 _STRINGS = {
     "date-time": "2026-01-31T12:00:00Z", "date": "2026-01-31", "time": "12:00:00Z", "duration": "P1D",
@@ -17,45 +24,62 @@ _STRINGS = {
 
 
 def example_value(schema: Any) -> Any:
-    """A value that most schemas of their kind take; of an object all its properties. A pattern is not looked at."""
-    return _value(schema, schema, 0)
+    """A value that most schemas take; of an object all its properties.
+
+    Patterns are not looked at. Where the schema asks for too much, "Paris" stands in the place.
+    """
+    return _Example(schema).value(schema, 0)
 
 
-def _value(schema: Any, root: Any, depth: int) -> Any:
-    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
-        return "Paris"
-    for key in ("const", "default"):
-        if key in schema:
-            return schema[key]
-    for key in ("enum", "examples"):
-        if schema.get(key):
-            return schema[key][0]
-    if isinstance(reference := schema.get("$ref"), str):
-        return _value(_referred(reference, root), root, depth + 1)
-    for key in ("anyOf", "oneOf", "allOf"):
-        if schema.get(key):
-            # The last is the shortest where a schema refers to itself: it is mostly null.
-            return _value(schema[key][-1 if depth > _MAX_DEPTH // 4 else 0], root, depth + 1)
-    kind = schema.get("type", "object" if "properties" in schema else "string")
-    kind = kind[0] if isinstance(kind, list) and kind else kind
-    if kind == "object":
-        return _object(schema, root, depth)
-    if kind == "array":
-        count = max(
-            schema.get("minItems", 0), 1 if depth < _MAX_DEPTH // 4 and schema.get("maxItems") != 0 else 0
-        )
-        return [_value(schema.get("items"), root, depth + 1) for _ in range(count)]
-    if kind in ("integer", "number"):
-        return _number(schema, 3 if kind == "integer" else 1.5)
-    return _VALUES[kind] if kind in _VALUES else _string(schema)
+class _Example:
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._parts = 0
 
+    def value(self, schema: Any, depth: int) -> Any:
+        self._parts += 1
+        if not isinstance(schema, Mapping) or depth > _MAX_DEPTH or self._parts > _MAX_PARTS:
+            return "Paris"
+        for key in ("const", "default"):
+            if key in schema:
+                return schema[key]
+        for key in ("enum", "examples"):
+            if schema.get(key):
+                return schema[key][0]
+        if isinstance(reference := schema.get("$ref"), str):
+            return self.value(self._referred(reference), depth + 1)
+        for key in ("anyOf", "oneOf", "allOf"):
+            if schema.get(key):
+                # Where a schema refers to itself, the last is mostly null.
+                return self.value(schema[key][-1 if depth > _DEEP else 0], depth + 1)
+        kind = schema.get("type", "object" if "properties" in schema else "string")
+        kind = kind[0] if isinstance(kind, list) and kind else kind
+        if kind == "object":
+            return self._object(schema, depth)
+        if kind == "array":
+            return self._array(schema, depth)
+        if kind in ("integer", "number"):
+            return _number(schema, 3 if kind == "integer" else 1.5)
+        return _VALUES[kind] if kind in _VALUES else _string(schema)
 
-def _object(schema: Mapping[str, Any], root: Any, depth: int) -> dict[str, Any]:
-    named = schema.get("properties", {})
-    wanted = (
-        named if depth < _MAX_DEPTH // 4 else {name: named.get(name) for name in schema.get("required", ())}
-    )
-    return {name: _value(inner, root, depth + 1) for name, inner in wanted.items()}
+    def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        named = schema.get("properties", {})
+        if depth > _DEEP:
+            named = {name: named.get(name) for name in schema.get("required", ())}
+        return {name: self.value(inner, depth + 1) for name, inner in named.items()}
+
+    def _array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
+        usual = 0 if depth > _DEEP or schema.get("maxItems") == 0 else 1
+        count = min(max(schema.get("minItems", 0), usual), _MAX_ITEMS)
+        return [self.value(schema.get("items"), depth + 1) for _ in range(count)]
+
+    def _referred(self, reference: str) -> Any:
+        """The part of the root that a local reference names."""
+        found = self._root
+        for key in reference.removeprefix("#").strip("/").split("/"):
+            name = key.replace("~1", "/").replace("~0", "~")
+            found = found.get(name) if isinstance(found, Mapping) and name else found
+        return found
 
 
 def _number(schema: Mapping[str, Any], usual: float) -> float:
@@ -67,13 +91,4 @@ def _number(schema: Mapping[str, Any], usual: float) -> float:
 
 def _string(schema: Mapping[str, Any]) -> str:
     text = _STRINGS.get(str(schema.get("format")), "Paris")
-    return text.ljust(schema.get("minLength", 0), "s")[: schema.get("maxLength", len(text) + 1000)]
-
-
-def _referred(reference: str, root: Any) -> Any:
-    """The part of the root that a local reference names."""
-    found = root
-    for key in reference.removeprefix("#").strip("/").split("/"):
-        name = key.replace("~1", "/").replace("~0", "~")
-        found = found.get(name) if isinstance(found, Mapping) and name else found
-    return found
+    return text.ljust(min(schema.get("minLength", 0), _MAX_TEXT), "s")[: schema.get("maxLength", _MAX_TEXT)]
