@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,13 @@ class FormatFile:
 
         return FormatFacts.read(self.to_core())
 
+    def with_reasoning(self, other: FormatFile | None) -> FormatFile:
+        """The format with another one's reasoning in place of its own; None: with none."""
+        patterns = {key: value for key, value in self.patterns.items() if key != "reasoning"}
+        if other is not None and other.has_reasoning:
+            patterns["reasoning"] = other.patterns["reasoning"]
+        return replace(self, patterns=patterns)
+
     def to_core(self) -> dict[str, Any]:
         """The patterns as the core takes them, the name among them."""
         return {"name": self.name, **self.patterns}
@@ -112,8 +119,8 @@ class FormatFile:
 
         Raises:
             FormatError: Calls are asked for, and the format has none.
-            ArgumentError: There is neither a tool nor `response_schema`, a tool's name or parameter cannot be written in this format, `tool_choice` names no
-                tool, or another argument is none of its choices.
+            ArgumentError: There is neither a tool nor `response_schema`, a tool's name or parameter cannot be
+                written in this format, `tool_choice` names no tool, or another argument is none of its choices.
         """
         from unspool.grammar.make_grammar import make_grammar  # few need it; the package's import stays light
 

@@ -14,7 +14,7 @@ from unspool.schema import compile_tools
 from unspool.stream_options import PARSER_OPTIONS, START_IN
 from unspool.vocabulary_sources import from_tokenizer
 
-__all__ = ["make_recipe", "read_tool_choice", "with_defaults"]
+__all__ = ["grammar_choice", "make_recipe", "read_tool_choice", "with_defaults"]
 
 
 def with_defaults(format: Any, tools: Any, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,3 +89,13 @@ def read_tool_choice(
             f"tool_choice is '{choice}'; use 'auto', 'none', 'required' or the name of one of the tools"
         )
     return choice, False, False
+
+
+def grammar_choice(choice: str | Mapping[str, Any] | None) -> str:
+    """A request's choice as `FormatFile.grammar` takes it: a word or a name.
+
+    Raises:
+        ArgumentError: As of `read_tool_choice`.
+    """
+    named, is_required, is_off = read_tool_choice(choice, None)
+    return named or ("none" if is_off else "required" if is_required else "auto")

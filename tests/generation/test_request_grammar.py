@@ -165,7 +165,7 @@ def test_the_prompt_shows_whether_reasoning_is_open(byte_tokenizer: Any) -> None
     assert prompt_end(Prompt(inputs={"input_ids": ids}), vocabulary) == text
     assert prompt_end(Prompt(text=text), vocabulary) == text
     assert prompt_end(Prompt(inputs={"inputs_embeds": ids}), vocabulary) is None
-    opened = grammar_of(byte_tokenizer, "qwen3", None, response_format=JSON, prompt=text)
+    opened = grammar_of(byte_tokenizer, "qwen3", None, response_format=JSON, prompt=Prompt(text=text))
     assert opened.text.startswith("start: TEXT_1 <[262]>")
 
 

@@ -30,7 +30,7 @@ from unspool.generation.prefill.strategy import choose_strategy, model_kind
 from unspool.generation.prompt import Prompt, check_ids, read_prompt
 from unspool.generation.prompt_encoder import PromptEncoder
 from unspool.generation.recorded_model import check_recordable
-from unspool.generation.request_grammar import prompt_end, request_grammar
+from unspool.generation.request_grammar import request_grammar
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import SamplingParams
@@ -260,14 +260,13 @@ class DeltaGenerator:
             tool_choice=tool_choice,
             response_format=response_format,
             parallel=stream_options.get("parallel_tool_calls", True),
-            prompt=None if prompt is None else prompt_end(prompt, vocabulary),
+            prompt=prompt,
             start_in=stream_options.get("start_in", "auto"),
             vocabulary=vocabulary,
             own=grammar,
         )
-        if (
-            made is not None and grammar is None
-        ):  # the model's own syntax; and no text that only looks like a call
+        if made is not None and grammar is None:
+            # Calls come in the model's own syntax, and without tools no text is a call.
             tool_choice = "none" if tool_choice == "none" or not tools else "auto"
         channel = DeltaChannel()
         streamers = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from unspool._core import Format, ToolSchemas, Vocabulary
@@ -18,7 +17,7 @@ from unspool.grammar.make_grammar import make_grammar
 from unspool.grammar.response_format import read_response_format
 from unspool.grammar.result import Grammar
 from unspool.grammar.tools import is_strict
-from unspool.stream_recipe import read_tool_choice
+from unspool.stream_recipe import grammar_choice
 
 __all__ = ["prompt_end", "request_grammar"]
 
@@ -31,7 +30,7 @@ def request_grammar(
     tool_choice: str | Mapping[str, Any] | None,
     response_format: Any,
     parallel: bool,
-    prompt: str | None,
+    prompt: Prompt | None,
     start_in: str,
     vocabulary: Vocabulary,
     own: str | Grammar | None = None,
@@ -43,7 +42,7 @@ def request_grammar(
 
     Args:
         format, reasoning: As of `Parser`, "auto" resolved.
-        prompt: Its end; None: not known, so that the format's own turn counts.
+        prompt: None: not known, so that the format's own turn counts.
         start_in: As of `Parser`.
         own: The caller's grammar, which replaces all that.
 
@@ -55,17 +54,18 @@ def request_grammar(
         raise ArgumentError("response_format and grammar are both given; pass one of them")
     if own is not None:
         return own
-    named, is_required, is_off = read_tool_choice(tool_choice, None)
-    has_tools = not is_off and tools is not None and len(tools) > 0
-    must_call = has_tools and (is_required or named is not None)
+    choice = grammar_choice(tool_choice)
+    has_tools = choice != "none" and tools is not None and len(tools) > 0
+    must_call = has_tools and choice != "auto"
     listed = [] if tools is None or isinstance(tools, ToolSchemas) else list(tools)
     is_bound = must_call or any(map(is_strict, listed))
     if response_schema is None and not (has_tools and is_bound):
         return None
     if must_call and isinstance(tools, ToolSchemas):
         raise ArgumentError("a required call needs the tools' schemas; pass tools as a list")
+    end = None if prompt is None else prompt_end(prompt, vocabulary)
     if isinstance(format, Format):
-        return _without_file(format, response_schema if not must_call else None, must_call, prompt)
+        return _without_file(format, response_schema, must_call, end)
     file = (_named_file if isinstance(format, str) else _file)(format, reasoning)
     if must_call and not file.has_tools:
         raise ArgumentError(
@@ -78,10 +78,10 @@ def request_grammar(
         return make_grammar(
             file,
             offered,
-            tool_choice=named or ("required" if is_required else "auto"),
+            tool_choice=choice,
             response_schema=response_schema,
             parallel=parallel,
-            prompt=prompt,
+            prompt=end,
             tokenizer=vocabulary,
             reasoning_start=_STARTS.get(start_in) if file.has_reasoning else "none",
         )
@@ -132,9 +132,7 @@ def _file(format: str | FormatFile, reasoning: str | bool | None) -> FormatFile:
     file = get_format(format) if isinstance(format, str) else format
     if reasoning is None or reasoning is True:
         return file
-    patterns = {key: value for key, value in file.patterns.items() if key != "reasoning"}
-    other = get_format(reasoning).patterns.get("reasoning") if reasoning else None
-    return replace(file, patterns={**patterns, "reasoning": other} if other else patterns)
+    return file.with_reasoning(get_format(reasoning) if reasoning else None)
 
 
 # A file that is the same object is compiled once.

@@ -14,6 +14,8 @@ from unspool.format_files import FormatFile
 from unspool.formats import get_format
 from unspool.grammar import Grammar
 from unspool.grammar.json_answer import json_grammar
+from unspool.grammar.response_format import read_response_format
+from unspool.stream_recipe import grammar_choice
 
 __all__ = ["structured_output"]
 
@@ -53,13 +55,16 @@ def structured_output(
     if [grammar, tools, response_format].count(None) != 2:
         raise ArgumentError("pass one of grammar, tools and response_format")
     if response_format is not None:
-        grammar = json_grammar(_schema_of(response_format), syntax="gbnf")
+        schema = read_response_format(response_format)
+        if schema is None:
+            raise ArgumentError("a response_format of text needs no grammar; leave it out")
+        grammar = json_grammar(schema, syntax="gbnf")
     elif tools is not None:
         file = get_format(format) if isinstance(format, str) else format
         if not isinstance(file, FormatFile):
             raise ArgumentError("tools need the model's format: pass format=, a name or a FormatFile")
         grammar = file.grammar(
-            tools, tool_choice=_name_of(tool_choice), parallel=parallel_tool_calls, reasoning=reasoning,
+            tools, tool_choice=grammar_choice(tool_choice), parallel=parallel_tool_calls, reasoning=reasoning,
             prompt=prompt, syntax="gbnf",
         )  # fmt: skip
     if isinstance(grammar, Grammar):
@@ -83,24 +88,3 @@ def _config_of(grammar: Any) -> StructuredOutputConfig:
             f"grammar is {str(grammar)[:40]!r}; pass EBNF with a rule 'root ::= ...', or a structural tag as a dict"
         )
     return StructuredOutputConfig(grammar=grammar)
-
-
-def _name_of(tool_choice: str | Mapping[str, Any]) -> str:
-    if isinstance(tool_choice, str):
-        return tool_choice
-    name = (tool_choice.get("function") or tool_choice).get("name")
-    if not isinstance(name, str):
-        raise ArgumentError(f"tool_choice is {tool_choice!r}; it names no tool")
-    return name
-
-
-def _schema_of(response_format: Mapping[str, Any]) -> Any:
-    kind = response_format.get("type")
-    if kind == "json_object":
-        return None
-    wrapped = response_format.get("json_schema")
-    if kind != "json_schema" or not isinstance(wrapped, Mapping) or "schema" not in wrapped:
-        raise ArgumentError(
-            f"response_format is {dict(response_format)!r}; its type is 'json_object', or 'json_schema' with a schema"
-        )
-    return wrapped["schema"]

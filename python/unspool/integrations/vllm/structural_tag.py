@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 from collections.abc import Iterable
@@ -80,8 +79,7 @@ def _tag_text(
     file, reasoning = format.file, False if reasons else None
     has_messages = bool(file.facts.headers)
     if not reasons and not has_messages:
-        patterns = {key: value for key, value in file.patterns.items() if key != "reasoning"}
-        file = dataclasses.replace(file, patterns=patterns)
+        file = file.with_reasoning(None)
     # A message may come after another one, which was reasoning, or begin where the prompt ends.
     found = [
         file.grammar(
