@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import unspool
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
+from unspool.testing.marker_tokenizer import END, marker_tokenizer
 from unspool.testing.writer import write_answer
 
 host = pytest.importorskip(
@@ -25,7 +25,6 @@ FORMATS = [file.name for file in unspool.formats() if file.has_tools and not fil
 #: The writer writes no ids as the model does.
 NOT_AS_WRITTEN = {"solar_open"}
 CHOICES = ["auto", "required", "named"]
-END = "</stop>"
 PROPERTIES = {"city": {"type": "string"}, "days": {"type": "integer"}}
 GOOD, MISSPELT = {"city": "Paris"}, {"citty": "Paris"}
 
@@ -33,12 +32,7 @@ GOOD, MISSPELT = {"city": "Paris"}, {"citty": "Paris"}
 @functools.cache
 def make_tokenizer(format: str) -> PreTrainedTokenizerFast:
     """A token a byte, and one for each of the format's markers."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(vocab={letter: id for id, letter in enumerate(letters)}, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_tokens(list(unspool.get_format(format).facts.marker_tokens))
-    tokenizer.add_special_tokens([END])
+    tokenizer = marker_tokenizer(unspool.get_format(format))
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END)
 
 

@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 import unspool
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 from unspool.testing import Case, shipped_cases
+from unspool.testing.marker_tokenizer import marker_tokenizer
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -54,11 +55,7 @@ CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 @functools.cache
 def make_tokenizer(format: str) -> PreTrainedTokenizerFast:
     """A token a byte, and one for each of the format's markers."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(vocab={token: id for id, token in enumerate(alphabet)}, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_tokens(list(unspool.get_format(format).facts.marker_tokens))
+    tokenizer = marker_tokenizer(unspool.get_format(format), end=None)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
 
 

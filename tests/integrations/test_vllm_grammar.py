@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import unspool
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
+from unspool.testing.marker_tokenizer import END, marker_tokenizer
 from unspool.testing.writer import write_answer
 
 with warnings.catch_warnings():
@@ -42,7 +42,6 @@ BY_HAND = {
 #: The same; and a line break between messages, after a token that ends the answer.
 NOT_AS_WRITTEN = {*BY_HAND, "hyperclovax"}
 CHOICES = ["auto", "required", "named"]
-TURN_ENDS = "</stop>"
 SCHEMA = {
     "type": "object",
     "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
@@ -54,13 +53,8 @@ SCHEMA = {
 @functools.cache
 def make_tokenizer(format: str) -> PreTrainedTokenizerFast:
     """A token a byte, and one for each of the format's markers."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(vocab={letter: id for id, letter in enumerate(letters)}, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_tokens(list(unspool.get_format(format).facts.marker_tokens))
-    tokenizer.add_special_tokens([TURN_ENDS])
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=TURN_ENDS)
+    tokenizer = marker_tokenizer(unspool.get_format(format))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END)
 
 
 def is_keyless(format: str) -> bool:

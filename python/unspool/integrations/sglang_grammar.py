@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from unspool._core import Vocabulary
-from unspool.errors import VocabularyError
 from unspool.format_files import FormatFile
 from unspool.integrations.format_key import FormatKey
+from unspool.integrations.host_vocabulary import vocabulary_of
 
 __all__ = ["make_tag"]
 
@@ -34,7 +34,7 @@ def make_tag(
         for tool in found:  # SGLang keeps the arguments of other tools free
             tool["function"]["strict"] = tool["function"].get("strict") is True
         choice = tool_choice if isinstance(tool_choice, str) else tool_choice.function.name
-        vocabulary = None if tokenizer is None else _vocabulary(tokenizer)
+        vocabulary = None if tokenizer is None else vocabulary_of(tokenizer, _log)
         return _make(FormatKey(file), json.dumps(found), choice, thinks, parallel, vocabulary)
     except Exception as error:  # SGLang would leave all calls unconstrained
         _log.warning("no grammar of %s constrains this request's calls: %s", file.name, error)
@@ -65,13 +65,3 @@ def _takes_tags() -> bool:
     except Exception:  # no server
         return True
     return backend in (None, "xgrammar")
-
-
-@functools.lru_cache(maxsize=8)
-def _vocabulary(tokenizer: Any) -> Vocabulary | None:
-    """The tokenizer compiled; None: markers are known by their spelling alone."""
-    try:
-        return Vocabulary.from_tokenizer(tokenizer)
-    except VocabularyError as error:
-        _log.warning("the grammar spells its markers: %s", error)
-        return None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 from collections.abc import Sequence
 from typing import Any
 
 from unspool._core import Delta, Format, Vocabulary
-from unspool.errors import VocabularyError
 from unspool.format_files import FormatFile
 from unspool.formats import get_format
+from unspool.integrations import host_vocabulary
 from unspool.parser import Parser
 
 __all__ = ["ends_with_eos", "feed", "keep_special_tokens", "request_options", "vocabulary_of"]
@@ -18,14 +17,9 @@ __all__ = ["ends_with_eos", "feed", "keep_special_tokens", "request_options", "v
 logger = logging.getLogger("vllm.unspool")
 
 
-@functools.lru_cache(maxsize=8)
 def vocabulary_of(tokenizer: Any) -> Vocabulary | None:
     """The host's tokenizer compiled; None: markers are known by their text alone."""
-    try:
-        return Vocabulary.from_tokenizer(tokenizer)
-    except VocabularyError as error:
-        logger.warning("unspool reads text alone, without token ids: %s", error)
-        return None
+    return host_vocabulary.vocabulary_of(tokenizer, logger)
 
 
 def request_options(request: Any, format: str | FormatFile | Format) -> dict[str, Any]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import unspool
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-__all__ = ["marker_tokenizer"]
+import unspool
+
+__all__ = ["END", "marker_tokenizer"]
+
+END = "</stop>"
 
 
-def marker_tokenizer(file: unspool.FormatFile) -> Tokenizer:
-    """A token a byte, one for each of the format's markers, and last one that ends the answer."""
+def marker_tokenizer(file: unspool.FormatFile, end: str | None = END) -> Tokenizer:
+    """A token a byte, one for each of the format's markers, and last one that ends the answer, if it is to have one."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE(vocab={letter: id for id, letter in enumerate(letters)}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_tokens(list(file.facts.marker_tokens))
-    tokenizer.add_special_tokens(["</stop>"])
+    if end is not None:
+        tokenizer.add_special_tokens([end])
     return tokenizer
