@@ -11,7 +11,9 @@ import pytest
 import unspool
 from unspool.grammar.make_grammar import make_grammar
 
-from .walks import Walker, faults, fragments_of, splits_differ, tools_for
+from .law import faults, splits_differ
+from .tools import fragments_of, tools_for
+from .walks import Walker
 
 FORMATS = [file.name for file in unspool.formats() if file.has_tools]
 
@@ -22,7 +24,7 @@ def test_what_is_admitted_is_read(name: str, choice: str) -> None:
     file = unspool.get_format(name)
     tools = tools_for(file)
     rng = random.Random(f"{name} {choice}")
-    walker = Walker(make_grammar(file, tools, tool_choice=choice).text, fragments_of(file, tools), rng)
+    walker = Walker.of(make_grammar(file, tools, tool_choice=choice).text, fragments_of(file, tools), rng)
     texts = [text for text in (walker.walk(80) for _ in range(6)) if text is not None]
     assert texts, "no walk came to an end"
     for text in texts:
@@ -35,7 +37,7 @@ def test_a_named_tool_is_the_only_one_and_called_once(name: str) -> None:
     file = unspool.get_format(name)
     tools = tools_for(file)
     grammar = make_grammar(file, tools, tool_choice="now", parallel=False, reasoning=False)
-    walker = Walker(grammar.text, fragments_of(file, tools), random.Random(name))
+    walker = Walker.of(grammar.text, fragments_of(file, tools), random.Random(name))
     start_in = "content" if file.has_reasoning else "auto"
     for text in (walker.walk(60) for _ in range(3)):
         assert text is not None

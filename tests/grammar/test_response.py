@@ -10,7 +10,8 @@ import pytest
 import unspool
 from unspool import ArgumentError
 
-from .walks import Walker, fragments_of, tools_for
+from .tools import fragments_of, tools_for
+from .walks import Walker
 
 SCHEMA = {
     "type": "object",
@@ -27,7 +28,7 @@ SCHEMA = {
 @pytest.mark.parametrize("file", unspool.formats(), ids=lambda file: file.name)
 def test_the_content_fits_the_schema(file: unspool.FormatFile) -> None:
     grammar = file.grammar(response_schema=SCHEMA)
-    walker = Walker(grammar.text, fragments_of(file, []), random.Random(file.name))
+    walker = Walker.of(grammar.text, fragments_of(file, []), random.Random(file.name))
     texts = [text for text in (walker.walk(60) for _ in range(6)) if text is not None]
     assert texts, "no walk came to an end"
     for text in texts:
@@ -42,7 +43,7 @@ def test_the_content_fits_the_schema(file: unspool.FormatFile) -> None:
 def test_an_answer_is_calls_or_content(file: unspool.FormatFile) -> None:
     tools = tools_for(file)
     grammar = file.grammar(tools, response_schema=SCHEMA)
-    walker = Walker(grammar.text, fragments_of(file, tools), random.Random(file.name))
+    walker = Walker.of(grammar.text, fragments_of(file, tools), random.Random(file.name))
     texts = [text for text in (walker.walk(60) for _ in range(6)) if text is not None]
     assert texts, "no walk came to an end"
     for text in texts:
@@ -56,7 +57,7 @@ def test_an_answer_is_calls_or_content(file: unspool.FormatFile) -> None:
 def test_free_text_is_not_admitted() -> None:
     file = unspool.get_format("hermes")
     grammar = file.grammar(response_schema=SCHEMA, reasoning=False)
-    walker = Walker(grammar.text, fragments_of(file, []), random.Random(1))
+    walker = Walker.of(grammar.text, fragments_of(file, []), random.Random(1))
     assert all((walker.walk() or b"{").startswith(b"{") for _ in range(20))
 
 
