@@ -304,7 +304,8 @@ bool XmlParameters::take_key() {
     fail("a parameter has no name");
     return false;
   }
-  if (name.find_first_of("<>\n") != std::string_view::npos ||
+  const bool is_half_quoted = name[0] == '"' || name[0] == '\'';
+  if (is_half_quoted || name.find_first_of("<>\n") != std::string_view::npos ||
       after.find('<') != std::string_view::npos) {
     fail("a parameter's name holds markup");
     return false;

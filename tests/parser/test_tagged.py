@@ -100,3 +100,28 @@ def test_a_value_without_its_closing_tag_holds_no_more_than_a_few_tags() -> None
     for _ in range(2000):
         parser.parse_chunk("a</tool_call> </tool_call>\n</arg_value> <tool_call>g <arg_key>")
         assert parser.held_bytes < 100
+
+
+@pytest.mark.parametrize(
+    ("format", "call"),
+    [
+        (
+            "step3",
+            '<steptml:invoke name="f"><steptml:parameter name="a>b">x</steptml:parameter></steptml:invoke>',
+        ),
+        ("beam", '<rfl:parameter name="a>b">x</rfl:parameter>'),
+        (
+            "qwen3_coder",
+            '<tool_call>\n<function=f>\n<parameter="a>b>\nx\n</parameter>\n</function>\n</tool_call>',
+        ),
+    ],
+)
+def test_a_key_with_half_its_quotes_is_malformed(format: str, call: str) -> None:
+    """It was a complete call with the key `"a`."""
+    framed = {
+        "step3": f"<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>{call}<｜tool_call_end｜><｜tool_calls_end｜>",
+        "beam": f"<|start|>assistant to=f<|channel|>analysis <|constrain|>xml<|message|>{call}<|call|>",
+    }
+    message = read(framed.get(format, call), format)
+    assert [one.status for one in message.tool_calls] == ["malformed"]
+    assert [one.reason for one in message.malformed] == ["a parameter's name holds markup"]
