@@ -253,7 +253,7 @@ def test_half_a_call_is_not_in_a_whole_answer(caplog: pytest.LogCaptureFixture) 
     """A stop string cut it: SGLang would say `tool_calls`, and a client would run it."""
     cut = '<tool_call>\n{"name": "now", "arguments": {"a": 1'
     assert call_parser("hermes").parse_non_stream("Ok." + cut) == ("Ok.", [])
-    assert "incomplete: now({" in caplog.text
+    assert "incomplete: 'now' '{\"a\": 1'" in caplog.text
     calls = call_parser("hermes").parse_non_stream(cut + "}}\n</tool_call>" + cut)[1]
     assert [call.parameters for call in calls] == ['{"a": 1}']
 
