@@ -6,6 +6,7 @@ import json
 
 from unspool.grammar.json_schema import NormalisedSchema
 from unspool.grammar.nodes import EMPTY, Rules
+from unspool.grammar.number_bounds import bound_numbers
 from unspool.grammar.schema_rules import SchemaRules
 from unspool.grammar.written_values import JSON_VALUES
 
@@ -18,13 +19,17 @@ WHITE_SPACE = rf"[\x20\n]{{1,{MAX_WHITE_SPACE}}}"
 
 def lark_json(found: NormalisedSchema) -> str:
     """What stands for a JSON value in a Lark rule."""
-    schema = {"x-guidance": {"whitespace_pattern": WHITE_SPACE}, **found.schema}
+    schema = {"x-guidance": {"whitespace_pattern": WHITE_SPACE}, **bound_numbers(found.schema)}
     return f"%json {json.dumps(schema, ensure_ascii=False)}"
 
 
 def tag_json(found: NormalisedSchema) -> dict[str, object]:
     """What stands for a JSON value in xgrammar's structural tag."""
-    return {"type": "json_schema", "json_schema": found.schema, "max_whitespace_cnt": MAX_WHITE_SPACE}
+    return {
+        "type": "json_schema",
+        "json_schema": bound_numbers(found.schema),
+        "max_whitespace_cnt": MAX_WHITE_SPACE,
+    }
 
 
 def json_rules(found: NormalisedSchema) -> Rules:

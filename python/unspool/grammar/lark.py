@@ -99,10 +99,7 @@ def _count(node: Repeat) -> str:
 
 
 def _with_options(schema: str) -> str:
-    data = json.loads(schema)
-    if data is True:
-        data = {}
-    return json.dumps({**bound_numbers(data), "x-guidance": _OPTIONS}, ensure_ascii=False)
+    return json.dumps({**bound_numbers(json.loads(schema)), "x-guidance": _OPTIONS}, ensure_ascii=False)
 
 
 _PLAIN = frozenset(" <>=:;,'\"!#%@_`")

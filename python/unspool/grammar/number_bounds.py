@@ -2,38 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 __all__ = ["bound_numbers"]
 
 _MOST = 10**18
-_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_TABLES = ("properties", "patternProperties", "$defs", "definitions")
-_ONES = ("items", "additionalProperties", "not")
+_LISTS = ("anyOf", "prefixItems")
+_TABLES = ("properties", "patternProperties")
+_ONES = ("items", "additionalProperties")
 
 
-def bound_numbers(schema: Any) -> Any:
-    """The schema, with a least and a greatest value of each number that has none."""
-    if not isinstance(schema, dict):
-        return schema
-    made = dict(schema)
-    for key in _LISTS:
-        if isinstance(made.get(key), list):
-            made[key] = [bound_numbers(one) for one in made[key]]
-    for key in _TABLES:
-        if isinstance(made.get(key), dict):
-            made[key] = {name: bound_numbers(one) for name, one in made[key].items()}
-    for key in _ONES:
-        if key in made:
-            made[key] = bound_numbers(made[key])
-    return made if "enum" in made or "const" in made else _bounded(made)
+def bound_numbers(schema: Any) -> dict[str, Any]:
+    """A normalised schema, with a least and a greatest value of each number that has none.
+
+    A value of any type may be a number, or hold some; it becomes a definition that says so.
+    """
+    whole = {} if schema is True else dict(schema)
+    definitions = whole.pop("$defs", {})
+    bounds = _Bounds(definitions)
+    made: dict[str, Any] = bounds.of(whole)
+    definitions = {name: bounds.of(one) for name, one in definitions.items()}
+    if bounds.met_any:
+        definitions[bounds.name] = bounds.any_value()
+    return {**made, "$defs": definitions} if definitions else made
+
+
+class _Bounds:
+    def __init__(self, taken: Mapping[str, Any]) -> None:
+        self.name = "any_value"
+        while self.name in taken:
+            self.name += "_"
+        self.met_any = False
+
+    def of(self, schema: Any) -> Any:
+        if schema is True or schema == {}:
+            self.met_any = True
+            return self._any()
+        if not isinstance(schema, dict) or "enum" in schema or "const" in schema:
+            return schema
+        made = dict(schema)
+        for key in _LISTS:
+            if key in made:
+                made[key] = [self.of(one) for one in made[key]]
+        for key in _TABLES:
+            if key in made:
+                made[key] = {name: self.of(one) for name, one in made[key].items()}
+        for key in _ONES:
+            if key in made:
+                made[key] = self.of(made[key])
+        return _bounded(made) if made.get("type") in ("number", "integer") else made
+
+    def any_value(self) -> dict[str, Any]:
+        kinds: list[dict[str, Any]] = [
+            {"type": "string"},
+            _bounded({"type": "number"}),
+            {"type": "boolean"},
+            {"type": "null"},
+            {"type": "array", "items": self._any()},
+            {"type": "object", "additionalProperties": self._any()},
+        ]
+        return {"anyOf": kinds}
+
+    def _any(self) -> dict[str, Any]:
+        return {"$ref": f"#/$defs/{self.name}"}
 
 
 def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
-    kinds = schema.get("type")
-    kinds = kinds if isinstance(kinds, list) else [kinds]
-    if "number" not in kinds and "integer" not in kinds:
-        return schema
     made = dict(schema)
     if "minimum" not in made and "exclusiveMinimum" not in made:
         made["minimum"] = -_MOST
