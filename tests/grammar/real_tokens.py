@@ -33,10 +33,10 @@ class RealTokens:
         return cls(tokenizer, vocabulary, LLTokenizer(tokenizer.to_str()))
 
 
-def closers_of(file: FormatFile, tokenizer: Any) -> list[int]:
-    """Ids that lead a walk to its end."""
+def closers_of(file: FormatFile, tokenizer: Any) -> list[list[int]]:
+    """What leads a walk to its end, in ids."""
     words = [*file.facts.markers, *_CLOSERS]
-    return sorted({id for word in words for id in tokenizer.encode(word, add_special_tokens=False).ids})
+    return [tokenizer.encode(word, add_special_tokens=False).ids for word in words]
 
 
 @cache

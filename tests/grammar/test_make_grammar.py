@@ -93,6 +93,27 @@ def test_what_text_cannot_hold_is_listed() -> None:
     assert unspool.get_format("hermes").grammar([WEATHER]).dropped == ()
 
 
+@pytest.mark.parametrize("name", ["qwen3_coder", "glm45", "cwm", "minimax_m3"])
+@pytest.mark.parametrize(
+    ("schema", "keyword"),
+    [
+        ({"type": "string", "pattern": "^a$"}, "pattern"),
+        ({"anyOf": [{"type": "string", "maxLength": 3}, {"type": "integer"}]}, "maxLength"),
+        ({"anyOf": [{"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]}]}, "format"),
+        ({"$ref": "#/$defs/x"}, "minLength"),
+    ],
+)
+def test_what_free_text_leaves_out_is_listed(name: str, schema: Any, keyword: str) -> None:
+    parameters = {
+        "type": "object", "properties": {"a": schema}, "required": ["a"],
+        "$defs": {"x": {"type": ["string", "null"], "minLength": 2}},
+    }  # fmt: skip
+    grammar = unspool.get_format(name).grammar(
+        [{"name": "f", "parameters": parameters}], tool_choice="required"
+    )
+    assert [(one.path, one.keyword) for one in grammar.dropped] == [("f#/properties/a", keyword)]
+
+
 def test_markers_are_tokens_where_the_tokenizer_has_them(deepseek: Any) -> None:
     file = unspool.get_format("deepseek_v31")
     id = deepseek.tokenizer.token_to_id("<｜tool▁calls▁begin｜>")

@@ -49,27 +49,26 @@ class Walker:
             count = len(mask) - mask.count(0)
             if not count:
                 break
-            step = self._step(mask, count > 1, is_late)
+            step = self._step(mask, is_late) if count > 1 else bytes([_first(mask)])
             matcher.take(step)
             out += step
         return bytes(out) if matcher.may_end() else None
 
-    def _step(self, mask: bytes, is_free: bool, is_late: bool) -> bytes:
-        if is_free and self.rng.random() < (0.5 if is_late else 0.2):
+    def _step(self, mask: bytes, is_late: bool) -> bytes:
+        if self.rng.random() < (0.5 if is_late else 0.2):
             found = self._fragment(self.rng.sample(self.fragments, min(6, len(self.fragments))))
             if is_late and not found:
                 found = self._fragment(sorted(self.fragments, key=len, reverse=True)[:40])
             if found:
                 return found
-        if is_late and is_free:
+        if is_late:
             ends = [byte for byte in _ENDS if mask[byte]]
             if ends and self.rng.random() < 0.5:
                 return bytes([self.rng.choice(ends)])
         if self.rng.random() < 0.97:
-            guesses = (self.rng.choice(_LETTERS) for _ in range(_GUESSES))
-            letter = next((byte for byte in guesses if mask[byte]), None)
-            if letter is not None:
-                return bytes([letter])
+            letters = [byte for byte in _LETTERS if mask[byte]]
+            if letters:
+                return bytes([self.rng.choice(letters)])
         return bytes([self.rng.choice([byte for byte in range(256) if mask[byte]])])
 
     def _fragment(self, candidates: Sequence[bytes]) -> bytes:
@@ -85,12 +84,12 @@ class TokenWalker:
     """Walks through one Lark grammar, over a tokenizer's ids."""
 
     matcher: LLMatcher
-    closers: Sequence[int]
+    closers: Sequence[Sequence[int]]
     rng: random.Random
 
     @classmethod
-    def of(cls, tokens: Any, text: str, closers: Sequence[int], rng: random.Random) -> TokenWalker:
-        """`closers` lead to the end: brackets, quotes, markers."""
+    def of(cls, tokens: Any, text: str, closers: Sequence[Sequence[int]], rng: random.Random) -> TokenWalker:
+        """`closers` lead to the end: brackets, quotes, markers, each in its tokens."""
         matcher = LLMatcher(tokens, text)
         if matcher.is_error():
             raise ValueError(matcher.get_error())
@@ -98,23 +97,29 @@ class TokenWalker:
 
     def walk(self, size: int = 40, limit: int = 400) -> list[int] | None:
         """Ids that the grammar admits; None if no end was found within the limit."""
-        matcher, out = self.matcher, []
+        matcher, out = self.matcher, list[int]()
         matcher.reset()
         while len(out) < limit:
             if matcher.is_stopped() or (matcher.is_accepting() and self.rng.random() < 0.3):
                 return out
-            id = self._step(matcher.compute_logit_bias(), 0.3 if len(out) < size else 0.9)
-            if not matcher.consume_token(id):
+            step = self._step(matcher.compute_logit_bias(), 0.3 if len(out) < size else 1.0)
+            if not matcher.consume_tokens(step):
                 raise ValueError(matcher.get_error())
-            out.append(id)
+            out += step
         return None
 
-    def _step(self, mask: bytes, closing: float) -> int:
+    def _step(self, mask: bytes, closing: float) -> list[int]:
         if self.rng.random() < closing:
-            closers = self.rng.sample(self.closers, len(self.closers))
-            id = next((id for id in closers if mask[id]), None)
-            if id is not None:
-                return id
+            for ids in self.rng.sample(self.closers, len(self.closers)):
+                if mask[ids[0]] and self.matcher.validate_tokens(list(ids)) == len(ids):
+                    return list(ids)
         guesses = (self.rng.randrange(len(mask)) for _ in range(_GUESSES))
         id = next((id for id in guesses if mask[id]), None)
-        return self.rng.choice([at.start() for at in _NOT_0.finditer(mask)]) if id is None else id
+        return [_first(mask, self.rng.randrange(len(mask))) if id is None else id]
+
+
+def _first(mask: bytes, begin: int = 0) -> int:
+    """The first that is allowed from `begin` on, or of all."""
+    found = _NOT_0.search(mask, begin) or _NOT_0.search(mask)
+    assert found is not None, "nothing may come next"
+    return found.start()

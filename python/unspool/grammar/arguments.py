@@ -98,11 +98,15 @@ class Arguments:
         is_closed = tool.schema.get("additionalProperties") is False
         if not tool.properties and is_closed:
             return edge(self.lexicon, before + after)
-        schema = next(iter(tool.properties.values()), {"type": "string"})
-        must_be = bool(tool.required & set(tool.properties))
-        value = self._tagged(tool, "", schema, (before, after), (True, True), must_be=must_be)
+        key, schema = next(iter(tool.properties.items()), ("", {"type": "string"}))
+        value = self._tagged(tool, key, schema, (before, after), (True, True), own_line=True)
         assert value is not None
-        return sequence(Literal(before.rstrip() if _is_trimmed(before, after) else before), value)
+        opener = Literal(before.rstrip() if _is_trimmed(before, after) else before)
+        if tool.required & set(tool.properties):
+            return sequence(opener, value)
+        return sequence(
+            opener, choice(value, sequence(GAP, edge(self.lexicon, after.lstrip(), before=False)))
+        )
 
     def _parameter(self, tool: Tool, key: str | None, schema: Any, alternatives: Sequence[Pattern]) -> Node:
         has_text = any("verbatim" in pattern.options("value") for pattern in alternatives)
@@ -172,11 +176,11 @@ class Arguments:
         edges: tuple[str, str],
         takes: tuple[bool, bool],
         has_entities: bool = False,
-        must_be: bool = False,
+        own_line: bool = False,
     ) -> Node | None:
         """A value and what ends it; None: this alternative takes no such value.
 
-        A line break that stands at both sides of a value may be missing.
+        A line break that stands at both sides of a value may be missing, unless what ends it needs a line of its own.
         """
         before, after = edges
         types = types_of(schema, tool.schema)
@@ -185,34 +189,38 @@ class Arguments:
         others = [] if is_any else [name for name in types if name != "string"]
         is_trimmed = _is_trimmed(before, after)
         space = GAP if is_trimmed else EMPTY
-        end = sequence(space, edge(self.lexicon, after.lstrip(), before=False))
+        line = Literal("\n") if own_line and is_trimmed else space
+        end = sequence(line, edge(self.lexicon, after.lstrip(), before=False))
         made: list[Node] = []
         if "string" in types and takes[0]:
             texts = self._listed(tool, resolved, after.strip())
             if texts is not None:
-                blank = optional(Literal(before[-1])) if is_trimmed else EMPTY
-                made.append(sequence(blank, texts, blank, edge(self.lexicon, after.lstrip(), before=False)))
-            elif must_be:
-                made.append(sequence(Literal(before[-1]), self._text("\n", after, First(" \t\r\n"), 1)))
+                first = Literal(before[-1]) if is_trimmed else EMPTY
+                end_of_text = edge(self.lexicon, after.lstrip(), before=False)
+                made += [_between_lines(first, text, own_line, end_of_text) for text in texts]
             else:
-                made.append(self._text("", after, _no_json(others)))
                 self._drop(tool, key, resolved)
+                if own_line:
+                    text = self._text("\n", after, First(" \t\r\n"), 1)
+                    made.append(sequence(GAP, text))
+                else:
+                    made.append(self._text("", after, _no_json(others)))
         if others and takes[1]:
             made += [
                 sequence(space, self._typed(tool, key, name, resolved, has_entities), end) for name in others
             ]
         return choice(*made) if made else None
 
-    def _listed(self, tool: Tool, schema: Any, closer: str) -> Node | None:
+    def _listed(self, tool: Tool, schema: Any, closer: str) -> list[str] | None:
         """The strings that a schema lists; None: it lists none."""
         texts = _texts_of(schema, tool.schema)
         for text in texts or ():
             if any(word in text for word in (closer, *self.words)):
                 raise ArgumentError(f"'{text}' of '{tool.name}' holds a marker of the format; rename it")
-        return None if texts is None else choice(*map(Literal, texts))
+        return texts
 
     def _drop(self, tool: Tool, key: str, schema: Any) -> None:
-        for keyword in sorted(_TEXT_ONLY & set(schema if isinstance(schema, Mapping) else ())):
+        for keyword in sorted(_TEXT_ONLY & _keywords(only("string", schema, tool.schema))):
             self.dropped.append(
                 Dropped(f"{tool.name}#/properties/{key}", keyword, "the text is written to the letter")
             )
@@ -241,6 +249,8 @@ class Arguments:
             raise ArgumentError(
                 f"'{tool.name}' takes any argument, which this format cannot write; list them"
             )
+        if not re.fullmatch(r"[\w.-]([\w .-]*[\w.-])?", key):
+            raise ArgumentError(f"no element can be called {key!r}, a key of '{tool.name}'; rename it")
         made = (tool.name, pattern.first, key, json.dumps(schema, sort_keys=True))
         if made in self.elements:
             return self.elements[made]
@@ -305,6 +315,13 @@ class Arguments:
         return made
 
 
+def _between_lines(blank: Node, text: str, own_line: bool, end: Node) -> Node:
+    """A listed text. The line break at each side of it may be missing, unless the text has one there too."""
+    first = blank if not text or text[0].isspace() else optional(blank)
+    last = blank if own_line or not text or text[-1].isspace() else optional(blank)
+    return sequence(first, Literal(text), last, end)
+
+
 def _is_trimmed(before: str, after: str) -> bool:
     return before[-1:].isspace() and after[:1].isspace()
 
@@ -318,6 +335,11 @@ def _no_json(types: Sequence[str]) -> Start | None:
     """Text that cannot be read as a value of these types."""
     words = [word for name in types for word in _STARTS[name]]
     return Start([*words, '"']) if words else None
+
+
+def _keywords(schema: Any) -> set[str]:
+    """Those of a schema and of its alternatives."""
+    return set(schema).union(*map(_keywords, schema.get("anyOf", ())))
 
 
 def _values_of(schema: Any) -> list[Any]:

@@ -19,6 +19,7 @@ from unspool.grammar.lexicon import Lexicon
 from unspool.grammar.marked_values import MarkedJson
 from unspool.grammar.markers import Markers
 from unspool.grammar.nodes import EMPTY, JsonValue, Node, Rules
+from unspool.grammar.readable_parts import check_parts
 from unspool.grammar.result import Dropped, Grammar, Syntax
 from unspool.grammar.schema_values import value_rules
 from unspool.grammar.structural_tag import to_structural_tag
@@ -65,6 +66,7 @@ def make_grammar(
     rules, dropped = Rules({"start": EMPTY}), list[Dropped]()
     target = _TARGETS[syntax]
     chosen = chosen_tools(offered, tool_choice, strict, target, dropped) if has_calls else []
+    check_parts(file, chosen)
     must_call = has_calls and tool_choice != "auto"
     patterns, facts = Patterns.read(file.to_core()), file.facts
     vocabulary = None if tokenizer is None else from_tokenizer(tokenizer)

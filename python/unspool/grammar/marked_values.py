@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -45,7 +46,9 @@ class MarkedJson:
     def string(self, content: Node) -> Node:
         """A string with its quotes."""
         if isinstance(content, Literal):
-            return JSON.string(content)
+            spelled = [word[0] for word in self.words if word in content.text]
+            escapes = {char: f"\\u{ord(char):04x}" for char in (*self.without, *spelled)}
+            return replace(JSON, escapes={**JSON.escapes, **escapes}).string(content)
         if content != ANY_TEXT:
             self.drop()
         inner = free_text(Words(self.words), without='"\\' + _CONTROLS + self.without, other=JSON.any_escape)
@@ -85,10 +88,13 @@ class QuotedValues:
         return self.quoted
 
     def key(self, content: Node) -> Node:
-        """Keys have no quotes."""
-        return content if isinstance(content, Literal) else BARE_KEY
+        """Keys have no quotes where they are read without them."""
+        if not isinstance(content, Literal):
+            return BARE_KEY
+        return content if _PLAIN_KEY.fullmatch(content.text) else self.string(content)
 
 
+_PLAIN_KEY = re.compile(r"[\w.$-]([\w.$ -]*[\w.$-])?")
 _LETTERS = (("A", "Z"), ("_", "_"), ("a", "z"))
 #: A key that no schema names.
 BARE_KEY: Node = Terminal(sequence(Chars(_LETTERS), Repeat(Chars((("0", "9"), *_LETTERS)), 0, 63)))

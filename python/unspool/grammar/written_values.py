@@ -107,8 +107,9 @@ class EscapedValues:
     def _character(self, char: str, mark: str) -> str:
         if char == mark:
             return f"\\{mark}"
-        is_plain = in_set(char, self.plain) or char in self.quotes
-        return char if is_plain else self.escapes.get(char, json.dumps(char)[1:-1])
+        if char in self.escapes:
+            return self.escapes[char]
+        return char if in_set(char, self.plain) or char in self.quotes else json.dumps(char)[1:-1]
 
 
 _BACKSLASH = Literal("\\")

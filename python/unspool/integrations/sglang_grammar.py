@@ -10,7 +10,7 @@ from typing import Any
 
 from unspool._core import Vocabulary
 from unspool.format_files import FormatFile
-from unspool.integrations.format_key import FormatKey
+from unspool.format_key import FormatKey
 from unspool.integrations.host_vocabulary import vocabulary_of
 
 __all__ = ["make_tag"]

@@ -9,8 +9,8 @@ from typing import Any
 
 from unspool._core import Vocabulary
 from unspool.format_files import FormatFile
+from unspool.format_key import FormatKey
 from unspool.formats import compile_format
-from unspool.integrations.format_key import FormatKey
 from unspool.integrations.vllm.host import (
     check_json_nesting,
     get_structural_tag_tools,
