@@ -34,13 +34,14 @@ CALL = ("get_weather", {"city": "Paris", "days": 3, "unit": "C"})
 
 @pytest.mark.parametrize("syntax", ["structural_tag", "gbnf", "lark"])
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_xgrammar_admits_is_read(name: str, syntax: str) -> None:
+def test_what_xgrammar_admits_is_read(name: str, syntax: str, capfd: pytest.CaptureFixture[str]) -> None:
     file = unspool.get_format(name)
     tools = tools_for(file)
     text = make_grammar(file, tools, tool_choice="required", syntax=syntax, reasoning=False).text  # type: ignore[arg-type]
     walker = Walker(XgrammarMatcher(text, syntax), fragments_of(file, tools), random.Random(name))
     texts = [text for text in (walker.walk(80) for _ in range(3)) if text is not None]
     assert texts, "no walk came to an end"
+    assert "Warning" not in capfd.readouterr().err
     for written in texts:
         assert faults(file, written, tools, True, start_in="content") == [], written
 

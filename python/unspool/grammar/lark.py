@@ -103,12 +103,13 @@ def _with_options(schema: str) -> str:
 
 
 _PLAIN = frozenset(" <>=:;,'\"!#%@_`")
+_ESCAPED = frozenset("\\/.+*?()|[]{}^$-")
 
 
 def _char(char: str, plain: frozenset[str] = _PLAIN) -> str:
     if char.isalnum() or char in plain or ord(char) > 126:
         return char
-    if 32 < ord(char) < 127:
+    if char in _ESCAPED:
         return "\\" + char
     return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char, f"\\u{ord(char):04X}")
 
