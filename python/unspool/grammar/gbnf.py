@@ -69,6 +69,7 @@ class _Printer:
         self._names = _names(rules.named)
         self._taken = set(self._names.values())
         self._texts: dict[Node, str] = {}  # each terminal is a rule, which others share
+        self._printed: dict[tuple[Node, int], str] = {}
 
     def text(self) -> str:
         ordered = sorted(self._rules.items(), key=lambda rule: rule[0] != "start")
@@ -85,6 +86,11 @@ class _Printer:
 
     def _part(self, node: Node, depth: int) -> str:
         """A node as an expression; at depth 0 nothing needs brackets, at 1 a choice does, at 2 a sequence too."""
+        if (node, depth) not in self._printed:
+            self._printed[node, depth] = self._expression(node, depth)
+        return self._printed[node, depth]
+
+    def _expression(self, node: Node, depth: int) -> str:
         if isinstance(node, Literal):
             return '"' + "".join(_character(char, _QUOTED) for char in node.text) + '"'
         if isinstance(node, Token):

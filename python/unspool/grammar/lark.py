@@ -42,8 +42,9 @@ class _Printer:
         self._values: dict[str, str] = {}
 
     def text(self) -> str:
+        regexes = _Regexes()
         lines = [f"{name}: {self._rule(node, 0)}" for name, node in self._rules.items()]
-        lines += [f"{name}: /{_regex(node, 0)}/" for node, name in self._terminals.items()]
+        lines += [f"{name}: /{regexes.write(node)}/" for node, name in self._terminals.items()]
         lines += [f"{name}: %json {_with_options(schema)}" for schema, name in self._values.items()]
         return "\n".join(lines) + "\n"
 
@@ -114,27 +115,38 @@ def _char(char: str, plain: frozenset[str] = _PLAIN) -> str:
     return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char, f"\\u{ord(char):04X}")
 
 
-def _regex(node: Node, depth: int) -> str:
-    """A node as a regular expression in Rust's syntax."""
-    if isinstance(node, Literal):
-        text = "".join(map(_char, node.text))
-        return f"({text})" if depth > 1 and len(node.text) > 1 else text
-    if isinstance(node, Chars):
-        ranges = "".join(_char(a) if a == b else f"{_char(a)}-{_char(b)}" for a, b in node.ranges)
-        if len(node.ranges) == 1 and len(ranges) == 1 and not node.negated:
-            return ranges
-        if node.negated and not ranges:
-            return "(.|\\n)"
-        return f"[{'^' * node.negated}{ranges}]"
-    if isinstance(node, Repeat):
-        return _regex(node.part, 2) + _count(node)
-    if isinstance(node, Choice):
-        parts = [part for part in node.parts if part != Sequence(())]
-        text = "|".join(_regex(part, 1) for part in parts)
-        optional = len(parts) < len(node.parts)
-        return f"({text})?" if optional else f"({text})" if depth else text
-    if isinstance(node, Terminal):
-        return _regex(node.part, depth)
-    assert isinstance(node, Sequence)
-    text = "".join(_regex(part, 1) for part in node.parts)
-    return f"({text})" if depth > 1 else text
+class _Regexes:
+    """Nodes as regular expressions in Rust's syntax. A node that occurs again is written once."""
+
+    def __init__(self) -> None:
+        self._written: dict[tuple[Node, int], str] = {}
+
+    def write(self, node: Node, depth: int = 0) -> str:
+        """`depth` says what needs no brackets: 0 all, 1 a sequence, 2 one part."""
+        if (node, depth) not in self._written:
+            self._written[node, depth] = self._expression(node, depth)
+        return self._written[node, depth]
+
+    def _expression(self, node: Node, depth: int) -> str:
+        if isinstance(node, Literal):
+            text = "".join(map(_char, node.text))
+            return f"({text})" if depth > 1 and len(node.text) > 1 else text
+        if isinstance(node, Chars):
+            ranges = "".join(_char(a) if a == b else f"{_char(a)}-{_char(b)}" for a, b in node.ranges)
+            if len(node.ranges) == 1 and len(ranges) == 1 and not node.negated:
+                return ranges
+            if node.negated and not ranges:
+                return "(.|\\n)"
+            return f"[{'^' * node.negated}{ranges}]"
+        if isinstance(node, Repeat):
+            return self.write(node.part, 2) + _count(node)
+        if isinstance(node, Choice):
+            parts = [part for part in node.parts if part != Sequence(())]
+            text = "|".join(self.write(part, 1) for part in parts)
+            optional = len(parts) < len(node.parts)
+            return f"({text})?" if optional else f"({text})" if depth else text
+        if isinstance(node, Terminal):
+            return self.write(node.part, depth)
+        assert isinstance(node, Sequence)
+        text = "".join(self.write(part, 1) for part in node.parts)
+        return f"({text})" if depth > 1 else text

@@ -36,7 +36,7 @@ def to_structural_tag(rules: Rules) -> str:
 class _Printer:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._open: list[str] = []
+        self._made: dict[Node, dict[str, Any]] = {}
 
     def rule(self, name: str) -> dict[str, Any]:
         """A rule written out; one that refers to itself is EBNF."""
@@ -45,6 +45,12 @@ class _Printer:
         return _grammar(self._rules, Reference(name))
 
     def _part(self, node: Node) -> dict[str, Any]:
+        """A node's tree. A node that occurs again has the same one."""
+        if node not in self._made:
+            self._made[node] = self._tree(node)
+        return self._made[node]
+
+    def _tree(self, node: Node) -> dict[str, Any]:
         if isinstance(node, Literal):
             return {"type": "const_string", "value": node.text}
         if isinstance(node, Token):
@@ -106,11 +112,16 @@ def _reached(rules: Rules, node: Node) -> list[str]:
 
 
 def _names(node: Node) -> list[str]:
-    if isinstance(node, Reference):
-        return [node.name]
-    if isinstance(node, (Sequence, Choice)):
-        return [name for part in node.parts for name in _names(part)]
-    return _names(node.part) if isinstance(node, (Repeat, Terminal)) else []
+    """The rules that a node refers to. A node that occurs again counts once."""
+    found: dict[Node, None] = {node: None}
+    waiting = [node]
+    for one in waiting:
+        inner = one.parts if isinstance(one, (Sequence, Choice)) else ()
+        inner += (one.part,) if isinstance(one, (Repeat, Terminal)) else ()
+        new = [part for part in inner if part not in found]
+        found.update(dict.fromkeys(new))
+        waiting += new
+    return [one.name for one in found if isinstance(one, Reference)]
 
 
 def _is_plain(rules: Rules, name: str) -> bool:
