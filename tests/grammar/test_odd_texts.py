@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,14 +21,21 @@ TEXTS = [
 FORMATS = [file for file in unspool.formats() if file.has_tools]
 
 
-@pytest.mark.parametrize("nested", [False, True], ids=["parameter", "within a value"])
+PLACES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "parameter": lambda listed: listed,
+    "alternative": lambda listed: {"anyOf": [{"type": "number"}, listed]},
+    "beside an object": lambda listed: {"enum": [{"c": 1}, *listed["enum"]]},
+    "within a value": lambda listed: {"type": "object", "properties": {"b": listed}, "required": ["b"]},
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
-def test_a_listed_text_is_read_again_or_refused(file: unspool.FormatFile, nested: bool) -> None:
+def test_a_listed_text_is_read_again_or_refused(file: unspool.FormatFile, place: str) -> None:
     written, wrong = 0, []
     for text in [*TEXTS, *(f"a{marker}" for marker in file.facts.markers[:3])]:
-        listed: dict[str, Any] = {"enum": [text]}
-        inner = {"type": "object", "properties": {"b": listed}, "required": ["b"]}
-        outer = {"type": "object", "properties": {"a": inner if nested else listed}, "required": ["a"]}
+        value = PLACES[place]({"enum": [text]})
+        outer = {"type": "object", "properties": {"a": value}, "required": ["a"]}
         tools = [{"name": "f", "parameters": outer}]
         try:
             grammar = make_grammar(file, tools, tool_choice="required", parallel=False, reasoning=False).text

@@ -201,10 +201,10 @@ class Arguments:
             else:
                 self._drop(tool, key, resolved)
                 if own_line:
-                    text = self._text("\n", after, First(" \t\r\n"), 1)
+                    text = self._text(after, First(" \t\r\n"), own_line=True)
                     made.append(sequence(GAP, text))
                 else:
-                    made.append(self._text("", after, _no_json(others)))
+                    made.append(self._text(after, _no_json(others)))
         if others and takes[1]:
             made += [
                 sequence(space, self._typed(tool, key, name, resolved, has_entities), end) for name in others
@@ -225,10 +225,11 @@ class Arguments:
                 Dropped(f"{tool.name}#/properties/{key}", keyword, "the text is written to the letter")
             )
 
-    def _text(self, space: str, after: str, start: Rule | None, least: int = 0) -> Node:
-        """A string to the letter, up to its closer."""
+    def _text(self, after: str, start: Rule | None, own_line: bool = False) -> Node:
+        """A string to the letter, up to its closer. One whose closer has a line of its own is not empty."""
         closer = after.strip()
-        text = self.lexicon.text_until([closer, *self.words], space + closer, start, least)
+        words = [closer, *self.words]
+        text = self.lexicon.text_until(words, closer, start, least=int(own_line), own_line=own_line)
         return sequence(text, GAP) if after.lstrip() != closer else text
 
     def _typed(self, tool: Tool, key: str, name: str, schema: Any, has_entities: bool) -> Node:

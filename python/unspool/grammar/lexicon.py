@@ -103,10 +103,21 @@ class Lexicon:
         return FreeText(part, held.words, closer) if start is None else Terminal(part)
 
     def text_until(
-        self, words: Iterable[str], closer: str, start: Rule | None = None, least: int = 0
+        self,
+        words: Iterable[str],
+        closer: str,
+        start: Rule | None = None,
+        least: int = 0,
+        own_line: bool = False,
     ) -> Node:
-        """Such text, and the closer. A closer without a token is one piece with the text before it."""
+        """Such text, and the closer. A closer without a token is one piece with the text before it.
+
+        Args:
+            own_line: Whether the closer counts only at a line's start.
+        """
         closer = closer.lstrip() if self.has_token(closer) else closer
+        if own_line:
+            closer = "\n" + closer
         size = min((closer.find(word) for word in self._ids if word in closer), default=len(closer))
         if size == 0:
             return sequence(self.text_without(words, start, least), self.markup(closer))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
 from unspool.format_key import FormatKey
+from unspool.grammar.schema_types import resolve
 from unspool.grammar.tools import Tool
 from unspool.parser import parse
 from unspool.testing.writer import write_answer
@@ -25,24 +27,70 @@ def check_parts(file: FormatFile, tools: Iterable[Tool]) -> None:
     """
     format = FormatKey(file)
     for tool in tools:
-        for is_nested in (False, True):
-            schemas = list(_inner(tool.schema)) if is_nested else [tool.schema]
-            values = list(_inner(tool.schema)) if is_nested else list(tool.properties.values())
-            keys = sorted({key for schema in schemas for key in schema.get("properties", ())})
-            texts = sorted({text for schema in values for text in _listed(schema)})
-            for kind, parts in (("key", keys), ("text", texts)):
-                refused = _first_refused(format, kind, tuple(parts), is_nested)
-                if refused is not None:
-                    raise ArgumentError(
-                        f"this format cannot write the {kind} {refused!r} of '{tool.name}': "
-                        "it is read as another; rename it"
-                    )
+        for kind, calls in _written(tool):
+            for part in _refused(format, calls):
+                raise ArgumentError(
+                    f"this format cannot write the {kind} {part!r} of '{tool.name}': "
+                    "it is read as another; rename it"
+                )
 
 
-def _first_refused(format: FormatKey, kind: str, parts: tuple[str, ...], is_nested: bool) -> str | None:
-    if _are_read(format, kind, parts, is_nested):  # mostly all of them are, in one call
-        return None
-    return next((part for part in parts if not _are_read(format, kind, (part,), is_nested)), None)
+@dataclass(frozen=True)
+class _Calls:
+    """Calls that show whether parts are read: a part is a key, or a text that a schema lists.
+
+    Attributes:
+        schema: JSON Schema of the arguments, as text; empty: what the arguments are.
+    """
+
+    parts: tuple[str, ...]
+    are_keys: bool
+    are_nested: bool
+    schema: str = ""
+
+    def arguments(self) -> list[dict[str, Any]]:
+        if self.are_keys:
+            return [self._nested(dict.fromkeys(self.parts, 1))]
+        return [self._nested({"a": part}) for part in self.parts]
+
+    def plain(self) -> dict[str, Any]:
+        """What has no such part."""
+        return self._nested({"a": 1})
+
+    def one(self, part: str) -> _Calls:
+        return replace(self, parts=(part,))
+
+    def _nested(self, value: dict[str, Any]) -> dict[str, Any]:
+        return {"a": value} if self.are_nested else value
+
+
+def _written(tool: Tool) -> Iterator[tuple[str, _Calls]]:
+    inner = list(_inner(tool.schema))
+    for is_nested, schemas in ((False, [tool.schema]), (True, inner)):
+        keys = {key for schema in schemas for key in schema.get("properties", ())}
+        yield "key", _Calls(tuple(sorted(keys)), True, is_nested)
+    yield "text", _Calls(_listed(inner), False, True)
+    for schema in tool.properties.values():
+        texts = _listed(_alternatives(schema, tool.schema))
+        if texts:
+            whole = {"properties": {"a": schema}, "$defs": tool.schema.get("$defs", {})}
+            yield "text", _Calls(texts, False, False, json.dumps(whole, sort_keys=True))
+
+
+def _refused(format: FormatKey, calls: _Calls) -> Iterator[str]:
+    if not _are_read(format, calls):  # mostly all of them are, in one call
+        yield from (part for part in calls.parts if not _are_read(format, calls.one(part)))
+
+
+def _alternatives(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
+    """A schema and those of its alternatives."""
+    waiting, seen = [schema], list[Any]()
+    for one in waiting:
+        found = resolve(one, root)
+        if isinstance(found, Mapping) and found not in seen:
+            seen.append(found)
+            waiting += found.get("anyOf", ())
+            yield found
 
 
 def _inner(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -59,28 +107,22 @@ def _inner(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             waiting += [one.get("items"), one.get("additionalProperties")]
 
 
-def _listed(schema: Any) -> Iterator[str]:
-    if isinstance(schema, Mapping):
-        values = schema.get("enum", [schema.get("const")])
-        yield from (value for value in values if isinstance(value, str))
-
-
-_PLAIN: dict[str, Any] = {"a": 1}
-_PLAIN_NESTED: dict[str, Any] = {"a": _PLAIN}
+def _listed(schemas: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The strings that schemas list."""
+    values = [value for schema in schemas for value in schema.get("enum", [schema.get("const")])]
+    return tuple(sorted({value for value in values if isinstance(value, str)}))
 
 
 @functools.lru_cache(maxsize=1024)
-def _are_read(format: FormatKey, kind: str, parts: tuple[str, ...], is_nested: bool) -> bool:
-    """Whether calls with these parts are read as they were meant; True where calls have no such parts at all."""
-    calls: list[dict[str, Any]] = (
-        [dict.fromkeys(parts, 1)] if kind == "key" else [{"a": part} for part in parts]
-    )
-    read = all(_is_read(format, {"a": call} if is_nested else call) for call in calls)
-    return read or not _is_read(format, _PLAIN_NESTED if is_nested else _PLAIN)
+def _are_read(format: FormatKey, calls: _Calls) -> bool:
+    """Whether the calls are read as they were meant; True where calls have no such parts at all."""
+    read = all(_is_read(format, one, calls.schema) for one in calls.arguments())
+    return read or not _is_read(format, calls.plain())
 
 
-def _is_read(format: FormatKey, arguments: dict[str, Any]) -> bool:
-    tools = [{"name": "f", "parameters": _schema_of(arguments)}]
+def _is_read(format: FormatKey, arguments: dict[str, Any], schema: str = "") -> bool:
+    parameters = json.loads(schema) if schema else _schema_of(arguments)
+    tools = [{"name": "f", "parameters": parameters}]
     text = write_answer(format.file, "", "", [("f", arguments)])
     calls = parse(text, format.file, tools=tools).tool_calls
     return len(calls) == 1 and calls[0].is_complete and json.loads(calls[0].arguments) == arguments
