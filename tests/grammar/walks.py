@@ -97,21 +97,24 @@ class TokenWalker:
 
     def walk(self, size: int = 40, limit: int = 400) -> list[int] | None:
         """Ids that the grammar admits; None if no end was found within the limit."""
-        matcher, out = self.matcher, list[int]()
-        matcher.reset()
+        # A copy, since llguidance's `reset` counts the bytes of some tokens wrongly.
+        matcher, out = self.matcher.deep_copy(), list[int]()
         while len(out) < limit:
+            if matcher.is_error():
+                raise ValueError(matcher.get_error())
             if matcher.is_stopped() or (matcher.is_accepting() and self.rng.random() < 0.3):
                 return out
-            step = self._step(matcher.compute_logit_bias(), 0.3 if len(out) < size else 1.0)
+            step = self._step(matcher, 0.3 if len(out) < size else 1.0)
             if not matcher.consume_tokens(step):
                 raise ValueError(matcher.get_error())
             out += step
         return None
 
-    def _step(self, mask: bytes, closing: float) -> list[int]:
+    def _step(self, matcher: LLMatcher, closing: float) -> list[int]:
+        mask = matcher.compute_logit_bias()
         if self.rng.random() < closing:
             for ids in self.rng.sample(self.closers, len(self.closers)):
-                if mask[ids[0]] and self.matcher.validate_tokens(list(ids)) == len(ids):
+                if mask[ids[0]] and matcher.validate_tokens(list(ids)) == len(ids):
                     return list(ids)
         guesses = (self.rng.randrange(len(mask)) for _ in range(_GUESSES))
         id = next((id for id in guesses if mask[id]), None)
