@@ -24,6 +24,7 @@ FORMATS = [file for file in unspool.formats() if file.has_tools]
 PLACES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "parameter": lambda listed: listed,
     "alternative": lambda listed: {"anyOf": [{"type": "number"}, listed]},
+    "of two lists": lambda listed: {"anyOf": [{"enum": [*listed["enum"], 1]}, {"const": "other"}]},
     "beside an object": lambda listed: {"enum": [{"c": 1}, *listed["enum"]]},
     "within a value": lambda listed: {"type": "object", "properties": {"b": listed}, "required": ["b"]},
 }

@@ -349,7 +349,14 @@ def _values_of(schema: Any) -> list[Any]:
 
 def _texts_of(schema: Any, root: Any) -> list[str] | None:
     """The strings that a schema lists; None: it lists none."""
-    narrowed = only("string", schema, root)
-    if "enum" in narrowed:
-        return [value for value in narrowed["enum"] if isinstance(value, str)]
-    return None
+    return _listed_texts(only("string", schema, root))
+
+
+def _listed_texts(schema: Any) -> list[str] | None:
+    """Those of a schema of strings, or of all its alternatives."""
+    if "enum" in schema:
+        return [value for value in schema["enum"] if isinstance(value, str)]
+    found = [_listed_texts(one) for one in schema.get("anyOf", ())]
+    if not found or None in found:
+        return None
+    return list(dict.fromkeys(text for texts in found for text in texts or ()))
