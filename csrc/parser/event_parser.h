@@ -26,6 +26,12 @@ enum class UnknownTools : std::uint8_t {
   drop,     // it is reported in Message::dropped, and not sent
 };
 
+/// What becomes of white space at the ends of content and reasoning.
+enum class WhiteSpace : std::uint8_t {
+  keep,  // it stays, but for what belongs to the format's markers
+  trim,
+};
+
 struct ParserOptions {
   std::shared_ptr<const ToolSchemas> tools;  // null: the request's tools are not known
   std::optional<bool> starts_in_reasoning;   // nullopt: as the format says
@@ -36,6 +42,7 @@ struct ParserOptions {
   bool only_reasoning = false;  // whatever is not reasoning is content, as the model wrote it
   bool call_text = false;  // a CallFilter follows: it needs the calls' text, and makes their ids
   UnknownTools unknown_tools = UnknownTools::forward;
+  WhiteSpace white_space = WhiteSpace::keep;
   bool parallel_calls = true;  // false: only the first call is sent, the rest is reported
   bool repair = false;         // almost-JSON is read as JSON, and what was cut off is closed
   ParserLimits limits;

@@ -6,6 +6,7 @@
 #include "parser/parser.h"
 #include "parser/reasoning_splitter.h"
 #include "parser/template_parser.h"
+#include "parser/text_trim.h"
 
 namespace unspool {
 
@@ -27,8 +28,12 @@ std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> for
     if (wanted.repair) parser = std::make_unique<CallEndFilter>(std::move(parser));
   }
   if (filters) parser = std::make_unique<CallFilter>(std::move(parser), style, wanted);
-  if (!wanted.only_reasoning) return parser;
-  return std::make_unique<ReasoningSplitter>(std::move(parser), wanted.audit);
+  if (wanted.only_reasoning) {
+    parser = std::make_unique<ReasoningSplitter>(std::move(parser), wanted.audit);
+  }
+  if (wanted.white_space == WhiteSpace::keep) return parser;
+  return std::make_unique<TextTrim>(std::move(parser), !wanted.only_reasoning,
+                                    wanted.limits.max_held_bytes);
 }
 
 bool starts_in_reasoning(std::shared_ptr<const Format> format,

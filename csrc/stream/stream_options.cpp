@@ -110,6 +110,11 @@ void add_texts(std::vector<StreamOption>& out) {
       [](Options& all) -> auto& { return all.stream.detokenizer.skip_special_tokens; },
       "Leave special tokens that are no markers of the format out of content and reasoning. "
       "Headers, names and arguments read them all the same."));
+  out.push_back(choice(
+      "white_space", [](Options& all) -> auto& { return all.stream.parser.white_space; },
+      {"keep", "trim"},
+      "White space at both ends of the content and of the reasoning. \"keep\": all but what "
+      "belongs to the format's markers; \"trim\": none. It then waits until text follows."));
   out.push_back(plain(
       "stop", [](Options& all) -> auto& { return all.stream.detokenizer.stop; },
       "Stop strings: the first one ends the output."));

@@ -18,6 +18,7 @@ from unspool.stream_options import (
     ToolCallsInReasoning,
     Trust,
     UnknownTools,
+    WhiteSpace,
 )
 from unspool.stream_recipe import make_recipe, with_defaults
 
@@ -65,6 +66,8 @@ class Parser(_core.TokenStreamer):
         trust: How markers that are tokens are known if ids come: "id", "text" or "either".
         skip_special_tokens: Leave special tokens that are no markers of the format out of content and
             reasoning. Headers, names and arguments read them all the same.
+        white_space: White space at both ends of the content and of the reasoning. "keep": all but what belongs
+            to the format's markers; "trim": none. It then waits until text follows.
         stop: Stop strings: the first one ends the output.
         include_stop: Whether the stop string is part of the output.
         stop_in: "content": a stop string counts in content alone, and markup does not match; "everywhere": in
@@ -109,6 +112,7 @@ class Parser(_core.TokenStreamer):
         reasoning_field: ReasoningField = "reasoning_content",
         trust: Trust = "id",
         skip_special_tokens: bool = True,
+        white_space: WhiteSpace = "keep",
         stop: str | Sequence[str] = (),
         include_stop: bool = False,
         stop_in: StopIn = "content",

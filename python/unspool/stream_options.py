@@ -13,6 +13,7 @@ from unspool._core import _stream_options
 __all__ = [
     "CORE_OPTIONS", "DELIVERY_OPTIONS", "PARSER_OPTIONS", "START_IN", "IncompleteCalls", "Option", "ReasoningField",
     "StartIn", "StopIn", "ToolCallsInReasoning", "Trust", "UnknownTools",
+    "WhiteSpace",
 ]  # fmt: skip
 
 IncompleteCalls = Literal["forward", "withhold"]
@@ -22,6 +23,7 @@ StopIn = Literal["content", "everywhere"]
 ToolCallsInReasoning = Literal["auto", "keep", "end"]
 Trust = Literal["id", "text", "either"]
 UnknownTools = Literal["forward", "content", "drop-with-report"]
+WhiteSpace = Literal["keep", "trim"]
 START_IN = get_args(StartIn)
 
 

@@ -18,6 +18,7 @@ from unspool.stream_options import (
     ToolCallsInReasoning,
     Trust,
     UnknownTools,
+    WhiteSpace,
 )
 
 __all__ = ["TokenStreamer"]
@@ -75,6 +76,7 @@ class TokenStreamer(Parser):
         reasoning_field: ReasoningField = "reasoning_content",
         trust: Trust = "id",
         skip_special_tokens: bool = True,
+        white_space: WhiteSpace = "keep",
         stop: str | Sequence[str] = (),
         include_stop: bool = False,
         stop_in: StopIn = "content",

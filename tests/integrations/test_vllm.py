@@ -360,8 +360,9 @@ def comparable(answer: tuple[str, str, list[tuple[str, str]]]) -> Any:
 def test_documented_pairs_answer_as_vllms_own(tool: str, reasoning: str) -> None:
     """On all cases of both families, streamed and whole; what differs has its reason in vllm_pairs.toml."""
     listed = tomllib.loads(Path(__file__).with_name("vllm_pairs.toml").read_text(encoding="utf-8"))
+    spaced = set(listed.pop("white_space").get(f"{tool}+{reasoning}", ()))
     known = {case for reason in listed.values() for case in reason.get(f"{tool}+{reasoning}", ())}
-    differing = set()
+    differing, only_spaced = set(), set()
     for case in [case for case in CASES if case.format in (tool, reasoning)]:
         call = unspool.get_format(case.format).patterns["call"]
         if "<tool_call>" in case.input and call[0] != unspool.get_format(tool).patterns["call"][0]:
@@ -376,7 +377,26 @@ def test_documented_pairs_answer_as_vllms_own(tool: str, reasoning: str) -> None
             continue
         if [comparable(answer) for answer in ours] != [comparable(answer) for answer in own]:
             differing.add(str(case))
-    assert differing == known
+        elif [texts for *texts, _ in ours] != [texts for *texts, _ in own]:
+            only_spaced.add(str(case))
+    assert (differing, only_spaced) == (known, spaced)
+
+
+@pytest.mark.parametrize("tool", ["unspool_hermes", "hermes"])
+def test_white_space_is_trimmed_where_the_environment_says_so(
+    tool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one streamer for both names, and by a reasoning parser of ours beside vLLM's tool parser."""
+    monkeypatch.setenv("UNSPOOL_WHITE_SPACE", "trim")
+    tokenizer, request = make_tokenizer("qwen3"), request_of(tools=TOOLS)
+    ids = tokenizer.encode("<think>\n\n hm \n\n</think>\n\nOk. \n\n", add_special_tokens=False)
+    cls = ParserManager.get_parser(tool, "unspool_qwen3", enable_auto_tools=True)
+    content, reasoning, _ = stream(
+        cls(tokenizer, request.tools), request, list(chunks_of(tokenizer, ids, 2)), []
+    )
+    assert reasoning == "hm"
+    assert content.strip() == "Ok."
+    assert (content == "Ok.") == tool.startswith("unspool")
 
 
 def test_reasoning_that_is_not_wanted_is_left_out() -> None:

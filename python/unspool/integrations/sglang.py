@@ -15,6 +15,7 @@ from unspool._core import Delta
 from unspool.choose_format import TEMPLATE_NAMES, kept_reasoning_file
 from unspool.format_files import FormatFile
 from unspool.formats import formats
+from unspool.integrations.host_options import white_space
 from unspool.integrations.sglang_grammar import make_tag
 from unspool.parser import Parser
 from unspool.stream_options import StartIn, UnknownTools
@@ -175,6 +176,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
             tools,
             reasoning=False,
             unknown_tools=unknown,
+            white_space=white_space(),
             tool_choice="required" if self._reads_json(tools) else "auto",
             **options,
         )
@@ -321,6 +323,7 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
             None if self._only_reasoning else _NO_TOOL,
             only_reasoning=self._only_reasoning,
             unknown_tools="content",
+            white_space=white_space(),
             start_in=self._start,
             keep_message=keep_message,
         )
@@ -364,7 +367,11 @@ def register() -> None:
     """Add every format, shipped or registered, by name and alias, to SGLang's parsers.
 
     Again for formats registered since. The checkpoint's own template is read by SGLang's own detectors.
+
+    Raises:
+        ArgumentError: `UNSPOOL_WHITE_SPACE` is neither "keep" nor "trim".
     """
+    white_space()
     for file in formats():
         for name in (file.name, *file.aliases):
             kept = kept_reasoning_file(name)

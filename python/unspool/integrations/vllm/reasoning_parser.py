@@ -12,6 +12,7 @@ from unspool.choose_format import choose_format, kept_reasoning_file
 from unspool.format_facts import ReasoningFacts
 from unspool.format_files import FormatFile
 from unspool.formats import compile_format, get_format
+from unspool.integrations.host_options import white_space
 from unspool.integrations.vllm.host import (
     FLUSHES,
     EngineReasoningParser,
@@ -190,7 +191,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         return {"prompt": prompt, "start_in": self.start_in}
 
     def _open(self, vocabulary: Vocabulary | None, only_reasoning: bool = True, **options: Any) -> Parser:
-        options.update(self.start(vocabulary))
+        options.update(self.start(vocabulary), white_space=white_space())
         format = self._format if self._kept is None else self.format_name
         return Parser(format, tokenizer=vocabulary, only_reasoning=only_reasoning, **options)
 

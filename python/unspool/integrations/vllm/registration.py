@@ -8,6 +8,7 @@ from typing import Any
 
 from unspool.choose_format import TEMPLATE_NAMES, kept_reasoning_file
 from unspool.formats import formats
+from unspool.integrations.host_options import white_space
 from unspool.integrations.vllm.composed_parser import UnspoolParser
 from unspool.integrations.vllm.host import (
     COMPOSES,
@@ -31,7 +32,11 @@ def register() -> None:
     Those with calls are tool parsers, those with reasoning reasoning parsers; `unspool_auto` is what `detect`
     finds for the tokenizer, `unspool_hf` its own response template. Safe to call again, for formats that
     `unspool.register_format` added since.
+
+    Raises:
+        ArgumentError: `UNSPOOL_WHITE_SPACE` is neither "keep" nor "trim".
     """
+    white_space()
     for file in formats():
         for name in (file.name, *file.aliases):
             has_reasoning = file.has_reasoning or kept_reasoning_file(name) is not None

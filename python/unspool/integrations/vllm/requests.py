@@ -10,6 +10,7 @@ from unspool._core import Delta, Format, Vocabulary
 from unspool.format_files import FormatFile
 from unspool.formats import get_format
 from unspool.integrations import host_vocabulary
+from unspool.integrations.host_options import white_space
 from unspool.parser import Parser
 
 __all__ = ["ends_with_eos", "feed", "keep_special_tokens", "request_options", "vocabulary_of"]
@@ -23,7 +24,7 @@ def vocabulary_of(tokenizer: Any) -> Vocabulary | None:
 
 
 def request_options(request: Any, format: str | FormatFile | Format) -> dict[str, Any]:
-    """The request's options for calls, as `Parser` takes them."""
+    """The request's options and the environment's, as `Parser` takes them."""
     choice = getattr(request, "tool_choice", None)
     if not isinstance(choice, (str, type(None))):
         choice = choice.model_dump()
@@ -33,6 +34,7 @@ def request_options(request: Any, format: str | FormatFile | Format) -> dict[str
     return {
         "tool_choice": choice,
         "parallel_tool_calls": getattr(request, "parallel_tool_calls", None) is not False,
+        "white_space": white_space(),
     }
 
 

@@ -23,6 +23,7 @@ _CHOICES = {
     "tool_calls_in_reasoning": ("auto", "keep", "end"),
     "unknown_tools": ("forward", "content", "drop-with-report"),
     "start_in": ("auto", "content", "reasoning"),
+    "white_space": ("keep", "trim"),
     "reasoning_field": ("reasoning_content", "reasoning"),
 }
 _FINISH_REASONS = ("stop", "length", "error", "cancelled")

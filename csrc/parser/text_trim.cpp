@@ -1,0 +1,123 @@
+#include "parser/text_trim.h"
+
+#include <utility>
+
+namespace unspool {
+
+namespace {
+
+bool has_finish(const Events& events) {
+  return !events.is_empty() && events.list().back().kind == EventKind::finish;
+}
+
+}  // namespace
+
+TextTrim::TextTrim(std::unique_ptr<EventParser> inner, bool trims_content,
+                   std::size_t max_held_bytes)
+    : ParserFilter(std::move(inner)),
+      texts_{Text{EventKind::content, Fate::content, trims_content, TextEdges(max_held_bytes),
+                  TextEdges(max_held_bytes)},
+             Text{EventKind::reasoning, Fate::reasoning, true, TextEdges(max_held_bytes),
+                  TextEdges(max_held_bytes)}} {}
+
+TextTrim::Text* TextTrim::text_of(EventKind kind) {
+  for (Text& text : texts_) {
+    if (text.kind == kind && text.is_trimmed) return &text;
+  }
+  return nullptr;
+}
+
+TextTrim::Text* TextTrim::text_of(Fate fate) {
+  for (Text& text : texts_) {
+    if (text.fate == fate && text.is_trimmed) return &text;
+  }
+  return nullptr;
+}
+
+void TextTrim::pass(const Events& in, std::uint64_t, Events& out) {
+  for (const Event& event : in.list()) {
+    if (event.kind == EventKind::malformed && event.index < 0) release_content(event, out);
+    if (Text* text = text_of(event.kind)) {
+      put(*text, in.text(event), event.span.end, out);
+    } else {
+      out.add(event, in);
+    }
+  }
+  for (const Events::Audited& piece : in.audit()) {
+    if (piece.fate == Fate::malformed) {
+      settle(texts_.front(), Fate::content);
+      texts_.front().audit_edges.pass_text();
+    }
+    if (Text* text = text_of(piece.fate)) {
+      put_audit(*text, piece);
+    } else {
+      audit_.push_back({piece, nullptr});
+    }
+  }
+  if (has_finish(in)) {
+    for (const Text& text : texts_) settle(text, Fate::whitespace);
+  }
+  pass_audit(out);
+}
+
+// A text that is no call is content for who reads on.
+void TextTrim::release_content(const Event& malformed, Events& out) {
+  Text& content = texts_.front();
+  if (!content.open.empty()) out.add_text(content.kind, -1, content.open, malformed.span.end);
+  content.open.clear();
+  content.edges.pass_text();
+}
+
+void TextTrim::put(Text& to, std::string_view text, std::uint64_t token_end, Events& out) {
+  to.edges.put(text, [&](TextEdges::Part part, std::string_view piece) {
+    if (part == TextEdges::Part::before) return;
+    if (part == TextEdges::Part::open) {
+      to.open += piece;
+      return;
+    }
+    if (!to.open.empty()) out.add_text(to.kind, -1, to.open, token_end);
+    to.open.clear();
+    out.add_text(to.kind, -1, piece, token_end);
+  });
+}
+
+void TextTrim::put_audit(Text& to, const Events::Audited& piece) {
+  to.audit_edges.put(piece.text, [&](TextEdges::Part part, std::string_view text) {
+    if (part == TextEdges::Part::text) settle(to, to.fate);
+    const bool is_before = part == TextEdges::Part::before;
+    const Fate fate = is_before ? Fate::whitespace : piece.fate;
+    audit_.push_back({{fate, std::string(text), piece.of_reasoning, piece.call},
+                      part == TextEdges::Part::open ? &to : nullptr});
+  });
+}
+
+// Says what has become of a text's white space that waits: all of it stands after the last piece
+// that is certain.
+void TextTrim::settle(const Text& text, Fate fate) {
+  for (auto waiting = audit_.rbegin(); waiting != audit_.rend(); ++waiting) {
+    if (waiting->open == nullptr && waiting->piece.fate == text.fate) return;
+    if (waiting->open != &text) continue;
+    waiting->piece.fate = fate;
+    waiting->open = nullptr;
+  }
+}
+
+void TextTrim::pass_audit(Events& out) {
+  while (!audit_.empty() && audit_.front().open == nullptr) {
+    const Events::Audited& piece = audit_.front().piece;
+    out.add_audit(piece.fate, piece.text, piece.of_reasoning, piece.call);
+    audit_.pop_front();
+  }
+}
+
+void TextTrim::add_held(Held& out) const {
+  for (const Text& text : texts_) out.add(HeldReason::space, text.open);
+  inner().add_held(out);
+}
+
+void TextTrim::add_held_text(Held& out) const {
+  for (const Text& text : texts_) out.add(HeldReason::space, text.open);
+  inner().add_held_text(out);
+}
+
+}  // namespace unspool

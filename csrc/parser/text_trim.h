@@ -1,0 +1,53 @@
+// Takes the white space off both ends of the content and of the reasoning. White space between two
+// texts stays.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "parser/parser_filter.h"
+#include "parser/text_edges.h"
+
+namespace unspool {
+
+/// Stands after all other filters. White space waits until text of the same kind follows. At the
+/// end of the output it is dropped, and audited as white space.
+class TextTrim final : public ParserFilter {
+ public:
+  /// White space longer than `max_held_bytes` is text. `trims_content`: false where the content is
+  /// another parser's input.
+  TextTrim(std::unique_ptr<EventParser> inner, bool trims_content, std::size_t max_held_bytes);
+
+  void add_held(Held& out) const override;
+  void add_held_text(Held& out) const override;
+
+ private:
+  struct Text {
+    EventKind kind;
+    Fate fate;
+    bool is_trimmed;
+    TextEdges edges, audit_edges;
+    std::string open = {};  // white space that waits
+  };
+  struct Waiting {
+    Events::Audited piece;
+    Text* open;  // whose white space it is; null: its fate is known
+  };
+
+  Text* text_of(EventKind kind);
+  Text* text_of(Fate fate);
+  void pass(const Events& in, std::uint64_t token_end, Events& out) override;
+  void put(Text& to, std::string_view text, std::uint64_t token_end, Events& out);
+  void release_content(const Event& malformed, Events& out);
+  void put_audit(Text& to, const Events::Audited& piece);
+  void settle(const Text& text, Fate fate);
+  void pass_audit(Events& out);
+
+  std::array<Text, 2> texts_;  // content, reasoning
+  std::deque<Waiting> audit_;
+};
+
+}  // namespace unspool
