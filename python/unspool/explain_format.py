@@ -6,7 +6,7 @@ from typing import Any
 
 from unspool import _core
 from unspool.format_files import FormatFile
-from unspool.testing.writer import write_answer
+from unspool.render.render import write_text
 
 __all__ = [
     "SAMPLE_CALL",
@@ -41,7 +41,7 @@ def reading_of(file: FormatFile) -> list[str]:
 
 def sample_of(file: FormatFile) -> str:
     """An answer as the format's model writes it: reasoning, content and a call, as far as it has them."""
-    made = [SAMPLE_CALL] if file.has_tools else []
-    return write_answer(
-        file, SAMPLE_REASONING if file.has_reasoning else "", "" if made else SAMPLE_CONTENT, made
-    )
+    name, arguments = SAMPLE_CALL
+    calls = [{"name": name, "arguments": arguments}]
+    content = "" if file.has_tools else SAMPLE_CONTENT
+    return write_text(file, {"reasoning": SAMPLE_REASONING, "content": content, "tool_calls": calls})

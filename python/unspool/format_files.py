@@ -13,10 +13,12 @@ from unspool._core import read_format_file
 from unspool.errors import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from unspool._core import ToolSchemas
     from unspool.format_facts import FormatFacts
     from unspool.grammar.result import Grammar, Syntax
+    from unspool.message import Message
 
 __all__ = ["FormatFile", "parse_format", "read_format", "read_text"]
 
@@ -127,6 +129,68 @@ class FormatFile:
         return make_grammar(
             self, tools, tool_choice=tool_choice, response_schema=response_schema, parallel=parallel,
             reasoning=reasoning, prompt=prompt, strict=strict, syntax=syntax, tokenizer=tokenizer,
+        )  # fmt: skip
+
+    def render(
+        self,
+        message: Message | Mapping[str, Any],
+        *,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        continues: bool = False,
+        exact: bool = True,
+    ) -> str:
+        """The text that the model writes for a message, without the token that ends the answer.
+
+        The text is read back before it is returned, and the same message comes out of it. Of alternatives in the
+        file the first that is read back is taken.
+
+        Args:
+            message: A parsed `Message`, or an assistant's message as OpenAI's API has it: `content`,
+                `reasoning_content` or `reasoning`, and `tool_calls` with arguments as JSON text or as a dict. An id is
+                written where the format writes ids. If it has another shape than they have, one is made.
+            tools: The request's tools. Formats that write values as bare text need them to know `3` from `"3"`.
+            continues: Whether the text goes on where the format's own turn ends. If the turn opens the reasoning, the
+                text then begins inside it. False: the opener is a part of the text.
+            exact: Whether content and reasoning must come back with the white space at their ends. A pattern's own
+                white space is next to it, so many formats cannot keep it.
+
+        Raises:
+            ArgumentError: The format cannot write the message; the error names the part and how it is read. Or the
+                argument is no such message.
+        """
+        from unspool.render.render import render_text  # few need it; the package's import stays light
+
+        return render_text(self, message, tools=tools, continues=continues, exact=exact)
+
+    def render_ids(
+        self,
+        message: Message | Mapping[str, Any],
+        vocabulary: Any,
+        encode: Callable[[str], Sequence[int]],
+        *,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        continues: bool = False,
+        exact: bool = True,
+    ) -> list[int]:
+        """The token ids that the model writes for a message. Text in it never becomes a marker.
+
+        A marker that the vocabulary has as a token is written by its id. A text that spells one is encoded in two
+        parts, so it stays text. The ids are read back before they are returned.
+
+        Args:
+            vocabulary: A tokenizer or `Vocabulary`.
+            encode: Text to ids, without tokens at the beginning or end, such as
+                `lambda text: tokenizer.encode(text, add_special_tokens=False)`.
+            message, tools, continues, exact: As of `render`.
+
+        Raises:
+            ArgumentError: As of `render`, or `encode` makes a special token of text.
+            VocabularyError: The tokenizer cannot be compiled.
+        """
+        from unspool.render.render import render_ids  # few need it; the package's import stays light
+
+        return render_ids(
+            self, message, vocabulary, encode, tools=tools, continues=continues, exact=exact
         )  # fmt: skip
 
 

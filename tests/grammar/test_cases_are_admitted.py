@@ -14,7 +14,7 @@ from unspool.grammar.make_grammar import make_grammar
 from unspool.grammar.markers import Markers
 from unspool.patterns import Patterns
 from unspool.testing.cases import Case, shipped_cases
-from unspool.testing.writer import write_answer
+from unspool.testing.outputs import render
 
 BYTES = LLTokenizer("byte")
 FORMATS = [file.name for file in unspool.formats() if file.has_tools]
@@ -71,9 +71,9 @@ def is_as_written(case: Case) -> bool:
         return False
     calls = [(name, json.loads(arguments)) for name, arguments, _ in case.calls]
     styles = range(len(file.patterns["call"]))
-    written = [write_answer(file, case.reasoning, case.content, calls, style) for style in styles]
+    written = [render(file, case.reasoning, case.content, calls, style) for style in styles]
     if not case.reasoning:  # thinking was off: what would end it is not there
-        empty = write_answer(file, "", "", [])
+        empty = render(file, "", "", [])
         written = [text.removeprefix(empty) for text in written]
     given = without_end(case)
     if patterns.header:  # white space counts in a header

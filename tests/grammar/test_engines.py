@@ -8,7 +8,7 @@ import pytest
 import unspool
 from unspool.grammar.make_grammar import make_grammar
 from unspool.testing.marker_tokenizer import marker_tokenizer
-from unspool.testing.writer import write_answer
+from unspool.testing.outputs import render
 
 from .law import faults
 from .matchers import XgrammarMatcher
@@ -52,8 +52,8 @@ def test_xgrammar_admits_what_the_template_writes(name: str, syntax: str) -> Non
     file = unspool.get_format(name)
     grammar = make_grammar(file, tools_for(file), tool_choice="required", syntax=syntax, reasoning=False)  # type: ignore[arg-type]
     matcher = XgrammarMatcher(grammar.text, syntax)
-    written = write_answer(file, "", "", [CALL])
-    written = written.removeprefix(write_answer(file, "", "", []))
+    written = render(file, "", "", [CALL])
+    written = written.removeprefix(render(file, "", "", []))
     matcher.take(written.encode())
     assert matcher.may_end()
 
@@ -75,7 +75,7 @@ def test_xgrammar_admits_what_the_template_writes_in_tokens(name: str, choice: s
     )  # fmt: skip
     compiled = xgrammar.GrammarCompiler(info, max_threads=1).compile_structural_tag(grammar.text)
     matcher = xgrammar.GrammarMatcher(compiled)
-    written = write_answer(file, "", "", [CALL]).removeprefix(write_answer(file, "", "", []))
+    written = render(file, "", "", [CALL]).removeprefix(render(file, "", "", []))
     ids = tokenizer.encode(written, add_special_tokens=False).ids
     assert next((ids[i:] for i, id in enumerate(ids) if not matcher.accept_token(id)), []) == []
     assert matcher.is_completed()

@@ -11,7 +11,7 @@ from llguidance import LLTokenizer
 from unspool.generation.grammar_matcher import GrammarMatcher
 from unspool.grammar.make_grammar import make_grammar
 from unspool.testing.marker_tokenizer import marker_tokenizer
-from unspool.testing.writer import write_answer
+from unspool.testing.outputs import render
 
 from .law import faults_of_ids
 from .real_tokens import closers_of
@@ -59,8 +59,8 @@ def test_markers_that_are_tokens(name: str, choice: str) -> None:
     )
     matcher = GrammarMatcher(vocabulary, grammar.text, [tokenizer.token_to_id("</stop>")])
     arguments = {"code": "1"} if tools[0]["name"] == "run" else {"city": "Paris", "unit": "C"}
-    written = write_answer(file, "", "", [(tools[0]["name"], arguments)])
-    written = written.removeprefix(write_answer(file, "", "", []))
+    written = render(file, "", "", [(tools[0]["name"], arguments)])
+    written = written.removeprefix(render(file, "", "", []))
     grammar = file.grammar(
         tools, tool_choice=choice.split(maxsplit=1)[0], reasoning=False, tokenizer=vocabulary, response_schema=schema,
         prompt="Hi" if repeats_the_turn(file, written) else None,

@@ -11,7 +11,7 @@ import pytest
 import unspool
 from transformers import PreTrainedTokenizerFast
 from unspool.testing.marker_tokenizer import END, marker_tokenizer
-from unspool.testing.writer import write_answer
+from unspool.testing.outputs import render
 
 host = pytest.importorskip(
     "unspool.integrations.sglang", reason="SGLang is not installed", exc_type=ImportError
@@ -80,7 +80,7 @@ def admits(format: str, tag: Any, text: str) -> bool:
 
 def written(format: str, arguments: dict[str, Any]) -> str:
     file = unspool.get_format(format)
-    return write_answer(file, "", "", [("look", arguments)]).removeprefix(write_answer(file, "", "", []))
+    return render(file, "", "", [("look", arguments)]).removeprefix(render(file, "", "", []))
 
 
 def read(format: str, choice: str, text: str) -> list[tuple[str, Any]]:

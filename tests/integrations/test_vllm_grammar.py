@@ -12,7 +12,7 @@ import pytest
 import unspool
 from transformers import PreTrainedTokenizerFast
 from unspool.testing.marker_tokenizer import END, marker_tokenizer
-from unspool.testing.writer import write_answer
+from unspool.testing.outputs import render
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -128,7 +128,7 @@ def written(format: str, arguments: dict[str, Any]) -> str:
     if format in BY_HAND:
         return BY_HAND[format].replace("KEY", *arguments)
     file = unspool.get_format(format)
-    return write_answer(file, "", "", [("look", arguments)]).removeprefix(write_answer(file, "", "", []))
+    return render(file, "", "", [("look", arguments)]).removeprefix(render(file, "", "", []))
 
 
 GOOD, MISSPELT = {"city": "Paris"}, {"citty": "Paris"}
@@ -143,10 +143,10 @@ def test_a_strict_tools_call_is_enforced(format: str, choice: str) -> None:
     assert request.response_format is None
     assert admits(format, request, written(format, GOOD))
     file = unspool.get_format(format)
-    answer = write_answer(file, "", "No.", [])
+    answer = render(file, "", "No.", [])
     answers = [
         answer,
-        answer.removeprefix(write_answer(file, "", "", [])),
+        answer.removeprefix(render(file, "", "", [])),
         "No.",
         " to=user<|message|>No.",
         "all\nNo.",
@@ -346,7 +346,7 @@ def test_the_engine_applies_it_after_the_reasoning(format: str, choice: str) -> 
     request = parser_of(format, format).adjust_request(request_of(format, choice))
     turn = next((turn for turn in file.patterns.get("turn", ())), "")
     for arguments, is_right in ((GOOD, True), (MISSPELT, False)):
-        text = write_answer(file, "Hm.", "", [("look", arguments)])
+        text = render(file, "Hm.", "", [("look", arguments)])
         for step in (1, 5):
             took = Engine(format, format, request, turn).takes(text, step)
             assert took == (is_right or is_keyless(format)), (text, step)

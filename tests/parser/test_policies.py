@@ -10,7 +10,7 @@ import pytest
 import unspool
 from unspool.testing import byte_splits
 from unspool.testing.cases import Case, shipped_cases
-from unspool.testing.writer import write_answer
+from unspool.testing.outputs import render
 
 TOOLS: list[dict[str, Any]] = [{"name": "known", "parameters": {"properties": {"a": {"type": "string"}}}}]
 FORMATS = [file for file in unspool.formats() if file.has_tools]
@@ -77,7 +77,7 @@ def test_policies_hold_in_every_format(file: unspool.FormatFile) -> None:
     made: list[tuple[str, dict[str, Any]]] = [("known", {"a": "x"}), ("other", {"a": "y"}), ("known", {})]
     if any(call.needs_known_tool for call in file.facts.calls):
         made.pop(1)  # there an unknown name is no call at all
-    text = write_answer(file, "", "", made, style=-1)  # the last kind of call has an opener, where one has
+    text = render(file, "", "", made, form=-1)  # the last kind of call has an opener, where one has
     kept = [(name, arguments) for name, arguments in made if name == "known"]
     for policy in ("content", "drop-with-report"):
         message = unspool.parse(text, file, TOOLS, unknown_tools=policy)
@@ -169,7 +169,7 @@ def test_policies_hold_in_a_response_template(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["qwen3", "kimi_k2", "glm45", "deepseek_v31"])
 def test_a_call_inside_reasoning_as_the_caller_wants(name: str) -> None:
     file = unspool.get_format(name)
-    inner = write_answer(file, "", "", [("known", {"a": "x"})])
+    inner = render(file, "", "", [("known", {"a": "x"})])
     text = f"<think>\nI will call {inner}"
     kept = unspool.parse(text, name, TOOLS, tool_calls_in_reasoning="keep")
     assert not kept.tool_calls

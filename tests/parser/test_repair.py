@@ -12,8 +12,7 @@ import unspool
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool.testing import byte_splits
-from unspool.testing.outputs import TOOLS, outputs
-from unspool.testing.writer import write_answer
+from unspool.testing.outputs import TOOLS, outputs, render
 
 
 def call_of(text: str, format: str = "hermes", reason: str = "stop") -> unspool.ToolCall:
@@ -96,7 +95,7 @@ def test_off_by_default() -> None:
 def test_what_is_cut_off_is_closed_at_every_place(name: str) -> None:
     file = unspool.get_format(name)
     arguments = {"city": 'Zürich \\ "x"', "days": 3, "options": {"a": [1, None, "é"]}, "metric": True}
-    text = write_answer(file, "", "", [("get_weather", arguments)])
+    text = render(file, "", "", [("get_weather", arguments)])
     for end in range(len(text)):
         message = unspool.parse(text[:end], file, TOOLS, repair=True, finish_reason="length")
         for call in message.tool_calls:

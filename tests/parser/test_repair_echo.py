@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Parser, Vocabulary
 from unspool.testing import byte_splits, pieces_of
-from unspool.testing.outputs import outputs
-from unspool.testing.writer import write_answer
+from unspool.testing.outputs import outputs, render
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOLS: list[dict[str, Any]] = [
@@ -25,7 +24,7 @@ FILES = {file.name: file for file in unspool.formats() if file.has_tools}
 def parts(file: unspool.FormatFile, city: str = "Paris") -> tuple[str, str, str] | None:
     """A call as the format's model writes it: up to its body, its body with the closer, and the rest."""
     arguments = {"city": city}
-    text = write_answer(file, "", "", [("get_weather", arguments)], style=-1)
+    text = render(file, "", "", [("get_weather", arguments)], form=-1)
     audit = Parser(file, TOOLS, audit=True).parse(text).audit
     fates = [fate for fate, _ in audit]
     if "tool_call" not in fates or fates.index("tool_call") == 0:

@@ -6,7 +6,7 @@ import pytest
 import unspool
 from unspool import FormatFile, Message
 from unspool.testing import byte_splits
-from unspool.testing.writer import write_answer
+from unspool.testing.outputs import render
 
 TOOLS = [
     {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
@@ -16,7 +16,7 @@ CALL = ("get_weather", {"city": "Paris"})
 
 def closers_of(file: FormatFile) -> list[str]:
     """The closers of calls, and of all calls, in a rendered call. A fence is none: it may open a block."""
-    answer = write_answer(file, "", "", [CALL])
+    answer = render(file, "", "", [CALL])
     closers = {*file.facts.section_closers, *(text for call in file.facts.calls for text in call.closers)}
     return sorted(text for text in closers if text in answer and not text.startswith("```"))
 
@@ -39,7 +39,7 @@ CASES = [
 @pytest.mark.parametrize("after", ["", "\nDone."])
 @pytest.mark.parametrize(("file", "closer"), CASES)
 def test_a_closer_written_again_shows_in_nothing(file: FormatFile, closer: str, after: str) -> None:
-    answer = write_answer(file, "", "", [CALL])
+    answer = render(file, "", "", [CALL])
     end = answer.rindex(closer) + len(closer)
     expected = read(file, [(answer + after).encode()])
     output = answer[:end] + "\n" + closer + answer[end:] + after

@@ -14,7 +14,7 @@ from unspool.format_key import FormatKey
 from unspool.grammar.schema_types import resolve
 from unspool.grammar.tools import Tool
 from unspool.parser import parse
-from unspool.testing.writer import write_answer
+from unspool.render.render import write_text
 
 __all__ = ["check_parts"]
 
@@ -123,7 +123,7 @@ def _are_read(format: FormatKey, calls: _Calls) -> bool:
 def _is_read(format: FormatKey, arguments: dict[str, Any], schema: str = "") -> bool:
     parameters = json.loads(schema) if schema else _schema_of(arguments)
     tools = [{"name": "f", "parameters": parameters}]
-    text = write_answer(format.file, "", "", [("f", arguments)])
+    text = write_text(format.file, {"tool_calls": [{"name": "f", "arguments": arguments}]})
     calls = parse(text, format.file, tools=tools).tool_calls
     return len(calls) == 1 and calls[0].is_complete and json.loads(calls[0].arguments) == arguments
 

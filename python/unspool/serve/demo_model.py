@@ -18,11 +18,11 @@ from unspool.generation.worker import GenerationWorker
 from unspool.grammar.json_schema import normalise
 from unspool.grammar.response_format import read_response_format
 from unspool.parser import ChannelParser
+from unspool.render.render import write_text
 from unspool.serve.demo_run import DemoAnswer, DemoRun
 from unspool.serve.example_value import example_value
 from unspool.stream_options import StopIn
 from unspool.testing.cases import Case, shipped_cases
-from unspool.testing.writer import write_answer
 
 if TYPE_CHECKING:
     from unspool.generation.run import GenerationRun
@@ -194,7 +194,8 @@ class DemoModel:
         return self._made_up("", "", [(name, arguments if isinstance(arguments, dict) else {})], tools)
 
     def _made_up(self, reasoning: str, content: str, calls: list[Any], tools: Any) -> Case:
-        text = write_answer(self._file, reasoning, content, calls)
+        made = [{"name": name, "arguments": arguments} for name, arguments in calls]
+        text = write_text(self._file, {"reasoning": reasoning, "content": content, "tool_calls": made})
         return Case(self._file.name, "made up", text, tools=None if tools is None else tuple(tools))
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from unspool.format_files import FormatFile
 from unspool.formats import get_format
-from unspool.testing.writer import write_answer
+from unspool.render.render import write_text
 
 __all__ = ["TOOLS", "calls", "mutated", "outputs", "render", "soup"]
 
@@ -92,14 +93,21 @@ def calls(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
 
 
 def render(
-    format: str,
+    format: str | FormatFile,
     reasoning: str,
     content: str,
     made: list[tuple[str, dict[str, Any]]],
-    style: int = 0,
+    form: int = 0,
 ) -> str:
-    """The text that the format's model writes for an answer."""
-    return write_answer(get_format(format), reasoning, content, made, style)
+    """The text that the format's model writes for an answer, whether or not it is read back.
+
+    Args:
+        form: Which of the format's forms of calls is taken, counted from 0 and around.
+    """
+    file = get_format(format) if isinstance(format, str) else format
+    calls = [{"name": name, "arguments": arguments} for name, arguments in made]
+    message = {"reasoning": reasoning, "content": content, "tool_calls": calls}
+    return write_text(file, message, form)
 
 
 @st.composite

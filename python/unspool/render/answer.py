@@ -1,0 +1,123 @@
+"""The message that is to be written, read from what a caller has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.message import Message, ToolCall
+
+__all__ = ["Answer", "AnswerCall", "read_answer"]
+
+
+@dataclass(frozen=True)
+class AnswerCall:
+    """A call that is to be written.
+
+    Attributes:
+        arguments: What the tool gets.
+        text: The arguments as JSON, as they were given or as Python writes them.
+        id: "" if there is none.
+    """
+
+    name: str
+    arguments: dict[str, Any]
+    text: str
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A message that is to be written.
+
+    Attributes:
+        reports: How many malformed texts a parser has reported in it.
+    """
+
+    reasoning: str = ""
+    content: str = ""
+    calls: tuple[AnswerCall, ...] = ()
+    reports: int = 0
+
+
+def read_answer(message: Message | Mapping[str, Any]) -> Answer:
+    """The parts of a message.
+
+    Args:
+        message: A parsed `Message`, or an assistant's message as OpenAI's API has it.
+
+    Raises:
+        ArgumentError: It is neither, or a part of it has another type.
+    """
+    if isinstance(message, Message):
+        calls = [_parsed_call(call, number) for number, call in enumerate(message.tool_calls)]
+        return Answer(message.reasoning, message.content, tuple(calls), len(message.malformed))
+    if not isinstance(message, Mapping):
+        raise ArgumentError(f"the message is of type {type(message).__name__}; pass a Message or a dict")
+    given = message.get("reasoning_content") or message.get("reasoning") or ""
+    return Answer(
+        _text(given, "the reasoning"),
+        _content(message.get("content")),
+        tuple(_given_call(call, number) for number, call in enumerate(message.get("tool_calls") or ())),
+    )
+
+
+def _parsed_call(call: ToolCall, number: int) -> AnswerCall:
+    if not call.is_complete:
+        raise ArgumentError(f"call {number} ({call.name}) is {call.status}; leave it out")
+    return _call(call.name, call.arguments, call.id, number)
+
+
+def _given_call(call: Any, number: int) -> AnswerCall:
+    if isinstance(call, ToolCall):
+        return _parsed_call(call, number)
+    if not isinstance(call, Mapping):
+        raise ArgumentError(f"call {number} is of type {type(call).__name__}; pass a dict")
+    function = call.get("function", call)
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+        raise ArgumentError(f"call {number} has no name; pass {{'function': {{'name': …, 'arguments': …}}}}")
+    return _call(function["name"], function.get("arguments"), call.get("id"), number)
+
+
+def _call(name: str, arguments: Any, id: Any, number: int) -> AnswerCall:
+    place = f"the arguments of call {number} ({name})"
+    text = arguments.strip() if isinstance(arguments, str) else ""
+    try:
+        if isinstance(arguments, str):
+            arguments = json.loads(text or "{}")
+        text = text or json.dumps(arguments or {}, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ArgumentError(f"{place} are no JSON: {error}") from None
+    arguments = {} if arguments is None else arguments
+    if not isinstance(arguments, Mapping) or not _has_text_keys(arguments):
+        raise ArgumentError(f"{place} are no object; pass a dict with texts as keys, or its JSON")
+    return AnswerCall(
+        _text(name, "a name"), dict(arguments), _text(text, place), id if isinstance(id, str) else ""
+    )
+
+
+def _has_text_keys(value: Any) -> bool:
+    """Whether all objects in it are as JSON has them. Python would write a number as a key, and as a text."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) for key in value) and all(map(_has_text_keys, value.values()))
+    return not isinstance(value, (list, tuple)) or all(map(_has_text_keys, value))
+
+
+def _content(given: Any) -> str:
+    if not isinstance(given, (list, tuple)):
+        return _text(given or "", "the content")
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in given]
+    return "".join(_text(text, "a part of the content") for text in texts)
+
+
+def _text(given: Any, place: str) -> str:
+    if not isinstance(given, str):
+        raise ArgumentError(f"{place} is of type {type(given).__name__}; pass text")
+    try:
+        given.encode()
+    except UnicodeEncodeError as error:
+        raise ArgumentError(f"{place} cannot be encoded as UTF-8: {error.reason}; mend the text") from None
+    return given

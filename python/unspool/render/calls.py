@@ -1,0 +1,97 @@
+"""Calls in one of the forms that a format has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unspool.grammar.forms import Form
+from unspool.patterns import Hole, Pattern, Patterns
+from unspool.render.answer import AnswerCall
+from unspool.render.call_ids import id_of
+from unspool.render.parameters import write_parameters
+from unspool.render.pieces import Written, as_text, fill, join
+from unspool.render.values import json_text, literal, python_text
+
+__all__ = ["CallsWriter"]
+
+_OBJECT = Pattern(('{"name": ', ', "arguments": ', "}"), (Hole("name"), Hole("arguments")))
+
+
+@dataclass(frozen=True)
+class CallsWriter:
+    """Writes calls.
+
+    Attributes:
+        patterns: What the format's file says.
+        form: The form of the calls.
+        choice: Which way to write each tagged value is taken.
+    """
+
+    patterns: Patterns
+    form: Form
+    choice: int = 0
+
+    def write(self, calls: Sequence[AnswerCall]) -> Written:
+        """All calls of an answer, with what stands around them."""
+        body = self._body(calls)
+        return body if self.form.section is None else fill(self.form.section, {"calls": body})
+
+    def _body(self, calls: Sequence[AnswerCall]) -> Written:
+        call = self.form.call
+        repeats = call.count("...")
+        if call.has("key"):
+            written = [_python_call(call, one) for one in calls]
+            separator, repeats = (
+                call.texts[-2].removeprefix(")"),
+                repeats - 1,
+            )  # the first repeats an argument
+            first, last = call.first, call.last if repeats else call.last.removeprefix(")")
+        elif call.has("object"):
+            written = [self._object(call, one, index) for index, one in enumerate(calls)]
+            place = call.index("object")
+            separator, first, last = call.texts[place + 1], "".join(call.texts[: place + 1]), call.last
+        else:
+            written, repeats = [self._call(one, index) for index, one in enumerate(calls)], 0
+            separator = first = last = ""
+        if repeats:
+            return join(written, first, separator, last)
+        return tuple(piece for one in written for piece in join([one], first, "", last))
+
+    def _call(self, call: AnswerCall, index: int) -> Written:
+        pattern = self.form.call
+        values = {
+            "name": as_text(call.name),
+            "id": as_text(id_of(call, index, self.patterns.id)),
+            "index": as_text(str(index + _first_index(pattern))),
+        }
+        if pattern.has("arguments"):
+            strings = self.patterns.string
+            values["arguments"] = literal(call.arguments, strings[0]) if strings else as_text(call.text)
+        if pattern.has("value"):  # the tool's only parameter
+            value = next(iter(call.arguments.values()), "")
+            values["value"] = as_text(value if isinstance(value, str) else json_text(value))
+        if pattern.has("parameters"):
+            values["parameters"] = write_parameters(self.form.parameters, call.arguments, self.choice)
+        return fill(pattern, values)
+
+    def _object(self, pattern: Pattern, call: AnswerCall, index: int) -> Written:
+        is_python = "python" in pattern.options("object")
+        write = python_text if is_python else json_text
+        arguments = as_text(python_text(call.arguments) if is_python else call.text)
+        shape = self.patterns.object[0] if self.patterns.object else _OBJECT
+        id = as_text(write(id_of(call, index, self.patterns.id)))
+        return fill(shape, {"name": as_text(write(call.name)), "arguments": arguments, "id": id})
+
+
+def _python_call(pattern: Pattern, call: AnswerCall) -> Written:
+    after_key, between = pattern.after("key"), pattern.after("value")
+    members = [
+        join([as_text(key), as_text(python_text(value))], "", after_key, "")
+        for key, value in call.arguments.items()
+    ]
+    return (*as_text(call.name), *join(members, pattern.after("name"), between, ")"))
+
+
+def _first_index(pattern: Pattern) -> int:
+    return next((int(option) for option in pattern.options("index") if option.isdigit()), 0)

@@ -1,0 +1,76 @@
+"""Whether a written answer is read as it was meant, and where it is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from unspool._core import ToolSchemas, Vocabulary
+from unspool.format_files import FormatFile
+from unspool.message import Message, ToolCall
+from unspool.parser import Parser
+from unspool.render.answer import Answer, AnswerCall
+
+__all__ = ["read_back", "what_differs"]
+
+Tools = Iterable[Any] | ToolSchemas | None
+_SHOWN = 60
+
+
+def read_back(
+    file: FormatFile, output: str | Sequence[int], tools: Tools, vocabulary: Vocabulary | None = None
+) -> Message:
+    """What the parser makes of the text or ids, without a prompt: it starts as the format's own turn says."""
+    parser = Parser(file, tools, tokenizer=vocabulary)
+    parser._untold = None  # a tag in the content is no sign of a lost prompt here
+    return parser.parse(output)
+
+
+def what_differs(answer: Answer, read: Message, exact: bool) -> str | None:
+    """The first part that is read as another one, and how it is read; None if there is none.
+
+    Args:
+        exact: Whether white space at the ends of content and reasoning counts.
+    """
+    for part, meant, found in (
+        ("reasoning", answer.reasoning, read.reasoning),
+        ("content", answer.content, read.content),
+    ):
+        if meant != found and (exact or meant.strip() != found.strip()):
+            return f"the {part} {_shown(meant)}: it is read as {_shown(found)}"
+    if len(answer.calls) != len(read.tool_calls):
+        return f"{len(answer.calls)} calls: {len(read.tool_calls)} are read"
+    for number, (call, other) in enumerate(zip(answer.calls, read.tool_calls, strict=True)):
+        found_difference = _call_difference(call, other)
+        if found_difference:
+            return f"call {number} ({call.name}): {found_difference}"
+    if len(read.malformed) != answer.reports:
+        texts = [_shown(report.text) for report in read.malformed] or ["none"]
+        return f"this message: the texts that are reported as malformed are {', '.join(texts)}"
+    return None
+
+
+def _call_difference(call: AnswerCall, read: ToolCall) -> str | None:
+    if not read.is_complete:
+        return f"it is read as {read.status}"
+    if call.name != read.name:
+        return f"the name is read as {_shown(read.name)}"
+    return _value_difference("the arguments", call.arguments, json.loads(read.arguments))
+
+
+def _value_difference(place: str, meant: Any, read: Any) -> str | None:
+    """The first value that differs. Numbers are compared as numbers; true is no number."""
+    if isinstance(meant, Mapping) and isinstance(read, Mapping) and meant.keys() == read.keys():
+        inner = [(f"{key!r} in {place}", meant[key], read[key]) for key in meant]
+    elif isinstance(meant, (list, tuple)) and isinstance(read, list) and len(meant) == len(read):
+        inner = [(f"item {index} of {place}", one, read[index]) for index, one in enumerate(meant)]
+    else:
+        is_equal = meant == read and isinstance(meant, bool) == isinstance(read, bool)
+        return None if is_equal else f"{place}: {_shown(meant)} is read as {_shown(read)}"
+    return next((found for part in inner if (found := _value_difference(*part))), None)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

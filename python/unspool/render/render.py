@@ -1,0 +1,113 @@
+"""Writes a message and reads it back: what would be read as another message is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from unspool.errors import ArgumentError
+from unspool.format_files import FormatFile
+from unspool.message import Message
+from unspool.patterns import Patterns
+from unspool.render.answer import Answer, read_answer
+from unspool.render.encode import Encode, encode_written
+from unspool.render.pieces import Written, text_of
+from unspool.render.read_back import Tools, read_back, what_differs
+from unspool.render.way import way_of_form, ways_of
+from unspool.render.write import write_answer
+from unspool.schema import compile_tools
+from unspool.vocabulary_sources import from_tokenizer
+
+__all__ = ["render_ids", "render_text", "write_text"]
+
+_Output = TypeVar("_Output", str, list[int])
+
+
+def render_text(
+    file: FormatFile,
+    message: Message | Mapping[str, Any],
+    *,
+    tools: Tools = None,
+    continues: bool = False,
+    exact: bool = True,
+) -> str:
+    """See `FormatFile.render`."""
+
+    answer, schemas = _checked(file, message), compile_tools(tools)
+
+    def read(text: str) -> Message:
+        return read_back(file, text, schemas)
+
+    return _first_right(file, answer, continues, exact, text_of, read)
+
+
+def render_ids(
+    file: FormatFile,
+    message: Message | Mapping[str, Any],
+    vocabulary: Any,
+    encode: Encode,
+    *,
+    tools: Tools = None,
+    continues: bool = False,
+    exact: bool = True,
+) -> list[int]:
+    """See `FormatFile.render_ids`."""
+    answer, schemas = _checked(file, message), compile_tools(tools)
+    table = from_tokenizer(vocabulary)
+
+    def make(written: Written) -> list[int]:
+        return encode_written(written, file, table, encode)
+
+    def read(ids: list[int]) -> Message:
+        return read_back(file, ids, schemas, table)
+
+    return _first_right(file, answer, continues, exact, make, read)
+
+
+def write_text(
+    file: FormatFile, message: Message | Mapping[str, Any], form: int = 0, *, continues: bool = True
+) -> str:
+    """A message as the format's first alternatives write it, whether or not it is read back.
+
+    What the format has no pattern for is left out.
+
+    Args:
+        form: Which of the format's forms of calls is taken, counted from 0 and around.
+        continues: As of `FormatFile.render`.
+    """
+    patterns, answer = Patterns.read(file.to_core()), read_answer(message)
+    if not file.has_tools:
+        answer = replace(answer, calls=())
+    if not file.has_reasoning:
+        answer = replace(answer, reasoning="")
+    return text_of(write_answer(patterns, answer, way_of_form(patterns, answer, form), continues))
+
+
+def _first_right(
+    file: FormatFile,
+    answer: Answer,
+    continues: bool,
+    exact: bool,
+    make: Callable[[Written], _Output],
+    read: Callable[[_Output], Message],
+) -> _Output:
+    """The first way to write the answer that is read as it was meant."""
+    patterns, difference = Patterns.read(file.to_core()), None
+    for way in ways_of(patterns, answer):
+        output = make(write_answer(patterns, answer, way, continues))
+        found = what_differs(answer, read(output), exact)
+        if found is None:
+            return output
+        difference = difference or found
+    raise ArgumentError(f"the format '{file.name}' cannot write {difference}")
+
+
+def _checked(file: FormatFile, message: Message | Mapping[str, Any]) -> Answer:
+    """The message's parts, if the format has patterns for them."""
+    answer = read_answer(message)
+    if answer.reasoning and not file.has_reasoning:
+        raise ArgumentError(f"the format '{file.name}' has no reasoning; leave it out, or use with_reasoning")
+    if answer.calls and not file.has_tools:
+        raise ArgumentError(f"the format '{file.name}' has no calls; leave them out")
+    return answer
