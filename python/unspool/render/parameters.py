@@ -49,7 +49,11 @@ def _ways(patterns: tuple[Pattern, ...], value: Any) -> list[tuple[Pattern, _Wri
     literal = [pattern for pattern in named if "verbatim" in pattern.options("value")]
     others = [pattern for pattern in named if "verbatim" not in pattern.options("value")]
     if isinstance(value, str):
-        return [(pattern, str) for pattern in (*literal, *others)]
+        plain = [
+            pattern for pattern in others if "xml" in pattern.options("value") and value == _escaped(value)
+        ]
+        others = [pattern for pattern in others if pattern not in plain]
+        return [(pattern, str) for pattern in (*plain, *literal, *others)]
     return [(pattern, write) for pattern in others or named for write in _writers(pattern, value)]
 
 
@@ -63,10 +67,14 @@ def _parameter(pattern: Pattern, key: str, value: Any, write: _Write) -> Written
         return fill(pattern, {"key": as_text(key), "value": _element(pattern, value)})
     text = write(value)
     if "xml" in pattern.options("value"):
-        text = html.escape(text, quote=False)
+        text = _escaped(text)
     name = html.escape(key) if "xml" in pattern.options("key") else key
     kind = _JSON_TYPES.get(type(value), "array")
     return fill(pattern, {"key": as_text(name), "value": as_text(text), "type": as_text(kind)})
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text, quote=False)
 
 
 def _element(pattern: Pattern, value: Any) -> Written:
