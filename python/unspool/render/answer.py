@@ -87,7 +87,7 @@ def _call(name: str, arguments: Any, id: Any, number: int) -> AnswerCall:
     text = arguments.strip() if isinstance(arguments, str) else ""
     try:
         if isinstance(arguments, str):
-            arguments = json.loads(text or "{}")
+            arguments = json.loads(text or "{}", parse_constant=_refuse)
         text = text or json.dumps(arguments or {}, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ArgumentError(f"{place} are no JSON: {error}") from None
@@ -97,6 +97,10 @@ def _call(name: str, arguments: Any, id: Any, number: int) -> AnswerCall:
     return AnswerCall(
         _text(name, "a name"), dict(arguments), _text(text, place), id if isinstance(id, str) else ""
     )
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON value")
 
 
 def _has_text_keys(value: Any) -> bool:

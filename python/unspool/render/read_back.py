@@ -33,14 +33,17 @@ def what_differs(answer: Answer, read: Message, exact: bool) -> str | None:
     Args:
         exact: Whether white space at the ends of content and reasoning counts.
     """
+    if len(read.tool_calls) < len(answer.calls):
+        number = len(read.tool_calls)
+        return f"call {number} ({answer.calls[number].name}): only {number} of {len(answer.calls)} calls are read"
     for part, meant, found in (
         ("reasoning", answer.reasoning, read.reasoning),
         ("content", answer.content, read.content),
     ):
         if meant != found and (exact or meant.strip() != found.strip()):
             return f"the {part} {_shown(meant)}: it is read as {_shown(found)}"
-    if len(answer.calls) != len(read.tool_calls):
-        return f"{len(answer.calls)} calls: {len(read.tool_calls)} are read"
+    if len(read.tool_calls) > len(answer.calls):
+        return f"this message: {len(read.tool_calls)} calls are read, not {len(answer.calls)}"
     for number, (call, other) in enumerate(zip(answer.calls, read.tool_calls, strict=True)):
         found_difference = _call_difference(call, other)
         if found_difference:
