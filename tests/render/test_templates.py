@@ -59,7 +59,9 @@ def test_what_counts_as_equal(between: str, result: str, script: ModuleType) -> 
     assert (found.format, found.result) == ("hermes", result)
 
 
-@pytest.mark.parametrize(("version", "result"), [("v3", "different"), ("v11", "another form"), ("v13", "another form")])
+@pytest.mark.parametrize(
+    ("version", "result"), [("v3", "different"), ("v11", "another form"), ("v13", "another form")]
+)
 def test_the_calls_of_mistrals_templates(version: str, result: str, script: ModuleType) -> None:
     """mistral-common makes them. Mistral's first form in our file is the list, of which v3 writes one with ids."""
     made = pytest.importorskip("mistral_common.integrations.chat_templates.chat_templates")
