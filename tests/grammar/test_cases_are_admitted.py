@@ -40,7 +40,7 @@ def _schema_of(value: Any) -> dict[str, Any]:
 
 #: Cases that the parser reads and the grammar refuses.
 NOT_ADMITTED = {
-    "functionary_v32": ["content, then two calls"],  # a call after a message that the turn's header began
+    "functionary_v32": ["content, then two calls"],  # `>>>f` after content
     "xlam": ["reasoning on lines of its own, then the bare list"],  # a bare call that is not at the start
 }
 
