@@ -9,7 +9,7 @@ __all__ = ["opens", "without_turn"]
 
 def opens(turn: str, opener: str) -> bool:
     """Whether an answer after this turn starts inside what the opener opens."""
-    return not opener.strip() or turn.rstrip().endswith(opener.strip())
+    return turn.rstrip().endswith(opener.strip())
 
 
 def without_turn(written: Written, turn: str, continues: bool) -> Written:
