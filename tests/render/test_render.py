@@ -129,6 +129,23 @@ def test_an_id_has_the_shape_of_the_formats_ids(format: str, given: str | None, 
         assert unspool.parse(text, format).tool_calls[0].id == given
 
 
+def test_an_id_that_is_read_as_another_is_refused() -> None:
+    message = {"tool_calls": [{**CALL, "id": "a<|tool_call:name|>b"}]}
+    assert "call 0 (" in refusal("solar_open", message)
+
+
+@pytest.mark.parametrize("file", unspool.formats(), ids=lambda file: file.name)
+def test_ids_that_a_format_writes_are_read(file: unspool.FormatFile) -> None:
+    if not file.has_tools:
+        return
+    message = {"tool_calls": [{**CALL, "id": "abcde1234"}]}
+    text = file.render(message, tools=tool(city="string"))
+    assert (
+        "abcde1234" not in text
+        or unspool.parse(text, file, tool(city="string")).tool_calls[0].id == "abcde1234"
+    )
+
+
 def test_schemas_tell_numbers_from_text() -> None:
     message = {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"days": 3}}}]}
     assert "'days' in the arguments: 3 is read as '3'" in refusal("qwen3_coder", message)

@@ -94,9 +94,8 @@ def _call(name: str, arguments: Any, id: Any, number: int) -> AnswerCall:
     arguments = {} if arguments is None else arguments
     if not isinstance(arguments, Mapping) or not _has_text_keys(arguments):
         raise ArgumentError(f"{place} are no object; pass a dict with texts as keys, or its JSON")
-    return AnswerCall(
-        _text(name, "a name"), dict(arguments), _text(text, place), id if isinstance(id, str) else ""
-    )
+    own_id = id if isinstance(id, str) else ""
+    return AnswerCall(_text(name, "a name"), json.loads(_text(text, place)), text, _text(own_id, "an id"))
 
 
 def _refuse(word: str) -> Any:

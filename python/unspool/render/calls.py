@@ -37,15 +37,21 @@ class CallsWriter:
         body = self._body(calls)
         return body if self.form.section is None else fill(self.form.section, {"calls": body})
 
+    def ids(self, calls: Sequence[AnswerCall]) -> list[str]:
+        """The ids as they are written; empty texts if this form has none."""
+        shape = self.patterns.object[0] if self.patterns.object else _OBJECT
+        is_written = self.form.call.has("id") or (self.form.call.has("object") and shape.has("id"))
+        return [
+            id_of(call, index, self.patterns.id) if is_written else "" for index, call in enumerate(calls)
+        ]
+
     def _body(self, calls: Sequence[AnswerCall]) -> Written:
         call = self.form.call
         repeats = call.count("...")
         if call.has("key"):
             written = [_python_call(call, one) for one in calls]
-            separator, repeats = (
-                call.texts[-2].removeprefix(")"),
-                repeats - 1,
-            )  # the first repeats an argument
+            separator = call.texts[-2].removeprefix(")")
+            repeats -= 1  # the first one repeats an argument
             first, last = call.first, call.last if repeats else call.last.removeprefix(")")
         elif call.has("object"):
             written = [self._object(call, one, index) for index, one in enumerate(calls)]

@@ -27,10 +27,11 @@ def read_back(
     return parser.parse(output)
 
 
-def what_differs(answer: Answer, read: Message, exact: bool) -> str | None:
+def what_differs(answer: Answer, read: Message, exact: bool, ids: Sequence[str] = ()) -> str | None:
     """The first part that is read as another one, and how it is read; None if there is none.
 
     Args:
+        ids: The calls' ids as they were written; an empty text where there is none.
         exact: Whether white space at the ends of content and reasoning counts.
     """
     if len(read.tool_calls) < len(answer.calls):
@@ -44,10 +45,13 @@ def what_differs(answer: Answer, read: Message, exact: bool) -> str | None:
             return f"the {part} {_shown(meant)}: it is read as {_shown(found)}"
     if len(read.tool_calls) > len(answer.calls):
         return f"this message: {len(read.tool_calls)} calls are read, not {len(answer.calls)}"
-    for number, (call, other) in enumerate(zip(answer.calls, read.tool_calls, strict=True)):
-        found_difference = _call_difference(call, other)
+    for number, (meant_call, other) in enumerate(zip(answer.calls, read.tool_calls, strict=True)):
+        found_difference = _call_difference(meant_call, other)
         if found_difference:
-            return f"call {number} ({call.name}): {found_difference}"
+            return f"call {number} ({meant_call.name}): {found_difference}"
+    for number, (written, call) in enumerate(zip(ids, read.tool_calls, strict=False)):
+        if written not in ("", call.id):
+            return f"call {number} ({call.name}): the id {_shown(written)} is read as {_shown(call.id)}"
     if len(read.malformed) != answer.reports:
         texts = [_shown(report.text) for report in read.malformed] or ["none"]
         return f"this message: the texts that are reported as malformed are {', '.join(texts)}"

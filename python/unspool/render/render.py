@@ -11,6 +11,7 @@ from unspool.format_files import FormatFile
 from unspool.message import Message
 from unspool.patterns import Patterns
 from unspool.render.answer import Answer, read_answer
+from unspool.render.calls import CallsWriter
 from unspool.render.encode import Encode, encode_written
 from unspool.render.pieces import Written, text_of
 from unspool.render.read_back import Tools, read_back, what_differs
@@ -96,7 +97,8 @@ def _first_right(
     patterns, difference = Patterns.read(file.to_core()), None
     for way in ways_of(patterns, answer):
         output = make(write_answer(patterns, answer, way, continues))
-        found = what_differs(answer, read(output), exact)
+        ids = CallsWriter(patterns, way.form).ids(answer.calls) if way.form else ()
+        found = what_differs(answer, read(output), exact, ids)
         if found is None:
             return output
         difference = difference or found
