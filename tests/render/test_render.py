@@ -213,7 +213,7 @@ def test_an_encoder_that_changes_the_text_is_refused() -> None:
         ("hermes", {"tool_calls": [{"name": "f", "arguments": "{"}]}, "call 0 (f) are no JSON"),
         ("hermes", {"tool_calls": [{"name": "f", "arguments": {"a": float("nan")}}]}, "are no JSON"),
         ("hermes", {"tool_calls": [{"name": "f", "arguments": '{"a": NaN}'}]}, "are no JSON"),
-        ("hermes", {"tool_calls": [{"name": "f", "arguments": {"a": {1: 2}}}]}, "are no object"),
+        ("hermes", {"tool_calls": [{"name": "f", "arguments": {"a": {1: 2}}}]}, "have a key that is no text"),
         ("hermes", {"tool_calls": [{"name": "f", "arguments": "[1]"}]}, "are no object"),
         ("hermes", {"tool_calls": [{"name": "f", "arguments": {"a": {1, 2}}}]}, "are no JSON"),
         ("hermes", {"tool_calls": [{"name": "", "arguments": {}}]}, "call 0 (): only 0 of 1 calls are read"),
@@ -226,6 +226,22 @@ def test_what_cannot_be_written_is_refused(format: str, message: Any, reason: st
 def test_a_call_that_is_not_complete_is_refused() -> None:
     cut = unspool.parse('<tool_call>\n{"name": "f", "arguments": {"a', "hermes", finish_reason="length")
     assert "call 0 (f) is incomplete" in refusal("hermes", cut)
+
+
+@pytest.mark.parametrize(
+    "format", [file.name for file in unspool.formats() if file.has_tools and file.name != "cwm"]
+)
+def test_depth_is_bounded(format: str) -> None:
+    """Values that are nested in 200 levels are written; deeper ones are refused."""
+    value: Any = {}
+    for _ in range(198):
+        value = [value]
+    message: Any = {"tool_calls": [{"name": "get_weather", "arguments": {"city": value}}]}
+    text = write(format, message, tools=tool(city="array"))
+    read = unspool.parse(text, format, tool(city="array"))
+    assert json.loads(read.tool_calls[0].arguments) == {"city": value}
+    message["tool_calls"][0]["arguments"] = {"city": [[[value]]]}
+    assert "more than 200 levels" in refusal(format, message)
 
 
 def test_true_is_no_number() -> None:

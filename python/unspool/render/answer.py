@@ -12,6 +12,8 @@ from unspool.message import Message, ToolCall
 
 __all__ = ["Answer", "AnswerCall", "read_answer"]
 
+_MAX_DEPTH = 200
+
 
 @dataclass(frozen=True)
 class AnswerCall:
@@ -92,8 +94,9 @@ def _call(name: str, arguments: Any, id: Any, number: int) -> AnswerCall:
     except (TypeError, ValueError, RecursionError) as error:
         raise ArgumentError(f"{place} are no JSON: {error}") from None
     arguments = {} if arguments is None else arguments
-    if not isinstance(arguments, Mapping) or not _has_text_keys(arguments):
-        raise ArgumentError(f"{place} are no object; pass a dict with texts as keys, or its JSON")
+    if not isinstance(arguments, Mapping):
+        raise ArgumentError(f"{place} are no object; pass a dict, or its JSON")
+    _check_value(arguments, place)
     own_id = id if isinstance(id, str) else ""
     return AnswerCall(_text(name, "a name"), json.loads(_text(text, place)), text, _text(own_id, "an id"))
 
@@ -102,11 +105,17 @@ def _refuse(word: str) -> Any:
     raise ValueError(f"{word} is no JSON value")
 
 
-def _has_text_keys(value: Any) -> bool:
-    """Whether all objects in it are as JSON has them. Python would write a number as a key, and as a text."""
-    if isinstance(value, Mapping):
-        return all(isinstance(key, str) for key in value) and all(map(_has_text_keys, value.values()))
-    return not isinstance(value, (list, tuple)) or all(map(_has_text_keys, value))
+def _check_value(value: Any, place: str, depth: int = 0) -> None:
+    """Refuse what JSON cannot hold as it is: Python would write a number as a key, and as a text."""
+    if depth > _MAX_DEPTH:
+        raise ArgumentError(f"{place} are nested in more than {_MAX_DEPTH} levels; make them flatter")
+    if isinstance(value, Mapping) and not all(isinstance(key, str) for key in value):
+        raise ArgumentError(f"{place} have a key that is no text; write it as text")
+    inner = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    )
+    for one in inner:
+        _check_value(one, place, depth + 1)
 
 
 def _content(given: Any) -> str:
