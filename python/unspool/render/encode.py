@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from unspool._core import Vocabulary
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
+from unspool.format_key import FormatKey
 from unspool.render.pieces import Written
 
 __all__ = ["Encode", "encode_written"]
@@ -24,11 +27,10 @@ def encode_written(written: Written, file: FormatFile, vocabulary: Vocabulary, e
     Raises:
         ArgumentError: `encode` makes a marker's or a special token of text that has none.
     """
-    tokens = _marker_tokens(file, vocabulary)
-    markers = _any_of(tokens.values())
-    kept = frozenset(tokens)
+    markers = _markers_of(file, vocabulary)
+    kept = frozenset(markers.ids.values())
     made: list[int] = []
-    for text, id in _stretches(written, markers, {content: id for id, content in tokens.items()}):
+    for text, id in _stretches(written, markers):
         for part in _apart(text, markers):
             ids = [int(one) for one in encode(part)]
             if not kept.isdisjoint(ids):
@@ -39,39 +41,56 @@ def encode_written(written: Written, file: FormatFile, vocabulary: Vocabulary, e
     return made
 
 
-def _marker_tokens(file: FormatFile, vocabulary: Vocabulary) -> dict[int, str]:
-    """The tokens that no text may become: special ones, and what the format knows by id."""
-    known = {*file.facts.marker_tokens, *file.facts.ends}
-    return {
-        id: content
-        for id, content in vocabulary.added_tokens.items()
-        if content and (vocabulary.is_special(id) or content in known)
-    }
+@dataclass(frozen=True)
+class _Markers:
+    """The tokens that no text may become: special ones, and what the format knows by id.
+
+    Attributes:
+        expression: Matches the longest of them; None if there are none.
+    """
+
+    ids: dict[str, int]
+    expression: re.Pattern[str] | None
+
+    def find(self, text: str) -> Iterator[re.Match[str]]:
+        return self.expression.finditer(text) if self.expression else iter(())
 
 
-def _any_of(texts: Iterable[str]) -> re.Pattern[str] | None:
-    longest_first = sorted(texts, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+_Tables = weakref.WeakKeyDictionary[Vocabulary, dict[FormatKey, _Markers]]
+_tables: _Tables = weakref.WeakKeyDictionary()
 
 
-def _stretches(
-    written: Written, markers: re.Pattern[str] | None, ids: dict[str, int]
-) -> Iterator[tuple[str, int | None]]:
+def _markers_of(file: FormatFile, vocabulary: Vocabulary) -> _Markers:
+    """Made once for a vocabulary and a format: a vocabulary has up to some thousand added tokens."""
+    tables, key = _tables.setdefault(vocabulary, {}), FormatKey(file)
+    if key not in tables:
+        known = {*file.facts.marker_tokens, *file.facts.ends}
+        ids = {
+            content: id
+            for id, content in vocabulary.added_tokens.items()
+            if content and (vocabulary.is_special(id) or content in known)
+        }
+        longest_first = sorted(ids, key=len, reverse=True)
+        tables[key] = _Markers(ids, re.compile("|".join(map(re.escape, longest_first))) if ids else None)
+    return tables[key]
+
+
+def _stretches(written: Written, markers: _Markers) -> Iterator[tuple[str, int | None]]:
     """The texts between marker tokens, each with the token after it; after the last one there is none."""
     text = ""
     for piece in written:
         begin = 0
-        for found in markers.finditer(piece.text) if markers and piece.is_markup else ():
-            yield text + piece.text[begin : found.start()], ids[found.group()]
+        for found in markers.find(piece.text) if piece.is_markup else ():
+            yield text + piece.text[begin : found.start()], markers.ids[found.group()]
             text, begin = "", found.end()
         text += piece.text[begin:]
     yield text, None
 
 
-def _apart(text: str, markers: re.Pattern[str] | None) -> Iterator[str]:
+def _apart(text: str, markers: _Markers) -> Iterator[str]:
     """The text in parts, none of which spells a marker: each is cut behind its first letter."""
     while text:
-        found = markers.search(text) if markers else None
+        found = next(markers.find(text), None)
         if found is None:
             yield text
             return

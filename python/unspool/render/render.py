@@ -102,7 +102,7 @@ def _first_right(
         if found is None:
             return output
         difference = difference or found
-    raise ArgumentError(f"the format '{file.name}' cannot write {difference}")
+    raise ArgumentError(f"the format '{file.name}' cannot write {difference or 'this message'}")
 
 
 def _checked(file: FormatFile, message: Message | Mapping[str, Any]) -> Answer:
