@@ -49,3 +49,11 @@ def test_white_space_at_the_ends_counts_only_if_it_is_asked_for() -> None:
     meant, read = read_answer(message(content="a", reasoning="b")), message(content="a\n", reasoning="b ")
     assert what_differs(meant, read, exact=True) is not None
     assert what_differs(meant, read, exact=False) is None
+
+
+def test_an_id_counts_where_it_is_written() -> None:
+    meant, read = read_answer(message({})), message({})
+    assert what_differs(meant, read, exact=True, ids=["id"]) is None
+    assert what_differs(meant, read, exact=True, ids=[""]) is None
+    found = what_differs(meant, read, exact=True, ids=["other"])
+    assert found == "call 0 (f): the id 'other' is read as 'id'"
