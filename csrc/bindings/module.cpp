@@ -13,6 +13,7 @@ PYBIND11_MODULE(_core, module) {
   register_response_template(module);
   register_delta(module);
   register_channel(module);
+  register_argument_reader(module);
   register_wire(module);
   register_stream_batch(module);
   register_token_streamer(module);

@@ -24,6 +24,7 @@ void register_delta(py::module_& module);
 void register_token_streamer(py::module_& module);
 void register_stream_batch(py::module_& module);
 void register_channel(py::module_& module);
+void register_argument_reader(py::module_& module);
 void register_wire(py::module_& module);
 
 /// Sets the Python error for an exception of ours; false for any other.

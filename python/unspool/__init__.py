@@ -1,6 +1,8 @@
 """Token ids in; text, reasoning and tool calls out, natively, as they arrive."""
 
 from unspool._core import (
+    ArgumentEvent,
+    ArgumentReader,
     Delta,
     DeltaChannel,
     Detokenizer,
@@ -48,11 +50,14 @@ from unspool.grammar.result import Dropped, Grammar
 from unspool.message import MalformedText, Message, TokenCounts, ToolCall
 from unspool.parse_batch import BatchParser, parse_batch
 from unspool.parser import Parser, parse
+from unspool.partial_arguments import PartialArguments, to_partial_args
 from unspool.slow_detokenizer import SlowDetokenizer
 from unspool.token_streamer import TokenStreamer
 
 __all__ = [
     "ArgumentError",
+    "ArgumentEvent",
+    "ArgumentReader",
     "BatchParser",
     "ChannelCancelledError",
     "ChannelClosedError",
@@ -74,6 +79,7 @@ __all__ = [
     "MalformedText",
     "Message",
     "Parser",
+    "PartialArguments",
     "PreCompileConfig",
     "PrefillConfig",
     "PrefillError",
@@ -108,4 +114,5 @@ __all__ = [
     "parse",
     "parse_batch",
     "register_format",
+    "to_partial_args",
 ]

@@ -446,6 +446,71 @@ class DeltaChannel:
         """Whether it is closed, and nothing is left to read."""
 
 @final
+class ArgumentEvent:
+    """What became known of one value of a call's arguments.
+
+    An object or array comes twice: opened, and closed. A string comes in fragments, the last of which is final and may
+    be empty. Any other value comes once. The arguments themselves, with the path (), are final at the end of a complete
+    call; a call that is cut off or malformed never has that event.
+    """
+
+    @property
+    def call(self) -> int:
+        """The call's number in the message, from 0."""
+
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """Keys and indices from the arguments to the value."""
+
+    @property
+    def kind(self) -> Literal["object", "array", "string", "number", "boolean", "null"]:
+        """What the value is."""
+
+    @property
+    def text(self) -> str:
+        """Of a string the fragment, decoded; of a number, true, false or null its JSON; else "".
+
+        A lone surrogate is the six characters of its escape.
+        """
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the value is whole, and nothing that may follow in a complete call changes it.
+
+        Of two members by one name in an inner object both are reported, and the last counts, as in JSON. Two parameters
+        by one name make the call malformed.
+        """
+
+    @property
+    def start(self) -> int:
+        """The first of the bytes of the call's arguments that it comes from. A string's fragments leave no gap."""
+
+    @property
+    def end(self) -> int:
+        """The place after the last of them."""
+
+    @property
+    def pointer(self) -> str:
+        """The path as RFC 6901 writes it, such as "/days/0"."""
+
+    @property
+    def json_path(self) -> str:
+        """The path as RFC 9535 writes it, such as "$.days[0]"."""
+
+class ArgumentReader:
+    """Follows the arguments of one answer's calls while they stream, in every format. One thread at a time."""
+
+    def __init__(self) -> None: ...
+    def put(self, deltas: Delta | Iterable[Delta]) -> list[ArgumentEvent]:
+        """Read deltas of one answer in their order.
+
+        Returns:
+            The events that they make. Deltas that are no part of a call make none.
+
+        Raises:
+            TypeError: Something else than deltas is given.
+        """
+
 class WireWriter:
     """The bytes of one response, from deltas, in the protocol that the client speaks.
 
