@@ -29,6 +29,10 @@ I look it up for you.
 <tool_call>
 {"name": "get_weather", "arguments": {"city": "Zürich", "days": 3}}
 </tool_call>"""
+BOOKING = """I book it.
+<tool_call>
+{"name": "book", "arguments": {"places": [{"city": "Zürich", "days": 3}], "breakfast": true, "note": "a room by the lake"}}
+</tool_call>"""
 CODER = """I look it up.
 <tool_call>
 <function=get_weather>
@@ -52,6 +56,7 @@ BROKEN = """Two calls, the second is broken.
 PICTURES: list[tuple[str, int, int, str, dict[str, Any]]] = [
     ("light", 1100, 800, "light", {"f": "qwen3", "t": QWEN3, "c": "tokens", "k": 26}),
     ("dark", 1100, 800, "dark", {"f": "qwen3_coder", "t": CODER, "tools": TOOLS, "c": "tokens", "k": 44}),
+    ("arguments", 1100, 900, "light", {"f": "qwen3", "t": BOOKING, "c": "tokens", "k": 52}),
     ("narrow", 390, 844, "light", {"f": "hermes", "t": BROKEN, "c": "tokens", "k": 999}),
 ]
 

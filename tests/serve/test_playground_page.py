@@ -36,6 +36,7 @@ pytestmark = [
     pytest.mark.xdist_group("chromium"),
 ]
 
+OPEN = '<tool_call>{"name": "f", "arguments": {"places": [{"city": "Oslo", "days": 3}], "note": "by the'
 TEXT = '<think>\nhm</think>Hi <b>é🎉</b>\n<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
 EVIL = "<img src=x onerror=document.title=1><script>document.title=2</script>\"'&lt;"
 
@@ -347,3 +348,20 @@ for (const node of document.querySelectorAll('h1, label, .about, .region:not(.la
 }
 return found;
 """
+
+
+def test_arguments_are_a_tree_that_says_what_is_final(page: Any) -> None:
+    fill(page, format="hermes", text=OPEN)
+    slide(page, 10_000)
+    rows = page.run(
+        "return [...document.querySelectorAll('.tree li')].map((row) => [row.querySelector(':scope > .key')?.textContent ?? '',"
+        " row.querySelector(':scope > .shown').textContent, row.className])"
+    )
+    assert rows == [
+        ["", "object", "open"],
+        ["places", "array", "final"],
+        ["0", "object", "final"],
+        ["city", "Oslo", "final"],
+        ["days", "3", "final"],
+        ["note", "by the", "open"],
+    ]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from unspool._core import Delta
+from unspool._core import ArgumentEvent, ArgumentReader, Delta
 from unspool.errors import UnspoolError
 from unspool.format_files import FormatFile
 from unspool.message import Message
@@ -39,7 +39,8 @@ def run(request: RunRequest) -> dict[str, Any]:
 
     Returns:
         `steps`: a dict a piece, the last one the end of the output; `end` and `told` count the text read
-        and shown so far in UTF-16 units, as the page's strings do. `regions`: the text's parts, each with
+        and shown so far in UTF-16 units, as the page's strings do; `arguments` says which values of calls became
+        known. `regions`: the text's parts, each with
         what became of it. `message`: the whole.
 
     Raises:
@@ -50,16 +51,16 @@ def run(request: RunRequest) -> dict[str, Any]:
         raise RunError(
             "chunk", f"{len(pieces):,} steps are more than {MAX_STEPS:,}; take larger chunks", status=413
         )
-    parser = _parser(request)
+    parser, reader = _parser(request), ArgumentReader()
     units = _units(request.text)
     steps, end, shown = [], 0, 0
     for piece in pieces:
         deltas = parser.parse_chunk(piece)
         end += len(piece)
         shown = max(shown, units[max(0, end - parser.held_bytes)])
-        steps.append(_step(parser, _shown(piece), deltas, units[end], shown))
+        steps.append(_step(parser, reader, _shown(piece), deltas, units[end], shown))
     message = parser.finish(request.finish_reason)
-    steps.append(_step(parser, "", list(message.deltas), units[end], units[end]))
+    steps.append(_step(parser, reader, "", list(message.deltas), units[end], units[end]))
     return {
         "format": request.format.name,
         "steps": steps,
@@ -126,13 +127,16 @@ def _units(text: str) -> list[int]:
     return units
 
 
-def _step(parser: Parser, piece: str, deltas: list[Delta], end: int, shown: int) -> dict[str, Any]:
+def _step(
+    parser: Parser, reader: ArgumentReader, piece: str, deltas: list[Delta], end: int, shown: int
+) -> dict[str, Any]:
     step = {
         "piece": piece,
         "end": end,
         "told": shown,
         "region": parser.region,
         "deltas": [_delta(delta) for delta in deltas],
+        "arguments": [_argument(event) for event in reader.put(deltas)],
         "held": None,
     }
     text, reason = parser.held
@@ -154,6 +158,16 @@ def _delta(delta: Delta) -> dict[str, Any]:
         if value is not None and value != "":
             found[name] = value
     return found
+
+
+def _argument(event: ArgumentEvent) -> dict[str, Any]:
+    return {
+        "call": event.call,
+        "path": event.path,
+        "kind": event.kind,
+        "text": event.text,
+        "is_final": event.is_final,
+    }
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -41,7 +41,7 @@ export function accumulate(steps, count) {
         case "content": message.content += delta.text; break;
         case "reasoning": message.reasoning += delta.text; break;
         case "tool_call_begin":
-          message.calls[delta.index] = { id: delta.id, name: delta.name, arguments: "", status: "open" };
+          message.calls[delta.index] = { id: delta.id, name: delta.name, arguments: "", status: "open", values: new Map() };
           break;
         case "tool_call_arguments": message.calls[delta.index].arguments += delta.text; break;
         case "tool_call_end": message.calls[delta.index].status = delta.status; break;
@@ -53,8 +53,43 @@ export function accumulate(steps, count) {
         case "finish": message.finish_reason = delta.finish_reason; break;
       }
     }
+    for (const event of step.arguments) putArgument(message.calls[event.call].values, event);
   }
   return message;
+}
+
+/** Values by path, in the order in which they begin. */
+function putArgument(values, event) {
+  const place = JSON.stringify(event.path);
+  const value = values.get(place);
+  if (value && !value.is_final) {
+    value.text += event.text;
+    value.is_final = event.is_final;
+  } else {
+    values.set(place, { ...event });
+  }
+}
+
+/** The values of a call as a tree. What is not final yet is marked. */
+function treeOf(values) {
+  const lists = new Map();
+  let tree = null;
+  for (const [place, value] of values) {
+    const isContainer = value.kind === "object" || value.kind === "array";
+    const item = element("li", value.is_final ? "final" : "open");
+    if (value.path.length > 0) item.append(element("span", "key", String(value.path.at(-1))));
+    item.append(element("span", `shown ${value.kind}`, isContainer ? value.kind : value.text));
+    item.append(element("span", "state", value.is_final ? "final" : "open"));
+    if (value.path.length === 0) tree = element("ul", "tree");
+    const list = value.path.length === 0 ? tree : lists.get(JSON.stringify(value.path.slice(0, -1)));
+    list.append(item);
+    if (isContainer) {
+      const inner = element("ul");
+      item.append(inner);
+      lists.set(place, inner);
+    }
+  }
+  return tree;
 }
 
 /** What could not be read comes in pieces, too. */
@@ -147,6 +182,8 @@ export class View {
       value.append(element("span", "region name", call.name), " ");
       value.append(element("span", "region arguments", call.arguments));
       part.append(title, value, element("div", "id", call.id));
+      const tree = treeOf(call.values);
+      if (tree) part.append(tree);
       parts.push(part);
     }
     for (const item of message.malformed) add(`malformed: ${item.reason}`, item.text, "region malformed");
