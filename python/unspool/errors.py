@@ -11,6 +11,7 @@ __all__ = [
     "ChannelTimeoutError",
     "ContextLengthError",
     "FormatError",
+    "LearnError",
     "PrefillError",
     "StreamError",
     "StreamTimeout",
@@ -34,6 +35,10 @@ class ContextLengthError(ArgumentError):
 
 class FormatError(UnspoolError, ValueError):
     """A format file or description cannot be compiled."""
+
+
+class LearnError(UnspoolError, ValueError):
+    """A chat template does not show how its model writes, or is not rendered within its limits."""
 
 
 class UnknownFormatError(FormatError, LookupError):

@@ -1,0 +1,164 @@
+"""How calls are written: proposals from renderings of one call and of two."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from unspool.learn import holes
+from unspool.learn.forms import Core, cores
+from unspool.learn.known import CALLS
+from unspool.learn.parameters import with_types
+from unspool.learn.texts import Repeat, has_words, repeats
+
+__all__ = ["CallText", "propose_calls"]
+
+Keys = dict[str, tuple[str, ...]]
+_DIGITS = re.compile(r"(?<![\w.])\d(?![\w.])")
+
+
+@dataclass(frozen=True)
+class CallText:
+    """A rendering that ends with calls.
+
+    Attributes:
+        text: With holes for the ids.
+        start: Where the calls' markup begins.
+        count: How many calls it has: 1 or 2.
+    """
+
+    text: str
+    start: int
+    count: int
+
+
+def propose_calls(shown: CallText, typed: str) -> Iterator[Keys]:
+    """The keys that the rendering allows; `typed` shows other types of arguments."""
+    for first in cores(shown.text, CALLS[0], 0, shown.start):
+        before = shown.text[shown.start : first.begin].replace(CALLS[0].name, holes.NAME)
+        if shown.count == 1:
+            frames = _alone(before, first.pattern, shown.text[first.end :].replace(CALLS[0].name, holes.NAME))
+        else:
+            frames = _repeated(shown, first, before)
+        for frame in frames:
+            for keys in _typed(first.keys, typed):
+                yield _with_ids({**frame, **keys})
+
+
+def _alone(before: str, core: str, after: str) -> Iterator[Keys]:
+    """One call: the template does not write two."""
+    before, core = _with_index(before, 0), _with_index(core, 0)
+    yield {"call": (before + core + after,)}
+    tags = list(re.finditer(r"<[^<>]*>", after))
+    for tag in reversed(tags[1:]):  # the last ones may end the answer
+        yield {"call": (before + core + after[: tag.start()],), "end": (tag[0],)}
+    if len(tags) == 1 and has_words(before):
+        yield {"call": (before + core + after[: tags[0].start()],), "end": (tags[0][0],)}
+
+
+def _with_index(text: str, number: int) -> str:
+    return text.replace(f'index="{number + 1}"', f'index="{holes.INDEX_1}"')
+
+
+def _repeated(shown: CallText, first: Core, before: str) -> Iterator[Keys]:
+    for second in cores(shown.text, CALLS[1], 1, first.end):
+        pattern = _merged(first.pattern, second.pattern)
+        if pattern is None or first.keys.keys() != second.keys.keys():
+            continue
+        between = shown.text[first.end : second.begin]
+        for call in CALLS:
+            between = between.replace(call.name, holes.NAME)
+        after = shown.text[second.end :].replace(CALLS[1].name, holes.NAME)
+        opener, between = _numbered(before, between)
+        for repeat in repeats(opener, between, after):
+            yield from _frames(repeat, pattern)
+
+
+def _frames(repeat: Repeat, core: str) -> Iterator[Keys]:
+    """The keys of one way to see the repetition."""
+    call = repeat.open + core + repeat.close
+    is_blank = not repeat.separator.strip()
+    if not has_words(repeat.open + repeat.close) or repeat.separator.strip() in (",", ";"):
+        inner = repeat.close + repeat.separator + repeat.open
+        yield {"call": (f"{repeat.before}{repeat.open}{core}{inner}{holes.MORE}{repeat.close}{repeat.after}",)}
+    if not is_blank and repeat.separator.strip() not in (",", ";"):
+        yield from _with_separator(repeat, core)
+        return
+    call = call + repeat.separator if is_blank else call
+    if has_words(repeat.before) and has_words(repeat.after):
+        yield {"calls": (repeat.before + holes.CALLS + repeat.after,), "call": (call,)}
+        for end, closer in _ends(repeat.after):
+            yield {"calls": (repeat.before + holes.CALLS + closer,), "call": (call,), "end": (end,)}
+    elif has_words(repeat.after):
+        for end, closer in _ends(repeat.after):
+            if not closer.strip():
+                yield {"call": (call,), "end": (end,)}
+        yield {"calls": (holes.CALLS + repeat.after,), "call": (call,)}
+    elif has_words(repeat.before):
+        yield {"calls": (repeat.before + holes.CALLS,), "call": (call,)}
+        yield {"call": (repeat.before + call,)}
+    else:
+        yield {"call": (call,)}
+
+
+def _with_separator(repeat: Repeat, core: str) -> Iterator[Keys]:
+    """Markup between two calls that neither stands before the first nor behind the last."""
+    call = repeat.open + core + repeat.close
+    if has_words(repeat.before) or has_words(repeat.after):
+        return
+    yield {"call": (call + repeat.separator, call)}
+    yield {"call": (call, call + repeat.separator)}
+
+
+def _ends(after: str) -> Iterator[tuple[str, str]]:
+    """The last tag as what ends the answer, and what stands before it."""
+    tags = list(re.finditer(r"<[^<>]*>", after))
+    if tags:
+        yield tags[-1][0], after[: tags[-1].start()]
+
+
+def _merged(first: str, second: str) -> str | None:
+    """The pattern of both calls, with a hole where each has its number; None: they differ."""
+    if first == second:
+        return first
+    if _DIGITS.sub("", first) != _DIGITS.sub("", second):
+        return None
+    pairs = list(zip(_DIGITS.findall(first), _DIGITS.findall(second), strict=False))
+    marks = [_index_hole(left, right) for left, right in pairs]
+    if None in marks:
+        return None
+    rest = iter(marks)
+    return _DIGITS.sub(lambda _: next(rest) or "", first)
+
+
+def _index_hole(left: str, right: str) -> str | None:
+    if left == right:
+        return left
+    return {("0", "1"): holes.INDEX, ("1", "2"): holes.INDEX_1}.get((left, right))
+
+
+def _numbered(before: str, between: str) -> tuple[str, str]:
+    """Both with holes for the call's number, if their ends differ in it alone."""
+    for size in range(min(len(before), len(between)), 0, -1):
+        left, right = before[-size:], between[-size:]
+        if left != right and (merged := _merged(left, right)) is not None and _DIGITS.match(right):
+            return before[:-size] + merged, between[:-size] + merged
+    return before, between
+
+
+def _typed(keys: Keys, typed: str) -> Iterator[Keys]:
+    if "parameter" not in keys:
+        yield keys
+        return
+    for alternatives in with_types(keys["parameter"][0], typed):
+        yield {**keys, "parameter": alternatives}
+
+
+def _with_ids(keys: Keys) -> Keys:
+    """The keys with holes for ids that hold the name."""
+    written = holes.ID_OPEN + holes.NAME + holes.ID_CLOSE
+    if not any(written in text for text in keys["call"]):
+        return keys
+    calls = tuple(text.replace(written, holes.ID) for text in keys["call"])
+    return {**keys, "call": calls, "id": (f"functions.{holes.NAME}:{holes.INDEX}",)}

@@ -1,0 +1,134 @@
+"""The child process that renders a chat template: a script of its own, which imports nothing of unspool.
+
+It reads a JSON object a line from standard input and answers each with one line. The first has the limits, the
+folders of jinja2 and the template; each further one has jobs, and its answer has a text or an error for each.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import resource
+import sys
+from typing import Any
+
+#: strftime_now gives this day, so that two renderings never differ in it.
+_NOW = datetime.datetime(2026, 1, 2, 3, 4, 5)
+
+
+def main() -> None:
+    """Answer the lines of standard input until it ends."""
+    start = json.loads(sys.stdin.readline())
+    for folder in start["folders"]:
+        sys.path.append(folder)
+    environment = _environment()
+    _limit(start["cpu_seconds"], start["memory_bytes"])
+    try:
+        template = environment.from_string(start["template"])
+    except MemoryError:
+        _answer({"failed": "it needs too much memory"})
+        return
+    except Exception as error:
+        _answer({"failed": f"it is no template that Jinja reads: {_line(error)}"})
+        return
+    _answer({"ready": True})
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            _answer(_render_jobs(template, request, start["text_bytes"]))
+        except MemoryError:
+            _answer({"failed": "it needs too much memory"})
+            return
+
+
+def _render_jobs(template: Any, request: dict[str, Any], text_bytes: int) -> dict[str, Any]:
+    made = []
+    for job in request["jobs"]:
+        try:
+            text = _render(template, {**request["common"], **job}, text_bytes)
+        except _TooLongError:
+            return {"failed": f"it writes more than {text_bytes} bytes"}
+        except RecursionError:
+            return {"failed": "it is nested too deeply"}
+        except MemoryError:
+            raise
+        except Exception as error:
+            made.append({"error": _line(error)})
+        else:
+            made.append({"text": text})
+    return {"made": made}
+
+
+class _TooLongError(Exception):
+    pass
+
+
+def _render(template: Any, values: dict[str, Any], text_bytes: int) -> str:
+    pieces, size = [], 0
+    for piece in template.generate(**values):
+        size += len(piece)
+        if size > text_bytes:
+            raise _TooLongError
+        pieces.append(piece)
+    text = "".join(pieces)
+    if len(text.encode("utf-8", "replace")) > text_bytes:
+        raise _TooLongError
+    return text
+
+
+def _environment() -> Any:
+    """Jinja as transformers sets it up for chat templates."""
+    import jinja2
+    import jinja2.ext
+    from jinja2 import nodes
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Generation(jinja2.ext.Extension):
+        tags = {"generation"}
+
+        def parse(self, parser: Any) -> nodes.Node:
+            line = next(parser.stream).lineno
+            body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+            return nodes.Scope(body, lineno=line)
+
+    def to_json(
+        value: Any,
+        ensure_ascii: bool = False,
+        indent: int | None = None,
+        separators: Any = None,
+        sort_keys: bool = False,
+    ) -> str:
+        return json.dumps(
+            value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
+        )
+
+    def raise_exception(message: str) -> None:
+        raise jinja2.TemplateError(message)
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols]
+    )
+    environment.filters["tojson"] = to_json
+    environment.globals["raise_exception"] = raise_exception
+    environment.globals["strftime_now"] = _NOW.strftime
+    return environment
+
+
+def _limit(cpu_seconds: int, memory_bytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+
+
+def _line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
+def _answer(value: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

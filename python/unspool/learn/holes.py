@@ -1,0 +1,29 @@
+"""Holes of a pattern as single letters, so that texts with holes can be compared and cut like others."""
+
+from __future__ import annotations
+
+__all__ = ["ARGUMENTS", "CALLS", "CONTENT", "ID", "KEY", "MORE", "NAME", "PARAMETERS", "REASONING", "TYPE"]
+__all__ += ["INDEX", "INDEX_1", "OBJECT", "VALUE", "to_pattern"]
+
+# Letters of the private use area, which no template writes.
+(NAME, ARGUMENTS, OBJECT, PARAMETERS, KEY, VALUE, TYPE, ID, MORE, CALLS, CONTENT, REASONING, INDEX, INDEX_1) = (
+    chr(0xE100 + number) for number in range(14)
+)
+#: What stands around the name in an id like `functions.f:0`.
+ID_OPEN, ID_CLOSE = chr(0xE130), chr(0xE131)
+VALUE_VERBATIM, VALUE_JSON, VALUE_PYTHON, VALUE_XML = (chr(0xE120 + number) for number in range(4))
+
+_WORDS = {
+    NAME: "name", ARGUMENTS: "arguments", OBJECT: "object", PARAMETERS: "parameters", KEY: "key", VALUE: "value",
+    TYPE: "type", ID: "id", MORE: "...", CALLS: "calls", CONTENT: "content", REASONING: "reasoning",
+    INDEX: "index", INDEX_1: "index:1", VALUE_VERBATIM: "value:verbatim", VALUE_JSON: "value:json",
+    VALUE_PYTHON: "value:python", VALUE_XML: "value:xml",
+}  # fmt: skip
+
+
+def to_pattern(text: str) -> str:
+    """The text as a format's file writes it."""
+    text = text.replace("${", "$${")
+    for letter, word in _WORDS.items():
+        text = text.replace(letter, "${" + word + "}")
+    return text

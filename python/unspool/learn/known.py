@@ -1,0 +1,18 @@
+"""The known values of the learner's own renderings: a unique word for each hole."""
+
+from __future__ import annotations
+
+from unspool.learn.probe import Call
+
+__all__ = ["CALLS", "CONTENT", "NUMBER", "REASONING", "TYPED"]
+
+CONTENT, REASONING = "zqcontent", "zqreason"
+#: A number that stands nowhere else.
+NUMBER = 70317
+
+CALLS = (
+    Call("zqtoola", {"zqkeya": "zqvala", "zqkeyb": "zqvalb", "zqkeyc": "zqvalc"}),
+    Call("zqtoolb", {"zqkeya": "zqseca", "zqkeyb": "zqsecb", "zqkeyc": "zqsecc"}),
+)
+#: A call with a number, and with what markup must escape.
+TYPED = Call("zqtoola", {"zqkeya": "zqv<a&l", "zqkeyn": NUMBER})

@@ -1,0 +1,265 @@
+"""Renders, proposes and proves: the way from a template to a format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from unspool.errors import LearnError
+from unspool.format_files import PATTERN_KEYS, FormatFile
+from unspool.learn import holes
+from unspool.learn.calls import CallText, propose_calls
+from unspool.learn.known import CALLS, CONTENT, REASONING, TYPED
+from unspool.learn.messages import Frames, Messages, propose_messages
+from unspool.learn.probe import Answer, Shape, job_of, prompt_job, tools_of
+from unspool.learn.proof_answers import PLAIN, PROOFS, TOOLS_OF_PROOFS, with_markers
+from unspool.learn.prove import Failure, Reading, prove
+from unspool.learn.rendered import EOS, Rendered, common_tail, cut, without_ids, without_tail
+from unspool.learn.sandbox import Sandbox
+from unspool.learn.shapes import find_shape
+from unspool.learn.texts import has_words
+from unspool.schema import compile_tools
+
+__all__ = ["Learner"]
+
+#: What the learner's own renderings say.
+_ANSWERS = {
+    "content": Answer(CONTENT),
+    "both": Answer(CONTENT, REASONING),
+    "thought_call": Answer("", REASONING, CALLS[:1]),
+    "thought_calls": Answer("", REASONING, CALLS),
+    "content_call": Answer(CONTENT, "", CALLS[:1]),
+    "content_calls": Answer(CONTENT, "", CALLS),
+    "call": Answer(calls=CALLS[:1]),
+    "calls": Answer(calls=CALLS),
+    "typed": Answer(calls=(TYPED,)),
+}
+
+
+@dataclass
+class Learner:
+    """Learns one template's format.
+
+    Attributes:
+        sandbox: The process that renders the template.
+        tokens: The special tokens that templates name, such as `eos_token`.
+        shape: How the template wants a message.
+        has_calls: Whether it renders calls.
+    """
+
+    sandbox: Sandbox
+    template: str
+    name: str
+    tokens: dict[str, str] = field(default_factory=dict)
+    shape: Shape = field(default_factory=Shape)
+    has_calls: bool = False
+
+    def learn(self) -> FormatFile:
+        """The format.
+
+        Raises:
+            LearnError: No proposal reads every rendering as meant.
+        """
+        self._common = self._variables(tools_of((*CALLS, TYPED)))
+        self.shape, self.has_calls = find_shape(self.sandbox, self._common)
+        shown = self._render_known()
+        self._tail = shown.tail
+        plain = self._readings(PLAIN)
+        proofs = self._readings(PROOFS) if self.has_calls else []
+        self._tools = compile_tools(tools_of(TOOLS_OF_PROOFS))
+        worst = Failure("learning", "no way to see reasoning and content fits", -1)
+        for frames in propose_messages(shown.messages):
+            file = self._file(shown, frames, {})
+            failure = prove(file, plain, self._tools, thorough=False)
+            if failure is None and not self.has_calls:
+                return self._proved(file, plain)
+            if failure is None:
+                for keys in self._propose_calls(shown, frames):
+                    file = self._file(shown, frames, keys)
+                    failure = prove(file, [*plain, *proofs], self._tools, thorough=False)
+                    if failure is None:
+                        return self._proved(file, [*plain, *proofs])
+                    worst = max(worst, failure, key=lambda one: one.passed)
+            else:
+                worst = max(worst, failure, key=lambda one: one.passed - 100)
+        raise LearnError(f"the format is not learnt; {worst.name}: {worst.reason}")
+
+    def _variables(self, tools: list[dict[str, Any]]) -> dict[str, Any]:
+        tokens = {"bos_token": "<|zqbos|>", "eos_token": EOS, "unk_token": "", "pad_token": "", **self.tokens}
+        return {**tokens, "tools": tools}
+
+    def _render_known(self) -> _Shown:
+        hidden = _tags_that_close(self.template)
+        answers = [*_ANSWERS.values(), *(Answer(f"{REASONING}{tag}{CONTENT}") for tag in hidden)]
+        jobs = [prompt_job(self.shape), prompt_job(self.shape, False), prompt_job(Shape())]
+        made = self.sandbox.render([*jobs, *(job_of(answer, self.shape) for answer in answers)], self._common)
+        prompt, bare, default = (made[number][0] or "" for number in range(3))
+        if not prompt:
+            raise LearnError(f"the chat template refuses a plain prompt: {made[0][1]}")
+        found: dict[str, Rendered] = {}
+        for name, (text, _) in zip(_ANSWERS, made[3:], strict=False):
+            if text is not None:
+                found[name] = cut(text, prompt, bare)
+        gone = tuple(
+            tag
+            for tag, (text, _) in zip(hidden, made[3 + len(_ANSWERS) :], strict=True)
+            if text and CONTENT in text and REASONING not in text and f"<{tag[2:]}" in prompt[len(bare) :]
+        )
+        return _Shown(found, prompt, bare, default, gone)
+
+    def _readings(self, answers: dict[str, Answer]) -> list[Reading]:
+        """What the template renders of the answers, as far as it does."""
+        common = self._variables(tools_of(TOOLS_OF_PROOFS))
+        jobs = [prompt_job(self.shape), prompt_job(self.shape, False)]
+        for answer in answers.values():
+            jobs += [job_of(answer, self.shape), job_of(_swapped(answer), self.shape)]
+        made = self.sandbox.render(jobs, common)
+        prompt, bare = made[0][0] or "", made[1][0] or ""
+        found = []
+        for number, (name, answer) in enumerate(answers.items()):
+            text, twin = made[2 + 2 * number][0], made[3 + 2 * number][0]
+            if text is None or (text == twin and answer.content and not answer.reasoning):
+                continue
+            rendered = without_tail(cut(text, prompt, bare), self._tail)
+            seen = _seen(answer, rendered.text)
+            if seen is not None:
+                found.append(Reading(name, rendered.prompt, rendered.text, seen))
+        return found
+
+    def _propose_calls(self, shown: _Shown, frames: Frames) -> Iterator[dict[str, tuple[str, ...]]]:
+        typed = shown.texts["typed"].text if "typed" in shown.texts else ""
+        for text in self._call_texts(shown, frames):
+            yield from propose_calls(text, typed)
+
+    def _call_texts(self, shown: _Shown, frames: Frames) -> Iterator[CallText]:
+        for count, kinds in ((2, ("content_calls", "calls", "thought_calls")), (1, ("content_call", "call", "thought_call"))):
+            for kind in kinds:
+                rendered = shown.texts.get(kind)
+                if rendered is None or CALLS[count - 1].name not in rendered.text:
+                    continue
+                start = _calls_start(rendered, frames, kind)
+                if start is not None:
+                    text, start = without_ids(rendered.text, self.shape), start
+                    if kind in ("calls", "call") and shown.messages.repeats_turn:
+                        text = rendered.lead + text
+                    yield CallText(text, start, count)
+
+    def _file(self, shown: _Shown, frames: Frames, keys: dict[str, tuple[str, ...]]) -> FormatFile:
+        ends = [*shown.ends, *keys.get("end", ())]
+        if not frames.content_close and not shown.ends and "content" in shown.texts:
+            after = shown.texts["content"].text.split(CONTENT, 1)[-1].strip()
+            tag = re.match(r"<[^<>]*>|\[[^\[\]]*\]", after)
+            ends += [tag[0]] if tag else []
+        found = {**frames.keys(), **keys, "end": tuple(dict.fromkeys(ends)), "turn": (shown.turn(frames),)}
+        patterns = {
+            key: tuple(holes.to_pattern(text) for text in found[key])
+            for key in PATTERN_KEYS
+            if any(found.get(key, ()))
+        }
+        return FormatFile(name=self.name, patterns=patterns)
+
+    def _proved(self, file: FormatFile, readings: list[Reading]) -> FormatFile:
+        marked = self._readings(with_markers(_markers(file))) if self.has_calls else []
+        failure = prove(file, [*readings, *marked], self._tools, thorough=True)
+        if failure is not None:
+            raise LearnError(f"the learnt format does not hold; {failure.name}: {failure.reason}")
+        return file
+
+
+class _Shown:
+    """The learner's renderings, with what is behind every answer taken off."""
+
+    def __init__(
+        self, found: dict[str, Rendered], prompt: str, bare: str, default: str, hidden: tuple[str, ...]
+    ) -> None:
+        self._prompt, self._bare, self._default = prompt, bare, default
+        self.tail = _tail(found)
+        self.texts = {name: without_tail(rendered, self.tail) for name, rendered in found.items()}
+        turn = prompt[len(bare) :] if prompt.startswith(bare) else ""
+        self._turn = turn
+        self.ends = tuple(
+            tag for tag in re.findall(r"<[^<>]*>|\[[^\[\]]*\]", self.tail)[:1] if not tag.startswith("<|zq")
+        )
+        self.messages = Messages(
+            self.texts.get("content"),
+            self.texts.get("both"),
+            self.texts.get("thought_call"),
+            self.texts.get("content_call"),
+            turn,
+            CALLS[0].name,
+            hidden,
+        )
+
+    def turn(self, frames: Frames) -> str:
+        """What the prompt ends with by default, up to a reasoning that it opens and closes."""
+        turn = self._default[len(self._bare) :] if self._default.startswith(self._bare) else self._turn
+        opener, closer = frames.reasoning_open.strip(), frames.reasoning_close.strip()
+        if closer and closer in turn and opener in turn:
+            turn = turn[: turn.index(opener)]
+        return turn
+
+
+def _tail(found: dict[str, Rendered]) -> str:
+    """What stands behind every answer, unless it also stands within one."""
+    afters = []
+    for name, mark in (("content", CONTENT), ("call", "zqvalc"), ("calls", "zqsecc")):
+        text = found[name].text if name in found else ""
+        if mark in text:
+            afters.append(text.rsplit(mark, 1)[1])
+    if not afters:
+        return ""
+    tail = common_tail(afters)
+    tag = re.search(r"<[^<>]*>|\[[^\[\]]*\]", tail)
+    within = [
+        found[name].text.rsplit(CALLS[0].name, 1)[0] for name in ("content_call", "thought_call") if name in found
+    ]
+    return "" if tag and any(tag[0] in text for text in within) else tail
+
+
+def _calls_start(rendered: Rendered, frames: Frames, kind: str) -> int | None:
+    """Where the calls begin: behind the content, or behind the reasoning's markup."""
+    text = rendered.text
+    place = 0
+    name = text.find(CALLS[0].name)
+    if kind.startswith("content"):
+        place = text.find(CONTENT) + len(CONTENT)
+        if CONTENT not in text or place > name:
+            return None
+        if has_words(frames.content_close) and text.startswith(frames.content_close, place):
+            place += len(frames.content_close)
+        return place
+    if kind.startswith("thought"):
+        if REASONING not in text:
+            return None
+        place = text.find(REASONING) + len(REASONING)
+    closer = frames.reasoning_close.strip()
+    at = text.rfind(closer, place, name) if closer else -1
+    return at + len(closer) if at >= 0 else place
+
+
+def _seen(answer: Answer, text: str) -> Answer | None:
+    """The answer without what the template leaves out; None: it leaves out a call."""
+    for call in answer.calls:
+        if call.name not in text:
+            return None
+    content = answer.content if answer.content.strip().split("\n")[0] in text else ""
+    reasoning = answer.reasoning if answer.reasoning.strip().split("\n")[0] in text else ""
+    return Answer(content, reasoning, answer.calls)
+
+
+def _swapped(answer: Answer) -> Answer:
+    return Answer(answer.reasoning, answer.content, answer.calls)
+
+
+def _tags_that_close(template: str) -> list[str]:
+    found = re.findall(r"</[a-zA-Z_:]+>", template)
+    return [tag for tag in dict.fromkeys(found) if "think" in tag or found.count(tag) > 1][:12]
+
+
+def _markers(file: FormatFile) -> tuple[str, ...]:
+    """The tags of the format's calls."""
+    texts = [text for key in ("parameter", "call", "calls") for text in file.patterns.get(key, ())]
+    tags = [tag for text in texts for tag in re.findall(r"<[^<>${}]*>|\[[^\[\]${}\s]+\]", text)]
+    return tuple(dict.fromkeys(tags))

@@ -1,0 +1,117 @@
+"""The messages with known values that a template renders, and the shapes in which templates want them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Answer", "Call", "Shape", "call_id", "job_of", "prompt_job", "tools_of"]
+
+USER = {"role": "user", "content": "zquser"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that a rendering has: the tool's name, and its arguments."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an assistant's message says."""
+
+    content: str = ""
+    reasoning: str = ""
+    calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a template wants a message.
+
+    Attributes:
+        has_text_arguments: Arguments are JSON text, not an object.
+        ids: How a call's id looks: "letters" (nine letters and digits) or "functions" (`functions.f:0`).
+        reasoning: "fields" of their own beside the content, or "parts" of the content.
+        has_no_content: A message without content has None, not an empty text.
+        variables: Variables that switch the reasoning on.
+    """
+
+    has_text_arguments: bool = False
+    ids: str = "letters"
+    reasoning: str = "fields"
+    has_no_content: bool = False
+    variables: dict[str, Any] = field(default_factory=dict)
+
+
+def call_id(shape: Shape, call: Call, index: int) -> str:
+    """The id that a message gives its call."""
+    if shape.ids == "functions":
+        return f"functions.{call.name}:{index}"
+    return f"zqcallid{index}"
+
+
+def job_of(answers: Answer | Iterable[Answer], shape: Shape) -> dict[str, Any]:
+    """The template's variables for a conversation that ends with the answer."""
+    answers = [answers] if isinstance(answers, Answer) else answers
+    messages: list[dict[str, Any]] = []
+    for answer in answers:
+        messages += [USER, _message(answer, shape)]
+    return {"messages": messages, "add_generation_prompt": False, **shape.variables}
+
+
+def prompt_job(shape: Shape, add_generation_prompt: bool = True) -> dict[str, Any]:
+    """The template's variables for the prompt before an answer."""
+    return {"messages": [USER], "add_generation_prompt": add_generation_prompt, **shape.variables}
+
+
+def _message(answer: Answer, shape: Shape) -> dict[str, Any]:
+    content: Any = answer.content or (None if shape.has_no_content else "")
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    if answer.reasoning and shape.reasoning == "parts":
+        parts = [{"type": "thinking", "thinking": answer.reasoning}]
+        message["content"] = parts + ([{"type": "text", "text": answer.content}] if answer.content else [])
+    elif answer.reasoning:
+        message.update(dict.fromkeys(("reasoning_content", "reasoning", "thinking"), answer.reasoning))
+    if answer.calls:
+        message["tool_calls"] = [
+            {
+                "id": call_id(shape, call, index),
+                "type": "function",
+                "function": {
+                    "name": call.name,
+                    "arguments": json.dumps(call.arguments, ensure_ascii=False)
+                    if shape.has_text_arguments
+                    else call.arguments,
+                },
+            }
+            for index, call in enumerate(answer.calls)
+        ]
+    return message
+
+
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+
+
+def tools_of(calls: Iterable[Call]) -> list[dict[str, Any]]:
+    """The tools that the calls are to, with the types of their arguments."""
+    tools: dict[str, dict[str, Any]] = {}
+    for call in calls:
+        properties = tools.setdefault(call.name, {})
+        for key, value in call.arguments.items():
+            properties[key] = {"type": _TYPES.get(type(value), "null"), "description": "A value."}
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": "A tool.",
+                "parameters": {"type": "object", "properties": properties, "required": []},
+            },
+        }
+        for name, properties in tools.items()
+    ]

@@ -1,0 +1,73 @@
+"""The answers that a learnt format must read: other names and values than it was learnt from."""
+
+from __future__ import annotations
+
+from unspool.learn.probe import Answer, Call
+
+__all__ = ["MARKED_CALL", "PLAIN", "PROOFS", "TOOLS_OF_PROOFS", "with_markers"]
+
+_WEATHER = Call("get_weather", {"city": "Zürich", "days": 3, "metric": True})
+_SEARCH = Call("search_web", {"query": "tea & milk", "limit": 10})
+_PING = Call("ping", {})
+_HOSTILE = Call(
+    "write_file",
+    {
+        "path": 'C:\\new "one"\\t.txt',
+        "text": "Line one {\n  \"a\": [1, 2],\n}\n<b>bold</b> 日本語 👩‍👩‍👧 it's 'so' `x`",
+        "mode": "5",
+    },
+)
+_TYPES = Call(
+    "set_options",
+    {
+        "count": 5,
+        "ratio": -0.25,
+        "on": False,
+        "label": "true",
+        "empty": "",
+        "items": ["a", 1, {"b": "c"}],
+        "nested": {"deep": {"er": ["x"]}, "flag": True},
+    },
+)
+_THOUGHT = "The user asks for {two} things.\n\nFirst the weather, then \"tea\"."
+_TEXT = "Here it is: 3 < 4, and [so] on.\n\n- one\n- two"
+
+#: Answers without calls.
+PLAIN = {
+    "content alone": Answer("Hello there."),
+    "content of several lines": Answer(_TEXT),
+    "reasoning and content": Answer(_TEXT, _THOUGHT),
+    "short reasoning and content": Answer("Yes.", "Hm."),
+}
+
+#: Answers with calls.
+PROOFS = {
+    "one call": Answer(calls=(_WEATHER,)),
+    "content and a call": Answer(_TEXT, calls=(_WEATHER,)),
+    "reasoning and a call": Answer(reasoning=_THOUGHT, calls=(_SEARCH,)),
+    "two calls": Answer(calls=(_WEATHER, _SEARCH)),
+    "content and two calls": Answer("I look.", calls=(_SEARCH, _WEATHER)),
+    "reasoning, content and two calls": Answer("I look.", _THOUGHT, (_SEARCH, _WEATHER)),
+    "three calls": Answer(calls=(_WEATHER, _SEARCH, _WEATHER)),
+    "values with quotes, lines and braces": Answer(calls=(_HOSTILE,)),
+    "values of each type": Answer(calls=(_TYPES,)),
+    "a call without arguments": Answer(calls=(_PING,)),
+    "a call without arguments, then another": Answer(calls=(_PING, _WEATHER)),
+    "hostile values, then another call": Answer("So:", calls=(_HOSTILE, _TYPES, _SEARCH)),
+}
+
+#: The call whose value `with_markers` fills.
+MARKED_CALL = "note"
+
+#: All calls of the answers, for their tools.
+TOOLS_OF_PROOFS = (_WEATHER, _SEARCH, _PING, _HOSTILE, _TYPES, Call(MARKED_CALL, {"text": "", "more": ""}))
+
+
+def with_markers(markers: tuple[str, ...]) -> dict[str, Answer]:
+    """Answers whose values mention the format's own markers."""
+    return {
+        f"a value that mentions {marker}": Answer(
+            calls=(Call(MARKED_CALL, {"text": f"Write {marker} there.", "more": "end"}), _WEATHER)
+        )
+        for marker in markers
+    }

@@ -1,0 +1,118 @@
+"""Reads renderings with a learnt format: it must give what each was rendered from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from unspool._core import ToolSchemas
+from unspool.errors import FormatError
+from unspool.format_files import FormatFile
+from unspool.formats import compile_format
+from unspool.learn.probe import Answer
+from unspool.message import Message
+from unspool.parser import Parser
+
+__all__ = ["Failure", "Reading", "prove"]
+
+#: How much of the prompt each of many parsers reads.
+_PROMPT_END = 400
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A rendering, and what reading it must give.
+
+    Attributes:
+        name: What a person calls the probe.
+        prompt: What the model was given.
+        text: What it writes.
+        answer: What both were rendered from.
+    """
+
+    name: str
+    prompt: str
+    text: str
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A reading that is not as meant: the probe's name, the reason, and how many readings were right before."""
+
+    name: str
+    reason: str
+    passed: int = 0
+
+
+def prove(file: FormatFile, readings: Iterable[Reading], tools: ToolSchemas | None, *, thorough: bool) -> Failure | None:
+    """The first reading that is not as meant; None: all are.
+
+    Args:
+        thorough: Read each text at every split, not whole alone.
+    """
+    try:
+        format = compile_format(file)
+    except FormatError as error:
+        return Failure("compiling", str(error))
+    for passed, reading in enumerate(readings):
+        ways = _ways(reading) if thorough else _ways(reading)[:1]
+        for prompt, pieces in ways:
+            parser = Parser(format, tools, prompt=prompt)
+            for piece in pieces():
+                parser.parse_chunk(piece)
+            reason = difference(parser.finish("stop"), reading.answer)
+            if reason:
+                return Failure(reading.name, f"{reason}, in {_short(reading.text)}", passed)
+    return None
+
+
+_Way = tuple[str, Callable[[], Iterable[str]]]
+
+
+def _ways(reading: Reading) -> list[_Way]:
+    """The prompt and the pieces of each way to feed a text."""
+    text, end = reading.text, reading.prompt[-_PROMPT_END:]
+    cuts = [(end, _Cut(text, place)) for place in range(1, len(text))]
+    return [(reading.prompt, lambda: [text]), (reading.prompt, lambda: list(text)), *cuts]
+
+
+@dataclass(frozen=True)
+class _Cut:
+    text: str
+    place: int
+
+    def __call__(self) -> list[str]:
+        return [self.text[: self.place], self.text[self.place :]]
+
+
+def difference(message: Message, answer: Answer) -> str:
+    """How a message differs from the answer; empty if it does not. White space at a text's edges does not count."""
+    calls = [_call(call.name, call.arguments) for call in message.tool_calls]
+    meant = [_call(call.name, json.dumps(call.arguments)) for call in answer.calls]
+    if calls != meant:
+        return f"the calls are {_short(calls)}, not {_short(meant)}"
+    if not all(call.is_complete for call in message.tool_calls):
+        return "a call is not complete"
+    if message.reasoning.strip() != answer.reasoning.strip():
+        return f"the reasoning is {_short(message.reasoning)}, not {_short(answer.reasoning)}"
+    if message.content.strip() != answer.content.strip():
+        return f"the content is {_short(message.content)}, not {_short(answer.content)}"
+    if message.malformed:
+        return f"{_short(message.malformed[0].text)} is malformed"
+    return ""
+
+
+def _call(name: str, arguments: str) -> str:
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        return f"{name}({arguments})"
+    return f"{name}({json.dumps(value, sort_keys=True, ensure_ascii=False)})"
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else ", ".join(value)
+    return repr(text if len(text) <= 160 else f"{text[:100]} … {text[-50:]}")

@@ -1,0 +1,77 @@
+"""The learner's own renderings, cut to what the model writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from unspool.learn import holes
+from unspool.learn.known import CALLS
+from unspool.learn.probe import Shape, call_id
+from unspool.learn.texts import common_end, common_start, tag_start
+
+__all__ = ["EOS", "Rendered", "common_tail", "cut", "without_ids", "without_tail"]
+
+#: What the template writes for a token that the source does not name.
+EOS = "<|zqeos|>"
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """One rendering.
+
+    Attributes:
+        prompt: What the model was given: the rendering up to the answer.
+        lead: The end of `prompt` that belongs to the answer's turn.
+        text: What the model writes, and what the template writes behind it.
+    """
+
+    prompt: str
+    lead: str
+    text: str
+
+
+def cut(full: str, prompt: str, bare: str) -> Rendered:
+    """Split a rendering where the model begins.
+
+    Args:
+        full: The conversation with the answer.
+        prompt: The conversation before it, with the generation prompt.
+        bare: The same without the generation prompt.
+    """
+    turn_at = len(common_start(prompt, bare))
+    turn = prompt[turn_at:]
+    place = tag_start(full, len(common_start(full, prompt)))
+    for length in range(len(turn) - 1, 0, -1):  # the template moved what stands between prompt and turn
+        if full.startswith(turn[length:], place) and full[:place].endswith(turn[:length]):
+            place += len(turn) - length
+            return Rendered(full[:place], turn, full[place:])
+    lead = full[turn_at:place] if full.startswith(prompt[:turn_at]) else ""
+    return Rendered(full[:place], lead, full[place:])
+
+
+def common_tail(texts: list[str]) -> str:
+    """What stands at the end of all texts: the end of an answer, and what the template writes behind it."""
+    tail = texts[0]
+    for text in texts[1:]:
+        tail = common_end(tail, text)
+    start = next((i for i in range(len(tail) + 1) if all(_cuts_nothing(text, len(tail) - i) for text in texts)), 0)
+    return tail[start:]
+
+
+def _cuts_nothing(text: str, length: int) -> bool:
+    place = len(text) - length
+    return tag_start(text, place) == place
+
+
+def without_tail(rendered: Rendered, tail: str) -> Rendered:
+    """The rendering without the tail that it ends with."""
+    text = rendered.text.removesuffix(tail) if tail else rendered.text
+    return replace(rendered, text=text.split(EOS)[0])
+
+
+def without_ids(text: str, shape: Shape) -> str:
+    """The text with a hole for each call's id."""
+    for index, call in enumerate(CALLS):
+        written = holes.ID_OPEN + call.name + holes.ID_CLOSE if shape.ids == "functions" else holes.ID
+        text = text.replace(call_id(shape, call, index), written)
+    return text

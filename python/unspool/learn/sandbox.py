@@ -1,0 +1,158 @@
+"""Renders a chat template in a child process with limits: nobody has read the template yet."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from unspool.errors import LearnError
+
+__all__ = ["Rendering", "Sandbox"]
+
+#: What the child may take: of memory, with Python itself; a rendering's text; an answer of all texts.
+MEMORY_BYTES = 512 << 20
+TEXT_BYTES = 1 << 20
+ANSWER_BYTES = 32 << 20
+
+_CHILD = Path(__file__).with_name("child.py")
+_ENDED = "the chat template ended its process; it needs too much memory or time, or crashes Python"
+
+#: A text, or None and the error that the template raised.
+Rendering = tuple[str | None, str]
+
+
+class Sandbox:
+    """A process that renders one template. Use it in a `with` statement.
+
+    Jinja's own sandbox keeps a template from Python's attributes. It stops neither loops nor large texts, so
+    the process has limits on CPU time, memory and output, and a deadline.
+
+    Args:
+        template: The chat template.
+        timeout: Seconds until the process is killed, over all renderings.
+
+    Raises:
+        LearnError: The template is refused, or reaches a limit. The system has no such limits.
+        ImportError: jinja2 is missing, or older than 3.1.6.
+    """
+
+    def __init__(self, template: str, timeout: float) -> None:
+        folders = _folders_of_jinja()
+        if os.name != "posix":
+            raise LearnError("a chat template is rendered under limits that only POSIX systems have")
+        self._deadline = time.monotonic() + timeout
+        self._timeout = timeout
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", str(_CHILD)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={key: os.environ[key] for key in ("PATH", "LD_LIBRARY_PATH") if key in os.environ},
+            bufsize=0,
+        )
+        start = {
+            "template": template,
+            "folders": folders,
+            "cpu_seconds": math.ceil(timeout),
+            "memory_bytes": MEMORY_BYTES,
+            "text_bytes": TEXT_BYTES,
+        }
+        try:
+            self._ask(start)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        self._process.wait()
+
+    def render(self, jobs: Iterable[dict[str, Any]], common: dict[str, Any]) -> list[Rendering]:
+        """Render the template once for each job.
+
+        Args:
+            jobs: The variables of each rendering, `messages` among them.
+            common: Variables of all renderings.
+
+        Raises:
+            LearnError: A limit is reached.
+        """
+        answer = self._ask({"jobs": list(jobs), "common": common})
+        return [(item.get("text"), item.get("error", "")) for item in answer["made"]]
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        try:
+            self._send(json.dumps(request).encode() + b"\n")
+            answer: dict[str, Any] = json.loads(self._receive())
+        except (BrokenPipeError, ConnectionResetError, ValueError):
+            raise LearnError(_ENDED) from None
+        if "failed" in answer:
+            raise LearnError(f"the chat template cannot be rendered: {answer['failed']}")
+        return answer
+
+    def _send(self, data: bytes) -> None:
+        assert self._process.stdin is not None
+        pipe = self._process.stdin.fileno()
+        os.set_blocking(pipe, False)
+        view = memoryview(data)
+        while view:
+            self._wait(pipe, selectors.EVENT_WRITE)
+            view = view[os.write(pipe, view) :]
+
+    def _receive(self) -> bytes:
+        assert self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
+        pieces: list[bytes] = []
+        size = 0
+        while not (pieces and pieces[-1].endswith(b"\n")):
+            self._wait(pipe, selectors.EVENT_READ)
+            piece = os.read(pipe, 1 << 16)
+            if not piece:
+                raise LearnError(_ENDED)
+            size += len(piece)
+            if size > ANSWER_BYTES:
+                raise LearnError(f"the chat template writes more than {ANSWER_BYTES} bytes in all")
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def _wait(self, pipe: int, event: int) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(pipe, event)
+            if not selector.select(max(0.0, self._deadline - time.monotonic())):
+                raise LearnError(
+                    f"the chat template took longer than {self._timeout:g} s; pass a longer timeout if you trust it"
+                )
+
+
+def _folders_of_jinja() -> list[str]:
+    """Where the child finds jinja2: it starts without the paths of this process."""
+    try:
+        import jinja2
+        import markupsafe
+    except ImportError:
+        raise ImportError("learning a format needs jinja2; pip install 'unspool[learn]'") from None
+    if tuple(map(int, jinja2.__version__.split(".")[:3])) < (3, 1, 6):
+        raise ImportError(
+            f"jinja2 {jinja2.__version__} has holes in its sandbox; pip install 'jinja2>=3.1.6'"
+        )
+    return sorted({str(Path(module.__file__ or "").parents[1]) for module in (jinja2, markupsafe)})

@@ -1,0 +1,88 @@
+"""Cuts of rendered text: common ends, places that cut no tag, and what repeats."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Repeat", "boundaries", "common_end", "common_start", "has_words", "repeats", "tag_start"]
+
+_TAG = re.compile(r"<[^<>]*>|\[[^\[\]\s]*\]")
+#: How far a tag is looked for, in letters.
+_LONGEST_TAG = 400
+_SEPARATOR = re.compile(r"\s*[,;]?\s*")
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """What is written around items that follow each other: `before (open ITEM close separator)… after`."""
+
+    before: str
+    open: str
+    separator: str
+    close: str
+    after: str
+
+
+def common_start(left: str, right: str) -> str:
+    """What both begin with."""
+    return os.path.commonprefix([left, right])
+
+
+def common_end(left: str, right: str) -> str:
+    """What both end with."""
+    return os.path.commonprefix([left[::-1], right[::-1]])[::-1]
+
+
+def has_words(text: str) -> bool:
+    """Whether it is more than white space."""
+    return bool(text.strip())
+
+
+def boundaries(text: str) -> list[int]:
+    """The places where the text can be cut without cutting a tag or a word."""
+    inside = {place for tag in _TAG.finditer(text) for place in range(tag.start() + 1, tag.end())}
+    words = {i for i in range(1, len(text)) if text[i - 1].isalnum() and text[i].isalnum()}
+    return [place for place in range(len(text) + 1) if place not in inside and place not in words]
+
+
+def tag_start(text: str, place: int) -> int:
+    """The place, or the start of the tag or the word that it would cut."""
+    begin = max(0, place - _LONGEST_TAG)
+    near = text[begin : place + _LONGEST_TAG]
+    return begin + max(cut for cut in boundaries(near) if cut <= place - begin)
+
+
+def repeats(first: str, between: str, last: str) -> Iterator[Repeat]:
+    """The ways to see a repetition in the text before the first item, between two, and after the last.
+
+    The best comes first: nothing is left between a closer and the next opener, and a blank belongs to the opener.
+    """
+    closes = common_start(between, last)
+    opens = common_end(between, first)
+    cuts = boundaries(between)
+    pairs = [
+        (end, begin)
+        for end in cuts
+        if end <= len(closes)
+        for begin in cuts
+        if end <= begin and len(between) - begin <= len(opens)
+    ]
+    for end, begin in sorted(pairs, key=lambda pair: (pair[1] - pair[0], pair[0])):
+        opener, separator, closer = between[begin:], between[end:begin], between[:end]
+        before, after = first[: len(first) - len(opener)], last[end:]
+        if _cuts_tag(first, len(before)) or _cuts_tag(last, end):
+            continue
+        if (opener + closer).strip() or separator.strip() in (",", ";"):
+            yield Repeat(before, opener, separator, closer, after)
+
+
+def _cuts_tag(text: str, place: int) -> bool:
+    return tag_start(text, place) != place
+
+
+def is_separator(text: str) -> bool:
+    """Whether it is blank, a comma or a semicolon."""
+    return _SEPARATOR.fullmatch(text) is not None
