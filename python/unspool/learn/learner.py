@@ -14,9 +14,9 @@ from unspool.learn.calls import CallText, propose_calls
 from unspool.learn.known import CALLS, CONTENT, REASONING, TYPED
 from unspool.learn.messages import Frames, Messages, propose_messages
 from unspool.learn.probe import Answer, Shape, job_of, prompt_job, tools_of
-from unspool.learn.proof_answers import PLAIN, PROOFS, TOOLS_OF_PROOFS, with_markers
+from unspool.learn.proof_answers import BACKSLASHES, PLAIN, PROOFS, TOOLS_OF_PROOFS, with_markers
 from unspool.learn.prove import Failure, Reading, prove
-from unspool.learn.rendered import EOS, Rendered, common_tail, cut, without_ids, without_tail
+from unspool.learn.rendered import EOS, Rendered, common_tail, cut, turn_start, without_ids, without_tail
 from unspool.learn.sandbox import Sandbox
 from unspool.learn.shapes import find_shape
 from unspool.learn.texts import has_words
@@ -65,19 +65,23 @@ class Learner:
         self._common = self._variables(tools_of((*CALLS, TYPED)))
         self.shape, self.has_calls = find_shape(self.sandbox, self._common)
         shown = self._render_known()
+        if not self.has_calls and CALLS[0].name in shown.prompt:
+            raise LearnError("the chat template tells the model of tools, and renders no call")
         self._tail = shown.tail
         plain = self._readings(PLAIN)
         proofs = self._readings(PROOFS) if self.has_calls else []
         self._tools = compile_tools(tools_of(TOOLS_OF_PROOFS))
         worst = Failure("learning", "no way to see reasoning and content fits", -1)
         for frames in propose_messages(shown.messages):
-            file = self._file(shown, frames, {})
-            failure = prove(file, plain, self._tools, thorough=False)
+            turn, failure = self._choose_turn(shown, frames, plain)
+            file = self._file(shown, frames, {}, turn)
             if failure is None and not self.has_calls:
+                if file.is_plain:
+                    raise LearnError("the chat template renders neither calls nor reasoning: everything is content")
                 return self._proved(file, plain)
             if failure is None:
                 for keys in self._propose_calls(shown, frames):
-                    file = self._file(shown, frames, keys)
+                    file = self._file(shown, frames, keys, turn)
                     failure = prove(file, [*plain, *proofs], self._tools, thorough=False)
                     if failure is None:
                         return self._proved(file, [*plain, *proofs])
@@ -85,6 +89,16 @@ class Learner:
             else:
                 worst = max(worst, failure, key=lambda one: one.passed - 100)
         raise LearnError(f"the format is not learnt; {worst.name}: {worst.reason}")
+
+    def _choose_turn(self, shown: _Shown, frames: Frames, plain: list[Reading]) -> tuple[str, Failure | None]:
+        """The turn with which the plain readings are right, or the last one and what fails."""
+        turns = shown.turns(frames)
+        for turn in turns:
+            file = self._file(shown, frames, {}, turn)
+            failure = prove(file, plain, self._tools, thorough=False)
+            if failure is None:
+                break
+        return turn, failure
 
     def _variables(self, tools: list[dict[str, Any]]) -> dict[str, Any]:
         tokens = {"bos_token": "<|zqbos|>", "eos_token": EOS, "unk_token": "", "pad_token": "", **self.tokens}
@@ -124,8 +138,9 @@ class Learner:
                 continue
             rendered = without_tail(cut(text, prompt, bare), self._tail)
             seen = _seen(answer, rendered.text)
-            if seen is not None:
-                found.append(Reading(name, rendered.prompt, rendered.text, seen))
+            is_lossy = name == BACKSLASHES and "='C:\\new\\t" in rendered.text
+            if seen is not None and not is_lossy:
+                found.append(Reading(name, rendered.prompt, rendered.text, seen, rendered.rest))
         return found
 
     def _propose_calls(self, shown: _Shown, frames: Frames) -> Iterator[dict[str, tuple[str, ...]]]:
@@ -146,13 +161,13 @@ class Learner:
                         text = rendered.lead + text
                     yield CallText(text, start, count)
 
-    def _file(self, shown: _Shown, frames: Frames, keys: dict[str, tuple[str, ...]]) -> FormatFile:
+    def _file(self, shown: _Shown, frames: Frames, keys: dict[str, tuple[str, ...]], turn: str) -> FormatFile:
         ends = [*shown.ends, *keys.get("end", ())]
         if not frames.content_close and not shown.ends and "content" in shown.texts:
             after = shown.texts["content"].text.split(CONTENT, 1)[-1].strip()
             tag = re.match(r"<[^<>]*>|\[[^\[\]]*\]", after)
             ends += [tag[0]] if tag else []
-        found = {**frames.keys(), **keys, "end": tuple(dict.fromkeys(ends)), "turn": (shown.turn(frames),)}
+        found = {**frames.keys(), **keys, "end": tuple(dict.fromkeys(ends)), "turn": (turn,)}
         patterns = {
             key: tuple(holes.to_pattern(text) for text in found[key])
             for key in PATTERN_KEYS
@@ -174,11 +189,10 @@ class _Shown:
     def __init__(
         self, found: dict[str, Rendered], prompt: str, bare: str, default: str, hidden: tuple[str, ...]
     ) -> None:
-        self._prompt, self._bare, self._default = prompt, bare, default
+        self.prompt, self._bare, self._default = prompt, bare, default
         self.tail = _tail(found)
         self.texts = {name: without_tail(rendered, self.tail) for name, rendered in found.items()}
-        turn = prompt[len(bare) :] if prompt.startswith(bare) else ""
-        self._turn = turn
+        turn = prompt[turn_start(prompt, bare) :]
         self.ends = tuple(
             tag for tag in re.findall(r"<[^<>]*>|\[[^\[\]]*\]", self.tail)[:1] if not tag.startswith("<|zq")
         )
@@ -192,13 +206,17 @@ class _Shown:
             hidden,
         )
 
-    def turn(self, frames: Frames) -> str:
-        """What the prompt ends with by default, up to a reasoning that it opens and closes."""
-        turn = self._default[len(self._bare) :] if self._default.startswith(self._bare) else self._turn
+    def turns(self, frames: Frames) -> list[str]:
+        """What the prompt ends with by default: as it is, and without an opener of reasoning.
+
+        A reasoning that the prompt opens and closes is no part of it.
+        """
+        turn = self._default[turn_start(self._default, self._bare) :]
         opener, closer = frames.reasoning_open.strip(), frames.reasoning_close.strip()
         if closer and closer in turn and opener in turn:
             turn = turn[: turn.index(opener)]
-        return turn
+        without = turn.rstrip().removesuffix(opener) if opener else turn
+        return list(dict.fromkeys([turn, without]))
 
 
 def _tail(found: dict[str, Rendered]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unspool.learn import holes
 from unspool.learn.known import CONTENT, REASONING
@@ -46,19 +46,26 @@ class Messages:
 
 @dataclass(frozen=True)
 class Frames:
-    """What stands around reasoning and content. `has_reasoning` False: there is no reasoning."""
+    """What stands around reasoning and content.
+
+    Attributes:
+        has_reasoning: False: there is no reasoning.
+        is_closed_alone: The closer also stands where nothing was opened.
+    """
 
     has_reasoning: bool = False
     reasoning_open: str = ""
     reasoning_close: str = ""
     content_open: str = ""
     content_close: str = ""
+    is_closed_alone: bool = False
 
     def keys(self) -> dict[str, tuple[str, ...]]:
         """The frames as a format's keys."""
         found: dict[str, tuple[str, ...]] = {}
         if self.has_reasoning:
-            found["reasoning"] = (self.reasoning_open + holes.REASONING + self.reasoning_close,)
+            closer = (self.reasoning_close.strip(),) if self.is_closed_alone else ()
+            found["reasoning"] = (self.reasoning_open + holes.REASONING + self.reasoning_close, *closer)
         if has_words(self.content_open + self.content_close):
             found["content"] = (self.content_open + holes.CONTENT + self.content_close,)
         return found
@@ -69,7 +76,16 @@ def propose_messages(shown: Messages) -> Iterator[Frames]:
     closes = _content_closes(shown)
     for opener, closer, content_open in _splits(shown):
         for content_close in closes:
-            yield Frames(bool(opener), opener, closer, content_open, content_close)
+            frames = Frames(bool(opener), opener, closer, content_open, content_close)
+            yield frames
+            if opener and closer.strip() in _before_content(shown):
+                yield replace(frames, is_closed_alone=True)
+
+
+def _before_content(shown: Messages) -> str:
+    if shown.content is None or CONTENT not in shown.content.text:
+        return ""
+    return shown.content.text.split(CONTENT, 1)[0]
 
 
 def _splits(shown: Messages) -> Iterator[tuple[str, str, str]]:
@@ -105,7 +121,7 @@ def _openers(shown: Rendered, messages: Messages) -> list[str]:
         return [shown.lead + before]
     if has_words(before):
         return [before, *_suffixes(shown.lead, before)]
-    return _suffixes(shown.lead, before)
+    return list(dict.fromkeys([*_suffixes(shown.lead, before), *_suffixes(messages.turn, "")]))
 
 
 def _suffixes(lead: str, more: str) -> list[str]:

@@ -75,12 +75,14 @@ def with_types(parameter: str, typed: str) -> Iterator[tuple[str, ...]]:
     if number is not None and number != middle:
         yield from _by_type(opener, middle, number, closer)
     if "zqv&lt;a&amp;l" in typed:
-        yield (parameter.replace(holes.VALUE, holes.VALUE_XML),)
+        for option in (holes.VALUE_XML, holes.VALUE_XML_PYTHON):
+            yield (parameter.replace(holes.VALUE, option),)
     wrapped = _wrapped(typed, middle, closer)
     if wrapped is not None:
         left, right = wrapped
         verbatim = opener + holes.KEY + middle + left + holes.VALUE_VERBATIM + right + closer
-        yield (verbatim, parameter)
+        for option in _PLAIN_OPTIONS:
+            yield (verbatim, parameter.replace(holes.VALUE, option))
     for option in _PLAIN_OPTIONS:
         yield (parameter.replace(holes.VALUE, option),)
 

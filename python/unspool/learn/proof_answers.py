@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unspool.learn.probe import Answer, Call
 
-__all__ = ["MARKED_CALL", "PLAIN", "PROOFS", "TOOLS_OF_PROOFS", "with_markers"]
+__all__ = ["BACKSLASHES", "MARKED_CALL", "PLAIN", "PROOFS", "TOOLS_OF_PROOFS", "with_markers"]
 
 _WEATHER = Call("get_weather", {"city": "Zürich", "days": 3, "metric": True})
 _SEARCH = Call("search_web", {"query": "tea & milk", "limit": 10})
@@ -12,11 +12,12 @@ _PING = Call("ping", {})
 _HOSTILE = Call(
     "write_file",
     {
-        "path": 'C:\\new "one"\\t.txt',
+        "path": 'new "one".txt',
         "text": "Line one {\n  \"a\": [1, 2],\n}\n<b>bold</b> 日本語 👩‍👩‍👧 it's 'so' `x`",
         "mode": "5",
     },
 )
+_BACKSLASHES = Call("write_file", {"path": "C:\\new\\t.txt", "text": "x", "mode": "a"})
 _TYPES = Call(
     "set_options",
     {
@@ -40,6 +41,9 @@ PLAIN = {
     "short reasoning and content": Answer("Yes.", "Hm."),
 }
 
+#: A template that writes Python calls may leave backslashes as they are, which no one can read back.
+BACKSLASHES = "values with backslashes"
+
 #: Answers with calls.
 PROOFS = {
     "one call": Answer(calls=(_WEATHER,)),
@@ -50,6 +54,7 @@ PROOFS = {
     "reasoning, content and two calls": Answer("I look.", _THOUGHT, (_SEARCH, _WEATHER)),
     "three calls": Answer(calls=(_WEATHER, _SEARCH, _WEATHER)),
     "values with quotes, lines and braces": Answer(calls=(_HOSTILE,)),
+    BACKSLASHES: Answer(calls=(_BACKSLASHES,)),
     "values of each type": Answer(calls=(_TYPES,)),
     "a call without arguments": Answer(calls=(_PING,)),
     "a call without arguments, then another": Answer(calls=(_PING, _WEATHER)),

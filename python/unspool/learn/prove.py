@@ -30,12 +30,24 @@ class Reading:
         prompt: What the model was given.
         text: What it writes.
         answer: What both were rendered from.
+        rest: What the generation prompt writes after `prompt`, and the rendering does not.
     """
 
     name: str
     prompt: str
     text: str
     answer: Answer
+    rest: str = ""
+
+    def prompt_for(self, opener: str) -> str:
+        """The prompt of a format whose reasoning begins with this text.
+
+        A template may leave the opener that its prompt ends with out of the conversation.
+        """
+        if not self.answer.reasoning or not opener or opener not in self.rest:
+            return self.prompt
+        written = self.prompt[-_PROMPT_END:] + self.text.split(self.answer.reasoning[:8], 1)[0]
+        return self.prompt if opener in written else self.prompt + self.rest
 
 
 @dataclass(frozen=True)
@@ -57,8 +69,10 @@ def prove(file: FormatFile, readings: Iterable[Reading], tools: ToolSchemas | No
         format = compile_format(file)
     except FormatError as error:
         return Failure("compiling", str(error))
+    opener = file.patterns.get("reasoning", ("",))[0].split("${reasoning", 1)[0].strip()
     for passed, reading in enumerate(readings):
-        ways = _ways(reading) if thorough else _ways(reading)[:1]
+        given = reading.prompt_for(opener)
+        ways = _ways(given, reading.text) if thorough else [(given, _Cut(reading.text, 0))]
         for prompt, pieces in ways:
             parser = Parser(format, tools, prompt=prompt)
             for piece in pieces():
@@ -72,11 +86,11 @@ def prove(file: FormatFile, readings: Iterable[Reading], tools: ToolSchemas | No
 _Way = tuple[str, Callable[[], Iterable[str]]]
 
 
-def _ways(reading: Reading) -> list[_Way]:
+def _ways(prompt: str, text: str) -> list[_Way]:
     """The prompt and the pieces of each way to feed a text."""
-    text, end = reading.text, reading.prompt[-_PROMPT_END:]
+    end = prompt[-_PROMPT_END:]
     cuts = [(end, _Cut(text, place)) for place in range(1, len(text))]
-    return [(reading.prompt, lambda: [text]), (reading.prompt, lambda: list(text)), *cuts]
+    return [(prompt, _Cut(text, 0)), (prompt, lambda: list(text)), *cuts]
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from unspool.learn import holes
 from unspool.learn.known import CALLS
-from unspool.learn.probe import Shape, call_id
+from unspool.learn.probe import USER, Shape, call_id
 from unspool.learn.texts import common_end, common_start, tag_start
 
-__all__ = ["EOS", "Rendered", "common_tail", "cut", "without_ids", "without_tail"]
+__all__ = ["EOS", "Rendered", "common_tail", "cut", "turn_start", "without_ids", "without_tail"]
 
 #: What the template writes for a token that the source does not name.
 EOS = "<|zqeos|>"
@@ -23,11 +24,13 @@ class Rendered:
         prompt: What the model was given: the rendering up to the answer.
         lead: The end of `prompt` that belongs to the answer's turn.
         text: What the model writes, and what the template writes behind it.
+        rest: What the generation prompt writes after `prompt`, and this rendering does not.
     """
 
     prompt: str
     lead: str
     text: str
+    rest: str = ""
 
 
 def cut(full: str, prompt: str, bare: str) -> Rendered:
@@ -38,7 +41,7 @@ def cut(full: str, prompt: str, bare: str) -> Rendered:
         prompt: The conversation before it, with the generation prompt.
         bare: The same without the generation prompt.
     """
-    turn_at = len(common_start(prompt, bare))
+    turn_at = turn_start(prompt, bare)
     turn = prompt[turn_at:]
     place = tag_start(full, len(common_start(full, prompt)))
     for length in range(len(turn) - 1, 0, -1):  # the template moved what stands between prompt and turn
@@ -46,7 +49,17 @@ def cut(full: str, prompt: str, bare: str) -> Rendered:
             place += len(turn) - length
             return Rendered(full[:place], turn, full[place:])
     lead = full[turn_at:place] if full.startswith(prompt[:turn_at]) else ""
-    return Rendered(full[:place], lead, full[place:])
+    rest = prompt[place:] if prompt.startswith(full[:place]) else ""
+    return Rendered(full[:place], lead, full[place:], rest)
+
+
+def turn_start(prompt: str, bare: str) -> int:
+    """Where the answer's turn begins in a prompt: behind the conversation, or behind the user's text."""
+    if prompt != bare:
+        return len(common_start(prompt, bare))
+    user = prompt.rfind(str(USER["content"]))
+    tag = re.compile(r"\s*<[^<>]*>").match(prompt, user + len(str(USER["content"])))
+    return tag.end() if user >= 0 and tag else len(prompt)
 
 
 def common_tail(texts: list[str]) -> str:

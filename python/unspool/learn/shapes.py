@@ -42,11 +42,17 @@ def find_shape(sandbox: Sandbox, common: dict[str, Any]) -> tuple[Shape, bool]:
     for number in (0, 1):  # reasoning beside content counts more than beside a call
         for place, (kind, variables) in enumerate(_REASONING_SHAPES):
             text = made[2 * place + number]
-            if REASONING in text and (number or CONTENT in text):
+            if _is_written(text) and (number or CONTENT in text):
                 return replace(base, reasoning=kind, variables=variables), has_calls
     if CONTENT not in made[-1] and not has_calls:
         raise LearnError("the chat template renders neither an assistant's content nor a call")
     return base, has_calls
+
+
+def _is_written(text: str) -> bool:
+    """Whether the reasoning is there as text, not within a printed list of parts."""
+    place = text.find(REASONING)
+    return place >= 0 and text[place - 1] not in "'\""
 
 
 def _call_shape(sandbox: Sandbox, common: dict[str, Any]) -> Shape | None:
