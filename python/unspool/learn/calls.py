@@ -15,6 +15,8 @@ from unspool.learn.texts import Repeat, has_words, repeats
 __all__ = ["CallText", "propose_calls"]
 
 Keys = dict[str, tuple[str, ...]]
+#: An id that is made of the name and the number.
+_NAMED_ID = re.compile(rf"[^\s<>|]*{holes.NAME}[^\s<>|\w]{holes.INDEX}")
 _DIGITS = re.compile(r"(?<![\w.])\d(?![\w.])")
 
 
@@ -43,7 +45,7 @@ def propose_calls(shown: CallText, typed: str) -> Iterator[Keys]:
             frames = _repeated(shown, first, before)
         for frame in frames:
             for keys in _typed(first.keys, typed):
-                yield _with_ids({**frame, **keys})
+                yield from _with_ids({**frame, **keys})
 
 
 def _alone(before: str, core: str, after: str) -> Iterator[Keys]:
@@ -155,10 +157,10 @@ def _typed(keys: Keys, typed: str) -> Iterator[Keys]:
         yield {**keys, "parameter": alternatives}
 
 
-def _with_ids(keys: Keys) -> Keys:
-    """The keys with holes for ids that hold the name."""
-    written = holes.ID_OPEN + holes.NAME + holes.ID_CLOSE
-    if not any(written in text for text in keys["call"]):
-        return keys
-    calls = tuple(text.replace(written, holes.ID) for text in keys["call"])
-    return {**keys, "call": calls, "id": (f"functions.{holes.NAME}:{holes.INDEX}",)}
+def _with_ids(keys: Keys) -> Iterator[Keys]:
+    """The keys with the name and the number as an id, if they stand together, and as they are."""
+    ids = {match[0] for text in keys["call"] for match in _NAMED_ID.finditer(text)}
+    if len(ids) == 1:
+        (id,) = ids
+        yield {**keys, "call": tuple(text.replace(id, holes.ID) for text in keys["call"]), "id": (id,)}
+    yield keys

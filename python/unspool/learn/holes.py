@@ -6,11 +6,10 @@ __all__ = ["ARGUMENTS", "CALLS", "CONTENT", "ID", "KEY", "MORE", "NAME", "PARAME
 __all__ += ["INDEX", "INDEX_1", "OBJECT", "VALUE", "to_pattern"]
 
 # Letters of the private use area, which no template writes.
-(NAME, ARGUMENTS, OBJECT, PARAMETERS, KEY, VALUE, TYPE, ID, MORE, CALLS, CONTENT, REASONING, INDEX, INDEX_1) = (
-    chr(0xE100 + number) for number in range(14)
+(NAME, ARGUMENTS, OBJECT, PARAMETERS, KEY, VALUE, TYPE, ID, MORE, CALLS, CONTENT, REASONING, INDEX, INDEX_1,
+ ANY) = (
+    chr(0xE100 + number) for number in range(15)
 )
-#: What stands around the name in an id like `functions.f:0`.
-ID_OPEN, ID_CLOSE = chr(0xE130), chr(0xE131)
 VALUE_VERBATIM, VALUE_JSON, VALUE_PYTHON, VALUE_XML, VALUE_XML_PYTHON = (
     chr(0xE120 + number) for number in range(5)
 )
@@ -18,7 +17,7 @@ VALUE_VERBATIM, VALUE_JSON, VALUE_PYTHON, VALUE_XML, VALUE_XML_PYTHON = (
 _WORDS = {
     NAME: "name", ARGUMENTS: "arguments", OBJECT: "object", PARAMETERS: "parameters", KEY: "key", VALUE: "value",
     TYPE: "type", ID: "id", MORE: "...", CALLS: "calls", CONTENT: "content", REASONING: "reasoning",
-    INDEX: "index", INDEX_1: "index:1", VALUE_VERBATIM: "value:verbatim", VALUE_JSON: "value:json",
+    INDEX: "index", ANY: "_", INDEX_1: "index:1", VALUE_VERBATIM: "value:verbatim", VALUE_JSON: "value:json",
     VALUE_PYTHON: "value:python", VALUE_XML: "value:xml", VALUE_XML_PYTHON: "value:xml,python",
 }  # fmt: skip
 

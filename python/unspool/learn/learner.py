@@ -11,6 +11,7 @@ from unspool.errors import LearnError
 from unspool.format_files import PATTERN_KEYS, FormatFile
 from unspool.learn import holes
 from unspool.learn.calls import CallText, propose_calls
+from unspool.learn.headers import with_header
 from unspool.learn.known import CALLS, CONTENT, REASONING, TYPED
 from unspool.learn.messages import Frames, Messages, propose_messages
 from unspool.learn.probe import Answer, Shape, job_of, prompt_job, tools_of
@@ -136,7 +137,7 @@ class Learner:
             text, twin = made[2 + 2 * number][0], made[3 + 2 * number][0]
             if text is None or (text == twin and answer.content and not answer.reasoning):
                 continue
-            rendered = without_tail(cut(text, prompt, bare), self._tail)
+            rendered = without_tail(cut(text, prompt, bare, _first_line(answer)), self._tail)
             seen = _seen(answer, rendered.text)
             is_lossy = name == BACKSLASHES and "='C:\\new\\t" in rendered.text
             if seen is not None and not is_lossy:
@@ -146,7 +147,8 @@ class Learner:
     def _propose_calls(self, shown: _Shown, frames: Frames) -> Iterator[dict[str, tuple[str, ...]]]:
         typed = shown.texts["typed"].text if "typed" in shown.texts else ""
         for text in self._call_texts(shown, frames):
-            yield from propose_calls(text, typed)
+            for keys in propose_calls(text, typed):
+                yield from with_header(frames, keys)
 
     def _call_texts(self, shown: _Shown, frames: Frames) -> Iterator[CallText]:
         for count, kinds in ((2, ("content_calls", "calls", "thought_calls")), (1, ("content_call", "call", "thought_call"))):
@@ -165,7 +167,7 @@ class Learner:
         ends = [*shown.ends, *keys.get("end", ())]
         if not frames.content_close and not shown.ends and "content" in shown.texts:
             after = shown.texts["content"].text.split(CONTENT, 1)[-1].strip()
-            tag = re.match(r"<[^<>]*>|\[[^\[\]]*\]", after)
+            tag = re.match(r"<[^<>]*>|\[/?\w[\w .:|-]*\]", after)
             ends += [tag[0]] if tag else []
         found = {**frames.keys(), **keys, "end": tuple(dict.fromkeys(ends)), "turn": (turn,)}
         patterns = {
@@ -194,7 +196,7 @@ class _Shown:
         self.texts = {name: without_tail(rendered, self.tail) for name, rendered in found.items()}
         turn = prompt[turn_start(prompt, bare) :]
         self.ends = tuple(
-            tag for tag in re.findall(r"<[^<>]*>|\[[^\[\]]*\]", self.tail)[:1] if not tag.startswith("<|zq")
+            tag for tag in re.findall(r"<[^<>]*>|\[/?\w[\w .:|-]*\]", self.tail)[:1] if not tag.startswith("<|zq")
         )
         self.messages = Messages(
             self.texts.get("content"),
@@ -229,7 +231,7 @@ def _tail(found: dict[str, Rendered]) -> str:
     if not afters:
         return ""
     tail = common_tail(afters)
-    tag = re.search(r"<[^<>]*>|\[[^\[\]]*\]", tail)
+    tag = re.search(r"<[^<>]*>|\[/?\w[\w .:|-]*\]", tail)
     within = [
         found[name].text.rsplit(CALLS[0].name, 1)[0] for name in ("content_call", "thought_call") if name in found
     ]
@@ -265,6 +267,10 @@ def _seen(answer: Answer, text: str) -> Answer | None:
     content = answer.content if answer.content.strip().split("\n")[0] in text else ""
     reasoning = answer.reasoning if answer.reasoning.strip().split("\n")[0] in text else ""
     return Answer(content, reasoning, answer.calls)
+
+
+def _first_line(answer: Answer) -> str:
+    return (answer.reasoning or answer.content).split("\n")[0]
 
 
 def _swapped(answer: Answer) -> Answer:

@@ -126,7 +126,7 @@ def _openers(shown: Rendered, messages: Messages) -> list[str]:
 
 def _suffixes(lead: str, more: str) -> list[str]:
     """The ends of the prompt that begin with a tag, or are its last line."""
-    starts = [match.start() for match in re.finditer(r"<[^<>]*>|\[[^\[\]\s]*\]", lead)][-3:]
+    starts = [match.start() for match in re.finditer(r"<[^<>]*>|\[/?\w[\w .:|-]*\]", lead)][-3:]
     line = lead.rstrip("\n").rfind("\n") + 1
     if line not in starts and not re.match(r"\s*[<\[]", lead[line:]):
         starts.append(line)

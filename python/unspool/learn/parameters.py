@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from unspool.learn.texts import Repeat, repeats
 
 __all__ = ["Tagged", "tagged", "with_types"]
 
+_MARKUP = re.compile(r"[<>\[\]|\w]")
 _PLAIN_OPTIONS = (holes.VALUE, holes.VALUE_JSON, holes.VALUE_PYTHON)
 
 
@@ -41,7 +43,7 @@ def tagged(text: str, call: Call, place: int) -> Iterator[Tagged]:
     between = text[end1:at2].replace(key1, holes.KEY)
     after = text[end:].replace(last_key, holes.KEY)
     for repeat in repeats(before, between, after):
-        if holes.KEY in repeat.open or not repeat.close.strip():
+        if holes.KEY in repeat.open or not _MARKUP.search(repeat.close):
             continue
         length = len(repeat.close.replace(holes.KEY, last_key))
         pattern = repeat.before + holes.PARAMETERS

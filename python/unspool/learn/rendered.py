@@ -33,17 +33,21 @@ class Rendered:
     rest: str = ""
 
 
-def cut(full: str, prompt: str, bare: str) -> Rendered:
+def cut(full: str, prompt: str, bare: str, begin: str = "") -> Rendered:
     """Split a rendering where the model begins.
 
     Args:
         full: The conversation with the answer.
         prompt: The conversation before it, with the generation prompt.
         bare: The same without the generation prompt.
+        begin: What the answer's first text begins with. It may begin as the generation prompt goes on.
     """
     turn_at = turn_start(prompt, bare)
     turn = prompt[turn_at:]
     place = tag_start(full, len(common_start(full, prompt)))
+    text_at = full.rfind(begin) if begin else -1
+    if text_at < place < text_at + len(begin):
+        place = text_at
     for length in range(len(turn) - 1, 0, -1):  # the template moved what stands between prompt and turn
         if full.startswith(turn[length:], place) and full[:place].endswith(turn[:length]):
             place += len(turn) - length
@@ -83,8 +87,8 @@ def without_tail(rendered: Rendered, tail: str) -> Rendered:
 
 
 def without_ids(text: str, shape: Shape) -> str:
-    """The text with a hole for each call's id."""
-    for index, call in enumerate(CALLS):
-        written = holes.ID_OPEN + call.name + holes.ID_CLOSE if shape.ids == "functions" else holes.ID
-        text = text.replace(call_id(shape, call, index), written)
+    """The text with a hole for each call's id that is but letters."""
+    if shape.ids == "letters":
+        for index, call in enumerate(CALLS):
+            text = text.replace(call_id(shape, call, index), holes.ID)
     return text

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 __all__ = ["Repeat", "boundaries", "common_end", "common_start", "has_words", "repeats", "tag_start"]
 
-_TAG = re.compile(r"<[^<>]*>|\[[^\[\]\s]*\]")
+_TAG = re.compile(r"<[^<>]*>|\[/?\w[\w .:|-]*\]")
 #: How far a tag is looked for, in letters.
 _LONGEST_TAG = 400
-_SEPARATOR = re.compile(r"\s*[,;]?\s*")
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,3 @@ def repeats(first: str, between: str, last: str) -> Iterator[Repeat]:
 def _cuts_tag(text: str, place: int) -> bool:
     return tag_start(text, place) != place
 
-
-def is_separator(text: str) -> bool:
-    """Whether it is blank, a comma or a semicolon."""
-    return _SEPARATOR.fullmatch(text) is not None
