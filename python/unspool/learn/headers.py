@@ -15,9 +15,11 @@ Keys = dict[str, tuple[str, ...]]
 _END = re.compile(r"<[^<>]*>|\n")
 
 
+_WORD = re.compile(r"\s+\w+\W$")
+
+
 def with_header(frames: Frames, keys: Keys) -> Iterator[Keys]:
-    """The keys as they are, and with the header that contents and calls share."""
-    yield keys
+    """The keys with the header that contents and calls share, if there is one."""
     call = keys["call"][0]
     before, name, after = call.partition(holes.NAME)
     opener = frames.content_open
@@ -25,12 +27,15 @@ def with_header(frames: Frames, keys: Keys) -> Iterator[Keys]:
     if not name or not has_words(before) or end is None or not opener.endswith(end[0]):
         return
     start = opener[: tag_start(opener, len(common_start(opener, before)))].rstrip()
-    if not start:
+    for begin in dict.fromkeys((_WORD.sub("", start), start)):
+        if begin:
+            yield from _headed(frames, {**keys, "header": (begin + holes.ANY + end[0],)}, end[0])
+
+
+def _headed(frames: Frames, keys: Keys, end: str) -> Iterator[Keys]:
+    yield keys
+    if not all(text.count(holes.NAME) > 1 for text in keys["call"]):
         return
-    headed = {**keys, "header": (start + holes.ANY + end[0],)}
-    yield headed
-    rest = after[end.end() :]
-    if holes.NAME in rest:  # the header names the tool, and the call does so again
-        for closer in dict.fromkeys((frames.content_close, "")):
-            calls = tuple(text.partition(end[0])[2].removesuffix(closer) for text in keys["call"])
-            yield {**headed, "call": tuple(dict.fromkeys(calls))}
+    for closer in dict.fromkeys((frames.content_close, "")):  # the header names the tool, and the call again
+        calls = (text.partition(end)[2].removesuffix(closer) for text in keys["call"])
+        yield {**keys, "call": tuple(dict.fromkeys(calls))}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unspool.errors import LearnError
@@ -64,32 +64,58 @@ class Learner:
             LearnError: No proposal reads every rendering as meant.
         """
         self._common = self._variables(tools_of((*CALLS, TYPED)))
+        self._tools = compile_tools(tools_of(TOOLS_OF_PROOFS))
         self.shape, self.has_calls = find_shape(self.sandbox, self._common)
         shown = self._render_known()
         if not self.has_calls and CALLS[0].name in shown.prompt:
             raise LearnError("the chat template tells the model of tools, and renders no call")
+        found = self._search(shown)
+        if isinstance(found, Failure) and shown.splits_turns:
+            found = self._search(shown.of_one_turn())
+        if isinstance(found, Failure):
+            raise LearnError(f"the format is not learnt; {found.name}: {found.reason}")
+        return found
+
+    def _search(self, shown: _Shown) -> FormatFile | Failure:
+        """The first proposal that reads all renderings, or the failure of the one that reads most."""
         self._tail = shown.tail
-        plain = self._readings(PLAIN)
-        proofs = self._readings(PROOFS) if self.has_calls else []
-        self._tools = compile_tools(tools_of(TOOLS_OF_PROOFS))
+        plain = self._readings(PLAIN, shown)
+        proofs = self._readings(PROOFS, shown) if self.has_calls else []
         worst = Failure("learning", "no way to see reasoning and content fits", -1)
+        unread: list[tuple[Frames, str]] = []
         for frames in propose_messages(shown.messages):
             turn, failure = self._choose_turn(shown, frames, plain)
-            file = self._file(shown, frames, {}, turn)
             if failure is None and not self.has_calls:
-                if file.is_plain:
-                    raise LearnError("the chat template renders neither calls nor reasoning: everything is content")
-                return self._proved(file, plain)
+                return self._proved(self._file(shown, frames, {}, turn), plain, shown)
             if failure is None:
-                for keys in self._propose_calls(shown, frames):
-                    file = self._file(shown, frames, keys, turn)
-                    failure = prove(file, [*plain, *proofs], self._tools, thorough=False)
-                    if failure is None:
-                        return self._proved(file, [*plain, *proofs])
-                    worst = max(worst, failure, key=lambda one: one.passed)
+                found = self._search_calls(shown, frames, turn, [*plain, *proofs], is_plain_read=True)
             else:
-                worst = max(worst, failure, key=lambda one: one.passed - 100)
-        raise LearnError(f"the format is not learnt; {worst.name}: {worst.reason}")
+                found = replace(failure, passed=-1)
+                unread.append((frames, turn))
+            if isinstance(found, FormatFile):
+                return found
+            worst = max(worst, found, key=lambda one: one.passed)
+        for frames, turn in unread if self.has_calls else ():  # a header may show what content is
+            if has_words(frames.content_open):
+                found = self._search_calls(shown, frames, turn, [*plain, *proofs], is_plain_read=False)
+                if isinstance(found, FormatFile):
+                    return found
+                worst = max(worst, found, key=lambda one: one.passed)
+        return worst
+
+    def _search_calls(
+        self, shown: _Shown, frames: Frames, turn: str, readings: list[Reading], *, is_plain_read: bool
+    ) -> FormatFile | Failure:
+        """The same for the proposals of calls."""
+        worst = Failure("learning", "no way to see the calls fits", -1)
+        for keys in self._propose_calls(shown, frames, is_plain_read):
+            self.sandbox.check_time()
+            file = self._file(shown, frames, keys, turn)
+            failure = prove(file, readings, self._tools, thorough=False)
+            if failure is None:
+                return self._proved(file, readings, shown)
+            worst = max(worst, failure, key=lambda one: one.passed)
+        return worst
 
     def _choose_turn(self, shown: _Shown, frames: Frames, plain: list[Reading]) -> tuple[str, Failure | None]:
         """The turn with which the plain readings are right, or the last one and what fails."""
@@ -124,7 +150,7 @@ class Learner:
         )
         return _Shown(found, prompt, bare, default, gone)
 
-    def _readings(self, answers: dict[str, Answer]) -> list[Reading]:
+    def _readings(self, answers: dict[str, Answer], shown: _Shown) -> list[Reading]:
         """What the template renders of the answers, as far as it does."""
         common = self._variables(tools_of(TOOLS_OF_PROOFS))
         jobs = [prompt_job(self.shape), prompt_job(self.shape, False)]
@@ -140,14 +166,16 @@ class Learner:
             rendered = without_tail(cut(text, prompt, bare, _first_line(answer)), self._tail)
             seen = _seen(answer, rendered.text)
             is_lossy = name == BACKSLASHES and "='C:\\new\\t" in rendered.text
-            if seen is not None and not is_lossy:
+            if seen is not None and not is_lossy and shown.is_one_answer(rendered.text):
                 found.append(Reading(name, rendered.prompt, rendered.text, seen, rendered.rest))
         return found
 
-    def _propose_calls(self, shown: _Shown, frames: Frames) -> Iterator[dict[str, tuple[str, ...]]]:
+    def _propose_calls(self, shown: _Shown, frames: Frames, is_plain_read: bool) -> Iterator[dict[str, tuple[str, ...]]]:
         typed = shown.texts["typed"].text if "typed" in shown.texts else ""
         for text in self._call_texts(shown, frames):
             for keys in propose_calls(text, typed):
+                if is_plain_read:
+                    yield keys
                 yield from with_header(frames, keys)
 
     def _call_texts(self, shown: _Shown, frames: Frames) -> Iterator[CallText]:
@@ -177,8 +205,10 @@ class Learner:
         }
         return FormatFile(name=self.name, patterns=patterns)
 
-    def _proved(self, file: FormatFile, readings: list[Reading]) -> FormatFile:
-        marked = self._readings(with_markers(_markers(file))) if self.has_calls else []
+    def _proved(self, file: FormatFile, readings: list[Reading], shown: _Shown) -> FormatFile:
+        marked = self._readings(with_markers(_markers(file)), shown) if self.has_calls else []
+        if file.is_plain:
+            raise LearnError("the chat template renders neither calls nor reasoning: everything is content")
         failure = prove(file, [*readings, *marked], self._tools, thorough=True)
         if failure is not None:
             raise LearnError(f"the learnt format does not hold; {failure.name}: {failure.reason}")
@@ -189,24 +219,39 @@ class _Shown:
     """The learner's renderings, with what is behind every answer taken off."""
 
     def __init__(
-        self, found: dict[str, Rendered], prompt: str, bare: str, default: str, hidden: tuple[str, ...]
+        self,
+        found: dict[str, Rendered],
+        prompt: str,
+        bare: str,
+        default: str,
+        hidden: tuple[str, ...],
+        has_one_turn: bool = False,
     ) -> None:
+        self._found, self._hidden, self._has_one_turn = found, hidden, has_one_turn
         self.prompt, self._bare, self._default = prompt, bare, default
+        turn = prompt[turn_start(prompt, bare) :]
+        self._head = turn.strip().split("\n")[0]
+        found = {name: rendered for name, rendered in found.items() if self.is_one_answer(rendered.text)}
         self.tail = _tail(found)
         self.texts = {name: without_tail(rendered, self.tail) for name, rendered in found.items()}
-        turn = prompt[turn_start(prompt, bare) :]
         self.ends = tuple(
             tag for tag in re.findall(r"<[^<>]*>|\[/?\w[\w .:|-]*\]", self.tail)[:1] if not tag.startswith("<|zq")
         )
-        self.messages = Messages(
-            self.texts.get("content"),
-            self.texts.get("both"),
-            self.texts.get("thought_call"),
-            self.texts.get("content_call"),
-            turn,
-            CALLS[0].name,
-            hidden,
-        )
+        views = (self.texts.get(name) for name in ("content", "both", "thought_call", "content_call"))
+        self.messages = Messages(*views, turn=turn, call_name=CALLS[0].name, hidden=hidden)
+
+    @property
+    def splits_turns(self) -> bool:
+        """Whether some answers are written as several turns."""
+        return bool(self._head) and any(self._head in rendered.text for rendered in self._found.values())
+
+    def of_one_turn(self) -> _Shown:
+        """The same without answers that are written as several turns: the model ends each turn by itself."""
+        return _Shown(self._found, self.prompt, self._bare, self._default, self._hidden, has_one_turn=True)
+
+    def is_one_answer(self, text: str) -> bool:
+        """Whether a rendering counts."""
+        return not (self._has_one_turn and self._head in text)
 
     def turns(self, frames: Frames) -> list[str]:
         """What the prompt ends with by default: as it is, and without an opener of reasoning.

@@ -158,8 +158,9 @@ def _unseen(shown: Messages) -> Iterator[tuple[str, str, str]]:
     if content is None or CONTENT not in content.text:
         return
     before = content.text.split(CONTENT, 1)[0]
-    if has_words(before) and has_words(content.lead):
-        for opener in _suffixes(content.lead, ""):
+    word = re.search(r"\w+", before)
+    for opener in _suffixes(content.lead, ""):
+        if word and word[0] in opener:  # a closer, and not what opens the content
             yield opener, before, ""
 
 

@@ -143,6 +143,11 @@ class Sandbox:
                     f"the chat template took longer than {self._timeout:g} s; pass a longer timeout if you trust it"
                 )
 
+    def check_time(self) -> None:
+        """Raise LearnError after the deadline."""
+        if time.monotonic() > self._deadline:
+            raise LearnError(f"no format was found within {self._timeout:g} s; pass a longer timeout")
+
 
 def _folders_of_jinja() -> list[str]:
     """Where the child finds jinja2: it starts without the paths of this process."""
