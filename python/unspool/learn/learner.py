@@ -86,7 +86,7 @@ class Learner:
         for frames in propose_messages(shown.messages):
             turn, failure = self._choose_turn(shown, frames, plain)
             if failure is None and not self.has_calls:
-                return self._proved(self._file(shown, frames, {}, turn), plain, shown)
+                return self._proved(self._file(shown, frames, {}, turn), plain, shown, frames)
             if failure is None:
                 found = self._search_calls(shown, frames, turn, [*plain, *proofs], is_plain_read=True)
             else:
@@ -111,9 +111,9 @@ class Learner:
         for keys in self._propose_calls(shown, frames, is_plain_read):
             self.sandbox.check_time()
             file = self._file(shown, frames, keys, turn)
-            failure = prove(file, readings, self._tools, thorough=False)
+            failure = prove(file, readings, self._tools, thorough=False, is_hidden=frames.is_hidden)
             if failure is None:
-                return self._proved(file, readings, shown)
+                return self._proved(file, readings, shown, frames)
             worst = max(worst, failure, key=lambda one: one.passed)
         return worst
 
@@ -122,7 +122,7 @@ class Learner:
         turns = shown.turns(frames)
         for turn in turns:
             file = self._file(shown, frames, {}, turn)
-            failure = prove(file, plain, self._tools, thorough=False)
+            failure = prove(file, plain, self._tools, thorough=False, is_hidden=frames.is_hidden)
             if failure is None:
                 break
         return turn, failure
@@ -205,11 +205,11 @@ class Learner:
         }
         return FormatFile(name=self.name, patterns=patterns)
 
-    def _proved(self, file: FormatFile, readings: list[Reading], shown: _Shown) -> FormatFile:
+    def _proved(self, file: FormatFile, readings: list[Reading], shown: _Shown, frames: Frames) -> FormatFile:
         marked = self._readings(with_markers(_markers(file)), shown) if self.has_calls else []
         if file.is_plain:
             raise LearnError("the chat template renders neither calls nor reasoning: everything is content")
-        failure = prove(file, [*readings, *marked], self._tools, thorough=True)
+        failure = prove(file, [*readings, *marked], self._tools, thorough=True, is_hidden=frames.is_hidden)
         if failure is not None:
             raise LearnError(f"the learnt format does not hold; {failure.name}: {failure.reason}")
         return file
@@ -276,11 +276,14 @@ def _tail(found: dict[str, Rendered]) -> str:
     if not afters:
         return ""
     tail = common_tail(afters)
-    tag = re.search(r"<[^<>]*>|\[/?\w[\w .:|-]*\]", tail)
     within = [
         found[name].text.rsplit(CALLS[0].name, 1)[0] for name in ("content_call", "thought_call") if name in found
     ]
-    return "" if tag and any(tag[0] in text for text in within) else tail
+    tags = list(re.finditer(r"<[^<>]*>|\[/?\w[\w .:|-]*\]", tail))
+    own = [tag for tag in tags if not any(tag[0] in text for text in within)]
+    if not tags or own[:1] == tags[:1]:
+        return tail
+    return tail[own[0].start() :] if own else ""
 
 
 def _calls_start(rendered: Rendered, frames: Frames, kind: str) -> int | None:

@@ -51,6 +51,7 @@ class Frames:
     Attributes:
         has_reasoning: False: there is no reasoning.
         is_closed_alone: The closer also stands where nothing was opened.
+        is_hidden: The template takes reasoning out, and does not close what its prompt has opened.
     """
 
     has_reasoning: bool = False
@@ -59,6 +60,7 @@ class Frames:
     content_open: str = ""
     content_close: str = ""
     is_closed_alone: bool = False
+    is_hidden: bool = False
 
     def keys(self) -> dict[str, tuple[str, ...]]:
         """The frames as a format's keys."""
@@ -74,6 +76,10 @@ class Frames:
 def propose_messages(shown: Messages) -> Iterator[Frames]:
     """The frames that the renderings allow."""
     closes = _content_closes(shown)
+    for tag in shown.hidden:
+        name = tag.strip("</>")
+        for content_close in closes:
+            yield Frames(True, f"<{name}>\n", f"\n</{name}>\n\n", "", content_close, is_hidden=True)
     for opener, closer, content_open in _splits(shown):
         for content_close in closes:
             frames = Frames(bool(opener), opener, closer, content_open, content_close)
@@ -151,9 +157,6 @@ def _places(gap: str, shown: Messages) -> list[int]:
 
 def _unseen(shown: Messages) -> Iterator[tuple[str, str, str]]:
     """Reasoning that the prompt opens and the template does not repeat."""
-    for closer in shown.hidden:
-        name = closer.strip("</>")
-        yield f"<{name}>\n", f"\n</{name}>\n\n", ""
     content = shown.content
     if content is None or CONTENT not in content.text:
         return

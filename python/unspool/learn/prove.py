@@ -39,11 +39,14 @@ class Reading:
     answer: Answer
     rest: str = ""
 
-    def prompt_for(self, opener: str) -> str:
+    def prompt_for(self, opener: str, *, is_hidden: bool) -> str:
         """The prompt of a format whose reasoning begins with this text.
 
-        A template may leave the opener that its prompt ends with out of the conversation.
+        A template may leave the opener that its prompt ends with out of the conversation. If it takes reasoning
+        out (`is_hidden`), it leaves the opener without the closer that the model writes.
         """
+        if is_hidden and self.prompt.rstrip().endswith(opener):
+            return self.prompt.rstrip().removesuffix(opener)
         if not self.answer.reasoning or not opener or opener not in self.rest:
             return self.prompt
         written = self.prompt[-_PROMPT_END:] + self.text.split(self.answer.reasoning[:8], 1)[0]
@@ -59,11 +62,19 @@ class Failure:
     passed: int = 0
 
 
-def prove(file: FormatFile, readings: Iterable[Reading], tools: ToolSchemas | None, *, thorough: bool) -> Failure | None:
+def prove(
+    file: FormatFile,
+    readings: Iterable[Reading],
+    tools: ToolSchemas | None,
+    *,
+    thorough: bool,
+    is_hidden: bool = False,
+) -> Failure | None:
     """The first reading that is not as meant; None: all are.
 
     Args:
         thorough: Read each text at every split, not whole alone.
+        is_hidden: The template takes reasoning out of a conversation.
     """
     try:
         format = compile_format(file)
@@ -71,7 +82,7 @@ def prove(file: FormatFile, readings: Iterable[Reading], tools: ToolSchemas | No
         return Failure("compiling", str(error))
     opener = file.patterns.get("reasoning", ("",))[0].split("${reasoning", 1)[0].strip()
     for passed, reading in enumerate(readings):
-        given = reading.prompt_for(opener)
+        given = reading.prompt_for(opener, is_hidden=is_hidden)
         ways = _ways(given, reading.text) if thorough else [(given, _Cut(reading.text, 0))]
         for prompt, pieces in ways:
             parser = Parser(format, tools, prompt=prompt)

@@ -57,7 +57,8 @@ def tag_start(text: str, place: int) -> int:
 def repeats(first: str, between: str, last: str) -> Iterator[Repeat]:
     """The ways to see a repetition in the text before the first item, between two, and after the last.
 
-    The best comes first: nothing is left between a closer and the next opener, and a blank belongs to the opener.
+    The best comes first: nothing is left between a closer and the next opener, no part ends with a word of
+    which the end is missing, and a blank belongs to the opener.
     """
     closes = common_start(between, last)
     opens = common_end(between, first)
@@ -69,13 +70,23 @@ def repeats(first: str, between: str, last: str) -> Iterator[Repeat]:
         for begin in cuts
         if end <= begin and len(between) - begin <= len(opens)
     ]
-    for end, begin in sorted(pairs, key=lambda pair: (pair[1] - pair[0], pair[0])):
+    before_words = [first[: len(first) - len(between) + begin] for _, begin in pairs]
+    words = {
+        pair: _ends_in_word(before) + _ends_in_word(between[: pair[0]])
+        for pair, before in zip(pairs, before_words, strict=True)
+    }
+    for end, begin in sorted(pairs, key=lambda pair: (pair[1] - pair[0], words[pair], pair[0])):
         opener, separator, closer = between[begin:], between[end:begin], between[:end]
         before, after = first[: len(first) - len(opener)], last[end:]
         if _cuts_tag(first, len(before)) or _cuts_tag(last, end):
             continue
         if (opener + closer).strip() or separator.strip() in (",", ";"):
             yield Repeat(before, opener, separator, closer, after)
+
+
+def _ends_in_word(text: str) -> bool:
+    """Whether a cut here leaves a tag for what follows: `<open>call|<end>`."""
+    return text.rstrip()[-1:].isalnum()
 
 
 def _cuts_tag(text: str, place: int) -> bool:
