@@ -89,9 +89,10 @@ def _frames(repeat: Repeat, core: str) -> Iterator[Keys]:
         return
     call = call + repeat.separator if is_blank else call
     if has_words(repeat.before) and has_words(repeat.after):
-        yield {"calls": (repeat.before + holes.CALLS + repeat.after,), "call": (call,)}
         for end, closer in _ends(repeat.after):
-            yield {"calls": (repeat.before + holes.CALLS + closer,), "call": (call,), "end": (end,)}
+            if has_words(closer):
+                yield {"calls": (repeat.before + holes.CALLS + closer,), "call": (call,), "end": (end,)}
+        yield {"calls": (repeat.before + holes.CALLS + repeat.after,), "call": (call,)}
     elif has_words(repeat.after):
         for end, closer in _ends(repeat.after):
             if not closer.strip():

@@ -14,13 +14,13 @@ from unspool.learn.calls import CallText, propose_calls
 from unspool.learn.headers import with_header
 from unspool.learn.known import CALLS, CONTENT, REASONING, TYPED
 from unspool.learn.messages import Frames, Messages, propose_messages
-from unspool.learn.probe import Answer, Shape, job_of, prompt_job, tools_of
+from unspool.learn.probe import USER, Answer, Shape, job_of, prompt_job, tools_of
 from unspool.learn.proof_answers import BACKSLASHES, PLAIN, PROOFS, TOOLS_OF_PROOFS, with_markers
 from unspool.learn.prove import Failure, Reading, prove
 from unspool.learn.rendered import EOS, Rendered, common_tail, cut, turn_start, without_ids, without_tail
 from unspool.learn.sandbox import Sandbox
-from unspool.learn.shapes import find_shape
-from unspool.learn.texts import has_words
+from unspool.learn.shapes import THINKING, find_shape
+from unspool.learn.texts import TAG, has_words
 from unspool.schema import compile_tools
 
 __all__ = ["Learner"]
@@ -133,20 +133,31 @@ class Learner:
 
     def _render_known(self) -> _Shown:
         hidden = _tags_that_close(self.template)
-        answers = [*_ANSWERS.values(), *(Answer(f"{REASONING}{tag}{CONTENT}") for tag in hidden)]
-        jobs = [prompt_job(self.shape), prompt_job(self.shape, False), prompt_job(Shape())]
+        thoughts = [Answer(f"{REASONING}{tag}{CONTENT}") for tag in hidden]
+        tried = [*thoughts, *([thought, Answer("zqlater")] for thought in thoughts)]
+        answers = [*_ANSWERS.values(), *tried]
+        jobs = [
+            prompt_job(self.shape), prompt_job(self.shape, False), prompt_job(Shape()),
+            prompt_job(Shape(variables=THINKING)), job_of([Answer(CONTENT), Answer("zqlater")], self.shape),
+        ]  # fmt: skip
         made = self.sandbox.render([*jobs, *(job_of(answer, self.shape) for answer in answers)], self._common)
-        prompt, bare, default = (made[number][0] or "" for number in range(3))
+        prompt, bare, default, thinking, later = (made[number][0] or "" for number in range(5))
         if not prompt:
             raise LearnError(f"the chat template refuses a plain prompt: {made[0][1]}")
+        made = made[len(jobs) :]
         found: dict[str, Rendered] = {}
-        for name, (text, _) in zip(_ANSWERS, made[3:], strict=False):
+        for name, (text, _) in zip(_ANSWERS, made, strict=False):
             if text is not None:
                 found[name] = cut(text, prompt, bare)
+        if later:
+            found["later"] = cut(later, prompt, bare)
+        opened = prompt[len(bare) :] + thinking[len(bare) :]
+        texts = [text or "" for text, _ in made[len(_ANSWERS) :]]
         gone = tuple(
             tag
-            for tag, (text, _) in zip(hidden, made[3 + len(_ANSWERS) :], strict=True)
-            if text and CONTENT in text and REASONING not in text and f"<{tag[2:]}" in prompt[len(bare) :]
+            for number, tag in enumerate(hidden)
+            if f"<{tag[2:]}" in opened
+            and any(CONTENT in text and REASONING not in text for text in texts[number :: len(hidden)])
         )
         return _Shown(found, prompt, bare, default, gone)
 
@@ -195,8 +206,9 @@ class Learner:
         ends = [*shown.ends, *keys.get("end", ())]
         if not frames.content_close and not shown.ends and "content" in shown.texts:
             after = shown.texts["content"].text.split(CONTENT, 1)[-1].strip()
-            tag = re.match(r"<[^<>]*>|\[/?\w[\w .:|-]*\]", after)
+            tag = TAG.match(after)
             ends += [tag[0]] if tag else []
+        ends = ends or list(shown.later)
         found = {**frames.keys(), **keys, "end": tuple(dict.fromkeys(ends)), "turn": (turn,)}
         patterns = {
             key: tuple(holes.to_pattern(text) for text in found[key])
@@ -234,9 +246,10 @@ class _Shown:
         found = {name: rendered for name, rendered in found.items() if self.is_one_answer(rendered.text)}
         self.tail = _tail(found)
         self.texts = {name: without_tail(rendered, self.tail) for name, rendered in found.items()}
-        self.ends = tuple(
-            tag for tag in re.findall(r"<[^<>]*>|\[/?\w[\w .:|-]*\]", self.tail)[:1] if not tag.startswith("<|zq")
-        )
+        self.ends = _end_of(self.tail)
+        text = found["later"].text if "later" in found else ""
+        later = text.split(CONTENT, 1)[-1].split(str(USER["content"]))[0] if CONTENT in text else ""
+        self.later = _end_of(later)
         views = (self.texts.get(name) for name in ("content", "both", "thought_call", "content_call"))
         self.messages = Messages(*views, turn=turn, call_name=CALLS[0].name, hidden=hidden)
 
@@ -266,6 +279,17 @@ class _Shown:
         return list(dict.fromkeys([turn, without]))
 
 
+def _end_of(text: str) -> tuple[str, ...]:
+    """The first marker of what stands behind an answer: a tag, or a word that is no text."""
+    words = text.split()
+    if not words or EOS in words[0]:
+        return ()
+    tag = TAG.match(text.strip())
+    if tag:
+        return (tag[0],)
+    return (words[0],) if not any(letter.isalpha() for letter in words[0][:1]) and len(words[0]) > 1 else ()
+
+
 def _tail(found: dict[str, Rendered]) -> str:
     """What stands behind every answer, unless it also stands within one."""
     afters = []
@@ -279,7 +303,7 @@ def _tail(found: dict[str, Rendered]) -> str:
     within = [
         found[name].text.rsplit(CALLS[0].name, 1)[0] for name in ("content_call", "thought_call") if name in found
     ]
-    tags = list(re.finditer(r"<[^<>]*>|\[/?\w[\w .:|-]*\]", tail))
+    tags = list(TAG.finditer(tail))
     own = [tag for tag in tags if not any(tag[0] in text for text in within)]
     if not tags or own[:1] == tags[:1]:
         return tail

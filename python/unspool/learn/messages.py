@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from unspool.learn import holes
 from unspool.learn.known import CONTENT, REASONING
 from unspool.learn.rendered import Rendered
-from unspool.learn.texts import boundaries, common_end, common_start, has_words, tag_start
+from unspool.learn.texts import TAG, boundaries, common_end, common_start, has_words, tag_start
 
 __all__ = ["Frames", "Messages", "propose_messages"]
 
@@ -132,7 +132,7 @@ def _openers(shown: Rendered, messages: Messages) -> list[str]:
 
 def _suffixes(lead: str, more: str) -> list[str]:
     """The ends of the prompt that begin with a tag, or are its last line."""
-    starts = [match.start() for match in re.finditer(r"<[^<>]*>|\[/?\w[\w .:|-]*\]", lead)][-3:]
+    starts = [match.start() for match in TAG.finditer(lead)][-3:]
     line = lead.rstrip("\n").rfind("\n") + 1
     if line not in starts and not re.match(r"\s*[<\[]", lead[line:]):
         starts.append(line)
@@ -180,6 +180,12 @@ def _content_openers(shown: Messages) -> list[str]:
     return [*longer, before, ""]
 
 
+def _within(shown: Messages) -> list[str]:
+    """What stands before the calls, and between reasoning and content."""
+    found = [part.text.rsplit(shown.call_name, 1)[0] for part in (shown.content_call, shown.thought_call) if part]
+    return [*found, shown.both.text.split(CONTENT, 1)[0]] if shown.both else found
+
+
 def _content_closes(shown: Messages) -> list[str]:
     """What may close the content, the likeliest first."""
     if shown.content is None or CONTENT not in shown.content.text:
@@ -191,4 +197,7 @@ def _content_closes(shown: Messages) -> list[str]:
         gap = call.text.split(CONTENT, 1)[1]
         found.append(gap[: tag_start(gap, len(common_start(gap, after)))])
     found += [after, ""]
+    tag = TAG.match(after.strip())
+    if tag and not any(tag[0] in text for text in _within(shown)):  # it ends the answer
+        found.insert(0, "")
     return [text if has_words(text) else "" for text in dict.fromkeys(found)]

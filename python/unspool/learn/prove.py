@@ -39,18 +39,19 @@ class Reading:
     answer: Answer
     rest: str = ""
 
-    def prompt_for(self, opener: str, *, is_hidden: bool) -> str:
-        """The prompt of a format whose reasoning begins with this text.
+    def as_written(self, opener: str, closer: str, *, is_hidden: bool) -> tuple[str, str]:
+        """The prompt and the output of a model whose reasoning stands between these texts.
 
         A template may leave the opener that its prompt ends with out of the conversation. If it takes reasoning
-        out (`is_hidden`), it leaves the opener without the closer that the model writes.
+        out (`is_hidden`), it leaves out the closer too, which the model writes.
         """
-        if is_hidden and self.prompt.rstrip().endswith(opener):
-            return self.prompt.rstrip().removesuffix(opener)
+        whole = self.prompt + self.rest
+        if is_hidden and not self.answer.reasoning and opener and whole.rstrip().endswith(opener):
+            return whole, closer + self.text
         if not self.answer.reasoning or not opener or opener not in self.rest:
-            return self.prompt
+            return self.prompt, self.text
         written = self.prompt[-_PROMPT_END:] + self.text.split(self.answer.reasoning[:8], 1)[0]
-        return self.prompt if opener in written else self.prompt + self.rest
+        return (self.prompt if opener in written else whole), self.text
 
 
 @dataclass(frozen=True)
@@ -80,17 +81,17 @@ def prove(
         format = compile_format(file)
     except FormatError as error:
         return Failure("compiling", str(error))
-    opener = file.patterns.get("reasoning", ("",))[0].split("${reasoning", 1)[0].strip()
+    opener, _, closer = file.patterns.get("reasoning", ("",))[0].partition("${reasoning}")
     for passed, reading in enumerate(readings):
-        given = reading.prompt_for(opener, is_hidden=is_hidden)
-        ways = _ways(given, reading.text) if thorough else [(given, _Cut(reading.text, 0))]
+        given, text = reading.as_written(opener.strip(), closer, is_hidden=is_hidden)
+        ways = _ways(given, text) if thorough else [(given, _Cut(text, 0))]
         for prompt, pieces in ways:
             parser = Parser(format, tools, prompt=prompt)
             for piece in pieces():
                 parser.parse_chunk(piece)
             reason = difference(parser.finish("stop"), reading.answer)
             if reason:
-                return Failure(reading.name, f"{reason}, in {_short(reading.text)}", passed)
+                return Failure(reading.name, f"{reason}, in {_short(text)}", passed)
     return None
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from unspool.learn import holes
 from unspool.learn.known import CALLS
 from unspool.learn.probe import USER, Shape, call_id
-from unspool.learn.texts import common_end, common_start, tag_start
+from unspool.learn.texts import TAG, common_end, common_start, has_words, tag_start
 
 __all__ = ["EOS", "Rendered", "common_tail", "cut", "turn_start", "without_ids", "without_tail"]
 
@@ -62,8 +61,10 @@ def turn_start(prompt: str, bare: str) -> int:
     if prompt != bare:
         return len(common_start(prompt, bare))
     user = prompt.rfind(str(USER["content"]))
-    tag = re.compile(r"\s*<[^<>]*>").match(prompt, user + len(str(USER["content"])))
-    return tag.end() if user >= 0 and tag else len(prompt)
+    tag = TAG.search(prompt, user + len(str(USER["content"])))
+    if user < 0 or tag is None:
+        return len(prompt)
+    return tag.end() if has_words(prompt[tag.end() :]) else tag.start()
 
 
 def common_tail(texts: list[str]) -> str:

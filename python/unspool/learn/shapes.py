@@ -10,9 +10,10 @@ from unspool.learn.known import CALLS, CONTENT, REASONING
 from unspool.learn.probe import Answer, Shape, job_of
 from unspool.learn.sandbox import Sandbox
 
-__all__ = ["find_shape"]
+__all__ = ["THINKING", "find_shape"]
 
-_THINKING: dict[str, Any] = {"enable_thinking": True, "thinking": True, "thinking_mode": "thinking"}
+#: Variables that switch reasoning on in some template or other.
+THINKING: dict[str, Any] = {"enable_thinking": True, "thinking": True, "thinking_mode": "thinking"}
 _CALL_SHAPES = [
     Shape(has_text_arguments=is_text, ids=ids, has_no_content=no_content)
     for no_content in (False, True)
@@ -20,7 +21,7 @@ _CALL_SHAPES = [
     for is_text in (False, True)
 ]
 _REASONING_SHAPES: list[tuple[str, dict[str, Any]]] = [
-    ("fields", {}), ("fields", _THINKING), ("parts", {}), ("parts", _THINKING),
+    ("fields", {}), ("fields", THINKING), ("parts", {}), ("parts", THINKING),
 ]  # fmt: skip
 
 

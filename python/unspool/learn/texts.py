@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Repeat", "boundaries", "common_end", "common_start", "has_words", "repeats", "tag_start"]
+__all__ = ["TAG", "Repeat", "boundaries", "common_end", "common_start", "has_words", "repeats", "tag_start"]
 
-_TAG = re.compile(r"<[^<>]*>|\[/?\w[\w .:|-]*\]")
+TAG = re.compile(r"<[^<>]*>|\[/?\w[\w .:|-]*\]")
 #: How far a tag is looked for, in letters.
 _LONGEST_TAG = 400
 
@@ -42,7 +42,7 @@ def has_words(text: str) -> bool:
 
 def boundaries(text: str) -> list[int]:
     """The places where the text can be cut without cutting a tag or a word."""
-    inside = {place for tag in _TAG.finditer(text) for place in range(tag.start() + 1, tag.end())}
+    inside = {place for tag in TAG.finditer(text) for place in range(tag.start() + 1, tag.end())}
     words = {i for i in range(1, len(text)) if text[i - 1].isalnum() and text[i].isalnum()}
     return [place for place in range(len(text) + 1) if place not in inside and place not in words]
 
@@ -80,7 +80,8 @@ def repeats(first: str, between: str, last: str) -> Iterator[Repeat]:
         before, after = first[: len(first) - len(opener)], last[end:]
         if _cuts_tag(first, len(before)) or _cuts_tag(last, end):
             continue
-        if (opener + closer).strip() or separator.strip() in (",", ";"):
+        has_frame = has_words(before) and has_words(after)
+        if has_words(opener + closer) or separator.strip() in (",", ";") or has_frame:
             yield Repeat(before, opener, separator, closer, after)
 
 
