@@ -20,6 +20,7 @@ from unspool.errors import (
     ChannelTimeoutError,
     ContextLengthError,
     FormatError,
+    LearnError,
     PrefillError,
     StreamError,
     StreamTimeout,
@@ -47,6 +48,7 @@ from unspool.generation import (
 from unspool.generation.prefill import PrefillConfig, PrefillScope, iter_prompt_token_pieces
 from unspool.grammar.json_answer import json_grammar
 from unspool.grammar.result import Dropped, Grammar
+from unspool.learning import learn
 from unspool.message import MalformedText, Message, TokenCounts, ToolCall
 from unspool.parse_batch import BatchParser, parse_batch
 from unspool.parser import Parser, parse
@@ -76,6 +78,7 @@ __all__ = [
     "FormatFile",
     "Grammar",
     "InferenceConfig",
+    "LearnError",
     "MalformedText",
     "Message",
     "Parser",
@@ -111,6 +114,7 @@ __all__ = [
     "iter_prompt_token_pieces",
     "iterate_streamer",
     "json_grammar",
+    "learn",
     "parse",
     "parse_batch",
     "register_format",

@@ -53,10 +53,10 @@ def choose_format(
         )
     if found[0].format == "response_template":
         return _template_of(tokenizer), reasoning
-    files = [get_format(item.format) for item in found]
+    files = [item.file or get_format(item.format) for item in found]
     if reasoning is None and not files[0].has_reasoning:
         reasoning = next((file.name for file in files if not file.has_tools), None)
-    return files[0].name, reasoning
+    return found[0].file or files[0].name, reasoning
 
 
 def kept_reasoning(*names: Any) -> Format | None:

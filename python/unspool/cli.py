@@ -1,4 +1,4 @@
-"""The command line: `unspool demo`, `parse`, `formats`, `check`, `serve`, `playground`, `export-…`."""
+"""The command line: `unspool demo`, `parse`, `formats`, `check`, `learn`, `serve`, `playground`, `export-…`."""
 
 from __future__ import annotations
 
@@ -299,6 +299,21 @@ def parse_command(
     _print_deltas([] if as_message else message.deltas)
     if as_message:
         click.echo(json.dumps(_message_json(message, audit), ensure_ascii=False, indent=2))
+
+
+@cli.command("learn")
+@click.argument("model")
+@click.option("--name", default="learnt", show_default=True, help="The format's name.")
+@click.option("--timeout", default=10.0, show_default=True, help="Seconds for all of it.")
+def learn_command(model: str, name: str, timeout: float) -> None:
+    """Write a format file that is learnt from a chat template, to standard output.
+
+    MODEL is a template's file, a tokenizer_config.json, a model's folder, or a repository's name (with
+    transformers).
+    """
+    from unspool.learning.learn_command import learnt_text
+
+    click.echo(learnt_text(model, name, timeout), nl=False)
 
 
 @cli.command("export-format")

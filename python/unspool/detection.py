@@ -11,10 +11,11 @@ from typing import Any, Literal
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
 from unspool.formats import formats, get_format
+from unspool.learning.learn_once import learn_once
 
 __all__ = ["Detection", "Evidence", "detect"]
 
-Kind = Literal["response_template", "template", "tokens", "model_type", "name", "shared_type"]
+Kind = Literal["response_template", "template", "tokens", "model_type", "name", "shared_type", "learnt"]
 
 _SCORES: dict[Kind, int] = {
     "response_template": 5,
@@ -23,6 +24,7 @@ _SCORES: dict[Kind, int] = {
     "model_type": 2,
     "name": 1,
     "shared_type": 0,
+    "learnt": 4,
 }
 _SOURCES = (
     "chat_template",
@@ -56,13 +58,15 @@ class Detection:
     Attributes:
         format: Its name; "response_template" if the checkpoint itself says how it writes.
         evidence: What speaks for it, the strongest first.
-        score: How strong the strongest is: 5 response_template, 4 template, 3 tokens, 2 model_type,
+        score: How strong the strongest is: 5 response_template, 4 template or learnt, 3 tokens, 2 model_type,
             1 name, 0 shared_type (a model_type that several families have).
+        file: The format itself if it was learnt from the chat template, "learnt"; None: `get_format` has it.
     """
 
     format: str
     evidence: tuple[Evidence, ...]
     score: int
+    file: FormatFile | None = None
 
     def __str__(self) -> str:
         return f"{self.format} ({'; '.join(map(str, self.evidence))})"
@@ -75,8 +79,12 @@ def detect(
     tokens: Iterable[str] = (),
     model_type: str | None = None,
     name: str | None = None,
+    learn: bool = True,
 ) -> tuple[Detection, ...]:
     """The formats that fit a model, best first; empty if nothing shows one.
+
+    If no known family fits a chat template, or none that has the calls that it writes, the format is learnt from
+    it as `unspool.learn` does, once in a process.
 
     Args:
         source: A tokenizer of any kind, a processor, a model or its config; a chat template (a text
@@ -86,6 +94,7 @@ def detect(
         tokens: Added tokens beside the source's.
         model_type: `model_type` of config.json, in place of the source's.
         name: The checkpoint's name or path, in place of the source's.
+        learn: False: never learn.
 
     Raises:
         ArgumentError: There is nothing to look at.
@@ -109,11 +118,26 @@ def detect(
     if any(_has(detection, "template") and get_format(detection.format).has_tools for detection in ranked):
         # the template has spoken: what it speaks against does not fit
         ranked = [item for item in ranked if _has(item, "template") or not _is_known_by_template(item.format)]
+    if learn and not model.response_template:
+        ranked = [*_learnt(source, chat_template, model, ranked), *ranked]
     if model.response_template:
         fields = ", ".join(model.response_template.get("fields", {}))
         own = Evidence("response_template", f"fields {fields}")
         ranked.insert(0, Detection("response_template", (own,), _SCORES[own.kind]))
     return tuple(ranked)
+
+
+def _learnt(source: Any, chat_template: Any, model: _Model, ranked: list[Detection]) -> list[Detection]:
+    """The format of a chat template that no known family writes, if it can be learnt."""
+    if not model.template or any(get_format(item.format).has_tools for item in ranked):
+        return []
+    if ranked and "tool_calls" not in model.template:  # it has no calls to learn
+        return []
+    file = learn_once(chat_template or source)
+    if file is None or (ranked and not file.has_tools):
+        return []
+    own = Evidence("learnt", "from the chat template, whose renderings it reads")
+    return [Detection(file.name, (own,), _SCORES[own.kind], file)]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unspool.learn.probe import Call
+from unspool.learning.probe import Call
 
 __all__ = ["CALLS", "CONTENT", "NUMBER", "REASONING", "TYPED"]
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from unspool.errors import LearnError
-from unspool.learn.known import CALLS, CONTENT, REASONING
-from unspool.learn.probe import Answer, Shape, job_of
-from unspool.learn.sandbox import Sandbox
+from unspool.learning.known import CALLS, CONTENT, REASONING
+from unspool.learning.probe import Answer, Shape, job_of
+from unspool.learning.sandbox import Sandbox
 
 __all__ = ["THINKING", "find_shape"]
 

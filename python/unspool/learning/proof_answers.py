@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unspool.learn.probe import Answer, Call
+from unspool.learning.probe import Answer, Call
 
 __all__ = ["BACKSLASHES", "MARKED_CALL", "PLAIN", "PROOFS", "TOOLS_OF_PROOFS", "with_markers"]
 
@@ -30,7 +30,7 @@ _TYPES = Call(
         "nested": {"deep": {"er": ["x"]}, "flag": True},
     },
 )
-_THOUGHT = "The user asks for {two} things.\n\nFirst the weather, then \"tea\"."
+_THOUGHT = 'The user asks for {two} things.\n\nFirst the weather, then "tea".'
 _TEXT = "Here it is: 3 < 4, and [so] on.\n\n- one\n- two"
 
 #: Answers without calls.
@@ -46,6 +46,9 @@ BACKSLASHES = "values with backslashes"
 
 #: Answers with calls.
 PROOFS = {
+    "reasoning, content and a call": Answer(
+        "I look.", "The weather.", (Call("get_weather", {"city": "Paris"}),)
+    ),
     "one call": Answer(calls=(_WEATHER,)),
     "content and a call": Answer(_TEXT, calls=(_WEATHER,)),
     "reasoning and a call": Answer(reasoning=_THOUGHT, calls=(_SEARCH,)),

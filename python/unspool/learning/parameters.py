@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
-from unspool.learn import holes
-from unspool.learn.known import NUMBER
-from unspool.learn.probe import Call
-from unspool.learn.texts import Repeat, repeats
+from unspool.learning import holes
+from unspool.learning.known import NUMBER
+from unspool.learning.probe import Call
+from unspool.learning.texts import Repeat, repeats
 
 __all__ = ["Tagged", "tagged", "with_types"]
 
@@ -37,7 +38,7 @@ def tagged(text: str, call: Call, place: int) -> Iterator[Tagged]:
     places = _places(text, call, place + len(call.name))
     if places is None:
         return
-    (key1, at1, end1), (key2, at2, _), (last_key, _, end) = places[0], places[1], places[-1]
+    (key1, at1, end1), (_, at2, _), (last_key, _, end) = places[0], places[1], places[-1]
     middle = text[at1 + len(key1) : end1 - len(str(call.arguments[key1]))]
     before = text[place + len(call.name) : at1]
     between = text[end1:at2].replace(key1, holes.KEY)
@@ -65,7 +66,7 @@ def _places(text: str, call: Call, start: int) -> list[tuple[str, int, int]] | N
             return None
         found.append((key, at, value_at + len(str(value))))
     found.sort(key=lambda item: item[1])
-    in_order = all(left[2] <= right[1] for left, right in zip(found, found[1:], strict=False))
+    in_order = all(left[2] <= right[1] for left, right in pairwise(found))
     return found if in_order else None
 
 

@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from unspool.learn import holes
-from unspool.learn.forms import Core, cores
-from unspool.learn.known import CALLS
-from unspool.learn.parameters import with_types
-from unspool.learn.texts import Repeat, has_words, repeats
+from unspool.learning import holes
+from unspool.learning.forms import Core, cores
+from unspool.learning.known import CALLS
+from unspool.learning.parameters import with_types
+from unspool.learning.texts import Repeat, has_words, repeats
 
-__all__ = ["CallText", "propose_calls"]
+__all__ = ["CallText", "Keys", "propose_calls"]
 
 Keys = dict[str, tuple[str, ...]]
 #: An id that is made of the name and the number.
 _NAMED_ID = re.compile(rf"[^\s<>|]*{holes.NAME}[^\s<>|\w]{holes.INDEX}")
+_TAG = r"<[^<>]*>"
 _DIGITS = re.compile(r"(?<![\w.])\d(?![\w.])")
 
 
@@ -52,7 +53,7 @@ def _alone(before: str, core: str, after: str) -> Iterator[Keys]:
     """One call: the template does not write two."""
     before, core = _with_index(before, 0), _with_index(core, 0)
     yield {"call": (before + core + after,)}
-    tags = list(re.finditer(r"<[^<>]*>", after))
+    tags = list(re.finditer(_TAG, after))
     for tag in reversed(tags[1:]):  # the last ones may end the answer
         yield {"call": (before + core + after[: tag.start()],), "end": (tag[0],)}
     if len(tags) == 1 and has_words(before):
@@ -83,7 +84,9 @@ def _frames(repeat: Repeat, core: str) -> Iterator[Keys]:
     is_blank = not repeat.separator.strip()
     if not has_words(repeat.open + repeat.close) or repeat.separator.strip() in (",", ";"):
         inner = repeat.close + repeat.separator + repeat.open
-        yield {"call": (f"{repeat.before}{repeat.open}{core}{inner}{holes.MORE}{repeat.close}{repeat.after}",)}
+        yield {
+            "call": (f"{repeat.before}{repeat.open}{core}{inner}{holes.MORE}{repeat.close}{repeat.after}",)
+        }
     if not is_blank and repeat.separator.strip() not in (",", ";"):
         yield from _with_separator(repeat, core)
         return
@@ -101,8 +104,8 @@ def _frames(repeat: Repeat, core: str) -> Iterator[Keys]:
     elif has_words(repeat.before):
         yield {"calls": (repeat.before + holes.CALLS,), "call": (call,)}
         yield {"call": (repeat.before + call,)}
-    else:
-        yield {"call": (call,)}
+    else:  # a blank before the first call alone is markup too: the parser drops as much of it as there is
+        yield {"call": (repeat.before + call,)}
 
 
 def _with_separator(repeat: Repeat, core: str) -> Iterator[Keys]:
@@ -116,7 +119,7 @@ def _with_separator(repeat: Repeat, core: str) -> Iterator[Keys]:
 
 def _ends(after: str) -> Iterator[tuple[str, str]]:
     """The last tag as what ends the answer, and what stands before it."""
-    tags = list(re.finditer(r"<[^<>]*>", after))
+    tags = list(re.finditer(_TAG, after))
     if tags:
         yield tags[-1][0], after[: tags[-1].start()]
 

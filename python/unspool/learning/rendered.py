@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from unspool.learn import holes
-from unspool.learn.known import CALLS
-from unspool.learn.probe import USER, Shape, call_id
-from unspool.learn.texts import TAG, common_end, common_start, has_words, tag_start
+from unspool.learning import holes
+from unspool.learning.known import CALLS
+from unspool.learning.probe import USER, Shape, call_id
+from unspool.learning.texts import TAG, common_end, common_start, has_words, tag_start
 
 __all__ = ["EOS", "Rendered", "common_tail", "cut", "turn_start", "without_ids", "without_tail"]
 
@@ -72,7 +72,9 @@ def common_tail(texts: list[str]) -> str:
     tail = texts[0]
     for text in texts[1:]:
         tail = common_end(tail, text)
-    start = next((i for i in range(len(tail) + 1) if all(_cuts_nothing(text, len(tail) - i) for text in texts)), 0)
+    start = next(
+        (i for i in range(len(tail) + 1) if all(_cuts_nothing(text, len(tail) - i) for text in texts)), 0
+    )
     return tail[start:]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from unspool.learn import holes
-from unspool.learn.messages import Frames
-from unspool.learn.texts import common_start, has_words, tag_start
+from unspool.learning import holes
+from unspool.learning.messages import Frames
+from unspool.learning.texts import common_start, has_words, tag_start
 
 __all__ = ["with_header"]
 

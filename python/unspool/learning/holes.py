@@ -6,10 +6,23 @@ __all__ = ["ARGUMENTS", "CALLS", "CONTENT", "ID", "KEY", "MORE", "NAME", "PARAME
 __all__ += ["INDEX", "INDEX_1", "OBJECT", "VALUE", "to_pattern"]
 
 # Letters of the private use area, which no template writes.
-(NAME, ARGUMENTS, OBJECT, PARAMETERS, KEY, VALUE, TYPE, ID, MORE, CALLS, CONTENT, REASONING, INDEX, INDEX_1,
- ANY) = (
-    chr(0xE100 + number) for number in range(15)
-)
+(
+    NAME,
+    ARGUMENTS,
+    OBJECT,
+    PARAMETERS,
+    KEY,
+    VALUE,
+    TYPE,
+    ID,
+    MORE,
+    CALLS,
+    CONTENT,
+    REASONING,
+    INDEX,
+    INDEX_1,
+    ANY,
+) = (chr(0xE100 + number) for number in range(15))
 VALUE_VERBATIM, VALUE_JSON, VALUE_PYTHON, VALUE_XML, VALUE_XML_PYTHON = (
     chr(0xE120 + number) for number in range(5)
 )

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from unspool.learn import holes
-from unspool.learn.known import CONTENT, REASONING
-from unspool.learn.rendered import Rendered
-from unspool.learn.texts import TAG, boundaries, common_end, common_start, has_words, tag_start
+from unspool.learning import holes
+from unspool.learning.known import CONTENT, REASONING
+from unspool.learning.rendered import Rendered
+from unspool.learning.texts import TAG, boundaries, common_end, common_start, has_words, tag_start
 
 __all__ = ["Frames", "Messages", "propose_messages"]
 
@@ -182,7 +182,9 @@ def _content_openers(shown: Messages) -> list[str]:
 
 def _within(shown: Messages) -> list[str]:
     """What stands before the calls, and between reasoning and content."""
-    found = [part.text.rsplit(shown.call_name, 1)[0] for part in (shown.content_call, shown.thought_call) if part]
+    found = [
+        part.text.rsplit(shown.call_name, 1)[0] for part in (shown.content_call, shown.thought_call) if part
+    ]
     return [*found, shown.both.text.split(CONTENT, 1)[0]] if shown.both else found
 
 
@@ -193,7 +195,11 @@ def _content_closes(shown: Messages) -> list[str]:
     after = shown.content.text.split(CONTENT, 1)[1]
     found = []
     call = shown.content_call
-    if call is not None and CONTENT in call.text and call.text.find(CONTENT) < call.text.find(shown.call_name):
+    if (
+        call is not None
+        and CONTENT in call.text
+        and call.text.find(CONTENT) < call.text.find(shown.call_name)
+    ):
         gap = call.text.split(CONTENT, 1)[1]
         found.append(gap[: tag_start(gap, len(common_start(gap, after)))])
     found += [after, ""]

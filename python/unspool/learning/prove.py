@@ -11,7 +11,7 @@ from unspool._core import ToolSchemas
 from unspool.errors import FormatError
 from unspool.format_files import FormatFile
 from unspool.formats import compile_format
-from unspool.learn.probe import Answer
+from unspool.learning.probe import Answer
 from unspool.message import Message
 from unspool.parser import Parser
 
@@ -31,6 +31,7 @@ class Reading:
         text: What it writes.
         answer: What both were rendered from.
         rest: What the generation prompt writes after `prompt`, and the rendering does not.
+        lead: The end of `prompt` that belongs to the answer's turn.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Reading:
     text: str
     answer: Answer
     rest: str = ""
+    lead: str = ""
 
     def as_written(self, opener: str, closer: str, *, is_hidden: bool) -> tuple[str, str]:
         """The prompt and the output of a model whose reasoning stands between these texts.
@@ -68,7 +70,7 @@ def prove(
     readings: Iterable[Reading],
     tools: ToolSchemas | None,
     *,
-    thorough: bool,
+    thorough: bool = False,
     is_hidden: bool = False,
 ) -> Failure | None:
     """The first reading that is not as meant; None: all are.

@@ -98,7 +98,7 @@ class Sandbox:
             LearnError: A limit is reached.
         """
         answer = self._ask({"jobs": list(jobs), "common": common})
-        return [(item.get("text"), item.get("error", "")) for item in answer["made"]]
+        return [_rendering(item) for item in answer["made"]]
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -147,6 +147,13 @@ class Sandbox:
         """Raise LearnError after the deadline."""
         if time.monotonic() > self._deadline:
             raise LearnError(f"no format was found within {self._timeout:g} s; pass a longer timeout")
+
+
+def _rendering(item: dict[str, str]) -> Rendering:
+    text = item.get("text")
+    if text is not None and any("\ud800" <= letter <= "\udfff" for letter in text):
+        return None, "it writes half a surrogate pair"
+    return text, item.get("error", "")
 
 
 def _folders_of_jinja() -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,12 +26,13 @@ class Repeat:
 
 def common_start(left: str, right: str) -> str:
     """What both begin with."""
-    return os.path.commonprefix([left, right])
+    count = min(len(left), len(right))
+    return left[: next((i for i in range(count) if left[i] != right[i]), count)]
 
 
 def common_end(left: str, right: str) -> str:
     """What both end with."""
-    return os.path.commonprefix([left[::-1], right[::-1]])[::-1]
+    return common_start(left[::-1], right[::-1])[::-1]
 
 
 def has_words(text: str) -> bool:
@@ -92,4 +92,3 @@ def _ends_in_word(text: str) -> bool:
 
 def _cuts_tag(text: str, place: int) -> bool:
     return tag_start(text, place) != place
-

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from unspool.learn import holes
-from unspool.learn.parameters import tagged
-from unspool.learn.probe import Call
+from unspool.learning import holes
+from unspool.learning.parameters import tagged
+from unspool.learning.probe import Call
 
 __all__ = ["Core", "cores"]
 
@@ -102,7 +102,10 @@ def _python_calls(text: str, call: Call, place: int) -> Iterator[Core]:
     quote = r"(?P<quote>['\"])"
     names = list(call.arguments)
     head = re.compile(
-        re.escape(f"{call.name}({names[0]}=") + quote + re.escape(str(call.arguments[names[0]])) + "(?P=quote)"
+        re.escape(f"{call.name}({names[0]}=")
+        + quote
+        + re.escape(str(call.arguments[names[0]]))
+        + "(?P=quote)"
     )
     first = head.match(text, place)
     if first is None:

@@ -84,12 +84,12 @@ def _environment() -> Any:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class Generation(jinja2.ext.Extension):
-        tags = {"generation"}
-
         def parse(self, parser: Any) -> nodes.Node:
             line = next(parser.stream).lineno
             body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
             return nodes.Scope(body, lineno=line)
+
+    Generation.tags = {"generation"}
 
     def to_json(
         value: Any,

@@ -1,0 +1,36 @@
+"""The example of a learnt format: one of the outputs that it was proved with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from unspool.format_files import FormatFile
+from unspool.learning.prove import Reading
+from unspool.parser import parse
+
+__all__ = ["with_example"]
+
+
+def with_example(file: FormatFile, readings: list[Reading]) -> FormatFile:
+    """The format with the telling reading that has most parts."""
+    if not readings:
+        return file
+    best = max(readings, key=_parts)
+    message = parse(best.text, file, prompt=best.lead or None)
+    if len(message.tool_calls) != len(best.answer.calls) or message.malformed:
+        return file  # it needs the request's tools
+    example: dict[str, Any] = {"input": best.text}
+    if best.lead.strip() and best.lead not in file.patterns.get("turn", ()):
+        example["prompt"] = best.lead
+    for key in ("reasoning", "content"):
+        if getattr(message, key):
+            example[key] = getattr(message, key)
+    if message.tool_calls:
+        example["calls"] = [{"name": call.name, "arguments": call.arguments} for call in message.tool_calls]
+    return replace(file, examples=(example,), example_lines=(1,))
+
+
+def _parts(reading: Reading) -> tuple[int, int]:
+    answer = reading.answer
+    return bool(answer.reasoning) + bool(answer.content) + bool(answer.calls), -len(reading.text)

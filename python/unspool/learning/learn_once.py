@@ -1,0 +1,33 @@
+"""What `detect` asks: a format that is learnt once for a template, or none."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from unspool.errors import ArgumentError, LearnError
+from unspool.format_files import FormatFile
+
+__all__ = ["learn_once"]
+
+
+def learn_once(source: Any) -> FormatFile | None:
+    """The format of a tokenizer or a chat template; None: it cannot be learnt, or jinja2 is missing."""
+    from unspool.learning.source import read_source
+
+    try:
+        found = read_source(source)
+    except ArgumentError:
+        return None
+    return _learn(found.template, tuple(sorted(found.tokens.items())))
+
+
+@functools.lru_cache(maxsize=64)
+def _learn(template: str, tokens: tuple[tuple[str, str], ...]) -> FormatFile | None:
+    from unspool.learning.learner import learn_template
+    from unspool.learning.source import TemplateSource
+
+    try:
+        return learn_template(TemplateSource(template, dict(tokens)), "learnt", timeout=10.0)
+    except (LearnError, ImportError):
+        return None

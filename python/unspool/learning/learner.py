@@ -1,0 +1,145 @@
+"""Renders, proposes and proves: the way from a template to a format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from unspool._core import ToolSchemas
+from unspool.errors import LearnError
+from unspool.format_files import PATTERN_KEYS, FormatFile
+from unspool.learning import holes
+from unspool.learning.call_texts import call_texts
+from unspool.learning.calls import Keys, propose_calls
+from unspool.learning.example import with_example
+from unspool.learning.headers import with_header
+from unspool.learning.known import CALLS, TYPED
+from unspool.learning.messages import Frames, propose_messages
+from unspool.learning.probe import tools_of
+from unspool.learning.proof_answers import PLAIN, PROOFS, TOOLS_OF_PROOFS, with_markers
+from unspool.learning.prove import Failure, Reading, prove
+from unspool.learning.readings import Renderer, markers_of
+from unspool.learning.rendered import EOS
+from unspool.learning.sandbox import Sandbox
+from unspool.learning.shapes import find_shape
+from unspool.learning.shown import Shown, render_known
+from unspool.learning.source import TemplateSource
+from unspool.learning.texts import has_words
+from unspool.schema import compile_tools
+
+__all__ = ["learn_template"]
+
+
+def learn_template(source: TemplateSource, name: str, timeout: float) -> FormatFile:
+    """The format that a chat template writes; see `unspool.learn`."""
+    tokens = {"bos_token": "<|zqbos|>", "eos_token": EOS, "unk_token": "", "pad_token": "", **source.tokens}
+    with Sandbox(source.template, timeout) as sandbox:
+        common = {**tokens, "tools": tools_of((*CALLS, TYPED))}
+        shape, has_calls = find_shape(sandbox, common)
+        shown = render_known(sandbox, shape, common, source.template)
+        if not has_calls and CALLS[0].name in shown.prompt:
+            raise LearnError("the chat template tells the model of tools, and renders no call")
+        renderer = Renderer(sandbox, shape, {**tokens, "tools": tools_of(TOOLS_OF_PROOFS)})
+        found = _Search(renderer, shown, name, has_calls).run()
+        if isinstance(found, Failure) and shown.splits_turns:
+            found = _Search(renderer, shown.of_one_turn(), name, has_calls).run()
+    if isinstance(found, Failure):
+        raise LearnError(f"the format is not learnt; {found.name}: {found.reason}")
+    return found
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    """What a format says of reasoning and content, and what the prompt ends with."""
+
+    frames: Frames
+    turn: str
+
+
+class _Search:
+    """Tries one proposal after the other.
+
+    Args:
+        renderer: Renders what a proposal must read.
+        shown: What the proposals are made from.
+        name: The format's name.
+        has_calls: Whether the template renders calls.
+    """
+
+    def __init__(self, renderer: Renderer, shown: Shown, name: str, has_calls: bool) -> None:
+        self._renderer, self._shown, self._name, self._has_calls = renderer, shown, name, has_calls
+        self._tools: ToolSchemas | None = compile_tools(tools_of(TOOLS_OF_PROOFS))
+        self._plain = renderer.readings(PLAIN, shown)
+        self._all = [*self._plain, *(renderer.readings(PROOFS, shown) if has_calls else [])]
+        self._worst = Failure("learning", "nothing shows where reasoning, content and calls stand", -2)
+
+    def run(self) -> FormatFile | Failure:
+        """The first format that reads everything, or the failure of the one that reads most."""
+        unread = []
+        for frames in propose_messages(self._shown.messages):
+            proposal, failure = self._with_turn(frames)
+            if failure is not None:
+                self._note(replace(failure, passed=-1))
+                unread.append(proposal)
+            elif (found := self._complete(proposal, is_plain_read=True)) is not None:
+                return found
+        for proposal in unread:  # a header may show where the content stands
+            if self._has_calls and has_words(proposal.frames.content_open):
+                found = self._complete(proposal, is_plain_read=False)
+                if found is not None:
+                    return found
+        return self._worst
+
+    def _with_turn(self, frames: Frames) -> tuple[_Proposal, Failure | None]:
+        """The proposal with the first turn that reads the answers without calls, or the last turn and why not."""
+        for turn in self._shown.turns(frames):
+            proposal = _Proposal(frames, turn)
+            failure = self._prove(self._file(proposal, {}), self._plain, proposal)
+            if failure is None:
+                break
+        return proposal, failure
+
+    def _complete(self, proposal: _Proposal, *, is_plain_read: bool) -> FormatFile | None:
+        """The proposal with the calls that fit it."""
+        for keys in self._propose(proposal, is_plain_read):
+            self._renderer.sandbox.check_time()
+            file = self._file(proposal, keys)
+            failure = self._prove(file, self._all, proposal) or self._prove_thoroughly(file, proposal)
+            if failure is None:
+                return with_example(file, self._all)
+            self._note(failure)
+        return None
+
+    def _propose(self, proposal: _Proposal, is_plain_read: bool) -> Iterator[Keys]:
+        if not self._has_calls:
+            yield {}
+            return
+        typed = self._shown.texts["typed"].text if "typed" in self._shown.texts else ""
+        for text in call_texts(self._shown, proposal.frames, self._renderer.shape):
+            for keys in propose_calls(text, typed):
+                if is_plain_read:
+                    yield keys
+                yield from with_header(proposal.frames, keys)
+
+    def _file(self, proposal: _Proposal, keys: Keys) -> FormatFile:
+        ends = self._shown.ends_with(proposal.frames, keys.get("end", ()))
+        found: dict[str, Any] = {**proposal.frames.keys(), **keys, "end": ends, "turn": (proposal.turn,)}
+        patterns = {
+            key: tuple(map(holes.to_pattern, found[key])) for key in PATTERN_KEYS if any(found.get(key, ()))
+        }
+        return FormatFile(name=self._name, patterns=patterns)
+
+    def _prove(self, file: FormatFile, readings: list[Reading], proposal: _Proposal) -> Failure | None:
+        return prove(file, readings, self._tools, is_hidden=proposal.frames.is_hidden)
+
+    def _prove_thoroughly(self, file: FormatFile, proposal: _Proposal) -> Failure | None:
+        """The same at every split, and with values that mention the format's own markers."""
+        if file.is_plain:
+            return Failure("all probes", "there are neither calls nor reasoning; everything is content", 1000)
+        marked = with_markers(markers_of(file)) if self._has_calls else {}
+        readings = [*self._all, *self._renderer.readings(marked, self._shown)]
+        return prove(file, readings, self._tools, thorough=True, is_hidden=proposal.frames.is_hidden)
+
+    def _note(self, failure: Failure) -> None:
+        self._worst = max(self._worst, failure, key=lambda one: one.passed)

@@ -1,0 +1,41 @@
+"""A learnt format as the text of its file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from unspool.format_files import PATTERN_KEYS, FormatFile
+
+__all__ = ["to_toml"]
+
+
+def to_toml(file: FormatFile, comment: str = "") -> str:
+    """The file's text, which a person reads and `parse_format` too.
+
+    Args:
+        comment: What stands at its head; each line becomes a comment.
+    """
+    lines = [f"# {line}".rstrip() for line in comment.splitlines()]
+    keys: dict[str, Any] = {"name": file.name}
+    keys.update({key: _one_or_all(file.patterns[key]) for key in PATTERN_KEYS if key in file.patterns})
+    width = max(map(len, keys))
+    lines += [*([""] if lines else []), *(f"{key:{width}} = {_value(value)}" for key, value in keys.items())]
+    for example in file.examples:
+        width = max(map(len, example))
+        lines += ["", "[[example]]", *(f"{key:{width}} = {_value(value)}" for key, value in example.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _one_or_all(texts: tuple[str, ...]) -> str | list[str]:
+    return texts[0] if len(texts) == 1 else list(texts)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list) and len(value) > 1:
+        return "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
