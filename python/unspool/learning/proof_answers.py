@@ -7,13 +7,13 @@ from unspool.learning.probe import Answer, Call
 __all__ = ["BACKSLASHES", "MARKED_CALL", "PLAIN", "PROOFS", "TOOLS_OF_PROOFS", "with_markers"]
 
 _WEATHER = Call("get_weather", {"city": "Zürich", "days": 3, "metric": True})
-_SEARCH = Call("search_web", {"query": "tea & milk", "limit": 10})
+_SEARCH = Call("search_web", {"query": "tea & milk < 5", "limit": 10})
 _PING = Call("ping", {})
 _HOSTILE = Call(
     "write_file",
     {
         "path": 'new "one".txt',
-        "text": "Line one {\n  \"a\": [1, 2],\n}\n<b>bold</b> 日本語 👩‍👩‍👧 it's 'so' `x`",
+        "text": "Line one {\n  \"a\": [1, 2],\n}\nif (a < b && c > d) <b>bold</b> 日本語 👩‍👩‍👧 it's 'so' `x`",
         "mode": "5",
     },
 )

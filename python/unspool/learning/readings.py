@@ -38,7 +38,7 @@ class Renderer:
         for (name, answer), text, twin_text in zip(answers.items(), made[2::2], made[3::2], strict=True):
             if text is None or (text == twin_text and answer.content and not answer.reasoning):
                 continue  # it writes content as reasoning: no one can tell them apart
-            rendered = without_tail(cut(text, prompt, bare, _first_line(answer)), shown.tail)
+            rendered = without_tail(cut(text, prompt, bare, _first_lines(answer)), shown.tail)
             seen = _seen(answer, rendered.text)
             is_lossy = name == BACKSLASHES and _LOSSY in rendered.text
             if seen is not None and not is_lossy and shown.is_one_answer(rendered.text):
@@ -59,8 +59,8 @@ def markers_of(file: FormatFile) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tags))
 
 
-def _first_line(answer: Answer) -> str:
-    return (answer.reasoning or answer.content).split("\n")[0]
+def _first_lines(answer: Answer) -> tuple[str, ...]:
+    return tuple(text.split("\n")[0] for text in (answer.reasoning, answer.content) if text)
 
 
 def _seen(answer: Answer, text: str) -> Answer | None:

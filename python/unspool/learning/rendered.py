@@ -32,21 +32,23 @@ class Rendered:
     rest: str = ""
 
 
-def cut(full: str, prompt: str, bare: str, begin: str = "") -> Rendered:
+def cut(full: str, prompt: str, bare: str, begins: tuple[str, ...] = ()) -> Rendered:
     """Split a rendering where the model begins.
 
     Args:
         full: The conversation with the answer.
         prompt: The conversation before it, with the generation prompt.
         bare: The same without the generation prompt.
-        begin: What the answer's first text begins with. It may begin as the generation prompt goes on.
+        begins: What the answer's texts begin with. They may begin as the generation prompt goes on.
     """
     turn_at = turn_start(prompt, bare)
     turn = prompt[turn_at:]
     place = tag_start(full, len(common_start(full, prompt)))
-    text_at = full.rfind(begin) if begin else -1
-    if text_at < place < text_at + len(begin):
-        place = text_at
+    for begin in (begin for begin in begins if begin in full):
+        text_at = full.rfind(begin)
+        if text_at < place < text_at + len(begin) or full[place:text_at].isalnum():
+            place = text_at
+            break
     for length in range(len(turn) - 1, 0, -1):  # the template moved what stands between prompt and turn
         if full.startswith(turn[length:], place) and full[:place].endswith(turn[:length]):
             place += len(turn) - length

@@ -78,6 +78,11 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def process_id(self) -> int:
+        """The child's id."""
+        return self._process.pid
+
     def close(self) -> None:
         """End the process."""
         self._process.kill()

@@ -136,7 +136,7 @@ def render_known(sandbox: Sandbox, shape: Shape, common: dict[str, Any], templat
         raise LearnError(f"the chat template refuses a plain prompt: {made[0][1]}")
     texts = [text for text, _ in made[len(jobs) :]]
     found = {
-        name: cut(text, prompt, bare)
+        name: cut(text, prompt, bare, (REASONING, CONTENT))
         for name, text in [*zip(_ANSWERS, texts, strict=False), ("later", later)]
         if text is not None
     }
