@@ -43,6 +43,11 @@ class Messages:
         parts = (self.content, self.both, self.thought_call, self.content_call)
         return bool(turn) and any(part is not None and turn in part.text for part in parts)
 
+    @property
+    def shows_reasoning(self) -> bool:
+        """Whether reasoning is written at all."""
+        return any(part is not None and REASONING in part.text for part in (self.both, self.thought_call))
+
 
 @dataclass(frozen=True)
 class Frames:
@@ -76,10 +81,11 @@ class Frames:
 def propose_messages(shown: Messages) -> Iterator[Frames]:
     """The frames that the renderings allow."""
     closes = _content_closes(shown)
-    for tag in shown.hidden:
-        name = tag.strip("</>")
-        for content_close in closes:
-            yield Frames(True, f"<{name}>\n", f"\n</{name}>\n\n", "", content_close, is_hidden=True)
+    if not shown.shows_reasoning:
+        for tag in shown.hidden:
+            name = tag.strip("</>")
+            for content_close in closes:
+                yield Frames(True, f"<{name}>\n", f"\n</{name}>\n\n", "", content_close, is_hidden=True)
     for opener, closer, content_open in _splits(shown):
         for content_close in closes:
             frames = Frames(bool(opener), opener, closer, content_open, content_close)

@@ -41,19 +41,20 @@ class Reading:
     rest: str = ""
     lead: str = ""
 
-    def as_written(self, opener: str, closer: str, *, is_hidden: bool) -> tuple[str, str]:
-        """The prompt and the output of a model whose reasoning stands between these texts.
+    def as_written(self, opener: str, closer: str, *, is_hidden: bool) -> list[tuple[str, str]]:
+        """Prompts with the outputs of a model whose reasoning stands between these texts.
 
         A template may leave the opener that its prompt ends with out of the conversation. If it takes reasoning
         out (`is_hidden`), it leaves out the closer too, which the model writes.
         """
         whole = self.prompt + self.rest
         if is_hidden and not self.answer.reasoning and opener and whole.rstrip().endswith(opener):
-            return whole, closer + self.text
+            plain = [(self.prompt, self.text)] if opener in self.rest else []
+            return [(whole, closer + self.text), *plain]
         if not self.answer.reasoning or not opener or opener not in self.rest:
-            return self.prompt, self.text
+            return [(self.prompt, self.text)]
         written = self.prompt[-_PROMPT_END:] + self.text.split(self.answer.reasoning[:8], 1)[0]
-        return (self.prompt if opener in written else whole), self.text
+        return [(self.prompt if opener in written else whole, self.text)]
 
 
 @dataclass(frozen=True)
@@ -85,15 +86,14 @@ def prove(
         return Failure("compiling", str(error))
     opener, _, closer = file.patterns.get("reasoning", ("",))[0].partition("${reasoning}")
     for passed, reading in enumerate(readings):
-        given, text = reading.as_written(opener.strip(), closer, is_hidden=is_hidden)
-        ways = _ways(given, text) if thorough else [(given, _Cut(text, 0))]
-        for prompt, pieces in ways:
-            parser = Parser(format, tools, prompt=prompt)
-            for piece in pieces():
-                parser.parse_chunk(piece)
-            reason = difference(parser.finish("stop"), reading.answer)
-            if reason:
-                return Failure(reading.name, f"{reason}, in {_short(text)}", passed)
+        for given, text in reading.as_written(opener.strip(), closer, is_hidden=is_hidden):
+            for prompt, pieces in _ways(given, text) if thorough else [(given, _Cut(text, 0))]:
+                parser = Parser(format, tools, prompt=prompt)
+                for piece in pieces():
+                    parser.parse_chunk(piece)
+                reason = difference(parser.finish("stop"), reading.answer)
+                if reason:
+                    return Failure(reading.name, f"{reason}, in {_short(text)}", passed)
     return None
 
 
