@@ -26,7 +26,7 @@ from unspool.learning.texts import TAG, tag_start
 NAMES = ("plan-trip_7", "lookUp")
 VALUES: list[dict[str, Any]] = [
     {"to": "Kraków", "nights": 2, "note": "5", "fast": True},
-    {"to": "a < b & \"c\" {d}\n\n  [e] 'f'", "list": ["x", 3, None], "more": {"deep": [False, {"k": "v"}]}},
+    {"to": "a < b & \"c\" {d}\n\n  [e] 'f'", "list": ["x", 3, []], "more": {"deep": [False, {"k": "v"}]}},
     {},
     {"to": "</tool_call> and </parameter> </k> [END]", "ratio": 1.5, "note": "true"},
 ]
@@ -218,9 +218,13 @@ def renamed(source: str, file: unspool.FormatFile) -> str:
     pattern = re.compile(
         "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in sorted(words, key=len, reverse=True))
     )
-    pieces = []
+    pieces: list[str] = []
     for _, kind, value in jinja2.Environment(extensions=["jinja2.ext.loopcontrols"]).lex(source):
         is_text = kind == "data" or (kind == "string" and re.search(r"[<>\[\]|｜]", value))
+        if (
+            value.startswith("{") and pieces and pieces[-1].endswith("{")
+        ):  # the white space between them is gone
+            pieces[-1] = pieces[-1][:-1] + "{{ '{' }}"
         pieces.append(pattern.sub(lambda match: "zx" + match[0][::-1], value) if words and is_text else value)
     return "".join(pieces)
 

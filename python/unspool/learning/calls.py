@@ -84,9 +84,11 @@ def _frames(repeat: Repeat, core: str) -> Iterator[Keys]:
     is_blank = not repeat.separator.strip()
     if not has_words(repeat.open + repeat.close) or repeat.separator.strip() in (",", ";"):
         inner = repeat.close + repeat.separator + repeat.open
-        yield {
-            "call": (f"{repeat.before}{repeat.open}{core}{inner}{holes.MORE}{repeat.close}{repeat.after}",)
-        }
+        listed = f"{repeat.before}{repeat.open}{core}{inner}{holes.MORE}{repeat.close}"
+        for end, closer in _ends(repeat.after):
+            if has_words(closer):
+                yield {"call": (listed + closer,), "end": (end,)}
+        yield {"call": (listed + repeat.after,)}
     if not is_blank and repeat.separator.strip() not in (",", ";"):
         yield from _with_separator(repeat, core)
         return
@@ -118,10 +120,9 @@ def _with_separator(repeat: Repeat, core: str) -> Iterator[Keys]:
 
 
 def _ends(after: str) -> Iterator[tuple[str, str]]:
-    """The last tag as what ends the answer, and what stands before it."""
-    tags = list(re.finditer(_TAG, after))
-    if tags:
-        yield tags[-1][0], after[: tags[-1].start()]
+    """Each tag as what ends the answer, and what stands before it, from the front."""
+    for tag in re.finditer(_TAG, after):
+        yield tag[0], after[: tag.start()]
 
 
 def _merged(first: str, second: str) -> str | None:

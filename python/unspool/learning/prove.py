@@ -41,20 +41,25 @@ class Reading:
     rest: str = ""
     lead: str = ""
 
-    def as_written(self, opener: str, closer: str, *, is_hidden: bool) -> list[tuple[str, str]]:
-        """Prompts with the outputs of a model whose reasoning stands between these texts.
+    def as_written(
+        self, opener: str, closer: str, *, is_hidden: bool, ends: tuple[str, ...]
+    ) -> list[tuple[str, str]]:
+        """Prompts with the outputs of a model whose reasoning stands between these texts, and stops at `ends`.
 
         A template may leave the opener that its prompt ends with out of the conversation. If it takes reasoning
         out (`is_hidden`), it leaves out the closer too, which the model writes.
         """
         whole = self.prompt + self.rest
         if is_hidden and not self.answer.reasoning and opener and whole.rstrip().endswith(opener):
-            plain = [(self.prompt, self.text)] if opener in self.rest else []
-            return [(whole, closer + self.text), *plain]
-        if not self.answer.reasoning or not opener or opener not in self.rest:
-            return [(self.prompt, self.text)]
-        written = self.prompt[-_PROMPT_END:] + self.text.split(self.answer.reasoning[:8], 1)[0]
-        return [(self.prompt if opener in written else whole, self.text)]
+            found = [(whole, closer + self.text)]
+            found += [(self.prompt, self.text)] if opener in self.rest else []
+        elif self.answer.reasoning and opener and opener in self.rest:
+            written = self.prompt[-_PROMPT_END:] + self.text.split(self.answer.reasoning[:8], 1)[0]
+            found = [(self.prompt if opener in written else whole, self.text)]
+        else:
+            found = [(self.prompt, self.text)]
+        cut = [(prompt, text[: text.index(end)]) for prompt, text in found for end in ends if end in text]
+        return [*found, *cut]
 
 
 @dataclass(frozen=True)
@@ -85,8 +90,9 @@ def prove(
     except FormatError as error:
         return Failure("compiling", str(error))
     opener, _, closer = file.patterns.get("reasoning", ("",))[0].partition("${reasoning}")
+    ends = file.patterns.get("end", ())
     for passed, reading in enumerate(readings):
-        for given, text in reading.as_written(opener.strip(), closer, is_hidden=is_hidden):
+        for given, text in reading.as_written(opener.strip(), closer, is_hidden=is_hidden, ends=ends):
             for prompt, pieces in _ways(given, text) if thorough else [(given, _Cut(text, 0))]:
                 parser = Parser(format, tools, prompt=prompt)
                 for piece in pieces():
