@@ -38,7 +38,8 @@ TOOLS = [
         "type": "object", "properties": {key: {"type": kind} for key, kind in TYPES.items()}, "required": []}}}
     for name in NAMES
 ]  # fmt: skip
-COMMON = {"tools": TOOLS, "bos_token": "<s>", "eos_token": "</s>", "unk_token": "", "pad_token": ""}
+TOKENS = {"bos_token": "<s>", "eos_token": "</s>"}
+COMMON = {"tools": TOOLS, "unk_token": "", "pad_token": "", **TOKENS}
 USER = {"role": "user", "content": "Go."}
 SHAPES = [
     {"text": text, "id": id, "none": none, "parts": parts, "variables": variables}
@@ -179,10 +180,21 @@ def faults(
     for prompt in prompts:
         message = unspool.parse(output, file, TOOLS, prompt=prompt)
         wrong = differences(message, asked)
-        if not wrong or (known and same(message, unspool.parse(output, known, TOOLS, prompt=prompt))):
+        if not wrong:
             return set()
-        found.append(wrong)
-    return found[0]
+        found.append(
+            wrong
+            if not known or not same(message, unspool.parse(output, known, TOOLS, prompt=prompt))
+            else set()
+        )
+    return set() if set() in found else found[0]
+
+
+def is_odd(known: str | None, asked: Asked, prompts: list[str], output: str) -> bool:
+    """Whether the shipped format reads something else too: the template writes what no model does."""
+    return known is not None and all(
+        differences(unspool.parse(output, known, TOOLS, prompt=prompt), asked) for prompt in prompts
+    )
 
 
 def same(left: unspool.Message, right: unspool.Message) -> bool:
@@ -231,29 +243,32 @@ def renamed(source: str, file: unspool.FormatFile) -> str:
 
 def judge(source: str, rename: bool) -> tuple[str, str, str]:
     """The verdict of one template, of its reasoning, and what is wrong."""
-    original = source
     with Sandbox(source, 20) as box:
         shape = best_shape(box)
     if shape is None:
         return "no call", "", ""
+    odd: set[Asked] = set()
+    family = unspool.detect(source, learn=False)
+    known = family[0].format if family else None
     try:
-        file = unspool.learn({"chat_template": source, "eos_token": "</s>", "bos_token": "<s>"})
+        file = unspool.learn({"chat_template": source, **TOKENS})
         if rename:
-            source = renamed(source, file)
-            file = unspool.learn({"chat_template": source, "eos_token": "</s>", "bos_token": "<s>"})
+            with Sandbox(source, 20) as box:
+                asked = readings(box, shape, file.patterns.get("end", ()))
+            odd = {item[0] for item in asked if is_odd(known, *item)}
+            source, known = renamed(source, file), None
+            file = unspool.learn({"chat_template": source, **TOKENS})
     except LearnError as error:
         return "refused", "", str(error)[:160]
     with Sandbox(source, 20) as box:
-        asked = readings(box, shape, file.patterns.get("end", ()))
-    family = unspool.detect(original, learn=False)
-    known = family[0].format if family and not rename else None
+        asked = [item for item in readings(box, shape, file.patterns.get("end", ())) if item[0] not in odd]
     wrong = {
         (fault, str(item[0].calls), item[2][:300]) for item in asked for fault in faults(file, known, *item)
     }
     kinds = {fault for fault, _, _ in wrong}
     has_reasoning = any(item[0].reasoning for item in asked)
     reasoning = ("wrong" if "reasoning" in kinds else "right") if has_reasoning else ""
-    note = "; ".join(sorted(map(str, wrong)))[:400] if wrong else f"{len(asked)} readings"
+    note = "; ".join(sorted(map(str, wrong)))[:400] if wrong else f"{len(asked)} readings, {len(odd)} odd"
     return (
         ("wrong " + ", ".join(sorted(kinds)) if kinds else "right"),
         reasoning,

@@ -58,8 +58,14 @@ class Reading:
             found = [(self.prompt if opener in written else whole, self.text)]
         else:
             found = [(self.prompt, self.text)]
-        cut = [(prompt, text[: text.index(end)]) for prompt, text in found for end in ends if end in text]
-        return [*found, *cut]
+        cut = [(prompt, self._until(end, text)) for prompt, text in found for end in ends]
+        return [*found, *((prompt, text) for prompt, text in cut if text)]
+
+    def _until(self, end: str, text: str) -> str:
+        """The output up to where the model stops; empty if it goes on there."""
+        before, _, after = text.partition(end)
+        parts = [self.answer.content.split("\n")[0], *(call.name for call in self.answer.calls)]
+        return "" if before == text or any(part and part in after for part in parts) else before
 
 
 @dataclass(frozen=True)

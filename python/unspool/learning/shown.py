@@ -30,6 +30,10 @@ _ANSWERS = {
 }
 
 
+#: How a turn begins: a tag and a word, or a line.
+_HEAD = re.compile(rf"(?:{TAG.pattern})\w*|[^\n]+")
+
+
 @dataclass(frozen=True)
 class _Prompts:
     """Renderings of a prompt: as the shape has it, without the generation prompt, and with the defaults."""
@@ -60,12 +64,16 @@ class Shown:
     ) -> None:
         self._found, self._prompts, self._hidden, self._has_one_turn = found, prompts, hidden, has_one_turn
         turn = self.prompt[turn_start(self.prompt, prompts.bare) :]
-        self._head = turn.strip().split("\n")[0]
+        head = _HEAD.match(turn.strip())
+        self._head = head[0] if head else ""
         counted = {name: rendered for name, rendered in found.items() if self.is_one_answer(rendered.text)}
         self.tail = _tail(counted)
         self.texts = {name: without_tail(rendered, self.tail) for name, rendered in counted.items()}
         self.ends = _end_of(self.tail)
-        self.later = _end_of(_after_content(found))
+        within = _within(counted)
+        self.later = tuple(
+            end for end in _end_of(_after_content(found)) if not any(end in text for text in within)
+        )
         self.messages = Messages(
             content=self.texts.get("content"),
             both=self.texts.get("both"),
@@ -174,6 +182,12 @@ def _end_of(text: str) -> tuple[str, ...]:
     if tag:
         return (tag[0],)
     return (words[0],) if len(words[0]) > 1 and not words[0][0].isalpha() else ()
+
+
+def _within(found: dict[str, Rendered]) -> list[str]:
+    """What stands before the calls of an answer."""
+    names = ("content_call", "thought_call")
+    return [found[name].text.rsplit(CALLS[0].name, 1)[0] for name in names if name in found]
 
 
 def _tail(found: dict[str, Rendered]) -> str:
