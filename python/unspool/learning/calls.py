@@ -85,10 +85,13 @@ def _frames(repeat: Repeat, core: str) -> Iterator[Keys]:
     if not has_words(repeat.open + repeat.close) or repeat.separator.strip() in (",", ";"):
         inner = repeat.close + repeat.separator + repeat.open
         listed = f"{repeat.before}{repeat.open}{core}{inner}{holes.MORE}{repeat.close}"
-        for end, closer in _ends(repeat.after):
-            if has_words(closer):
-                yield {"call": (listed + closer,), "end": (end,)}
-        yield {"call": (listed + repeat.after,)}
+        ended: list[Keys] = [
+            {"call": (listed + closer,), "end": (end,)}
+            for end, closer in _ends(repeat.after)
+            if has_words(closer)
+        ]
+        whole: Keys = {"call": (listed + repeat.after,)}
+        yield from [*ended, whole] if len(ended) > 1 else [whole, *ended]  # one tag closes what another opens
     if not is_blank and repeat.separator.strip() not in (",", ";"):
         yield from _with_separator(repeat, core)
         return
