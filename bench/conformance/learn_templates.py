@@ -247,7 +247,7 @@ def judge(source: str, rename: bool) -> tuple[str, str, str]:
         shape = best_shape(box)
     if shape is None:
         return "no call", "", ""
-    odd: set[Asked] = set()
+    odd: set[Asked] = set()  # not asked of a renamed template: no shipped format can judge there
     family = unspool.detect(source, learn=False)
     known = family[0].format if family else None
     try:
@@ -266,9 +266,14 @@ def judge(source: str, rename: bool) -> tuple[str, str, str]:
         (fault, str(item[0].calls), item[2][:300]) for item in asked for fault in faults(file, known, *item)
     }
     kinds = {fault for fault, _, _ in wrong}
+    judged = sum(is_odd(known, *item) for item in asked)
     has_reasoning = any(item[0].reasoning for item in asked)
     reasoning = ("wrong" if "reasoning" in kinds else "right") if has_reasoning else ""
-    note = "; ".join(sorted(map(str, wrong)))[:400] if wrong else f"{len(asked)} readings, {len(odd)} odd"
+    note = (
+        "; ".join(sorted(map(str, wrong)))[:400]
+        if wrong
+        else f"{len(asked)} readings, {judged + len(odd)} odd"
+    )
     return (
         ("wrong " + ", ".join(sorted(kinds)) if kinds else "right"),
         reasoning,

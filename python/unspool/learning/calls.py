@@ -51,17 +51,12 @@ def propose_calls(shown: CallText, typed: str) -> Iterator[Keys]:
 
 def _alone(before: str, core: str, after: str) -> Iterator[Keys]:
     """One call: the template does not write two."""
-    before, core = _with_index(before, 0), _with_index(core, 0)
     yield {"call": (before + core + after,)}
     tags = list(re.finditer(_TAG, after))
     for tag in reversed(tags[1:]):  # the last ones may end the answer
         yield {"call": (before + core + after[: tag.start()],), "end": (tag[0],)}
     if len(tags) == 1 and has_words(before):
         yield {"call": (before + core + after[: tags[0].start()],), "end": (tags[0][0],)}
-
-
-def _with_index(text: str, number: int) -> str:
-    return text.replace(f'index="{number + 1}"', f'index="{holes.INDEX_1}"')
 
 
 def _repeated(shown: CallText, first: Core, before: str) -> Iterator[Keys]:
