@@ -128,6 +128,27 @@ def test_the_refusal_names_the_probe_and_the_reason() -> None:
         unspool.learn(template)
 
 
+def test_a_template_that_refuses_the_hard_probes_is_not_learnt() -> None:
+    template = template_of("an object", "none")
+    refuses = "{% if f.arguments | length > 3 %}{{ raise_exception('too many') }}{% endif %}"
+    place = template.index("{% set f = c.function %}") + len("{% set f = c.function %}")
+    with pytest.raises(LearnError, match="values of each type: the template does not render"):
+        unspool.learn(template[:place] + refuses + template[place:])
+
+
+def test_content_that_must_be_none_beside_calls() -> None:
+    template = template_of("an object", "none")
+    assert "{{ m.content or '' }}" in template
+    odd = template.replace(
+        "{{ m.content or '' }}",
+        "{% if m.content is not none %}{{ m.content }}<|over|><|at|>assistant\n{% endif %}",
+        1,
+    )
+    odd = odd.replace("{% if m.tool_calls %}", "{% if m.tool_calls and m.content is none %}")
+    file = unspool.learn(odd)
+    assert file.patterns["call"] == ("\n<use>\n${object}\n</use>",)
+
+
 def test_no_calls_but_reasoning() -> None:
     template = template_of("an object", "tags")
     template = template[template.index("{% for m") :].replace("m.tool_calls", "false")

@@ -16,8 +16,8 @@ from unspool.learning.example import with_example
 from unspool.learning.headers import with_header
 from unspool.learning.known import CALLS, TYPED
 from unspool.learning.messages import Frames, propose_messages
-from unspool.learning.probe import tools_of
-from unspool.learning.proof_answers import PLAIN, PROOFS, TOOLS_OF_PROOFS, with_markers
+from unspool.learning.probe import Shape, tools_of
+from unspool.learning.proof_answers import NEEDED, PLAIN, PROOFS, TOOLS_OF_PROOFS, with_markers
 from unspool.learning.prove import Failure, Reading, prove
 from unspool.learning.readings import Renderer, markers_of
 from unspool.learning.rendered import EOS
@@ -37,15 +37,27 @@ def learn_template(source: TemplateSource, name: str, timeout: float) -> FormatF
     with Sandbox(source.template, timeout) as sandbox:
         common = {**tokens, "tools": tools_of((*CALLS, TYPED))}
         shape, has_calls = find_shape(sandbox, common)
-        shown = render_known(sandbox, shape, common, source.template)
-        if not has_calls and CALLS[0].name in shown.prompt:
-            raise LearnError("the chat template tells the model of tools, and renders no call")
-        renderer = Renderer(sandbox, shape, {**tokens, "tools": tools_of(TOOLS_OF_PROOFS)})
-        found = _Search(renderer, shown, name, has_calls).run()
-        if isinstance(found, Failure) and shown.splits_turns:
-            found = _Search(renderer, shown.of_one_turn(), name, has_calls).run()
-    if isinstance(found, Failure):
-        raise LearnError(f"the format is not learnt; {found.name}: {found.reason}")
+        found = _learn_shape(sandbox, shape, has_calls, tokens, source.template, name)
+        if isinstance(found, FormatFile):
+            return found
+        other = replace(shape, has_no_content=not shape.has_no_content)
+        second = _learn_shape(sandbox, other, has_calls, tokens, source.template, name)
+    if isinstance(second, FormatFile):
+        return second
+    raise LearnError(f"the format is not learnt; {found.name}: {found.reason}")
+
+
+def _learn_shape(
+    sandbox: Sandbox, shape: Shape, has_calls: bool, tokens: dict[str, str], template: str, name: str
+) -> FormatFile | Failure:
+    """The same for messages of one shape."""
+    shown = render_known(sandbox, shape, {**tokens, "tools": tools_of((*CALLS, TYPED))}, template)
+    if not has_calls and CALLS[0].name in shown.prompt:
+        raise LearnError("the chat template tells the model of tools, and renders no call")
+    renderer = Renderer(sandbox, shape, {**tokens, "tools": tools_of(TOOLS_OF_PROOFS)})
+    found = _Search(renderer, shown, name, has_calls).run()
+    if isinstance(found, Failure) and shown.splits_turns:
+        found = _Search(renderer, shown.of_one_turn(), name, has_calls).run()
     return found
 
 
@@ -76,6 +88,10 @@ class _Search:
 
     def run(self) -> FormatFile | Failure:
         """The first format that reads everything, or the failure of the one that reads most."""
+        rendered = {reading.name for reading in self._all}
+        lacking = [name for name in NEEDED if self._has_calls and name not in rendered]
+        if lacking:
+            return Failure(lacking[0], "the template does not render the call, or leaves its name out")
         unread = []
         for frames in propose_messages(self._shown.messages):
             proposal, failure = self._with_turn(frames)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unspool.learning.probe import Answer, Call
 
-__all__ = ["BACKSLASHES", "MARKED_CALL", "PLAIN", "PROOFS", "TOOLS_OF_PROOFS", "with_markers"]
+__all__ = ["BACKSLASHES", "MARKED_CALL", "NEEDED", "PLAIN", "PROOFS", "TOOLS_OF_PROOFS", "with_markers"]
 
 _WEATHER = Call("get_weather", {"city": "Zürich", "days": 3, "metric": True})
 _SEARCH = Call("search_web", {"query": "tea & milk < 5", "limit": 10})
@@ -63,6 +63,9 @@ PROOFS = {
     "a call without arguments, then another": Answer(calls=(_PING, _WEATHER)),
     "hostile values, then another call": Answer("So:", calls=(_HOSTILE, _TYPES, _SEARCH)),
 }
+
+#: Without these nothing is proved of calls.
+NEEDED = ("one call", "values with quotes, lines and braces", "values of each type")
 
 #: The call whose value `with_markers` fills.
 MARKED_CALL = "note"
