@@ -84,7 +84,7 @@ def detect(
     """The formats that fit a model, best first; empty if nothing shows one.
 
     If no known family fits a chat template, or none that has the calls that it writes, the format is learnt from
-    it as `unspool.learn` does, once in a process.
+    it as `unspool.learn` does, once in a process; that takes half a second, and ten at most.
 
     Args:
         source: A tokenizer of any kind, a processor, a model or its config; a chat template (a text

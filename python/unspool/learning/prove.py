@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from unspool._core import ToolSchemas
+from unspool._core import Format, ToolSchemas
 from unspool.errors import FormatError
 from unspool.format_files import FormatFile
-from unspool.formats import compile_format
 from unspool.learning.probe import Answer
 from unspool.message import Message
 from unspool.parser import Parser
@@ -92,7 +91,7 @@ def prove(
         is_hidden: The template takes reasoning out of a conversation.
     """
     try:
-        format = compile_format(file)
+        format = Format(file.to_core())  # not the cache's: most proposals are tried once
     except FormatError as error:
         return Failure("compiling", str(error))
     opener, _, closer = file.patterns.get("reasoning", ("",))[0].partition("${reasoning}")
