@@ -29,7 +29,6 @@ _ANSWERS = {
     "typed": Answer(calls=(TYPED,)),
 }
 
-
 #: How a turn begins: a tag and a word, or a line.
 _HEAD = re.compile(rf"(?:{TAG.pattern})\w*|[^\n]+")
 
