@@ -17,7 +17,9 @@ from unspool.grammar.nodes import (
     Chars,
     Literal,
     Node,
+    Reference,
     Repeat,
+    Sequence,
     Terminal,
     choice,
     optional,
@@ -90,7 +92,8 @@ class Answer:
         unit = units[0]
         is_tag = unit.opener.strip()[:1] in ("<", "[", "]", "◁")
         if is_tag or not unit.opener:
-            return self.calls.repeated(self._opened(unit), unit)
+            opened = self._opened(unit) if self._is_bound else self._beside_text(unit)
+            return self.calls.repeated(opened, unit)
         openers = [apart_from_text(self.lexicon, one.opener) for one in units]
         opened = choice(*(sequence(opener, one.rest) for opener, one in zip(openers, units, strict=True)))
         if not unit.is_single or not self.calls.parallel:
@@ -107,6 +110,13 @@ class Answer:
 
     def _opened(self, unit: Unit) -> Node:
         return sequence(edge(self.lexicon, unit.opener, after=False), unit.rest)
+
+    def _beside_text(self, unit: Unit) -> Node:
+        """The same where text may stand in place of the call: a literal is one piece with white space before it."""
+        first, *rest = unit.rest.parts if isinstance(unit.rest, Sequence) else (unit.rest,)
+        if unit.opener or not isinstance(first, Literal):
+            return self._opened(unit)
+        return sequence(Terminal(sequence(Repeat(Chars.of(" \n"), 0, 8), first)), *rest)
 
     def _reasoning(self) -> Node:
         if not self.patterns.reasoning or self.reasoning == "none":
@@ -216,6 +226,8 @@ class Answer:
         spoken = [sequence(self._head(first), text) for first, text in (*thoughts, *texts)]
         begun = [sequence(self._head(self._first(first)), text) for first, text in (*thoughts, *texts)]
         units = [self._in_message(unit, form) for form in forms for unit in self.calls.units(form)]
+        if self._runs_on(texts):
+            return self._until_headers(units)
         called = [sequence(self._call_head(unit.opener), unit.rest) for unit in units]
         again = star(self._rule("message", choice(*called))) if called and self.calls.parallel else EMPTY
         first_calls = [sequence(self._call_head(self._first(unit.opener)), unit.rest) for unit in units]
@@ -238,6 +250,34 @@ class Answer:
         after = again if self._is_bound or not self.calls.parallel else rest
         first_ends += [sequence(one, after) for one in first_calls]
         return choice(*([sequence(choice(*begun), rest)] if begun else []), *first_ends)
+
+    def _runs_on(self, texts: list[tuple[str, Node]]) -> bool:
+        """Whether only the next header ends a content, and begins with letters that the content may have."""
+        header = self.patterns.header[0].first if self.patterns.header else ""
+        has_token = self.lexicon.has_token(header)
+        are_open = all(not pattern.last.strip() for pattern in self.patterns.content)
+        return bool(texts and header.strip()) and are_open and not has_token and not self.patterns.reasoning
+
+    def _until_headers(self, units: list[Unit]) -> Node:
+        """Contents and calls. A content and the header after it are one piece for a lexer, which does not go back."""
+        header = self.patterns.header[0].first
+        rules = self.calls.arguments.rules
+        content = Reference(rules.new_name("content"))
+        rules.named[content.name] = EMPTY
+        message = Reference(rules.new_name("message"))
+        said = choice(*(self._head(one.first.removeprefix(header)) for one in self.patterns.content))
+        called = choice(
+            *(sequence(self._call_head(unit.opener.removeprefix(header)), unit.rest) for unit in units)
+        )
+        more = optional(sequence(self.lexicon.markup(header), message)) if self.calls.parallel else EMPTY
+        rules.named[message.name] = choice(sequence(said, content), sequence(called, more))
+        words = self.markers.content
+        rules.named[content.name] = choice(
+            sequence(self.lexicon.text_until(words, header), message),
+            optional(self.lexicon.text_without(words, least=1)),
+        )
+        first = self._first(header)
+        return sequence(self.lexicon.markup(first), message)
 
     def _rule(self, stem: str, node: Node) -> Node:
         return self.calls.arguments.rules.add(stem, node)
