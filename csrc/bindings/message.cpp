@@ -57,7 +57,7 @@ struct Records {
   Record message{module,
                  "Message",
                  {"content", "reasoning", "tool_calls", "finish_reason", "malformed", "dropped",
-                  "token_counts", "deltas", "audit", "reasoning_field", "extra"}};
+                  "token_counts", "deltas", "audit", "reasoning_field", "extra", "labels"}};
   Record tool_call{module, "ToolCall", {"id", "name", "arguments", "status", "repairs"}};
   Record malformed{module, "MalformedText", {"text", "reason", "index"}};
   Record token_counts{module, "TokenCounts", {"content", "reasoning", "tool_calls"}};
@@ -120,8 +120,8 @@ py::object make_counts(const TokenCounts& counts) {
 }  // namespace
 
 py::object make_message(const Message& message, const TokenCounts& counts, std::string_view extra,
-                        const std::vector<Events::Audited>& audit, py::handle deltas,
-                        py::handle reasoning_field) {
+                        const std::vector<Events::Audited>& audit, const TokenLabels* labels,
+                        py::handle deltas, py::handle reasoning_field) {
   const Records& made = records();
   const py::object reason = message.is_finished
                                 ? made.reasons[static_cast<std::size_t>(message.finish_reason)]
@@ -135,7 +135,7 @@ py::object make_message(const Message& message, const TokenCounts& counts, std::
                             to_tuple(message.tool_calls, make_call), reason,
                             to_tuple(message.malformed, make_malformed),
                             to_tuple(message.dropped, make_malformed), make_counts(counts), deltas,
-                            fates, reasoning_field, fields});
+                            fates, reasoning_field, fields, make_labels(labels, message)});
 }
 
 }  // namespace unspool::bindings

@@ -12,7 +12,10 @@ namespace unspool::bindings {
 
 /// An unspool.message.Message. `extra`: a JSON object, or nothing.
 py::object make_message(const Message& message, const TokenCounts& counts, std::string_view extra,
-                        const std::vector<Events::Audited>& audit, py::handle deltas,
-                        py::handle reasoning_field);
+                        const std::vector<Events::Audited>& audit, const TokenLabels* labels,
+                        py::handle deltas, py::handle reasoning_field);
+
+/// An unspool.labels.Labels; None for null. `message`: of the same stream.
+py::object make_labels(const TokenLabels* labels, const Message& message);
 
 }  // namespace unspool::bindings

@@ -58,10 +58,11 @@ class CollectorPause {
   bool was_enabled_ = PyGC_Disable() != 0;
 };
 
-/// Whether Python code makes parts of its message: what it repaired, or a template's further
-/// fields.
+/// Whether Python code makes parts of its message: what it repaired, a template's further fields,
+/// or labels.
 bool needs_python(const ParsedOutput& output) {
   const std::vector<ToolCall>& calls = output.message.tool_calls;
+  if (output.labels) return true;
   return !output.extra.empty() || std::any_of(calls.begin(), calls.end(), [](const ToolCall& call) {
     return call.repairs != 0;
   });
@@ -178,7 +179,7 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
       std::optional<CollectorPause> pause;
       if (!needs_python(output)) pause.emplace();
       messages.append(make_message(output.message, output.token_counts, output.extra, output.audit,
-                                   no_deltas, reasoning_field));
+                                   output.labels.get(), no_deltas, reasoning_field));
     }
     turns.pass_if_due();
   }

@@ -201,7 +201,8 @@ py::object message(const PyTokenStreamer& self, const py::tuple& deltas,
                    const py::str& reasoning_field) {
   const TokenStreamer& streamer = look(self);
   return make_message(streamer.message(), streamer.stream().token_counts(),
-                      streamer.stream().extra(), streamer.audit(), deltas, reasoning_field);
+                      streamer.stream().extra(), streamer.audit(), streamer.stream().labels(),
+                      deltas, reasoning_field);
 }
 
 FirstPut parse_first_put(std::string_view name) {
@@ -279,6 +280,14 @@ void register_token_streamer(py::module_& module) {
           "token_count",
           [](const PyTokenStreamer& self) { return look(self).stream().token_count(); })
       .def("_message", &message, py::arg("deltas"), py::arg("reasoning_field"))
+      .def("labels",
+           [](const PyTokenStreamer& self) {
+             const TokenStreamer& streamer = look(self);
+             if (streamer.stream().labels() == nullptr) {
+               throw ArgumentError("this stream keeps no labels; pass labels=True");
+             }
+             return make_labels(streamer.stream().labels(), streamer.message());
+           })
       .def("_audit", [](const PyTokenStreamer& self) {
         py::list list;
         for (const Events::Audited& item : look(self).audit()) {

@@ -4,7 +4,19 @@
 
 namespace unspool {
 
+void Arguments::listen(CallMarks* marks) {
+  marks_ = marks;
+  if (marks_ == nullptr) return;
+  members_.emplace(*marks_, reader_);
+  reader_.set_listener(&*members_);
+}
+
+void Arguments::mark(CallMark::Kind kind, std::size_t at) {
+  if (marks_ != nullptr) marks_->add(kind, static_cast<std::int64_t>(offset_ + at));
+}
+
 BodyResult Arguments::put(std::string_view text, CallSink& sink) {
+  offset_ = 0;
   if (is_encoded_) return read_encoded(text, sink);
   if (reader_.has_begun()) return is_call_ ? read_call(text, sink) : read(text, sink);
   const std::size_t begin = text.find_first_not_of(kSpace);
@@ -14,6 +26,8 @@ BodyResult Arguments::put(std::string_view text, CallSink& sink) {
   is_encoded_ = is_json_ && is_quote;
   is_call_ = mends_ && byte == '(';
   if (byte != '{' && !is_encoded_ && !is_call_) return {begin, ScanStatus::failed};
+  offset_ = begin;
+  mark(CallMark::Kind::arguments, is_encoded_ ? 1 : 0);
   const std::string_view rest = text.substr(begin);
   BodyResult result = is_encoded_ ? read_encoded(rest, sink)
                       : is_call_  ? read_call(rest, sink)
@@ -23,6 +37,7 @@ BodyResult Arguments::put(std::string_view text, CallSink& sink) {
 }
 
 BodyResult Arguments::read(std::string_view text, CallSink& sink) {
+  if (members_) members_->begin(static_cast<std::int64_t>(offset_));
   return finish_put(reader_.put(text, out_), sink);
 }
 
@@ -39,6 +54,7 @@ BodyResult Arguments::read_call(std::string_view text, CallSink& sink) {
     } else if (byte == ')' && reader_.depth() == 1 && !reader_.in_string()) {
       byte = '}';
     }
+    if (members_) members_->begin(static_cast<std::int64_t>(offset_ + i));
     ScanResult result = reader_.put(std::string_view(&byte, 1), out_);
     if (result.status == ScanStatus::more && i + 1 < text.size()) continue;
     result.consumed += i;
@@ -64,6 +80,7 @@ BodyResult Arguments::read_encoded(std::string_view text, CallSink& sink) {
     if (result.status == ScanStatus::failed) return {i + result.consumed, ScanStatus::failed};
     i += result.consumed;
     if (!inside.is_end) continue;
+    mark(CallMark::Kind::arguments_end, i - 1);
     sink.end_call();
     return {i, ScanStatus::done};
   }
@@ -73,12 +90,17 @@ BodyResult Arguments::read_encoded(std::string_view text, CallSink& sink) {
 BodyResult Arguments::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
   if (is_encoded_) return read_encoded(literal, sink);
   if (!reader_.has_begun()) return {0, ScanStatus::failed};
+  offset_ = 0;
+  if (members_) members_->begin(0);
   return finish_put(reader_.put_token(symbol, literal, out_), sink);
 }
 
 BodyResult Arguments::finish_put(const ScanResult& result, CallSink& sink) {
   sink.put_written(out_);
-  if (result.status == ScanStatus::done) sink.end_call();
+  if (result.status == ScanStatus::done) {
+    mark(CallMark::Kind::arguments_end, result.consumed);
+    sink.end_call();
+  }
   BodyResult made{result.consumed, result.status};
   if (result.status == ScanStatus::failed) made.unread = reader_.unwritten();
   return made;

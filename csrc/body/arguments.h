@@ -1,6 +1,7 @@
 // The body of a call whose name stands outside: one object, or a string that holds one.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "body/body.h"
@@ -10,14 +11,19 @@ namespace unspool {
 
 class Arguments final : public Body {
  public:
-  /// JSON; `repairs`: nearly.
-  explicit Arguments(bool repairs) : is_json_(true), reader_(repairs ? kNearlyJson : kJson) {}
+  /// JSON, or nearly.
+  explicit Arguments(const BodyOptions& options)
+      : is_json_(true), reader_(options.repairs ? kNearlyJson : kJson) {
+    listen(options.marks);
+  }
 
   /// An object in a dialect of its own, such as {city:<|"|>Paris<|"|>,days:3}.
-  Arguments(const MarkerSet& quotes, const ToolSchema* schema, bool repairs)
+  Arguments(const MarkerSet& quotes, const BodyOptions& options)
       : is_json_(false),
-        mends_(repairs),
-        reader_(repairs ? kNearlyBare : kBareText, quotes, schema) {}
+        mends_(options.repairs),
+        reader_(options.repairs ? kNearlyBare : kBareText, quotes, options.schema) {
+    listen(options.marks);
+  }
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -36,12 +42,17 @@ class Arguments final : public Body {
   BodyResult read_call(std::string_view text, CallSink& sink);
   BodyResult read_encoded(std::string_view text, CallSink& sink);
   BodyResult finish_put(const ScanResult& result, CallSink& sink);
+  void listen(CallMarks* marks);
+  void mark(CallMark::Kind kind, std::size_t at);
 
   bool is_json_;
   bool mends_ = false;
   bool is_call_ = false;  // (city=..) in place of {city:..}
   bool is_encoded_ = false;
   ValueReader reader_;
+  CallMarks* marks_ = nullptr;
+  std::optional<ValueMarks> members_;  // what the reader reads
+  std::size_t offset_ = 0;             // of its text in that of this put
   JsonInString inner_;
   std::string out_;
   std::uint16_t repairs_ = 0;

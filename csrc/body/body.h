@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "body/call_marks.h"
 #include "body/value_reader.h"
 #include "format/format.h"
 #include "format/schema.h"
@@ -81,6 +82,7 @@ struct BodyOptions {
   const MarkerTexts* section_close = nullptr;
   bool repairs = false;       // almost-JSON is read as JSON
   bool in_parameter = false;  // the marker that ended the name opened the first parameter
+  CallMarks* marks = nullptr;  // null: no one asks where the parts of the call stand
 };
 
 /// The body of one call.

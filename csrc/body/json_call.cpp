@@ -25,13 +25,15 @@ bool contains(const std::vector<std::string>& list, std::string_view text) {
 
 }  // namespace
 
-JsonCall::JsonCall(const ObjectSlot& slot, bool is_tentative, bool repairs)
+JsonCall::JsonCall(const ObjectSlot& slot, bool is_tentative, const BodyOptions& options)
     : slot_(slot),
       is_tentative_(is_tentative),
-      mends_(repairs || slot.python),
-      reader_(slot.python ? kDicts
-              : repairs   ? kNearlyJson
-                          : kJson) {
+      mends_(options.repairs || slot.python),
+      reader_(slot.python       ? kDicts
+              : options.repairs ? kNearlyJson
+                                : kJson),
+      marks_(options.marks) {
+  if (marks_ != nullptr) members_.emplace(*marks_, reader_);
   reader_.set_listener(this);
   reader_.set_max_depth(ValueReader::kMaxDepth + kOuterDepth);
 }
@@ -70,6 +72,7 @@ BodyResult JsonCall::read(std::string_view text) {
   while (i < text.size()) {
     const std::string_view piece = next_piece(text.substr(i));
     place_ = i;
+    if (members_) members_->begin(static_cast<std::int64_t>(i));
     out_.clear();
     from_ = 0;
     has_ended_ = false;
@@ -169,8 +172,10 @@ JsonCall::Answer JsonCall::begin_text(Part part, std::size_t depth) {
   return Answer::stop;
 }
 
-JsonCall::Answer JsonCall::on_value(std::size_t depth, char first, std::size_t) {
+JsonCall::Answer JsonCall::on_value(std::size_t depth, char first, std::size_t at) {
+  if (marks_members()) return members_->on_value(depth, first, at);
   if (part_ != Part::structure) return Answer::proceed;
+  at_ = at;
   return depth_ == 0 ? begin_outside(first, depth) : begin_value(first, depth);
 }
 
@@ -198,14 +203,18 @@ void JsonCall::begin_object() {
   depth_ = 1;
 }
 
-JsonCall::Answer JsonCall::on_key(std::size_t depth, std::size_t) {
+JsonCall::Answer JsonCall::on_key(std::size_t depth, std::size_t at) {
+  if (marks_members()) return members_->on_key(depth, at);
   if (part_ != Part::structure) return Answer::proceed;
+  if (slot_.name_is_key && !has_name_) mark(CallMark::Kind::name, at + 1);
   key_.clear();
   return begin_text(Part::key, depth);
 }
 
-JsonCall::Answer JsonCall::on_key_end(std::size_t, std::size_t) {
+JsonCall::Answer JsonCall::on_key_end(std::size_t depth, std::size_t at) {
+  if (marks_members()) return members_->on_key_end(depth, at);
   if (part_ != Part::key) return Answer::proceed;
+  if (slot_.name_is_key && !has_name_) mark(CallMark::Kind::name_end, at);
   out_ += '"';  // completes what the decoder may hold
   take_text(key_);
   out_.pop_back();
@@ -225,7 +234,8 @@ JsonCall::Answer JsonCall::on_colon(std::size_t) {
 }
 
 // Where the key is the name, every member is a call.
-JsonCall::Answer JsonCall::on_comma(std::size_t, std::size_t) {
+JsonCall::Answer JsonCall::on_comma(std::size_t depth, std::size_t at) {
+  if (marks_members()) return members_->on_comma(depth, at);
   const bool ends_call = part_ == Part::structure && depth_ > 0 && slot_.name_is_key && has_name_;
   if (!ends_call) return Answer::proceed;
   if (!is_announced_ && !announce()) return Answer::refuse;
@@ -253,7 +263,9 @@ JsonCall::Answer JsonCall::begin_value(char first, std::size_t depth) {
   const bool is_string = first == '"';
   const bool is_name = key_kind_ == Key::name || (key_kind_ == Key::wrapper && is_string);
   if (is_name && !has_name_) {
-    return is_string ? begin_text(Part::name, depth) : refuse("the tool's name is not a string");
+    if (!is_string) return refuse("the tool's name is not a string");
+    mark(CallMark::Kind::name, at_ + 1);
+    return begin_text(Part::name, depth);
   }
   if (key_kind_ == Key::wrapper && first == '{' && depth_ == 1) {
     depth_ = 2;
@@ -263,6 +275,9 @@ JsonCall::Answer JsonCall::begin_value(char first, std::size_t depth) {
   if (key_kind_ == Key::id && is_string && id_.empty()) return begin_text(Part::id, depth);
   if (key_kind_ == Key::other && key_ != "type") {
     other_depths_ |= static_cast<std::uint8_t>(1U << depth_);
+  }
+  if (marks_ != nullptr && key_kind_ == Key::flat) {
+    marks_->add_parameter(key_, ValueTrim::none, static_cast<std::int64_t>(place_ + at_));
   }
   begin_part(key_kind_ == Key::flat ? Part::flat : Part::skipped, depth);
   return Answer::proceed;
@@ -275,9 +290,11 @@ JsonCall::Answer JsonCall::begin_arguments(char first, std::size_t depth) {
   }
   has_arguments_ = true;
   keeps_unread_ = false;
+  mark(CallMark::Kind::arguments, at_ + (first == '"' ? 1 : 0));
   if (has_name_ && !slot_.must_fit && !is_announced_ && !announce()) return Answer::refuse;
   if (first != '"') {
     begin_part(first == '{' ? Part::arguments : Part::no_arguments, depth);
+    if (marks_members()) members_->on_value(depth, first, at_);
     return Answer::proceed;
   }
   inner_.reset();
@@ -305,6 +322,7 @@ JsonCall::Answer JsonCall::begin_flat() {
 }
 
 JsonCall::Answer JsonCall::on_value_end(std::size_t depth, std::size_t end) {
+  if (marks_members()) members_->on_value_end(depth, end);
   if (part_ != Part::structure) {
     return depth == part_depth_ ? end_part(end) : Answer::proceed;
   }
@@ -321,12 +339,25 @@ JsonCall::Answer JsonCall::end_part(std::size_t end) {
   take({});
   if (*problem_ != '\0') return Answer::refuse;
   part_ = Part::structure;
+  mark_end(part, end);
   if (part == Part::name) return end_name(end);
   if (part == Part::no_arguments) put_arguments("{}");
   if (part == Part::arguments || part == Part::encoded || part == Part::no_arguments) {
     arguments_done_ = true;
   }
   return part == Part::encoded ? Answer::stop : Answer::proceed;
+}
+
+// A string's closing quote is markup.
+void JsonCall::mark_end(Part part, std::size_t end) {
+  switch (part) {
+    case Part::name: return mark(CallMark::Kind::name_end, end - 1);
+    case Part::encoded: return mark(CallMark::Kind::arguments_end, end - 1);
+    case Part::arguments:
+    case Part::no_arguments: return mark(CallMark::Kind::arguments_end, end);
+    case Part::flat: return mark(CallMark::Kind::parameter_end, end);
+    default: return;
+  }
 }
 
 JsonCall::Answer JsonCall::end_name(std::size_t end) {

@@ -1,6 +1,7 @@
 // A call as one JSON object that holds name and arguments; one object, or an array of them.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "body/body.h"
@@ -12,9 +13,8 @@ namespace unspool {
 class JsonCall final : public Body, private ValueListener {
  public:
   /// `is_tentative`: nothing marks this as a call, so it is not announced before it has arguments.
-  /// `repairs`: it may be nearly JSON. What Python has besides JSON is no slip where the slot has
-  /// it.
-  JsonCall(const ObjectSlot& slot, bool is_tentative, bool repairs);
+  /// What Python has besides JSON is no slip where the slot has it.
+  JsonCall(const ObjectSlot& slot, bool is_tentative, const BodyOptions& options);
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -65,6 +65,11 @@ class JsonCall final : public Body, private ValueListener {
   void begin_part(Part part, std::size_t depth);
   Answer begin_text(Part part, std::size_t depth);
 
+  void mark(CallMark::Kind kind, std::size_t at) {
+    if (marks_ != nullptr) marks_->add(kind, static_cast<std::int64_t>(place_ + at));
+  }
+  /// Whether what the reader reports is of the arguments, and someone wants to know.
+  bool marks_members() const { return marks_ != nullptr && part_ == Part::arguments; }
   Answer refuse(const char* problem);
   const char* fault();
   Answer begin_outside(char first, std::size_t depth);
@@ -72,6 +77,7 @@ class JsonCall final : public Body, private ValueListener {
   Answer begin_value(char first, std::size_t depth);
   Answer begin_arguments(char first, std::size_t depth);
   Answer end_part(std::size_t end);
+  void mark_end(Part part, std::size_t end);
   Answer end_name(std::size_t end);
   Answer end_object();
   Answer begin_flat();
@@ -86,6 +92,9 @@ class JsonCall final : public Body, private ValueListener {
   bool is_tentative_;
   bool mends_;
   ValueReader reader_;
+  CallMarks* marks_;
+  std::optional<ValueMarks> members_;  // of the arguments
+  std::size_t at_ = 0;                 // where the value at hand begins in the piece
   CallSink* sink_ = nullptr;  // of the call at hand
   Part part_ = Part::structure;
   std::size_t part_depth_ = 0;

@@ -27,13 +27,16 @@ BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
       sink.put_written(out_);
       i += result.consumed;
       if (result.status == ScanStatus::more) break;
+      at_ = i;
       if (result.status == ScanStatus::failed) {
         problem_ = "an argument's value is not a Python literal";
         return {i, ScanStatus::failed, {}, false, unread()};
       }
+      mark(CallMark::Kind::parameter_end);
       state_ = State::after_value;
       continue;
     }
+    at_ = i;
     switch (step(text[i], sink)) {
       case Step::next: ++i; break;
       case Step::again: break;
@@ -92,12 +95,14 @@ Pythonic::Step Pythonic::begin_element(char byte) {
   if (!begins_python_name(byte)) return fail("a call does not begin with a name");
   name_.clear();
   is_announced_ = has_arguments_ = false;
+  mark(CallMark::Kind::name);
   state_ = State::name;
   return Step::again;
 }
 
 Pythonic::Step Pythonic::read_name(char byte, std::string& name, State after) {
   if (!continues_name(byte)) {
+    if (after == State::after_name) mark(CallMark::Kind::name_end);
     state_ = after;
     return Step::again;
   }
@@ -120,6 +125,7 @@ Pythonic::Step Pythonic::open_arguments(char byte, CallSink& sink) {
 Pythonic::Step Pythonic::begin_key(char byte, CallSink& sink) {
   if (byte == ')') return end_call(sink);
   if (!begins_python_name(byte)) return fail("an argument has no name");
+  mark(CallMark::Kind::arguments);
   key_.clear();
   state_ = State::key;
   return Step::again;
@@ -135,6 +141,9 @@ Pythonic::Step Pythonic::begin_value(char byte, CallSink& sink) {
   begin_member(trim(key_), !has_arguments_, out_);
   sink.put_written(out_);
   has_arguments_ = true;
+  if (marks_ != nullptr) {
+    marks_->add_parameter(trim(key_), ValueTrim::none, static_cast<std::int64_t>(at_) + 1);
+  }
   reader_.reset();
   state_ = State::value;
   return Step::next;
@@ -165,6 +174,7 @@ bool Pythonic::announce(CallSink& sink) {
 }
 
 Pythonic::Step Pythonic::end_call(CallSink& sink) {
+  mark(CallMark::Kind::arguments_end);
   if (!is_announced_ && !announce(sink)) return Step::failed;
   state_ = State::after_call;
   if (in_list_) return Step::next;

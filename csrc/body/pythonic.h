@@ -12,7 +12,8 @@ namespace unspool {
 class Pythonic final : public Body {
  public:
   /// `is_tentative`: nothing marks this as a call, so more must be seen before it is announced.
-  explicit Pythonic(bool is_tentative) : is_tentative_(is_tentative), reader_(kPython) {}
+  Pythonic(bool is_tentative, CallMarks* marks)
+      : is_tentative_(is_tentative), reader_(kPython), marks_(marks) {}
 
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
@@ -58,6 +59,9 @@ class Pythonic final : public Body {
     return state_ == State::key || state_ == State::equals ? std::string_view(key_)
                                                            : std::string_view{};
   }
+  void mark(CallMark::Kind kind) {
+    if (marks_ != nullptr) marks_->add(kind, static_cast<std::int64_t>(at_));
+  }
   bool announce(CallSink& sink);
   Step end_call(CallSink& sink);
   void close_call(CallSink& sink);
@@ -72,6 +76,8 @@ class Pythonic final : public Body {
   std::string key_;  // with the white space after it
   std::string out_;
   ValueReader reader_;
+  CallMarks* marks_;
+  std::size_t at_ = 0;  // the byte at hand
   std::uint16_t repairs_ = 0;
   const char* problem_ = "";
 };

@@ -16,7 +16,10 @@ class TagBody : public Body {
 
  protected:
   TagBody(const CallMarkers& markers, const BodyOptions& options)
-      : markers_(markers), schema_(options.schema), mends_(options.repairs) {}
+      : markers_(markers),
+        schema_(options.schema),
+        mends_(options.repairs),
+        marks_(options.marks) {}
 
   bool has_failed() const { return *problem_ != '\0'; }
 
@@ -37,6 +40,23 @@ class TagBody : public Body {
     return !is_doubled_ || mends_;
   }
 
+  /// So many bytes of this put have been read.
+  void pass(std::size_t size) { read_ += static_cast<std::int64_t>(size); }
+  /// The part begins or ends so many bytes before what is read next.
+  void mark(CallMark::Kind kind, std::size_t behind) {
+    if (marks_ != nullptr) marks_->add(kind, read_ - static_cast<std::int64_t>(behind));
+  }
+  /// The key stands in `text`, which was read last; its value begins `behind` bytes ago.
+  void mark_parameter(std::string_view key, std::string_view text, ValueTrim trim,
+                      std::size_t behind = 0) {
+    if (marks_ == nullptr) return;
+    if (const std::size_t begin = text.find(key); begin != std::string_view::npos) {
+      mark(CallMark::Kind::arguments, text.size() - begin);
+      mark(CallMark::Kind::arguments_end, text.size() - begin - key.size());
+    }
+    marks_->add_parameter(key, trim, read_ - static_cast<std::int64_t>(behind));
+  }
+
   /// Looks for a marker in a run of text or a token; `release` gets what is not part of one.
   template <typename Release>
   MarkerCursor::Found find_marker(const Letter& letter, Release&& release) {
@@ -50,6 +70,8 @@ class TagBody : public Body {
   const CallMarkers& markers_;
   const ToolSchema* schema_;
   bool mends_;
+  CallMarks* marks_;
+  std::int64_t read_ = 0;  // of this put; below 0 while earlier text is read again
   MarkerCursor cursor_;
   std::set<std::string, std::less<>> given_;  // names of parameters
   bool is_doubled_ = false;                   // the open one was given before: it is dropped

@@ -54,7 +54,7 @@ bool ValueReader::close_token() {
     *out_ += '\\';
     result = close_string(Step::next);
   } else if (state_ == State::marked) {
-    on_quote();
+    on_quote(0, 0);
   } else if (in_word()) {
     return close_word();
   } else if (state_ == State::bare_string || state_ == State::delimited) {

@@ -19,6 +19,7 @@ ValueReader::Step ValueReader::read_quote(std::size_t& i) {
     result = put_bare(i);
   } else {
     const std::size_t size = state_ == State::marked ? in_.size() - i : 1;
+    at_ = i;
     i += put_marked(in_.substr(i, size));
     if (state_ == State::key_word && word_.find('<') != std::string::npos) {
       word_.pop_back();  // no key after all, as `may_continue_word` says
@@ -56,7 +57,7 @@ ScanResult ValueReader::put_quote_token(Symbol symbol, std::string_view literal)
   const auto found =
       cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
   if (state_ == State::marked) write_marked(released);
-  if (found.marker != nullptr) on_quote();
+  if (found.marker != nullptr) on_quote(0, literal.size());
   if (state_ == State::marked || released.empty()) return {literal.size(), ScanStatus::more};
   if (cursor_.is_idle() && released == literal && wants_value()) {
     return put(literal, out);  // bare text, which may hold any token
@@ -76,7 +77,8 @@ std::size_t ValueReader::put_marked(std::string_view text) {
     }
   });
   if (found.marker != nullptr) {
-    on_quote();
+    const std::size_t end = at_ + found.consumed;
+    on_quote(end - found.text.size(), end);
   } else if (!released.empty()) {  // no quote after all: a word that begins like one
     cursor_.flush([&](std::string_view piece) { released += piece; });
     to() += std::exchange(pending_, {});
@@ -116,8 +118,10 @@ bool ValueReader::end_bare() {
   return true;
 }
 
-void ValueReader::on_quote() {
+// The marker stands from `begin` to `end` in this text; it may have begun before that.
+void ValueReader::on_quote(std::size_t begin, std::size_t end) {
   if (state_ == State::marked) {
+    at_ = is_key_ ? begin : end - 1;
     if (typed_as_ == nullptr) {
       close_string(Step::next);
       return;
@@ -125,7 +129,7 @@ void ValueReader::on_quote() {
     append_typed_literal(typed_, *typed_as_, to());
     typed_.clear();
     typed_as_ = nullptr;
-    end_value(at_);
+    end_value(end);
     return;
   }
   is_key_ = wants_key();
@@ -135,6 +139,8 @@ void ValueReader::on_quote() {
   typed_as_ = is_parameter ? schema_->types_of(parameter_) : nullptr;
   if (typed_as_ != nullptr && typed_as_->has(TypeSet::string)) typed_as_ = nullptr;
   if (typed_as_ == nullptr) to() += '"';
+  if (!is_key_) return tell_value('"', begin);
+  if (listener_ != nullptr) listener_->on_key(stack_.size(), end);
 }
 
 void ValueReader::write_marked(std::string_view text) {

@@ -226,7 +226,7 @@ class ValueReader {
   std::size_t put_marked(std::string_view text);
   Step put_bare(std::size_t& i);
   bool end_bare();
-  void on_quote();
+  void on_quote(std::size_t begin, std::size_t end);
   void write_marked(std::string_view text);
   ScanResult put_quote_token(Symbol symbol, std::string_view literal);
 
@@ -271,6 +271,10 @@ class ValueReader {
     if (listener_ == nullptr) return Step::next;
     flush(end);
     return to_step((listener_->*what)(stack_.size(), args...));
+  }
+  /// Reports a value that nothing is written of yet.
+  void tell_value(char first, std::size_t at) {
+    if (listener_ != nullptr) listener_->on_value(stack_.size(), first, at);
   }
   /// The result of two reports in one step.
   static Step both(Step first, Step second) {

@@ -103,6 +103,7 @@ ValueReader::Step ValueReader::read_word(char byte) {
 
 void ValueReader::become_bare_string() {
   const std::string text = std::exchange(word_, {});
+  tell_value('"', at_ + 1 - text.size());
   to() += '"';
   state_ = State::bare_string;
   bare_text(text);

@@ -104,12 +104,14 @@ XmlElements::XmlElements(const CallRegion& call, const CallMarkers& markers,
 
 BodyResult XmlElements::put(std::string_view text, CallSink& sink) {
   std::size_t i = 0;
+  read_ = 0;
   while (i < text.size() && state_ != State::done && !has_failed()) i += read_some(text.substr(i));
   return finish_put(i, state_ == State::done, sink);
 }
 
 BodyResult XmlElements::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
   const Letter letter{literal, symbol};
+  read_ = 0;
   if (state_ == State::text) {
     read_run(letter);
   } else {
@@ -133,6 +135,7 @@ std::size_t XmlElements::read_some(std::string_view text) {
   const std::size_t room = opener_ + kMaxNameBytes - tag_.size();
   const std::string_view run = text.substr(0, std::min(text.find_first_of("<>"), room) + 1);
   tag_.put(run);
+  pass(run.size());
   if (run.size() > room) {
     fail("a tag is longer than 1,024 bytes", tag_);
   } else if (run.back() == '<') {
@@ -147,6 +150,7 @@ std::size_t XmlElements::read_some(std::string_view text) {
 // Text up to a tag, or a token.
 std::size_t XmlElements::read_run(const Letter& run) {
   const auto found = find_marker(run, [&](std::string_view piece) { read_text(piece); });
+  pass(found.consumed);
   const Letter letter{run.text.substr(0, found.consumed), run.symbol};
   held_.follow(letter, found.marker != nullptr ? found.text : cursor_.held());
   if (has_failed()) {
@@ -252,6 +256,7 @@ void XmlElements::open_element(const std::string& name) {
 void XmlElements::begin_parameter(const std::string& name) {
   const bool is_first = given_.empty();
   if (!take_name(name)) return fail("a parameter is written twice", tag_);
+  mark_parameter(name, tag_.text(), ValueTrim::none);
   if (!is_doubled_) begin_member(name, is_first, out_);
   is_string_ = types_of(schema_of(name)).is_only(TypeSet::string);
   holds_tag_ = false;
@@ -289,6 +294,7 @@ void XmlElements::close_innermost() {
 
 // The end of a parameter, with all that is open in it.
 void XmlElements::end_value() {
+  mark(CallMark::Kind::parameter_end, maybe_closer_.size() + tag_.size());
   while (open_.size() > 1) close_innermost();
   if (is_string_) {
     value_out() += '"';

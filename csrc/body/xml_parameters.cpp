@@ -27,6 +27,7 @@ constexpr std::string_view kOnlyKey = "input";  // of a tool's only parameter th
 XmlParameters::XmlParameters(const ParametersSlot& slot, const CallMarkers& markers,
                              const BodyOptions& options)
     : TagBody(markers, options), slot_(slot), value_(slot, options.repairs) {
+  if (marks_ != nullptr) reader_.set_listener(&members_.emplace(*marks_, reader_));
   if (options.in_parameter) {
     open_parameter();
   } else {
@@ -52,6 +53,7 @@ void XmlParameters::enter(State state) {
 
 BodyResult XmlParameters::put(std::string_view text, CallSink& sink) {
   std::size_t i = 0;
+  read_ = 0;
   while (i < text.size() && state_ != State::done && !has_failed()) {
     i += read_some({text.substr(i)});
   }
@@ -64,6 +66,7 @@ BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, Cal
     fail("a marker stands inside the call's JSON");
     return finish_put(0, false, sink);
   }
+  read_ = 0;
   read_some({literal, symbol});
   return finish_put(literal.size(), state_ == State::done, sink);
 }
@@ -81,6 +84,7 @@ std::size_t XmlParameters::read_some(const Letter& run) {
   if (state_ == State::json) return read_json(run.text);
   if (run.symbol == 0 && cursor_.is_idle()) {
     const std::size_t size = read_plain(run.text);
+    pass(size);
     if (size > 0 || state_ == State::json) return size;
   }
   const MarkerCursor::Found found = look(run);
@@ -128,9 +132,11 @@ std::size_t XmlParameters::read_plain_name(std::string_view text) {
 
 void XmlParameters::read_again(const Letters& letters) {
   std::size_t i = 0;
+  read_ -= static_cast<std::int64_t>(letters.size());
   while (i < letters.size() && state_ != State::done && !has_failed()) {
     i += read_some(letters.at(i));
   }
+  read_ += static_cast<std::int64_t>(letters.size() - i);
   unread_.put(letters.from(i));
 }
 
@@ -142,6 +148,7 @@ MarkerCursor::Found XmlParameters::look(const Letter& run) {
                                      : cursor_.put_some(run.text, release);
   if (found.marker != nullptr && found.marker->is_slip) repairs_ |= kMarkup;
   tail_.put({run.text.substr(0, found.consumed), run.symbol});
+  pass(found.consumed);
   return found;
 }
 
@@ -190,13 +197,21 @@ void XmlParameters::end_call(std::string_view closer) {
 }
 
 std::size_t XmlParameters::read_json(std::string_view text) {
+  if (members_) {
+    if (!reader_.has_begun()) mark(CallMark::Kind::arguments, 0);
+    members_->begin(read_);
+  }
   const ScanResult result = reader_.put(text, out_);
   if (result.status == ScanStatus::failed) {
     tail_.put(text.substr(result.consumed, 1));
     fail("the arguments are not valid JSON");
     return result.consumed + 1;
   }
-  if (result.status == ScanStatus::done) enter(State::parameter);
+  pass(result.consumed);
+  if (result.status == ScanStatus::done) {
+    mark(CallMark::Kind::arguments_end, 0);
+    enter(State::parameter);
+  }
   return result.consumed;
 }
 
@@ -216,19 +231,19 @@ void XmlParameters::read_only_value(const MarkerCursor::Found& found) {
     return end_call(found.text);
   }
   const Letters value = std::exchange(tail_, {});
-  open_only_parameter();
+  open_only_parameter(value.size());
   has_failed() ? unread_.put(value) : read_again(value);
 }
 
 // A value without a key is the tool's only parameter.
-void XmlParameters::open_only_parameter() {
+void XmlParameters::open_only_parameter(std::size_t behind) {
   if (schema_ != nullptr && schema_->parameters.size() > 1) {
     return fail("the tool has several parameters, and the call names none");
   }
   const bool is_known = schema_ != nullptr && !schema_->parameters.empty();
   key_ = is_known ? schema_->parameters.begin()->first : std::string(kOnlyKey);
   types_ = types_of_key({});
-  begin_value();
+  begin_value(behind);
 }
 
 void XmlParameters::read_key(const MarkerCursor::Found& found) {
@@ -328,9 +343,11 @@ TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
   return slot_.guess_types ? TypeSet::any() : TypeSet(TypeSet::string);
 }
 
-void XmlParameters::begin_value() {
+void XmlParameters::begin_value(std::size_t behind) {
   if (!take_name(key_)) return fail("a parameter is written twice");
   holds_tag_ = is_unopened_ = false;
+  const std::size_t before_key = state_ == State::next_key ? tail_tag_ : 0;
+  mark_parameter(key_, tail_.text().substr(before_key), slot_.trim, behind);
   tail_.clear();
   write_wrapper();
   if (!is_doubled_) begin_parameter();
@@ -356,7 +373,7 @@ void XmlParameters::begin_value_without_opener() {
   key_.pop_back();
   repairs_ |= kMarkup;
   if (!take_key()) return;
-  begin_value();
+  begin_value(value.size());
   is_unopened_ = true;
   if (!has_failed()) read_again(value);
 }

@@ -7,6 +7,7 @@
 // before the call's closer where another call or the end follows.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "body/tag_body.h"
@@ -77,7 +78,7 @@ class XmlParameters final : public TagBody {
   void continue_after_value(Role role);
   void open_parameter();
   void read_only_value(const MarkerCursor::Found& found);
-  void open_only_parameter();
+  void open_only_parameter(std::size_t behind);
   bool ends_call() const {
     return !has_failed() && (closed_call_ || closed_section_) && (closed_value_ || !holds_tag_);
   }
@@ -97,7 +98,7 @@ class XmlParameters final : public TagBody {
   Key split_key(std::string_view text) const;
   bool is_next_name() const;
   bool take_key();
-  void begin_value();
+  void begin_value(std::size_t behind = 0);
   void begin_parameter();
   void begin_value_without_opener();
   TypeSet types_of_key(std::string_view attributes) const;
@@ -109,6 +110,7 @@ class XmlParameters final : public TagBody {
   void write_wrapper();
   void cut_off();
 
+  void mark_value_end();
   void enter(State state);
   void fail(const char* problem);
 
@@ -118,6 +120,7 @@ class XmlParameters final : public TagBody {
   bool has_json_ = false;  // all arguments were one JSON object
   bool is_whole_ = false;  // their last brace has been written
   ValueReader reader_;     // of all arguments
+  std::optional<ValueMarks> members_;
 
   std::string key_;
   std::size_t key_end_ = 0;  // where what ends the name begins in it; npos: not yet

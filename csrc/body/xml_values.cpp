@@ -18,6 +18,7 @@ constexpr std::size_t kMarkerCount = 32;  // a marker counts as much as so much 
 // Text up to a tag, or a token.
 std::size_t XmlParameters::read_value(const Letter& run) {
   const auto found = find_marker(run, [this](std::string_view piece) { value_text(piece); });
+  pass(found.consumed);
   if (has_failed()) {
     unread_.put(found.marker != nullptr ? found.text : cursor_.held());
     unread_.end_with(run);
@@ -39,7 +40,13 @@ void XmlParameters::value_text(std::string_view text) {
 
 std::string& XmlParameters::value_out() { return is_doubled_ || is_wrapper_ ? aside_ : out_; }
 
+// What waits, or was read last, is the tag after the value.
+void XmlParameters::mark_value_end() {
+  mark(CallMark::Kind::parameter_end, tail_.is_empty() ? closer_.size() : tail_.size());
+}
+
 void XmlParameters::end_value() {
+  mark_value_end();
   value_.end(value_out());
   check_value();
   repairs_ |= value_.repairs();
@@ -105,6 +112,7 @@ void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found) {
     tail_.put(found.text);
     return fail("the call is not closed");
   }
+  closer_ = found.text;
   if (finish_value()) end_call(found.text);
 }
 

@@ -16,43 +16,46 @@ class AuditTrail {
   /// How many bytes have their fate.
   std::uint64_t bytes() const { return bytes_; }
 
-  /// How many bytes wait for text before them.
-  std::uint64_t ignored_bytes() const {
+  /// How many bytes wait for text before them: of what stands behind `pending` bytes at most.
+  std::uint64_t ignored_bytes(std::uint64_t pending = std::uint64_t{1} << 62) const {
     std::uint64_t bytes = 0;
-    for (const Ignored& ignored : ignored_) bytes += ignored.text.size();
+    for (const Ignored& ignored : ignored_) {
+      if (ignored.at - bytes_ <= pending + bytes) bytes += ignored.text.size();
+    }
     return bytes;
   }
 
-  void put(Fate fate, std::string_view text, bool of_reasoning, std::int32_t call, Events& out) {
+  void put(const ByteLabel& label, std::string_view text, Events& out) {
     while (!ignored_.empty() && ignored_.front().at <= bytes_ + text.size()) {
       const Ignored ignored = std::move(ignored_.front());
       ignored_.erase(ignored_.begin());
       const std::size_t before = ignored.at - bytes_;
-      out.add_audit(fate, text.substr(0, before), of_reasoning, call);
-      out.add_audit(Fate::marker, ignored.text);
+      out.add_audit(label, text.substr(0, before));
+      out.add_audit({.fate = Fate::marker, .part = ignored.part}, ignored.text);
       text.remove_prefix(before);
       bytes_ = ignored.at + ignored.text.size();
     }
-    out.add_audit(fate, text, of_reasoning, call);
+    out.add_audit(label, text);
     bytes_ += text.size();
   }
 
-  /// The end of a turn; `at`: how many bytes stand before it.
-  void ignore(std::string_view marker, std::uint64_t at, Events& out) {
-    if (at == bytes_) return put(Fate::marker, marker, false, -1, out);
-    ignored_.push_back({at, std::string(marker)});
+  /// The end of a turn, or a special token; `at`: how many bytes stand before it.
+  void ignore(std::string_view marker, std::uint64_t at, LabelPart part, Events& out) {
+    if (at == bytes_) return put({.fate = Fate::marker, .part = part}, marker, out);
+    ignored_.push_back({at, std::string(marker), part});
   }
 
-  /// What came after the first `bytes` is read again.
-  void go_back(std::uint64_t bytes) {
+  /// What came after the first `bytes` is read again, but for what stood before `end`.
+  void go_back(std::uint64_t bytes, std::uint64_t end) {
     bytes_ = bytes;
-    ignored_.clear();
+    std::erase_if(ignored_, [&](const Ignored& ignored) { return ignored.at >= end; });
   }
 
  private:
   struct Ignored {
     std::uint64_t at;
     std::string text;
+    LabelPart part;
   };
   std::vector<Ignored> ignored_;
   std::uint64_t bytes_ = 0;

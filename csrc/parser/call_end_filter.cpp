@@ -4,8 +4,7 @@ namespace unspool {
 
 void CallEndFilter::pass(const Events& in, std::uint64_t, Events& out) {
   for (const Event& event : in.list()) pass_event(event, in, out);
-  for (const Events::Audited& piece : in.audit())
-    out.add_audit(piece.fate, piece.text, piece.of_reasoning, piece.call);
+  for (const Events::Audited& piece : in.audit()) out.add_audit(piece, piece.text);
 }
 
 void CallEndFilter::pass_event(const Event& event, const Events& in, Events& out) {

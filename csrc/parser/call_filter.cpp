@@ -11,7 +11,8 @@ CallFilter::CallFilter(std::unique_ptr<EventParser> inner, CallIdStyle style,
       unknown_tools_(options.unknown_tools),
       parallel_calls_(options.parallel_calls),
       max_calls_(options.limits.calls()),
-      ids_(style, options.id_seed, options.choice) {}
+      ids_(style, options.id_seed, options.choice),
+      labels_(options.label_paths != nullptr) {}
 
 CallFilter::Verdict CallFilter::judge(std::string_view name) const {
   const bool is_unknown = tools_ && tools_->find(name) == nullptr;
@@ -52,7 +53,7 @@ void CallFilter::pass_event(const Event& event, const Events& in, Events& out) {
 
 void CallFilter::begin(const Event& event, const Events& in, Events& out) {
   verdict_ = judge(in.name(event));
-  outlets_.push_back(verdict_.outlet);
+  outlets_.push_back({verdict_.outlet, sent_});
   if (verdict_.outlet != Outlet::sent) return;
   const std::string_view id = ids_.id_of(in.id(event), in.name(event), sent_);
   out.add_begin(sent_++, in.name(event), id, event.span.end);
@@ -70,13 +71,29 @@ void CallFilter::emit_text(std::string_view text, std::uint64_t token_end, Event
 }
 
 // The bytes of a call that is not sent are content, or malformed.
+ByteLabel CallFilter::label_of(const ByteLabel& label, Outlet outlet, std::int32_t index) const {
+  switch (outlet) {
+    case Outlet::sent: {
+      ByteLabel sent = label;
+      sent.call = labels_ ? index : -1;
+      return sent;
+    }
+    case Outlet::content: return {.fate = Fate::content};
+    case Outlet::malformed: break;
+    case Outlet::dropped:
+      return {.fate = Fate::malformed, .part = labels_ ? LabelPart::left_out : LabelPart::none};
+  }
+  return {.fate = Fate::malformed};
+}
+
 void CallFilter::pass_audit(const Events& in, Events& out) {
   for (const Events::Audited& piece : in.audit()) {
-    const std::int32_t at = piece.call - first_outlet_;
-    const Outlet outlet = piece.call < 0 ? Outlet::sent : outlets_[static_cast<std::size_t>(at)];
-    Fate fate = outlet == Outlet::content ? Fate::content : Fate::malformed;
-    if (outlet == Outlet::sent) fate = piece.fate;
-    out.add_audit(fate, piece.text, piece.of_reasoning);
+    if (piece.call < 0) {
+      out.add_audit(piece, piece.text);
+      continue;
+    }
+    const Sent& sent = outlets_[static_cast<std::size_t>(piece.call - first_outlet_)];
+    out.add_audit(label_of(piece, sent.outlet, sent.index), piece.text);
   }
   if (outlets_.size() > 1) {
     first_outlet_ += static_cast<std::int32_t>(outlets_.size()) - 1;

@@ -43,16 +43,22 @@ class CallFilter final : public ParserFilter {
   void begin(const Event& event, const Events& in, Events& out);
   void emit_text(std::string_view text, std::uint64_t token_end, Events& out) const;
   void pass_audit(const Events& in, Events& out);
+  ByteLabel label_of(const ByteLabel& label, Outlet outlet, std::int32_t index) const;
 
   std::shared_ptr<const ToolSchemas> tools_;
   UnknownTools unknown_tools_;
   bool parallel_calls_;
   std::int32_t max_calls_;
   CallIds ids_;
+  bool labels_;
   CallTally tally_;
   Verdict verdict_;                // on the last call
   std::int32_t sent_ = 0;          // calls
-  std::vector<Outlet> outlets_;    // of this put's calls, and of the last one before it
+  struct Sent {
+    Outlet outlet;
+    std::int32_t index;  // the call's own, if it is sent
+  };
+  std::vector<Sent> outlets_;      // of this put's calls, and of the last one before it
   std::int32_t first_outlet_ = 0;  // the call that the first of them is for
 };
 

@@ -41,6 +41,7 @@ int choose_call(const Format& format, std::size_t opener, char first, std::optio
 void CallReader::begin_at_opener(const MarkerCursor::Found& found) {
   // Not announced yet: should it come to nothing, the opener is part of the raw text.
   core_.raw = core_.drop_skipped(found.text);
+  core_.labels.begin();
   repairs_ = core_.take_slip();
   at_.skip_is_reasonings = false;
   opener_bytes_ = core_.raw.size();
@@ -55,6 +56,7 @@ void CallReader::begin_at_opener(const MarkerCursor::Found& found) {
 
 void CallReader::begin_bare(std::uint8_t kind, bool has_closer) {
   at_.call = kind;
+  core_.labels.begin();
   const CallRegion& call = core_.call();
   const bool is_misplaced = call.start.place == BarePlace::start && at_.line == Line::begin;
   repairs_ = core_.take_slip();
@@ -71,6 +73,7 @@ void CallReader::begin_bare(std::uint8_t kind, bool has_closer) {
 
 void CallReader::begin_headed(int kind, std::string_view tool) {
   at_.call = static_cast<std::uint8_t>(kind);
+  core_.labels.begin();
   opener_bytes_ = 0;
   repairs_ = core_.take_slip();
   has_closer_ = !core_.call().close.is_empty();
@@ -179,6 +182,7 @@ void CallReader::make_call_body(std::string_view name, bool in_parameter) {
   options.section_close = &core_.program().section.close;
   options.repairs = core_.options.repair;
   options.in_parameter = in_parameter;
+  options.marks = core_.labels.marks();
   body_ = make_body(core_.call(), core_.markers().calls[at_.call], options);
   has_called_ = false;
 }
@@ -282,7 +286,8 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
     pending_text_.clear();
     core_.echo.begin();
   }
-  core_.put_call_text(Fate::tool_call, after_opener());
+  label_name(name);
+  put_text(after_opener());
   at_.closer_is_calls = opener_bytes_ > 0;
   core_.raw.clear();
   opener_bytes_ = 0;
@@ -301,6 +306,7 @@ std::size_t CallReader::read_body(std::string_view text) {
       return 0;
     }
   }
+  if (core_.labels.is_on()) core_.labels.marks()->begin_put(body_bytes());
   const BodyResult result = body_->put(text, *this);
   on_body(result, text);
   return result.consumed;
@@ -308,6 +314,7 @@ std::size_t CallReader::read_body(std::string_view text) {
 
 bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
   is_announced_ = core_.calls.is_open();
+  if (core_.labels.is_on()) core_.labels.marks()->begin_put(body_bytes());
   const BodyResult result = body_->put_token(symbol, literal, *this);
   on_body(result, literal);
   return result.consumed > 0 || core_.trial.outcome != Outcome::open;
@@ -341,6 +348,32 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
   parser_.read_again(unread);
 }
 
+// Text of the call, between its markers.
+void CallReader::put_text(std::string_view text) {
+  if (!core_.labels.is_on()) return core_.put_call_text(Fate::tool_call, text);
+  core_.labels.put(text, [this](std::string_view piece, LabelPart part, CallPaths::Id path) {
+    core_.put_call_text(Fate::tool_call, piece, part, path);
+  });
+}
+
+// A name that stands before the body: its reader has not marked it.
+void CallReader::label_name(std::string_view name) {
+  if (!core_.labels.is_on()) return;
+  const BodyKind kind = core_.call().kind();
+  if (kind == BodyKind::json_call || kind == BodyKind::pythonic || name.empty()) return;
+  const std::size_t begin = after_opener().find(name);
+  if (begin == std::string_view::npos) return;
+  CallMarks& marks = *core_.labels.marks();
+  marks.begin_put(core_.labels.place() + begin);
+  marks.add(CallMark::Kind::name, 0);
+  marks.add(CallMark::Kind::name_end, static_cast<std::int64_t>(name.size()));
+}
+
+// How many bytes of the call's text come before what the body reads next.
+std::size_t CallReader::body_bytes() const {
+  return core_.labels.place() + pending_text_.size() + core_.raw.size() - opener_bytes_;
+}
+
 // Text of an announced call, but for what may turn out to be a closer, or not the call's.
 void CallReader::put_body_text(const BodyResult& result, std::string_view read,
                                std::size_t unread) {
@@ -349,7 +382,7 @@ void CallReader::put_body_text(const BodyResult& result, std::string_view read,
   if (result.status == ScanStatus::done) open = result.closer.size() + unread;
   if (result.status == ScanStatus::failed) open = unread;
   const std::size_t sure = pending_text_.size() - std::min(open, pending_text_.size());
-  core_.put_call_text(Fate::tool_call, std::string_view(pending_text_).substr(0, sure));
+  put_text(std::string_view(pending_text_).substr(0, sure));
   pending_text_.erase(0, sure);
   if (result.status == ScanStatus::more) return;
   if (result.status == ScanStatus::done) {

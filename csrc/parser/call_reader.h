@@ -81,6 +81,9 @@ class CallReader : RegionReader, CallSink {
   bool name_call();
   void on_name_cut(const MarkerCursor::Found& found);
   void on_body(const BodyResult& result, std::string_view text);
+  void put_text(std::string_view text);
+  void label_name(std::string_view name);
+  std::size_t body_bytes() const;
   void put_body_text(const BodyResult& result, std::string_view read, std::size_t unread);
   void end_body(const BodyResult& result);
   void on_failure(const char* problem, const Letters& unread);

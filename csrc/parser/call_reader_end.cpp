@@ -142,7 +142,7 @@ void CallReader::finish_body(FinishReason reason) {
     body_->end(*this);
     ends = core_.calls.is_open() && stopped && body_->may_end_here(*this);
   }
-  core_.put_call_text(Fate::tool_call, pending_text_);
+  put_text(pending_text_);
   if (!core_.calls.is_open()) return finish_unannounced();
   ends ? end_call() : end_call(CallStatus::incomplete);
   core_.raw.clear();

@@ -5,7 +5,8 @@ namespace unspool {
 CallWriter::CallWriter(CallIdStyle style, const ParserOptions& options)
     : guard_(options.limits, options.repair),
       max_calls_(options.limits.calls()),
-      emits_text_(options.call_text) {
+      emits_text_(options.call_text),
+      labels_(options.label_paths != nullptr) {
   if (!emits_text_) ids_.emplace(style, options.id_seed, options.choice);
 }
 

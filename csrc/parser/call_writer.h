@@ -58,8 +58,10 @@ class CallWriter {
   /// Text of the last call, and of its closer, as the model wrote it. Needed if `wants_text`.
   void put_text(std::string_view text, std::uint64_t token_end, Events& out);
   bool wants_text() const { return emits_text_ || is_over(); }
-  /// The call that audited text belongs to; -1 if no filter asks.
-  std::int32_t text_index() const { return emits_text_ ? place_.index : -1; }
+  /// The call that audited text belongs to; -1 if no one asks.
+  std::int32_t text_index() const {
+    return emits_text_ || (labels_ && !is_over()) ? place_.index : -1;
+  }
 
   /// Text after which the last call, open or not, cannot be read.
   void put_malformed(std::string_view text, const char* problem, std::uint64_t token_end,
@@ -81,6 +83,7 @@ class CallWriter {
   ArgumentsGuard guard_;
   std::int32_t max_calls_;
   bool emits_text_;
+  bool labels_;
   bool is_open_ = false;
   bool is_complete_ = false;
   Place place_;

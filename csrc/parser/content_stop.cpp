@@ -50,12 +50,12 @@ void ContentStop::pass_audit(const Events& in, Events& out, bool ends) {
     if (next.fate != Fate::content) {
       // It waits after a stop string's beginning only until that is known to be one.
       if (stops_.is_stopped() && content_bytes_ == 0) break;
-      out.add_audit(next.fate, next.text, next.of_reasoning);
+      out.add_audit(next, next.text);
       audit_.pop_front();
       continue;
     }
     const std::size_t size = std::min(content_bytes_, next.text.size());
-    out.add_audit(next.fate, std::string_view(next.text).substr(0, size), next.of_reasoning);
+    out.add_audit(next, std::string_view(next.text).substr(0, size));
     content_bytes_ -= size;
     next.text.erase(0, size);
     if (!next.text.empty()) break;

@@ -11,6 +11,7 @@
 #include "format/format.h"
 #include "format/schema.h"
 #include "parser/arguments_guard.h"
+#include "parser/call_paths.h"
 #include "parser/events.h"
 #include "text/held.h"
 
@@ -39,6 +40,8 @@ struct ParserOptions {
   std::int32_t choice = 0;                   // which of the request's answers this is
   bool by_id = false;                        // markers that are tokens are known by id
   bool audit = false;                        // report the fate of every byte
+  /// Null: no labels. Else the audit has the parts of calls, and the paths of arguments stand here.
+  std::shared_ptr<CallPaths> label_paths;
   bool only_reasoning = false;  // whatever is not reasoning is content, as the model wrote it
   bool call_text = false;  // a CallFilter follows: it needs the calls' text, and makes their ids
   UnknownTools unknown_tools = UnknownTools::forward;

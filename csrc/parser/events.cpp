@@ -89,9 +89,7 @@ void Events::append(const Events& other) {
       default: add_text(event.kind, event.index, other.text(event), event.span.end, event.reason);
     }
   }
-  for (const Audited& piece : other.audit_) {
-    add_audit(piece.fate, piece.text, piece.of_reasoning, piece.call);
-  }
+  for (const Audited& piece : other.audit_) add_audit(piece, piece.text);
 }
 
 void Events::add_finish(FinishReason reason, std::uint64_t token_end) {
@@ -110,13 +108,25 @@ void Events::add(const Event& event, const Events& from) {
   }
 }
 
-void Events::add_audit(Fate fate, std::string_view text, bool of_reasoning, std::int32_t call) {
+void Events::add_audit(const ByteLabel& label, std::string_view text) {
   if (text.empty()) return;
-  if (!audit_.empty() && audit_.back().fate == fate && audit_.back().call == call &&
-      audit_.back().of_reasoning == of_reasoning) {
+  if (!audit_.empty() && audit_.back() == label) {
     audit_.back().text += text;
   } else {
-    audit_.push_back({fate, std::string(text), of_reasoning, call});
+    audit_.push_back({label, std::string(text)});
+  }
+}
+
+void append_audit(const std::vector<Events::Audited>& audit, std::vector<Events::Audited>& to) {
+  const std::size_t begin = to.size();
+  for (const Events::Audited& piece : audit) {
+    if (piece.part == LabelPart::left_out && piece.fate == Fate::marker) continue;
+    const ByteLabel label{.fate = piece.fate, .of_reasoning = piece.of_reasoning};
+    if (to.size() > begin && to.back() == label) {
+      to.back().text += piece.text;
+    } else {
+      to.push_back({label, piece.text});
+    }
   }
 }
 

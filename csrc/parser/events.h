@@ -16,6 +16,26 @@ enum class Fate : std::uint8_t { content, reasoning, tool_call, marker, whitespa
 
 std::string_view to_string(Fate fate);
 
+/// What a stretch of output is within its fate, where labels are asked for.
+enum class LabelPart : std::uint8_t {
+  none,
+  name,       // of a call
+  arguments,  // of a call
+  end,        // a marker that ends the answer
+  left_out,   // it is in no part of the message
+};
+
+/// What is known of a byte of the output.
+struct ByteLabel {
+  Fate fate = Fate::content;
+  bool of_reasoning = false;  // the reasoning's markup, or the white space that this takes with it
+  LabelPart part = LabelPart::none;
+  std::int32_t call = -1;  // the call that wrote it; -1: none, or no one asks
+  std::int32_t path = 0;   // of arguments: in CallPaths
+
+  bool operator==(const ByteLabel&) const = default;
+};
+
 struct Event {
   EventKind kind = EventKind::content;
   CallStatus status = CallStatus::complete;         // of tool_call_end
@@ -31,12 +51,8 @@ struct Event {
 
 class Events {
  public:
-  struct Audited {
-    Fate fate;
+  struct Audited : ByteLabel {
     std::string text;
-    // The reasoning's markup, or the white space that this takes with it.
-    bool of_reasoning = false;
-    std::int32_t call = -1;  // the call that wrote it; -1: none, or a parser that no filter follows
   };
 
   /// Appends text to the last event where that is of the same kind and call, else a new event.
@@ -51,8 +67,7 @@ class Events {
   void add_finish(FinishReason reason, std::uint64_t token_end);
   /// A copy of an event of `from`; text goes on where `add_text` lets it.
   void add(const Event& event, const Events& from);
-  void add_audit(Fate fate, std::string_view text, bool of_reasoning = false,
-                 std::int32_t call = -1);
+  void add_audit(const ByteLabel& label, std::string_view text);
 
   /// Calls `use(event, text)` for what came since the last call: new events, and text that an event
   /// has gained since.
@@ -100,5 +115,8 @@ class Events {
   std::uint32_t seen_text_ = 0;
   std::uint64_t token_place_ = 0;  // tokens before this one belong to an earlier event
 };
+
+/// Appends an audit as it is reported: without what the labels know of the same fate.
+void append_audit(const std::vector<Events::Audited>& audit, std::vector<Events::Audited>& to);
 
 }  // namespace unspool

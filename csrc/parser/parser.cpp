@@ -192,12 +192,20 @@ void Parser::read_special(std::string_view text) {
   if (!reads_special()) {
     // It stands between what was read and what follows, and shows in neither.
     if (at.state == State::fence) core_.release_raw();
-    if (is_blank(core_.cursor.held())) return;
-    at.bare_candidate = -1;
-    return core_.cursor.flush([this](std::string_view held) { release(held); });
+    if (!is_blank(core_.cursor.held())) {
+      at.bare_candidate = -1;
+      core_.cursor.flush([this](std::string_view held) { release(held); });
+    }
+    return leave_out(text);
   }
   if (call_.may_be_content()) core_.specials.emplace_back(core_.raw.size(), text.size());
   while (!text.empty() && reads_special()) read_step(text, Trial::kSpecial);
+  if (!text.empty()) leave_out(text);
+}
+
+void Parser::leave_out(std::string_view text) {
+  const std::size_t label = core_.at.label_read;
+  core_.leave_out(text, core_.cursor.held().size() + (label == std::string::npos ? 0 : label));
 }
 
 std::size_t Parser::read_some(std::string_view text) {
@@ -330,7 +338,7 @@ void Parser::on_reasoning(Role role) {
 // The closer of a call that had an opener of its own: both are part of the call's text.
 void Parser::on_own_closer(const MarkerCursor::Found& found) {
   Place& at = core_.at;
-  core_.audit(Fate::marker, std::exchange(at.idle, {}));
+  core_.audit_idle();
   core_.put_call_text(Fate::whitespace, std::exchange(at.space, {}));
   core_.put_call_text(Fate::marker, found.text);
   core_.expect_echo(found.text);

@@ -69,6 +69,7 @@ class Parser final : public EventParser, private Dispatcher {
   void read_text(std::string_view text) override;
   void read_token(Symbol symbol, std::string_view literal) override;
   void read_special(std::string_view text) override;
+  void leave_out(std::string_view text);
 
   void read_step(std::string_view& text, Symbol kind);
   std::size_t read_some(std::string_view text);

@@ -21,6 +21,7 @@ bool is_closing_bracket(char byte) { return byte == '}' || byte == ']' || byte =
 ParserCore::ParserCore(std::shared_ptr<const Format> format, ParserOptions some)
     : options(std::move(some)),
       calls(format->program().call_ids, options),
+      labels(options.label_paths),
       format_(std::move(format)),
       program_(format_->program()) {}
 
@@ -126,6 +127,7 @@ void ParserCore::release_reasoning(std::string_view text) {
 }
 
 void ParserCore::release_raw() {
+  leave_out_specials();
   std::string text = std::exchange(raw, {});
   for (; !specials.empty(); specials.pop_back()) {  // content leaves them out
     const auto [begin, size] = specials.back();
@@ -168,23 +170,54 @@ void ParserCore::expect_echo(std::string_view closer) {
             }));
 }
 
-void ParserCore::put_call_text(Fate fate, std::string_view text) {
+void ParserCore::put_call_text(Fate fate, std::string_view text, LabelPart part, CallPaths::Id path) {
   if (echo.records()) echo.add(text);
-  if (calls.is_over()) fate = Fate::malformed;
-  if (options.audit) audit_trail_.put(fate, text, false, calls.text_index(), *events_);
+  ByteLabel label{fate, false, part, calls.text_index(), path};
+  if (calls.is_over()) label = {.fate = Fate::malformed, .call = label.call};
+  if (options.audit) audit_trail_.put(label, text, *events_);
   if (calls.wants_text()) calls.put_text(text, token_end, *events_);
 }
 
-void ParserCore::ignore(std::string_view marker, std::size_t kept, std::size_t pending) {
+void ParserCore::ignore(std::string_view marker, std::size_t kept, std::size_t pending,
+                        LabelPart part) {
   if (!options.audit) return;
   std::uint64_t place = audit_trail_.bytes() + at.idle.size() + at.space.size();
   if (trial.is_on()) {
-    place = trial.audited_bytes + trial.place.idle.size() + trial.place.space.size() +
-            trial.marker().size() + trial.input().size() - kept;
+    place = trial.begin_at + trial.marker().size() + trial.input().size() - kept;
   } else {
     place += pending + audit_trail_.ignored_bytes();
   }
-  audit_trail_.ignore(marker, place, *events_);
+  audit_trail_.ignore(marker, place, labels.is_on() ? part : LabelPart::none, *events_);
+}
+
+// Special tokens in text that is given back as content.
+void ParserCore::leave_out_specials() {
+  if (!labels.is_on()) return;
+  const std::uint64_t begin = audit_trail_.bytes() + at.idle.size() + at.space.size();
+  for (const auto& [at_byte, size] : specials) {
+    if (at_byte >= raw.size()) break;
+    const std::string text = raw.substr(at_byte, size);
+    audit_trail_.ignore(text, begin + at_byte, LabelPart::left_out, *events_);
+  }
+}
+
+void ParserCore::audit_idle(bool of_reasoning) {
+  std::string_view text = at.idle;
+  while (labels.is_on() && !text.empty()) {
+    std::size_t first = std::string_view::npos, size = 0;
+    for (const std::string& end : program_.ends) {
+      if (const std::size_t found = text.find(end); found < first) {
+        first = found;
+        size = end.size();
+      }
+    }
+    if (first == std::string_view::npos) break;
+    audit(Fate::marker, text.substr(0, first), of_reasoning);
+    audit(Fate::marker, text.substr(first, size), of_reasoning);
+    text.remove_prefix(first + size);
+  }
+  audit(Fate::marker, text, of_reasoning);
+  at.idle.clear();
 }
 
 void ParserCore::hold_idle(std::string_view marker) {
@@ -197,8 +230,7 @@ void ParserCore::hold_idle(std::string_view marker) {
 }
 
 void ParserCore::drop_space(bool of_reasoning) {
-  audit(Fate::marker, at.idle, of_reasoning);
-  at.idle.clear();
+  audit_idle(of_reasoning);
   audit(Fate::whitespace, at.space, of_reasoning);
   at.space.clear();
 }
@@ -260,6 +292,8 @@ void ParserCore::begin_trial(std::string_view marker, bool is_token) {
   trial.place = at;
   trial.calls = calls.place();
   trial.audited_bytes = audit_trail_.bytes();
+  const std::size_t waiting = at.idle.size() + at.space.size();
+  trial.begin_at = trial.audited_bytes + waiting + audit_trail_.ignored_bytes(waiting);
   trial.rehearsed_bytes = 0;
   trial.has_call_markup = false;
   trial.begin(marker, is_token);
@@ -279,7 +313,7 @@ void ParserCore::drop_trial() {
   events_ = callers_;
   raw.clear();
   calls.go_back(trial.calls);
-  audit_trail_.go_back(trial.audited_bytes);
+  audit_trail_.go_back(trial.audited_bytes, trial.begin_at + (trial.is_of_turn() ? 0 : 1));
   at = std::move(trial.place);
   enter(at.state);
 }

@@ -2,6 +2,7 @@
 // what they read becomes events.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "format/format.h"
 #include "parser/audit_trail.h"
+#include "parser/call_labels.h"
 #include "parser/call_writer.h"
 #include "parser/echo.h"
 #include "parser/event_parser.h"
@@ -61,16 +63,30 @@ class ParserCore {
   /// Text that is no call's and cannot be read.
   void put_malformed(std::string_view text, const char* problem);
   /// Text of the last call that has begun: its markers too, also after its end.
-  void put_call_text(Fate fate, std::string_view text);
+  void put_call_text(Fate fate, std::string_view text) {
+    if (is_end(fate, text)) return put_call_text(fate, text, LabelPart::end, CallPaths::kRoot);
+    put_call_text(fate, text, LabelPart::none, CallPaths::kRoot);
+  }
+  void put_call_text(Fate fate, std::string_view text, LabelPart part, CallPaths::Id path);
   bool keeps_call_text() const { return options.audit || calls.wants_text() || echo.records(); }
   /// A call has ended with its closer.
   void expect_echo(std::string_view closer);
   void audit(Fate fate, std::string_view text, bool of_reasoning = false) {
-    if (options.audit) audit_trail_.put(fate, text, of_reasoning, -1, *events_);
+    if (!options.audit) return;
+    const LabelPart part = is_end(fate, text) ? LabelPart::end : LabelPart::none;
+    audit_trail_.put({fate, of_reasoning, part}, text, *events_);
   }
+  /// The same for markers that may have waited, one after the other.
+  void audit_idle(bool of_reasoning = false);
   /// The end of a turn, which shows in nothing. `kept`: how many of its bytes the trial has;
   /// `pending`: how many bytes of the call have no fate yet.
-  void ignore(std::string_view marker, std::size_t kept, std::size_t pending);
+  void ignore(std::string_view marker, std::size_t kept, std::size_t pending) {
+    ignore(marker, kept, pending, LabelPart::end);
+  }
+  /// A special token that shows in nothing, for the labels; `pending`: bytes that the cursor holds.
+  void leave_out(std::string_view text, std::size_t pending) {
+    if (labels.is_on()) ignore(text, 0, pending, LabelPart::left_out);
+  }
 
   /// Holds a marker that changes nothing: markup next to other markup, and text within text.
   void hold_idle(std::string_view marker);
@@ -116,6 +132,7 @@ class ParserCore {
   Place at;
   Trial trial;  // of a marker that may be a mention
   CallWriter calls;
+  CallLabels labels;
   std::string raw;  // what was read of a header or a call, and may turn out to be content
   std::vector<std::pair<std::size_t, std::size_t>> specials;  // in it: begin and size
 
@@ -123,6 +140,13 @@ class ParserCore {
   const MarkerSet& markers_of_content() const;
   std::string_view drop_label(std::string_view text);
   bool gives_up_section();
+  void ignore(std::string_view marker, std::size_t kept, std::size_t pending, LabelPart part);
+  void leave_out_specials();
+  /// Whether it is a marker that ends the answer, for the labels.
+  bool is_end(Fate fate, std::string_view text) const {
+    return fate == Fate::marker && labels.is_on() &&
+           std::find(program_.ends.begin(), program_.ends.end(), text) != program_.ends.end();
+  }
 
   std::shared_ptr<const Format> format_;
   const Program& program_;  // its

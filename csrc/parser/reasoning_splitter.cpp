@@ -10,7 +10,7 @@ void ReasoningSplitter::finish(FinishReason reason, std::uint64_t token_end, Eve
 
 void ReasoningSplitter::pass(const Events& in, std::uint64_t token_end, Events& out) {
   for (const Events::Audited& piece : in.audit()) {
-    if (audits_) out.add_audit(piece.fate, piece.text, piece.of_reasoning);
+    if (audits_) out.add_audit(piece, piece.text);
     if (piece.of_reasoning || piece.fate == Fate::reasoning) {
       if (!piece.of_reasoning) out.add_text(EventKind::reasoning, -1, piece.text, token_end);
       lead_.clear();

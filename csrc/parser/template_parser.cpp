@@ -23,6 +23,7 @@ TemplateParser::TemplateParser(std::shared_ptr<const Format> format, ParserOptio
       tools_(std::move(options.tools)),
       by_id_(options.by_id),
       audits_(options.audit),
+      labels_(options.label_paths != nullptr),
       counts_(template_->fields.size()),
       calls_(format_->program().call_ids, unrepaired(options)) {
   for (const auto& [name, value] : template_->defaults) {
@@ -390,7 +391,7 @@ void TemplateParser::emit_added(Channel channel, std::string_view text) {
 }
 
 void TemplateParser::audit(Fate fate, std::string_view text) {
-  if (audits_ && !is_muted_ && !is_prompt()) out_->add_audit(fate, text);
+  if (audits_ && !is_muted_ && !is_prompt()) out_->add_audit({.fate = fate}, text);
 }
 
 }  // namespace unspool

@@ -107,6 +107,7 @@ class TemplateParser final : public EventParser, private CallSink {
   std::shared_ptr<const ToolSchemas> tools_;
   bool by_id_;
   bool audits_;
+  bool labels_;
   Events* out_ = nullptr;
   std::uint64_t token_end_ = 0;
   FinishReason reason_ = FinishReason::stop;

@@ -25,6 +25,7 @@ class Trial {
   Place place;
   CallWriter::Place calls;
   std::uint64_t audited_bytes = 0;
+  std::uint64_t begin_at = 0;  // how many bytes of the output stand before it
   bool is_amid_line = false;
   // What its marker is:
   bool tries_call = false;  // it opens a call, or a section of calls

@@ -39,7 +39,7 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
       stop_in_(options.stop_in),
       start_is_given_(options.parser.starts_in_reasoning.has_value()),
       kept_reasoning_(start_is_given_ ? nullptr : std::move(options.kept_reasoning)),
-      parser_(make_event_parser(std::move(format), std::move(options.parser))),
+      parser_(make_parser(std::move(format), std::move(options.parser), options.labels)),
       builder_(options.keeps_message) {
   repeats_tag_ = kept_reasoning_ && starts_in_reasoning(kept_reasoning_, {});
   if (stop_in_ == StopIn::content && !detokenizer_options_.stop.empty()) {
@@ -47,6 +47,17 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
     detokenizer_options_.stop.clear();
   }
   if (vocabulary_) detokenizer_.emplace(vocabulary_, detokenizer_options_);
+}
+
+std::unique_ptr<EventParser> ChunkParser::make_parser(std::shared_ptr<const Format> format,
+                                                      ParserOptions options, bool labels) {
+  if (labels) {
+    if (!vocabulary_) throw ArgumentError("labels are of token ids; pass tokenizer=");
+    options.audit = true;
+    options.label_paths = std::make_shared<CallPaths>();
+    labels_ = std::make_unique<TokenLabels>(options.label_paths);
+  }
+  return make_event_parser(std::move(format), std::move(options));
 }
 
 void ChunkParser::put_prompt(std::span<const TokenId> ids) {
@@ -108,6 +119,16 @@ void ChunkParser::end_put(Events& out) {
   if (content_stop_) content_stop_->pass(parsed_, out, is_finished_);
   if (!out.is_empty()) told_ = out.list().back().span.end;
   builder_.add(out);
+  if (labels_) label(out);
+}
+
+void ChunkParser::label(Events& out) {
+  labels_->put(out.audit());
+  if (is_finished_) {
+    labels_->finish(token_count_);
+  } else {
+    labels_->settle(input_ == Input::ids && detokenizer_->is_idle());
+  }
 }
 
 void ChunkParser::check_ids(std::span<const TokenId> ids) const {
@@ -183,7 +204,10 @@ std::optional<Symbol> ChunkParser::marker_of(TokenId id) const {
 }
 
 void ChunkParser::put_id(TokenId id, Events& out) {
-  if (is_stopped()) return;
+  if (is_stopped()) {
+    if (labels_) labels_->skip_token();
+    return;
+  }
   read_id(id, parsed_or(out));
   if (content_stop_) content_stop_->pass(parsed_, out, false);
 }
@@ -198,20 +222,26 @@ void ChunkParser::read_id(TokenId id, Events& out) {
   text_.clear();
   if (symbol || (is_special && parser_->reads_special())) {
     detokenizer_->break_text(text_);
+    if (labels_) labels_->read(text_.size());
     if (!text_.empty()) {
       end_special(out);
       parser_->put_text(text_, token_count_, out);
     }
-  } else if (is_spelled) {
-    detokenizer_->put_read(id, text_);
+    if (labels_) begin_label(is_special);
   } else {
-    detokenizer_->put(id, text_);
+    if (labels_) begin_label(is_special);
+    if (is_spelled) {
+      detokenizer_->put_read(id, text_);
+    } else {
+      detokenizer_->put(id, text_);
+    }
   }
   ids_.push_back(id);
   ++token_count_;
   if (is_special) {
     put_special(vocabulary_->content(id), token_count_, out);
   } else if (symbol || !text_.empty()) {
+    if (labels_) labels_->read(symbol ? format_->symbol_text(*symbol).size() : text_.size());
     end_special(out);
     if (symbol) {
       parser_->put_token(*symbol, token_count_, out);
@@ -222,8 +252,19 @@ void ChunkParser::read_id(TokenId id, Events& out) {
   count(before);
 }
 
+// A response template's parser does not audit what it leaves out.
+bool ChunkParser::leaves_out_special() const {
+  return format_->response_template() != nullptr && !parser_->reads_special();
+}
+
+void ChunkParser::begin_label(bool is_special) {
+  if (is_special && leaves_out_special()) return labels_->skip_token();
+  labels_->begin_token(detokenizer_->held_bytes());
+}
+
 // Special tokens at the end of the output end the turn: no call reads them.
 void ChunkParser::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
+  if (labels_ && !leaves_out_special()) labels_->read(text.size());
   if (!parser_->reads_special()) return parser_->put_special(text, token_end, out);
   special_ += text;
   special_end_ = token_end;
@@ -243,7 +284,7 @@ void ChunkParser::expect_id(TokenId id) {
   const bool is_token = symbol || vocabulary_->is_special(id);
   if (is_token) {
     detokenizer_->break_text(text_);
-    if (!text_.empty()) aligner_.expect_text(text_, token_count_);
+    if (!text_.empty()) expect_text();
   } else {
     detokenizer_->put(id, text_);
   }
@@ -255,8 +296,21 @@ void ChunkParser::expect_id(TokenId id) {
     const bool is_text = !detokenizer_options_.skip_special_tokens || format_->is_spelled(id);
     aligner_.expect_special(vocabulary_->content(id), is_text, token_count_);
   } else if (!text_.empty()) {
-    aligner_.expect_text(text_, token_count_);
+    expect_text();
   }
+}
+
+// The host may have sent the text already.
+void ChunkParser::expect_text() {
+  const std::size_t ahead = aligner_.ahead_bytes();
+  aligner_.expect_text(text_, token_count_);
+  if (labels_ && aligner_.ahead_bytes() < ahead) labels_->begin_tokens(token_count_, ahead);
+}
+
+void ChunkParser::read_for(std::uint64_t token_end, std::size_t bytes) {
+  if (!labels_) return;
+  labels_->begin_tokens(token_end);
+  labels_->read(bytes);
 }
 
 TextAligner::Sink ChunkParser::sink_to(Events& out) {
@@ -266,17 +320,20 @@ TextAligner::Sink ChunkParser::sink_to(Events& out) {
   return {[this, &out, count_to](std::string_view text, std::uint64_t token_end) {
             const Region before = parser_->region();
             end_special(out);
+            read_for(token_end, text.size());
             parser_->put_text(text, token_end, out);
             count_to(token_end, before);
           },
           [this, &out, count_to](Symbol symbol, std::uint64_t token_end) {
             const Region before = parser_->region();
             end_special(out);
+            read_for(token_end, format_->symbol_text(symbol).size());
             parser_->put_token(symbol, token_end, out);
             count_to(token_end, before);
           },
           [this, &out, count_to](std::string_view text, std::uint64_t token_end) {
             const Region before = parser_->region();
+            read_for(token_end, 0);
             put_special(text, token_end, out);
             count_to(token_end, before);
           }};
@@ -313,6 +370,7 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
     Events& target = parsed_or(out);
     if (!text_.empty() && !(content_stop_ && content_stop_->is_stopped())) {
       end_special(target);
+      if (labels_) labels_->read(text_.size());
       parser_->put_text(text_, token_count_, target);
     }
   }
@@ -336,7 +394,7 @@ void ChunkParser::end_parser(FinishReason reason, Events& out) {
     out.add(event, parsed_);
   }
   for (const Events::Audited& piece : parsed_.audit()) {
-    out.add_audit(piece.fate, piece.text, piece.of_reasoning);
+    out.add_audit(piece, piece.text);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "parser/content_stop.h"
 #include "parser/event_parser.h"
 #include "stream/text_aligner.h"
+#include "stream/token_labels.h"
 #include "text/utf8.h"
 #include "vocabulary/detokenizer.h"
 
@@ -38,6 +39,7 @@ struct ChunkParserOptions {
   /// and content begins with it where the prompt has written it. Null: there is none.
   std::shared_ptr<const Format> kept_reasoning;
   bool keeps_message = true;
+  bool labels = false;  // say what each token is
   std::shared_ptr<const Vocabulary> vocabulary;  // null: text only
   DetokenizerOptions detokenizer;
 };
@@ -89,6 +91,10 @@ class ChunkParser {
   /// Gives the message of a finished stream away.
   Message take_message() { return builder_.take_message(); }
   const TokenCounts& token_counts() const { return counts_; }
+  /// What each token is; null if the options do not ask.
+  const TokenLabels* labels() const { return labels_.get(); }
+  /// Gives the labels of a finished stream away.
+  std::unique_ptr<TokenLabels> take_labels() { return std::move(labels_); }
   /// How many token ids of output were read: not the prompt's, nor, where ids
   /// come alone, those after a stop string.
   std::uint64_t token_count() const { return token_count_; }
@@ -105,7 +111,10 @@ class ChunkParser {
   enum class Input : std::uint8_t { none, text, ids, both };
 
   void begin(Input input);
+  std::unique_ptr<EventParser> make_parser(std::shared_ptr<const Format> format,
+                                           ParserOptions options, bool labels);
   void end_put(Events& out);
+  void label(Events& out);
   void put_slices(std::string_view bytes, Events& out);
   void put_id(TokenId id, Events& out);
   void read_id(TokenId id, Events& out);
@@ -114,8 +123,12 @@ class ChunkParser {
   Events& parsed_or(Events& out);
   void end_parser(FinishReason reason, Events& out);
   void expect_id(TokenId id);
+  void expect_text();
+  void read_for(std::uint64_t token_end, std::size_t bytes);
   std::optional<Symbol> marker_of(TokenId id) const;
   void count(Region before);
+  void begin_label(bool is_special);
+  bool leaves_out_special() const;
   TextAligner::Sink sink_to(Events& out);
 
   std::shared_ptr<const Format> format_;
@@ -125,6 +138,7 @@ class ChunkParser {
   bool start_is_given_;  // the prompt does not show where the output starts
   std::shared_ptr<const Format> kept_reasoning_;
   std::optional<Detokenizer> detokenizer_;
+  std::unique_ptr<TokenLabels> labels_;
   std::unique_ptr<EventParser> parser_;
   bool repeats_tag_ = false;  // the content begins with the prompt's tag
   std::optional<ContentStop> content_stop_;

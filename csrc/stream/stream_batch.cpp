@@ -28,7 +28,13 @@ ParsedOutput parse_output(const StreamRecipe& recipe, const Output& output, Even
     parser.put_text(output.text, events);
   }
   parser.finish(output.finish_reason, events);
-  return {parser.take_message(), parser.token_counts(), parser.extra(), events.audit()};
+  ParsedOutput parsed;
+  parsed.message = parser.take_message();
+  parsed.token_counts = parser.token_counts();
+  parsed.extra = parser.extra();
+  if (recipe.options.stream.parser.audit) append_audit(events.audit(), parsed.audit);
+  parsed.labels = parser.take_labels();
+  return parsed;
 }
 
 }  // namespace

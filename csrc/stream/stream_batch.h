@@ -27,7 +27,8 @@ struct ParsedOutput {
   Message message;
   TokenCounts token_counts;
   std::string extra;                   // a JSON object; empty where there is none
-  std::vector<Events::Audited> audit;  // where the recipe asks for it
+  std::vector<Events::Audited> audit;   // where the recipe asks for it
+  std::unique_ptr<TokenLabels> labels;  // likewise
 };
 
 /// Throws ArgumentError, which names the output, for an id that the tokenizer would refuse, and for

@@ -43,6 +43,8 @@ class TextAligner {
 
   /// Text that no id has explained yet.
   std::string_view held() const { return text_; }
+  /// How many bytes were passed on before their ids came.
+  std::size_t ahead_bytes() const { return ahead_.size(); }
 
  private:
   struct Item {

@@ -116,7 +116,7 @@ void TokenStreamer::make_deltas() {
 
 void TokenStreamer::keep_audit() {
   if (!keeps_audit_) audit_.clear();
-  audit_.insert(audit_.end(), events_.audit().begin(), events_.audit().end());
+  append_audit(events_.audit(), audit_);
 }
 
 void TokenStreamer::release() {

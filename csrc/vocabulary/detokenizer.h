@@ -57,6 +57,14 @@ class Detokenizer {
   /// Appends what is held; an unfinished character becomes U+FFFD. No put may follow.
   void end(std::string& out);
 
+  /// Whether nothing is held.
+  bool is_idle() const { return is_quiet_; }
+  /// How many bytes of whole characters are held.
+  std::size_t held_bytes() const {
+    return run_.size() + held_in_middle_.size() + tail_.size() +
+           (cleanup_ ? cleanup_->held_bytes() : 0) + (stop_ ? stop_->held_bytes() : 0);
+  }
+
   bool is_stopped() const { return stop_ && stop_->is_stopped(); }
 
   /// The stop string that ended the text; empty where none has. Lives as long as this.

@@ -48,7 +48,9 @@ from unspool.generation import (
 from unspool.generation.prefill import PrefillConfig, PrefillScope, iter_prompt_token_pieces
 from unspool.grammar.json_answer import json_grammar
 from unspool.grammar.result import Dropped, Grammar
+from unspool.labels import Labels, LabelSpan
 from unspool.learning import learn
+from unspool.loss_mask import loss_mask, sum_logprobs
 from unspool.message import MalformedText, Message, TokenCounts, ToolCall
 from unspool.parse_batch import BatchParser, parse_batch
 from unspool.parser import Parser, parse
@@ -78,6 +80,8 @@ __all__ = [
     "FormatFile",
     "Grammar",
     "InferenceConfig",
+    "Labels",
+    "LabelSpan",
     "LearnError",
     "MalformedText",
     "Message",
@@ -115,8 +119,10 @@ __all__ = [
     "iterate_streamer",
     "json_grammar",
     "learn",
+    "loss_mask",
     "parse",
     "parse_batch",
     "register_format",
+    "sum_logprobs",
     "to_partial_args",
 ]

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from types import NotImplementedType
 from typing import Any, Literal, SupportsIndex, final
 
+from unspool.labels import Labels
 from unspool.message import Message
 
 __version__: str
@@ -777,3 +778,12 @@ class TokenStreamer:
     def _has_prompt(self) -> bool: ...
     def _message(self, deltas: tuple[Delta, ...], reasoning_field: str) -> Message: ...
     def _audit(self) -> list[tuple[str, str]]: ...
+    def labels(self) -> Labels:
+        """What each token id is, as far as that is certain; of all ids after the end.
+
+        A label that is certain never changes.
+
+        Raises:
+            ArgumentError: The stream was made without `labels=True`.
+        """
+

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from unspool._core import Delta, TokenStreamer
 from unspool.errors import ArgumentError
+from unspool.labels import Labels
 
 __all__ = ["MalformedText", "Message", "TokenCounts", "ToolCall"]
 
@@ -91,6 +92,7 @@ class Message:
         deltas: What the last step still emitted.
         extra: Further fields that a response template names, by name.
         audit: With `audit=True`: the fate of every byte of the output, in order.
+        labels: With `labels=True`: what each token id is.
     """
 
     content: str
@@ -104,6 +106,7 @@ class Message:
     audit: tuple[tuple[str, str], ...] = ()
     reasoning_field: str = "reasoning_content"
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    labels: Labels | None = field(default=None, hash=False)
 
     @property
     def incomplete(self) -> bool:

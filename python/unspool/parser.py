@@ -78,6 +78,8 @@ class Parser(_core.TokenStreamer):
         keep_message: False: `finish` gives no texts, so that memory stays flat.
         audit: Report the fate of every byte in `Message.audit`. With `keep_message=False` it holds the last
             chunk's only: read `message.audit` after each chunk.
+        labels: Say what each token id is, in `Message.labels`: content, reasoning, markup, a call's name or
+            arguments. Needs a tokenizer.
         id_seed: Not 0: the same call ids every time, for tests.
 
     Raises:
@@ -119,6 +121,7 @@ class Parser(_core.TokenStreamer):
         incomplete_calls: IncompleteCalls = "forward",
         keep_message: bool = True,
         audit: bool = False,
+        labels: bool = False,
         id_seed: int = 0,
     ) -> None:
         begin_stream(self, locals())

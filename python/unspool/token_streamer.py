@@ -83,6 +83,7 @@ class TokenStreamer(Parser):
         incomplete_calls: IncompleteCalls = "forward",
         keep_message: bool = True,
         audit: bool = False,
+        labels: bool = False,
         id_seed: int = 0,
         channel: DeltaChannel | None = None,
         choice: int = 0,

@@ -1,0 +1,117 @@
+// Where the parts of a call stand in its text, as its readers see them; for labels alone.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "body/value_reader.h"
+#include "format/program.h"
+
+namespace unspool {
+
+struct CallMark {
+  enum class Kind : std::uint8_t {
+    name,
+    name_end,
+    arguments,      // what follows writes arguments, up to `arguments_end`
+    arguments_end,
+    key,            // a member's key
+    key_end,        // the text since `key` is the key of the value that follows
+    value,          // a value, or a container: the values in it follow
+    value_end,
+    comma,          // between two elements of a container
+    parameter,      // a value that stands outside of any container; `text`: its key
+    parameter_end,
+  };
+  Kind kind;
+  std::uint64_t at = 0;                  // how many bytes of the call's text stand before it
+  bool is_list = false;                  // of value
+  ValueTrim trim = ValueTrim::none;      // of parameter
+  std::string text = {};                 // of parameter
+};
+
+/// The marks of one call, or of one list of calls, in the order of its text.
+class CallMarks {
+ public:
+  using Kind = CallMark::Kind;
+
+  void clear() { marks_.clear(); }
+
+  /// A reader gets text, of which the first byte has this place in the call's.
+  void begin_put(std::uint64_t place) { place_ = place; }
+
+  /// `at`: the place in the text of this put; below 0, in what came before it.
+  void add(Kind kind, std::int64_t at, bool is_list = false) {
+    add(CallMark{kind, to_place(at), is_list});
+  }
+  void add_parameter(std::string_view key, ValueTrim trim, std::int64_t at) {
+    add(CallMark{Kind::parameter, to_place(at), false, trim, std::string(key)});
+  }
+
+  const CallMark* next() const { return marks_.empty() ? nullptr : &marks_.front(); }
+  void pop() { marks_.pop_front(); }
+
+ private:
+  std::uint64_t to_place(std::int64_t at) const {
+    const std::int64_t place = static_cast<std::int64_t>(place_) + at;
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(place, 0));
+  }
+  void add(CallMark mark) {
+    if (!marks_.empty()) mark.at = std::max(mark.at, marks_.back().at);
+    marks_.push_back(std::move(mark));
+  }
+
+  std::deque<CallMark> marks_;
+  std::uint64_t place_ = 0;
+};
+
+/// Marks what a reader of values reads: the members of objects and the elements of lists.
+class ValueMarks final : public ValueListener {
+ public:
+  ValueMarks(CallMarks& marks, const ValueReader& reader) : marks_(marks), reader_(reader) {}
+
+  /// The reader's text begins so many bytes after that of this put.
+  void begin(std::int64_t offset) { offset_ = offset; }
+
+  Answer on_value(std::size_t, char first, std::size_t at) override {
+    const bool is_list = first == '[';
+    const bool is_container = is_list || first == '{';
+    marks_.add(CallMark::Kind::value, begin_of(at, !is_container), is_list);
+    return Answer::proceed;
+  }
+  Answer on_value_end(std::size_t, std::size_t end) override {
+    marks_.add(CallMark::Kind::value_end, to_place(end));
+    return Answer::proceed;
+  }
+  Answer on_key(std::size_t, std::size_t at) override {
+    marks_.add(CallMark::Kind::key, begin_of(at, true));
+    return Answer::proceed;
+  }
+  Answer on_key_end(std::size_t, std::size_t at) override {
+    marks_.add(CallMark::Kind::key_end, to_place(at));
+    return Answer::proceed;
+  }
+  Answer on_comma(std::size_t, std::size_t at) override {
+    marks_.add(CallMark::Kind::comma, to_place(at));
+    return Answer::proceed;
+  }
+
+ private:
+  std::int64_t to_place(std::size_t at) const { return static_cast<std::int64_t>(at) + offset_; }
+  // A bare word is reported at its end.
+  std::int64_t begin_of(std::size_t at, bool may_be_word) const {
+    const std::size_t read = may_be_word ? reader_.word().size() : 0;
+    return to_place(at) - static_cast<std::int64_t>(read);
+  }
+
+  CallMarks& marks_;
+  const ValueReader& reader_;
+  std::int64_t offset_ = 0;
+};
+
+}  // namespace unspool

@@ -1,0 +1,131 @@
+#include "parser/call_labels.h"
+
+#include <algorithm>
+
+#include "text/json_value.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+// The key that is written so: in quotes, or bare.
+std::string key_of(std::string_view text) {
+  text = trim(text);
+  if (!text.empty() && text[0] == '"') {
+    if (const auto read = parse_json(std::string(text) + '"')) return read->text;
+  }
+  if (!text.empty() && (text[0] == '"' || text[0] == '\'')) text.remove_prefix(1);
+  return std::string(text);
+}
+
+}  // namespace
+
+void CallLabels::begin() {
+  if (!is_on()) return;
+  marks_.clear();
+  place_ = 0;
+  base_ = part_ = LabelPart::none;
+  path_ = CallPaths::kRoot;
+  frames_.clear();
+  in_key_ = is_at_start_ = false;
+  trim_ = ValueTrim::none;
+}
+
+// How much of the text comes before the next mark.
+std::size_t CallLabels::next_size(std::string_view text) {
+  const CallMark* mark = marks_.next();
+  for (; mark != nullptr && mark->at <= place_; mark = marks_.next()) {
+    const CallMark passed = *mark;
+    marks_.pop();
+    pass(passed);
+  }
+  if (mark == nullptr) return text.size();
+  return static_cast<std::size_t>(std::min<std::uint64_t>(text.size(), mark->at - place_));
+}
+
+// White space before a parameter's value that is markup.
+std::size_t CallLabels::lead_of(std::string_view piece) {
+  if (!is_at_start_) return 0;
+  if (trim_ == ValueTrim::space) {
+    const std::size_t size = std::min(piece.find_first_not_of(kSpace), piece.size());
+    is_at_start_ = size == piece.size();
+    return size;
+  }
+  const std::size_t size = piece[0] == '\r' ? 1 : 0;
+  is_at_start_ = size == piece.size();
+  return !is_at_start_ && piece[size] == '\n' ? size + 1 : size;
+}
+
+// The same after it, where the value ends with this piece.
+std::size_t CallLabels::tail_of(std::string_view piece) const {
+  const CallMark* mark = marks_.next();
+  const bool is_last = mark != nullptr && mark->kind == CallMark::Kind::parameter_end;
+  if (trim_ == ValueTrim::none || !is_last) return 0;
+  const std::size_t end = piece.find_last_not_of(kSpace) + 1;
+  if (trim_ == ValueTrim::space) return piece.size() - end;
+  std::size_t begin = piece.rfind('\n');
+  if (begin == std::string_view::npos || begin < end) return 0;
+  if (begin > 0 && piece[begin - 1] == '\r') --begin;
+  return piece.size() - begin;
+}
+
+void CallLabels::pass(const CallMark& mark) {
+  using Kind = CallMark::Kind;
+  switch (mark.kind) {
+    case Kind::name: part_ = LabelPart::name; break;
+    case Kind::arguments:
+      base_ = part_ = LabelPart::arguments;
+      path_ = CallPaths::kRoot;
+      break;
+    case Kind::name_end:
+    case Kind::arguments_end:
+      base_ = part_ = LabelPart::none;
+      path_ = CallPaths::kRoot;
+      frames_.clear();
+      break;
+    case Kind::key:
+      in_key_ = true;
+      key_.clear();
+      break;
+    case Kind::key_end: end_key(); break;
+    case Kind::value: begin_value(mark.is_list); break;
+    case Kind::value_end:
+      if (!frames_.empty()) frames_.pop_back();
+      path_ = frames_.empty() ? CallPaths::kRoot : frames_.back().path;
+      break;
+    case Kind::comma:
+      if (!frames_.empty()) ++frames_.back().index;
+      break;
+    case Kind::parameter:
+      part_ = LabelPart::arguments;
+      path_ = paths_->member(CallPaths::kRoot, mark.text);
+      trim_ = mark.trim;
+      is_at_start_ = trim_ != ValueTrim::none;
+      break;
+    case Kind::parameter_end:
+      part_ = base_;
+      path_ = CallPaths::kRoot;
+      trim_ = ValueTrim::none;
+      is_at_start_ = false;
+      break;
+  }
+}
+
+void CallLabels::begin_value(bool is_list) {
+  if (frames_.empty()) {
+    path_ = CallPaths::kRoot;
+  } else {
+    const Frame& frame = frames_.back();
+    path_ = frame.is_list ? paths_->element(frame.path, frame.index)
+                          : paths_->member(frame.path, key_);
+  }
+  frames_.push_back({path_, is_list});
+}
+
+void CallLabels::end_key() {
+  in_key_ = false;
+  key_ = key_of(key_);
+}
+
+}  // namespace unspool

@@ -1,0 +1,76 @@
+// A call's text, cut where its parts meet: which bytes are the name, which write which argument.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "body/call_marks.h"
+#include "parser/call_paths.h"
+#include "parser/events.h"
+
+namespace unspool {
+
+class CallLabels {
+ public:
+  /// Null: no one asks for labels.
+  explicit CallLabels(std::shared_ptr<CallPaths> paths) : paths_(std::move(paths)) {}
+
+  bool is_on() const { return paths_ != nullptr; }
+  /// Null where no one asks.
+  CallMarks* marks() { return is_on() ? &marks_ : nullptr; }
+  /// How many bytes of the call's text have been put.
+  std::uint64_t place() const { return place_; }
+
+  /// A call begins, or a list of calls.
+  void begin();
+
+  /// Gives each piece of text that comes next with its part and path.
+  template <typename Use>
+  void put(std::string_view text, Use&& use) {
+    while (!text.empty()) {
+      const std::string_view piece = text.substr(0, next_size(text));
+      const std::size_t lead = lead_of(piece);
+      const std::size_t inner = piece.size() - lead - tail_of(piece.substr(lead));
+      if (lead > 0) use(piece.substr(0, lead), LabelPart::none, CallPaths::kRoot);
+      if (inner > 0) use(piece.substr(lead, inner), part_, path_);
+      if (lead + inner < piece.size()) {
+        use(piece.substr(lead + inner), LabelPart::none, CallPaths::kRoot);
+      }
+      if (in_key_) key_ += piece;
+      place_ += piece.size();
+      text.remove_prefix(piece.size());
+    }
+  }
+
+ private:
+  struct Frame {
+    CallPaths::Id path;
+    bool is_list;
+    std::int64_t index = 0;
+  };
+
+  std::size_t next_size(std::string_view text);
+  std::size_t lead_of(std::string_view piece);
+  std::size_t tail_of(std::string_view piece) const;
+  void pass(const CallMark& mark);
+  void begin_value(bool is_list);
+  void end_key();
+
+  std::shared_ptr<CallPaths> paths_;
+  CallMarks marks_;
+  std::uint64_t place_ = 0;
+  LabelPart base_ = LabelPart::none;  // between the parameters
+  LabelPart part_ = LabelPart::none;
+  CallPaths::Id path_ = CallPaths::kRoot;
+  std::vector<Frame> frames_;
+  bool in_key_ = false;
+  std::string key_;
+  ValueTrim trim_ = ValueTrim::none;  // of the parameter that is open
+  bool is_at_start_ = false;          // of it: white space may be markup
+};
+
+}  // namespace unspool

@@ -1,0 +1,37 @@
+// The places of values in the arguments of a stream's calls: a tree of keys and indices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace unspool {
+
+class CallPaths {
+ public:
+  using Id = std::int32_t;
+  static constexpr Id kRoot = 0;
+
+  struct Node {
+    Id parent = -1;
+    std::string key = {};
+    std::int64_t index = -1;  // in a list; -1: `key` counts
+  };
+
+  Id member(Id parent, std::string_view key) { return add({parent, std::string(key)}); }
+  Id element(Id parent, std::int64_t index) { return add({parent, {}, index}); }
+
+  /// The first is the root.
+  const std::vector<Node>& nodes() const { return nodes_; }
+
+ private:
+  Id add(Node node) {
+    nodes_.push_back(std::move(node));
+    return static_cast<Id>(nodes_.size() - 1);
+  }
+
+  std::vector<Node> nodes_ = std::vector<Node>(1);
+};
+
+}  // namespace unspool
