@@ -7,8 +7,8 @@ namespace unspool {
 void Arguments::listen(CallMarks* marks) {
   marks_ = marks;
   if (marks_ == nullptr) return;
-  members_.emplace(*marks_, reader_);
-  reader_.set_listener(&*members_);
+  reader_.set_listener(&members_.emplace(*marks_, reader_));
+  inner_.listen(marks_);
 }
 
 void Arguments::mark(CallMark::Kind kind, std::size_t at) {
@@ -28,6 +28,7 @@ BodyResult Arguments::put(std::string_view text, CallSink& sink) {
   if (byte != '{' && !is_encoded_ && !is_call_) return {begin, ScanStatus::failed};
   offset_ = begin;
   mark(CallMark::Kind::arguments, is_encoded_ ? 1 : 0);
+  if (is_encoded_) reader_.set_listener(nullptr);  // the inner text has members, not the string
   const std::string_view rest = text.substr(begin);
   BodyResult result = is_encoded_ ? read_encoded(rest, sink)
                       : is_call_  ? read_call(rest, sink)
@@ -72,7 +73,7 @@ BodyResult Arguments::read_encoded(std::string_view text, CallSink& sink) {
     std::string piece;
     std::string out;
     const ScanResult result = reader_.put(run, piece);
-    const auto inside = is_opening ? JsonInString::Result{} : inner_.put(piece, out);
+    const auto inside = is_opening ? JsonInString::Result{} : inner_.put(piece, offset_ + i, out);
     sink.put_written(out);
     if (*inside.problem != '\0') {
       return {i + (run.size() == 1 ? 0 : inside.consumed), ScanStatus::failed};
@@ -123,7 +124,7 @@ void Arguments::complete(CallSink& sink) {
   if (is_encoded_) {
     std::string piece;
     reader_.close(piece);
-    const bool is_whole = inner_.put(piece, out_).is_end;
+    const bool is_whole = inner_.put(piece, 0, out_).is_end;
     sink.put_written(out_);
     if (is_whole) sink.end_call();
     return;

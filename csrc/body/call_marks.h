@@ -76,7 +76,16 @@ class ValueMarks final : public ValueListener {
   ValueMarks(CallMarks& marks, const ValueReader& reader) : marks_(marks), reader_(reader) {}
 
   /// The reader's text begins so many bytes after that of this put.
-  void begin(std::int64_t offset) { offset_ = offset; }
+  void begin(std::int64_t offset) { begin(offset, kPlain, 0); }
+  /// `size` bytes that it reads stand for `raw_size` bytes of that: an escape.
+  void begin(std::int64_t offset, std::size_t size, std::size_t raw_size) {
+    offset_ = offset;
+    size_ = size;
+    raw_size_ = raw_size;
+  }
+
+  /// The reader leaves out the first bytes.
+  void skip(std::size_t bytes) { offset_ += static_cast<std::int64_t>(bytes); }
 
   Answer on_value(std::size_t, char first, std::size_t at) override {
     const bool is_list = first == '[';
@@ -102,7 +111,13 @@ class ValueMarks final : public ValueListener {
   }
 
  private:
-  std::int64_t to_place(std::size_t at) const { return static_cast<std::int64_t>(at) + offset_; }
+  static constexpr std::size_t kPlain = static_cast<std::size_t>(-1) / 2;
+
+  std::int64_t to_place(std::size_t at) const {
+    // A place before this text is a large number.
+    const bool is_end = at >= size_ && at < kPlain;
+    return static_cast<std::int64_t>(is_end ? raw_size_ : at) + offset_;
+  }
   // A bare word is reported at its end.
   std::int64_t begin_of(std::size_t at, bool may_be_word) const {
     const std::size_t read = may_be_word ? reader_.word().size() : 0;
@@ -112,6 +127,8 @@ class ValueMarks final : public ValueListener {
   CallMarks& marks_;
   const ValueReader& reader_;
   std::int64_t offset_ = 0;
+  std::size_t size_ = kPlain;
+  std::size_t raw_size_ = 0;
 };
 
 }  // namespace unspool

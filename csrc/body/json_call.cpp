@@ -34,6 +34,7 @@ JsonCall::JsonCall(const ObjectSlot& slot, bool is_tentative, const BodyOptions&
                                 : kJson),
       marks_(options.marks) {
   if (marks_ != nullptr) members_.emplace(*marks_, reader_);
+  inner_.listen(marks_);
   reader_.set_listener(this);
   reader_.set_max_depth(ValueReader::kMaxDepth + kOuterDepth);
 }
@@ -134,7 +135,8 @@ void JsonCall::take_text(std::string& into) {
 std::size_t JsonCall::take_encoded() {
   std::string arguments;
   const JsonInString::Result result =
-      inner_.put(std::string_view(out_).substr(std::min(from_, out_.size())), arguments);
+      inner_.put(std::string_view(out_).substr(std::min(from_, out_.size())), place_ + from_,
+                 arguments);
   problem_ = result.problem;
   put_arguments(arguments);
   return result.consumed;

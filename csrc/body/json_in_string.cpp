@@ -6,12 +6,14 @@
 
 namespace unspool {
 
-JsonInString::Result JsonInString::put(std::string_view text, std::string& out) {
+JsonInString::Result JsonInString::put(std::string_view text, std::size_t place,
+                                       std::string& out) {
   std::size_t i = 0;
   while (i < text.size()) {
     const JsonStringDecoder::Piece piece = decoder_.next(text.substr(i));
     if (piece.is_invalid) return {i + piece.consumed, false, "an escape in a string is not JSON"};
     const std::string_view decoded = piece.decoded;
+    if (members_) begin_marks(place + i, piece, decoded.data() == text.data() + i);
     const std::size_t count = read(decoded, out);
     if (count < decoded.size()) {
       // A plain run stands byte for byte in the text; an escape is refused as a whole.
@@ -31,11 +33,25 @@ JsonInString::Result JsonInString::put(std::string_view text, std::string& out) 
   return {i, false};
 }
 
+void JsonInString::begin_marks(std::size_t place, const JsonStringDecoder::Piece& piece,
+                               bool is_plain) {
+  const std::size_t begin = is_plain ? 0 : escape_bytes_;
+  const std::size_t raw_size = is_plain ? piece.decoded.size() : begin + piece.consumed;
+  members_->begin(static_cast<std::int64_t>(place) - static_cast<std::int64_t>(begin),
+                  piece.decoded.size(), raw_size);
+  if (piece.decoded.empty()) {
+    escape_bytes_ += piece.consumed;
+  } else {  // a plain run ends with the next escape's backslash
+    escape_bytes_ = is_plain ? piece.consumed - piece.decoded.size() : 0;
+  }
+}
+
 // Reads the decoded text up to what cannot come there.
 std::size_t JsonInString::read(std::string_view text, std::string& out) {
   if (reader_.has_begun()) return reader_.put_whole(text, out).consumed;
   const std::size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
   if (begin == text.size() || text[begin] != '{') return begin;
+  if (members_) members_->skip(begin);
   return begin + reader_.put_whole(text.substr(begin), out).consumed;
 }
 

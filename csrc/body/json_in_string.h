@@ -2,9 +2,11 @@
 // arrives.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "body/call_marks.h"
 #include "body/json_string.h"
 #include "body/value_reader.h"
 
@@ -20,16 +22,33 @@ class JsonInString {
     const char* problem = "";
   };
 
-  /// Appends the object's text to `out`.
-  Result put(std::string_view text, std::string& out);
+  JsonInString() = default;
+  JsonInString(const JsonInString&) = delete;
+  JsonInString& operator=(const JsonInString&) = delete;
 
-  void reset() { *this = JsonInString(); }
+  /// Marks the object's members.
+  void listen(CallMarks* marks) {
+    if (marks != nullptr) reader_.set_listener(&members_.emplace(*marks, reader_));
+  }
+
+  /// Appends the object's text to `out`. `place`: of the text in that of the body's put.
+  Result put(std::string_view text, std::size_t place, std::string& out);
+
+  void reset() {
+    decoder_.reset();
+    reader_.reset();
+    escape_bytes_ = 0;
+  }
 
  private:
   std::size_t read(std::string_view text, std::string& out);
 
+  void begin_marks(std::size_t place, const JsonStringDecoder::Piece& piece, bool is_plain);
+
   JsonStringDecoder decoder_;
   ValueReader reader_;
+  std::optional<ValueMarks> members_;
+  std::size_t escape_bytes_ = 0;  // of an escape that is not whole
 };
 
 }  // namespace unspool

@@ -50,7 +50,7 @@ class TagBody : public Body {
   void mark_parameter(std::string_view key, std::string_view text, ValueTrim trim,
                       std::size_t behind = 0) {
     if (marks_ == nullptr) return;
-    if (const std::size_t begin = text.find(key); begin != std::string_view::npos) {
+    if (const std::size_t begin = text.find(key); begin != std::string_view::npos && !key.empty()) {
       mark(CallMark::Kind::arguments, text.size() - begin);
       mark(CallMark::Kind::arguments_end, text.size() - begin - key.size());
     }

@@ -346,11 +346,12 @@ TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
 void XmlParameters::begin_value(std::size_t behind) {
   if (!take_name(key_)) return fail("a parameter is written twice");
   holds_tag_ = is_unopened_ = false;
-  const std::size_t before_key = state_ == State::next_key ? tail_tag_ : 0;
-  mark_parameter(key_, tail_.text().substr(before_key), slot_.trim, behind);
-  tail_.clear();
   write_wrapper();
   if (!is_doubled_) begin_parameter();
+  const std::size_t before_key = state_ == State::next_key ? tail_tag_ : 0;
+  mark_parameter(is_wrapper_ ? std::string() : key_, tail_.text().substr(before_key), slot_.trim,
+                 behind);
+  tail_.clear();
   value_.begin(types_, value_out());
   enter(State::value);
 }

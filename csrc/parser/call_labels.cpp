@@ -9,9 +9,12 @@ namespace unspool {
 
 namespace {
 
-// The key that is written so: in quotes, or bare.
+// The key that is written so: in quotes, in quotes within a string, or bare.
 std::string key_of(std::string_view text) {
   text = trim(text);
+  if (text.starts_with("\\\"")) {
+    if (const auto read = parse_json('"' + std::string(text) + '"')) return key_of(read->text);
+  }
   if (!text.empty() && text[0] == '"') {
     if (const auto read = parse_json(std::string(text) + '"')) return read->text;
   }
@@ -99,7 +102,8 @@ void CallLabels::pass(const CallMark& mark) {
       break;
     case Kind::parameter:
       part_ = LabelPart::arguments;
-      path_ = paths_->member(CallPaths::kRoot, mark.text);
+      path_ = CallPaths::kRoot;  // without a key: all arguments
+      if (!mark.text.empty()) path_ = paths_->member(path_, mark.text);
       trim_ = mark.trim;
       is_at_start_ = trim_ != ValueTrim::none;
       break;

@@ -137,6 +137,7 @@ void Events::clear() {
   if (audit_.capacity() > 0) {
     audit_.clear();
     shrink_scratch(audit_);
+    seen_fates_ = 0;
   }
   seen_events_ = 0;
   seen_text_ = 0;

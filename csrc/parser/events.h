@@ -83,6 +83,18 @@ class Events {
     seen_text_ = static_cast<std::uint32_t>(buffer_.size());
   }
 
+  /// The same for the audit: `use(label, size)` for so many more bytes.
+  template <typename Use>
+  void for_each_new_fate(Use&& use) {
+    for (std::size_t i = seen_fates_ == 0 ? 0 : seen_fates_ - 1; i < audit_.size(); ++i) {
+      const std::size_t seen = i < seen_fates_ ? seen_fate_bytes_ : 0;
+      const std::size_t size = audit_[i].text.size();
+      if (size > seen) use(static_cast<const ByteLabel&>(audit_[i]), size - seen);
+    }
+    seen_fates_ = audit_.size();
+    seen_fate_bytes_ = audit_.empty() ? 0 : audit_.back().text.size();
+  }
+
   /// Forgets the events, keeps the place in the stream of tokens and memory for a usual put.
   void clear();
 
@@ -112,6 +124,8 @@ class Events {
   std::vector<Event> list_;
   std::vector<Audited> audit_;
   std::size_t seen_events_ = 0;
+  std::size_t seen_fates_ = 0;
+  std::size_t seen_fate_bytes_ = 0;  // of the last of them
   std::uint32_t seen_text_ = 0;
   std::uint64_t token_place_ = 0;  // tokens before this one belong to an earlier event
 };

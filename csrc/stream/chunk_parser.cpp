@@ -115,17 +115,18 @@ void ChunkParser::forget_told() {
   shrink_scratch(ids_);
 }
 
-void ChunkParser::end_put(Events& out) {
+void ChunkParser::end_put(Events& out, bool stopped) {
   if (content_stop_) content_stop_->pass(parsed_, out, is_finished_);
   if (!out.is_empty()) told_ = out.list().back().span.end;
   builder_.add(out);
-  if (labels_) label(out);
+  if (labels_) label(out, stopped);
 }
 
-void ChunkParser::label(Events& out) {
-  labels_->put(out.audit());
+void ChunkParser::label(Events& out, bool stopped) {
+  out.for_each_new_fate(
+      [this](const ByteLabel& byte, std::size_t bytes) { labels_->put(byte, bytes); });
   if (is_finished_) {
-    labels_->finish(token_count_);
+    labels_->finish(token_count_, stopped);
   } else {
     labels_->settle(input_ == Input::ids && detokenizer_->is_idle());
   }
@@ -205,7 +206,7 @@ std::optional<Symbol> ChunkParser::marker_of(TokenId id) const {
 
 void ChunkParser::put_id(TokenId id, Events& out) {
   if (is_stopped()) {
-    if (labels_) labels_->skip_token();
+    if (labels_) labels_->skip_token(false);
     return;
   }
   read_id(id, parsed_or(out));
@@ -258,8 +259,8 @@ bool ChunkParser::leaves_out_special() const {
 }
 
 void ChunkParser::begin_label(bool is_special) {
-  if (is_special && leaves_out_special()) return labels_->skip_token();
-  labels_->begin_token(detokenizer_->held_bytes());
+  if (is_special && leaves_out_special()) return labels_->skip_token(true);
+  labels_->begin_token(detokenizer_->held_bytes(), is_special);
 }
 
 // Special tokens at the end of the output end the turn: no call reads them.
@@ -304,12 +305,12 @@ void ChunkParser::expect_id(TokenId id) {
 void ChunkParser::expect_text() {
   const std::size_t ahead = aligner_.ahead_bytes();
   aligner_.expect_text(text_, token_count_);
-  if (labels_ && aligner_.ahead_bytes() < ahead) labels_->begin_tokens(token_count_, ahead);
+  if (labels_ && aligner_.ahead_bytes() < ahead) labels_->begin_tokens(token_count_, false, ahead);
 }
 
-void ChunkParser::read_for(std::uint64_t token_end, std::size_t bytes) {
+void ChunkParser::read_for(std::uint64_t token_end, std::size_t bytes, bool is_special) {
   if (!labels_) return;
-  labels_->begin_tokens(token_end);
+  labels_->begin_tokens(token_end, is_special);
   labels_->read(bytes);
 }
 
@@ -333,7 +334,7 @@ TextAligner::Sink ChunkParser::sink_to(Events& out) {
           },
           [this, &out, count_to](std::string_view text, std::uint64_t token_end) {
             const Region before = parser_->region();
-            read_for(token_end, 0);
+            read_for(token_end, 0, true);
             put_special(text, token_end, out);
             count_to(token_end, before);
           }};
@@ -377,7 +378,7 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
   end_parser(reason, out);
   counts_.content += std::exchange(undecided_, 0);
   is_finished_ = true;
-  end_put(out);
+  end_put(out, ended_itself(reason));
 }
 
 void ChunkParser::end_parser(FinishReason reason, Events& out) {

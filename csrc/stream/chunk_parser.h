@@ -113,8 +113,8 @@ class ChunkParser {
   void begin(Input input);
   std::unique_ptr<EventParser> make_parser(std::shared_ptr<const Format> format,
                                            ParserOptions options, bool labels);
-  void end_put(Events& out);
-  void label(Events& out);
+  void end_put(Events& out, bool stopped = false);
+  void label(Events& out, bool stopped);
   void put_slices(std::string_view bytes, Events& out);
   void put_id(TokenId id, Events& out);
   void read_id(TokenId id, Events& out);
@@ -124,7 +124,7 @@ class ChunkParser {
   void end_parser(FinishReason reason, Events& out);
   void expect_id(TokenId id);
   void expect_text();
-  void read_for(std::uint64_t token_end, std::size_t bytes);
+  void read_for(std::uint64_t token_end, std::size_t bytes, bool is_special = false);
   std::optional<Symbol> marker_of(TokenId id) const;
   void count(Region before);
   void begin_label(bool is_special);

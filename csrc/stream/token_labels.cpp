@@ -1,7 +1,6 @@
 #include "stream/token_labels.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace unspool {
 
@@ -29,20 +28,21 @@ LabelRegion region_of(const ByteLabel& label) {
 
 }  // namespace
 
-void TokenLabels::begin_tokens(std::uint64_t count, std::size_t ahead) {
-  while (regions_.size() + pending_.size() < count) pending_.push_back({read_ - ahead, false});
-}
-
-void TokenLabels::put(std::span<const Events::Audited> audit) {
-  for (const Events::Audited& piece : audit) {
-    const TokenLabel label{region_of(piece), piece.call, piece.path};
-    if (fates_.empty() || fates_.back().label != label) fates_.push_back({fated_, label});
-    fated_ += piece.text.size();
+void TokenLabels::begin_tokens(std::uint64_t count, bool is_special, std::size_t ahead) {
+  while (regions_.size() + pending_.size() < count) {
+    const bool is_last = regions_.size() + pending_.size() + 1 == count;
+    add({read_ - ahead, false, is_special && is_last});
   }
 }
 
+void TokenLabels::put(const ByteLabel& byte, std::size_t bytes) {
+  const TokenLabel label{region_of(byte), byte.call, byte.path};
+  if (fates_.empty() || fates_.back().label != label) fates_.push_back({fated_, label});
+  fated_ += bytes;
+}
+
 void TokenLabels::settle(bool is_whole) {
-  while (!pending_.empty()) {
+  while (plain_count_ > 0) {  // special tokens at the end may end the answer
     const Token& token = pending_.front();
     const bool is_last = pending_.size() == 1;
     if (is_last && !is_whole && !token.is_skipped) return;
@@ -51,29 +51,41 @@ void TokenLabels::settle(bool is_whole) {
     const std::uint64_t needed = std::max(end, token.begin + 1);
     if (!token.is_skipped && fated_ < needed) return;
     add_token(token, end);
+    if (!token.is_special) --plain_count_;
     pending_.pop_front();
   }
 }
 
-void TokenLabels::finish(std::uint64_t count) {
+void TokenLabels::finish(std::uint64_t count, bool stopped) {
   settle(false);
-  for (std::size_t i = 0; i < pending_.size(); ++i) {
-    Token token = pending_[i];
-    token.is_skipped |= token.begin >= fated_;
-    add_token(token, i + 1 < pending_.size() ? pending_[i + 1].begin : read_);
-  }
+  for (std::size_t i = 0; i < pending_.size(); ++i) finish_token(i, stopped);
   pending_.clear();
-  while (regions_.size() < count) add_token({read_, true}, read_);
+  while (regions_.size() < count) add_token({read_, true, false}, read_);
   is_final_ = true;
 }
 
-void TokenLabels::add_token(const Token& token, std::uint64_t end) {
+// If only special tokens follow, the first one has ended the answer, unless one before it has.
+void TokenLabels::finish_token(std::size_t i, bool stopped) {
+  Token token = pending_[i];
+  if (!token.is_special) --plain_count_;
+  const bool is_first = token.is_special && plain_count_ == 0 && !has_ended_;
+  has_ended_ |= is_first;
+  const bool is_end =
+      stopped && is_first && (regions_.empty() || regions_.back() != LabelRegion::end);
+  token.is_skipped |= token.begin >= fated_;
+  add_token(token, i + 1 < pending_.size() ? pending_[i + 1].begin : read_,
+            is_end ? LabelRegion::end : LabelRegion::skipped);
+}
+
+// `left_out`: the region of a token that is in no part of the message.
+void TokenLabels::add_token(const Token& token, std::uint64_t end, LabelRegion left_out) {
   bool is_mixed = false;
   TokenLabel first;
   if (!token.is_skipped) {
     while (fates_.size() > 1 && fates_[1].begin <= token.begin) fates_.pop_front();
     first = fates_.front().label;
   }
+  if (first.region == LabelRegion::skipped) first.region = left_out;
   add_run(first, false);
   if (!token.is_skipped) {
     for (std::size_t i = 1; i < fates_.size() && fates_[i].begin < end; ++i) {

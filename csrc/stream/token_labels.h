@@ -47,20 +47,21 @@ class TokenLabels {
 
   // The way in:
   /// A token whose text begins after what was read and `held` bytes that the detokenizer holds.
-  void begin_token(std::size_t held) { pending_.push_back({read_ + held, false}); }
+  /// `is_special`: it may end the answer.
+  void begin_token(std::size_t held, bool is_special) { add({read_ + held, false, is_special}); }
   /// A token that shows in nothing.
-  void skip_token() { pending_.push_back({read_, true}); }
+  void skip_token(bool is_special) { add({read_, true, is_special}); }
   /// The first `count` tokens of the stream have begun; so many bytes of theirs were read last.
-  void begin_tokens(std::uint64_t count, std::size_t ahead = 0);
+  void begin_tokens(std::uint64_t count, bool is_special, std::size_t ahead = 0);
   /// The parser gets so many bytes.
   void read(std::size_t bytes) { read_ += bytes; }
 
   // The way out:
-  void put(std::span<const Events::Audited> audit);
+  void put(const ByteLabel& label, std::size_t bytes);
   /// Labels the tokens of which all bytes have their fate; `is_whole`: the last one has no more.
   void settle(bool is_whole);
-  /// The stream has ended: labels all of its `count` tokens.
-  void finish(std::uint64_t count);
+  /// The stream has ended: labels all of its `count` tokens. `stopped`: the model ended it.
+  void finish(std::uint64_t count, bool stopped);
 
   bool is_final() const { return is_final_; }
   std::span<const LabelRegion> regions() const { return regions_; }
@@ -74,24 +75,33 @@ class TokenLabels {
   struct Token {
     std::uint64_t begin;
     bool is_skipped;
+    bool is_special;
   };
   struct Stretch {
     std::uint64_t begin;
     TokenLabel label;
   };
 
-  void add_token(const Token& token, std::uint64_t end);
+  void add(const Token& token) {
+    pending_.push_back(token);
+    if (!token.is_special) ++plain_count_;
+  }
+  void add_token(const Token& token, std::uint64_t end,
+                 LabelRegion left_out = LabelRegion::skipped);
+  void finish_token(std::size_t i, bool stopped);
   void add_run(const TokenLabel& label, bool is_inside);
 
   std::shared_ptr<const CallPaths> paths_;
   std::uint64_t read_ = 0;       // bytes in
   std::uint64_t fated_ = 0;      // bytes out
   std::deque<Token> pending_;    // tokens without a label
+  std::size_t plain_count_ = 0;  // of them, those that are not special
   std::deque<Stretch> fates_;    // of the bytes from the first of them on
   std::vector<LabelRegion> regions_;
   std::vector<std::int32_t> calls_;
   std::vector<std::uint8_t> mixed_;
   std::vector<Run> runs_;
+  bool has_ended_ = false;  // with a special token
   bool is_final_ = false;
 };
 
