@@ -33,7 +33,7 @@ class Arguments final : public Body {
   std::uint16_t repairs() const override;
   const char* problem() const override;
   std::size_t undecided_bytes() const override {
-    return reader_.unwritten().size() + reader_.delimiter().size();
+    return reader_.unwritten().size() + reader_.delimiter().size() + inner_.escape_bytes();
   }
   void add_held(Held& out) const override { reader_.add_held(out); }
 

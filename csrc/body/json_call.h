@@ -1,6 +1,7 @@
 // A call as one JSON object that holds name and arguments; one object, or an array of them.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -27,7 +28,9 @@ class JsonCall final : public Body, private ValueListener {
     return static_cast<std::uint16_t>(slot_.python ? found & ~kOfPython : found);
   }
   const char* problem() const override { return problem_; }
-  std::size_t undecided_bytes() const override { return unread().size(); }
+  std::size_t undecided_bytes() const override {
+    return std::max(unread().size(), inner_.escape_bytes());
+  }
   void add_held(Held& out) const override { reader_.add_held(out); }
 
  private:

@@ -13,7 +13,7 @@ JsonInString::Result JsonInString::put(std::string_view text, std::size_t place,
     const JsonStringDecoder::Piece piece = decoder_.next(text.substr(i));
     if (piece.is_invalid) return {i + piece.consumed, false, "an escape in a string is not JSON"};
     const std::string_view decoded = piece.decoded;
-    if (members_) begin_marks(place + i, piece, decoded.data() == text.data() + i);
+    if (members_) begin_marks(place + i, piece);
     const std::size_t count = read(decoded, out);
     if (count < decoded.size()) {
       // A plain run stands byte for byte in the text; an escape is refused as a whole.
@@ -33,13 +33,15 @@ JsonInString::Result JsonInString::put(std::string_view text, std::size_t place,
   return {i, false};
 }
 
-void JsonInString::begin_marks(std::size_t place, const JsonStringDecoder::Piece& piece,
-                               bool is_plain) {
+void JsonInString::begin_marks(std::size_t place, const JsonStringDecoder::Piece& piece) {
+  const bool is_plain = escape_bytes_ == 0;
   const std::size_t begin = is_plain ? 0 : escape_bytes_;
   const std::size_t raw_size = is_plain ? piece.decoded.size() : begin + piece.consumed;
   members_->begin(static_cast<std::int64_t>(place) - static_cast<std::int64_t>(begin),
                   piece.decoded.size(), raw_size);
-  if (piece.decoded.empty()) {
+  if (piece.is_end) {
+    escape_bytes_ = 0;
+  } else if (piece.decoded.empty()) {
     escape_bytes_ += piece.consumed;
   } else {  // a plain run ends with the next escape's backslash
     escape_bytes_ = is_plain ? piece.consumed - piece.decoded.size() : 0;

@@ -34,6 +34,9 @@ class JsonInString {
   /// Appends the object's text to `out`. `place`: of the text in that of the body's put.
   Result put(std::string_view text, std::size_t place, std::string& out);
 
+  /// How many bytes of an escape have been read that is not whole.
+  std::size_t escape_bytes() const { return escape_bytes_; }
+
   void reset() {
     decoder_.reset();
     reader_.reset();
@@ -43,7 +46,7 @@ class JsonInString {
  private:
   std::size_t read(std::string_view text, std::string& out);
 
-  void begin_marks(std::size_t place, const JsonStringDecoder::Piece& piece, bool is_plain);
+  void begin_marks(std::size_t place, const JsonStringDecoder::Piece& piece);
 
   JsonStringDecoder decoder_;
   ValueReader reader_;

@@ -18,7 +18,10 @@ std::string key_of(std::string_view text) {
   if (!text.empty() && text[0] == '"') {
     if (const auto read = parse_json(std::string(text) + '"')) return read->text;
   }
-  if (!text.empty() && (text[0] == '"' || text[0] == '\'')) text.remove_prefix(1);
+  if (!text.empty() && (text[0] == '"' || text[0] == '\'')) {
+    if (text.size() > 1 && text.back() == text[0]) text.remove_suffix(1);
+    text.remove_prefix(1);
+  }
   return std::string(text);
 }
 
