@@ -256,7 +256,7 @@ void XmlElements::open_element(const std::string& name) {
 void XmlElements::begin_parameter(const std::string& name) {
   const bool is_first = given_.empty();
   if (!take_name(name)) return fail("a parameter is written twice", tag_);
-  mark_parameter(name, tag_.text(), ValueTrim::none);
+  mark_parameter(name, tag_.text().substr(opener_), ValueTrim::none);
   if (!is_doubled_) begin_member(name, is_first, out_);
   is_string_ = types_of(schema_of(name)).is_only(TypeSet::string);
   holds_tag_ = false;
