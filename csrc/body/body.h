@@ -80,8 +80,8 @@ class Body {
 struct BodyOptions {
   const ToolSchema* schema = nullptr;  // of the tool, where its name stands outside and is known
   const MarkerTexts* section_close = nullptr;
-  bool repairs = false;       // almost-JSON is read as JSON
-  bool in_parameter = false;  // the marker that ended the name opened the first parameter
+  bool repairs = false;        // almost-JSON is read as JSON
+  bool in_parameter = false;   // the marker that ended the name opened the first parameter
   CallMarks* marks = nullptr;  // null: no one asks where the parts of the call stand
 };
 

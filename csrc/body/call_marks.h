@@ -18,21 +18,21 @@ struct CallMark {
   enum class Kind : std::uint8_t {
     name,
     name_end,
-    arguments,      // what follows writes arguments, up to `arguments_end`
+    arguments,  // what follows writes arguments, up to `arguments_end`
     arguments_end,
-    key,            // a member's key
-    key_end,        // the text since `key` is the key of the value that follows
-    value,          // a value, or a container: the values in it follow
+    key,      // a member's key
+    key_end,  // the text since `key` is the key of the value that follows
+    value,    // a value, or a container: the values in it follow
     value_end,
-    comma,          // between two elements of a container
-    parameter,      // a value that stands outside of any container; `text`: its key
+    comma,      // between two elements of a container
+    parameter,  // a value that stands outside of any container; `text`: its key
     parameter_end,
   };
   Kind kind;
-  std::uint64_t at = 0;                  // how many bytes of the call's text stand before it
-  bool is_list = false;                  // of value
-  ValueTrim trim = ValueTrim::none;      // of parameter
-  std::string text = {};                 // of parameter
+  std::uint64_t at = 0;              // how many bytes of the call's text stand before it
+  bool is_list = false;              // of value
+  ValueTrim trim = ValueTrim::none;  // of parameter
+  std::string text = {};             // of parameter
 };
 
 /// The marks of one call, or of one list of calls, in the order of its text.

@@ -134,9 +134,8 @@ void JsonCall::take_text(std::string& into) {
 
 std::size_t JsonCall::take_encoded() {
   std::string arguments;
-  const JsonInString::Result result =
-      inner_.put(std::string_view(out_).substr(std::min(from_, out_.size())), place_ + from_,
-                 arguments);
+  const JsonInString::Result result = inner_.put(
+      std::string_view(out_).substr(std::min(from_, out_.size())), place_ + from_, arguments);
   problem_ = result.problem;
   put_arguments(arguments);
   return result.consumed;

@@ -98,7 +98,7 @@ class JsonCall final : public Body, private ValueListener {
   CallMarks* marks_;
   std::optional<ValueMarks> members_;  // of the arguments
   std::size_t at_ = 0;                 // where the value at hand begins in the piece
-  CallSink* sink_ = nullptr;  // of the call at hand
+  CallSink* sink_ = nullptr;           // of the call at hand
   Part part_ = Part::structure;
   std::size_t part_depth_ = 0;
   std::size_t from_ = 0;   // where the rest of the part begins in out_

@@ -6,8 +6,7 @@
 
 namespace unspool {
 
-JsonInString::Result JsonInString::put(std::string_view text, std::size_t place,
-                                       std::string& out) {
+JsonInString::Result JsonInString::put(std::string_view text, std::size_t place, std::string& out) {
   std::size_t i = 0;
   while (i < text.size()) {
     const JsonStringDecoder::Piece piece = decoder_.next(text.substr(i));

@@ -52,8 +52,8 @@ class CallFilter final : public ParserFilter {
   CallIds ids_;
   bool labels_;
   CallTally tally_;
-  Verdict verdict_;                // on the last call
-  std::int32_t sent_ = 0;          // calls
+  Verdict verdict_;        // on the last call
+  std::int32_t sent_ = 0;  // calls
   struct Sent {
     Outlet outlet;
     std::int32_t index;  // the call's own, if it is sent

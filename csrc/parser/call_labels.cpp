@@ -124,8 +124,8 @@ void CallLabels::begin_value(bool is_list) {
     path_ = CallPaths::kRoot;
   } else {
     const Frame& frame = frames_.back();
-    path_ = frame.is_list ? paths_->element(frame.path, frame.index)
-                          : paths_->member(frame.path, key_);
+    path_ =
+        frame.is_list ? paths_->element(frame.path, frame.index) : paths_->member(frame.path, key_);
   }
   frames_.push_back({path_, is_list});
 }

@@ -170,7 +170,8 @@ void ParserCore::expect_echo(std::string_view closer) {
             }));
 }
 
-void ParserCore::put_call_text(Fate fate, std::string_view text, LabelPart part, CallPaths::Id path) {
+void ParserCore::put_call_text(Fate fate, std::string_view text, LabelPart part,
+                               CallPaths::Id path) {
   if (echo.records()) echo.add(text);
   ByteLabel label{fate, false, part, calls.text_index(), path};
   if (calls.is_over()) label = {.fate = Fate::malformed, .call = label.call};

@@ -141,7 +141,8 @@ void TemplateParser::emit_malformed(std::string_view text, const char* problem) 
 void TemplateParser::put_call_text(Fate fate, std::string_view text) {
   if (is_prompt()) return;
   if (audits_) {
-    const LabelPart part = labels_ && fate == Fate::tool_call ? LabelPart::arguments : LabelPart::none;
+    const LabelPart part =
+        labels_ && fate == Fate::tool_call ? LabelPart::arguments : LabelPart::none;
     out_->add_audit({.fate = fate, .part = part, .call = calls_.text_index()}, text);
   }
   if (calls_.wants_text()) calls_.put_text(text, token_end_, *out_);

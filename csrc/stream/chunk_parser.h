@@ -39,7 +39,7 @@ struct ChunkParserOptions {
   /// and content begins with it where the prompt has written it. Null: there is none.
   std::shared_ptr<const Format> kept_reasoning;
   bool keeps_message = true;
-  bool labels = false;  // say what each token is
+  bool labels = false;                           // say what each token is
   std::shared_ptr<const Vocabulary> vocabulary;  // null: text only
   DetokenizerOptions detokenizer;
 };

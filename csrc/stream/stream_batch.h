@@ -26,7 +26,7 @@ struct Output {
 struct ParsedOutput {
   Message message;
   TokenCounts token_counts;
-  std::string extra;                   // a JSON object; empty where there is none
+  std::string extra;                    // a JSON object; empty where there is none
   std::vector<Events::Audited> audit;   // where the recipe asks for it
   std::unique_ptr<TokenLabels> labels;  // likewise
 };

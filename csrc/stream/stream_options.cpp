@@ -140,7 +140,8 @@ void add_records(std::vector<StreamOption>& out) {
       "the last chunk's only: read `message.audit` after each chunk."));
   out.push_back(plain(
       "labels", [](Options& all) -> auto& { return all.stream.labels; },
-      "Say what each token id is, in `Message.labels`: content, reasoning, markup, a call's name or "
+      "Say what each token id is, in `Message.labels`: content, reasoning, markup, a call's name "
+      "or "
       "arguments. Needs a tokenizer."));
   out.push_back(number(
       "id_seed", [](Options& all) -> auto& { return all.stream.parser.id_seed; }, 0,

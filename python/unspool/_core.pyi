@@ -786,4 +786,3 @@ class TokenStreamer:
         Raises:
             ArgumentError: The stream was made without `labels=True`.
         """
-

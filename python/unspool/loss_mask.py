@@ -74,7 +74,7 @@ def _mask(
     except ImportError:
         mask = array.array("f" if is_weighted else "B", bytes(prompt * (4 if is_weighted else 1)))
         for region, call in zip(labels.regions, labels.calls, strict=True):
-            mask.append(0 if call in left_out else values[region])  # type: ignore[arg-type]
+            mask.append(0 if call in left_out else values[region])
         return mask
     made = numpy.zeros(prompt + len(labels), "float32" if is_weighted else "uint8")
     answer = made[prompt:]

@@ -138,7 +138,9 @@ def test_damaged_outputs(format: str, data: st.DataObject) -> None:
     text = data.draw(outputs(format))
     sizes = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=5))
     tools = data.draw(st.sampled_from([tuple(TOOLS), None]))
-    case = Case(format, "drawn", text, tools=tools, finish_reason=data.draw(st.sampled_from(["stop", "length"])))
+    case = Case(
+        format, "drawn", text, tools=tools, finish_reason=data.draw(st.sampled_from(["stop", "length"]))
+    )
     rng = random.Random(len(text))
     tokens = cut(format, text, lambda: rng.choice(sizes))
     cuts = data.draw(st.lists(st.integers(0, len(tokens.ids)), max_size=4))
