@@ -99,3 +99,18 @@ def test_every_name_of_another_stack_resolves() -> None:
             if name not in ("hf", "response_template"):
                 file = unspool.get_format(name)
                 assert file.has_reasoning or file.is_plain, (stack, name)
+
+
+def test_the_page_on_training_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its blocks are one program."""
+    page = (DOCS / "training.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(blocks) == page.count("```") / 2
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "docs/training.md", "exec"), names)
+    printed = capsys.readouterr().out.splitlines()
+    assert "content None () 'Let me look.'" in printed
+    assert "name 0 () 'weather'" in printed
+    assert "arguments 0 ('city',) '\"Paris\"'" in printed
+    assert printed[-1].startswith("end None () '<|im_end|>")
