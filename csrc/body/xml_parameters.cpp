@@ -349,8 +349,8 @@ void XmlParameters::begin_value(std::size_t behind) {
   write_wrapper();
   if (!is_doubled_) begin_parameter();
   const std::size_t before_key = state_ == State::next_key ? tail_tag_ : 0;
-  mark_parameter(is_wrapper_ ? std::string() : key_, tail_.text().substr(before_key), slot_.trim,
-                 behind);
+  mark_parameter(is_wrapper_ ? std::string_view() : std::string_view(key_),
+                 tail_.text().substr(before_key), slot_.trim, behind);
   tail_.clear();
   value_.begin(types_, value_out());
   enter(State::value);

@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool import ArgumentError, Labels, LabelSpan, Parser, TokenStreamer, Vocabulary, loss_mask, sum_logprobs
+from unspool import (
+    ArgumentError,
+    Labels,
+    LabelSpan,
+    Parser,
+    TokenStreamer,
+    Vocabulary,
+    loss_mask,
+    sum_logprobs,
+)
 from unspool.labels import REGIONS
 
 PIECES = [
@@ -70,9 +79,7 @@ def test_tokens_of_a_value() -> None:
     assert labels.tokens(("city",), call=1) == labels.tokens(("town",)) == []
 
 
-@pytest.mark.parametrize(
-    "arguments", [{"overlap": "all"}, {"region": "text"}, {"path": "city"}], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize("arguments", [{"overlap": "all"}, {"region": "text"}, {"path": "city"}], ids=str)
 def test_tokens_refuses(arguments: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError):
         labels_of(ANSWER).tokens(**arguments)
