@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "body/value_reader.h"
 #include "format/program.h"
@@ -40,7 +40,10 @@ class CallMarks {
  public:
   using Kind = CallMark::Kind;
 
-  void clear() { marks_.clear(); }
+  void clear() {
+    marks_.clear();
+    passed_ = 0;
+  }
 
   /// A reader gets text, of which the first byte has this place in the call's.
   void begin_put(std::uint64_t place) { place_ = place; }
@@ -53,8 +56,10 @@ class CallMarks {
     add(CallMark{Kind::parameter, to_place(at), false, trim, std::string(key)});
   }
 
-  const CallMark* next() const { return marks_.empty() ? nullptr : &marks_.front(); }
-  void pop() { marks_.pop_front(); }
+  const CallMark* next() const { return passed_ < marks_.size() ? &marks_[passed_] : nullptr; }
+  void pop() {
+    if (++passed_ == marks_.size()) clear();
+  }
 
  private:
   std::uint64_t to_place(std::int64_t at) const {
@@ -66,7 +71,8 @@ class CallMarks {
     marks_.push_back(std::move(mark));
   }
 
-  std::deque<CallMark> marks_;
+  std::vector<CallMark> marks_;
+  std::size_t passed_ = 0;  // of them
   std::uint64_t place_ = 0;
 };
 

@@ -209,10 +209,12 @@ void ChunkParser::put_id(TokenId id, Events& out) {
     if (labels_) labels_->skip_token(false);
     return;
   }
-  read_id(id, parsed_or(out));
+  labels_ ? read_id<true>(id, parsed_or(out)) : read_id<false>(id, parsed_or(out));
   if (content_stop_) content_stop_->pass(parsed_, out, false);
 }
 
+// `kLabels`: someone asks for labels; no one else pays for them.
+template <bool kLabels>
 void ChunkParser::read_id(TokenId id, Events& out) {
   const Region before = parser_->region();
   const std::optional<Symbol> symbol = marker_of(id);
@@ -223,14 +225,14 @@ void ChunkParser::read_id(TokenId id, Events& out) {
   text_.clear();
   if (symbol || (is_special && parser_->reads_special())) {
     detokenizer_->break_text(text_);
-    if (labels_) labels_->read(text_.size());
+    if constexpr (kLabels) labels_->read(text_.size());
     if (!text_.empty()) {
       end_special(out);
       parser_->put_text(text_, token_count_, out);
     }
-    if (labels_) begin_label(is_special);
+    if constexpr (kLabels) begin_label(is_special);
   } else {
-    if (labels_) begin_label(is_special);
+    if constexpr (kLabels) begin_label(is_special);
     if (is_spelled) {
       detokenizer_->put_read(id, text_);
     } else {
@@ -242,7 +244,8 @@ void ChunkParser::read_id(TokenId id, Events& out) {
   if (is_special) {
     put_special(vocabulary_->content(id), token_count_, out);
   } else if (symbol || !text_.empty()) {
-    if (labels_) labels_->read(symbol ? format_->symbol_text(*symbol).size() : text_.size());
+    if constexpr (kLabels)
+      labels_->read(symbol ? format_->symbol_text(*symbol).size() : text_.size());
     end_special(out);
     if (symbol) {
       parser_->put_token(*symbol, token_count_, out);
