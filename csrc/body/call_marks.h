@@ -58,10 +58,14 @@ class CallMarks {
 
   const CallMark* next() const { return passed_ < marks_.size() ? &marks_[passed_] : nullptr; }
   void pop() {
-    if (++passed_ == marks_.size()) clear();
+    if (++passed_ < kMaxPassed) return;
+    marks_.erase(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(passed_));
+    passed_ = 0;
   }
 
  private:
+  static constexpr std::size_t kMaxPassed = 64;  // then they are forgotten
+
   std::uint64_t to_place(std::int64_t at) const {
     const std::int64_t place = static_cast<std::int64_t>(place_) + at;
     return static_cast<std::uint64_t>(std::max<std::int64_t>(place, 0));

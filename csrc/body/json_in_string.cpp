@@ -38,13 +38,8 @@ void JsonInString::begin_marks(std::size_t place, const JsonStringDecoder::Piece
   const std::size_t raw_size = is_plain ? piece.decoded.size() : begin + piece.consumed;
   members_->begin(static_cast<std::int64_t>(place) - static_cast<std::int64_t>(begin),
                   piece.decoded.size(), raw_size);
-  if (piece.is_end) {
-    escape_bytes_ = 0;
-  } else if (piece.decoded.empty()) {
-    escape_bytes_ += piece.consumed;
-  } else {  // a plain run ends with the next escape's backslash
-    escape_bytes_ = is_plain ? piece.consumed - piece.decoded.size() : 0;
-  }
+  const bool is_open = piece.decoded.empty() && !piece.is_end;
+  escape_bytes_ = is_open ? escape_bytes_ + piece.consumed : 0;
 }
 
 // Reads the decoded text up to what cannot come there.
