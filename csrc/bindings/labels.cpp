@@ -35,12 +35,19 @@ py::tuple make_runs(std::span<const TokenLabels::Run> runs) {
       column_of<std::int32_t>(runs, [](const Run& run) { return run.label.path; }));
 }
 
+// JSON may escape half a surrogate pair, and a str may hold it.
+py::object key_of(const std::string& key) {
+  const auto size = static_cast<Py_ssize_t>(key.size());
+  PyObject* str = PyUnicode_DecodeUTF8(key.data(), size, "surrogatepass");
+  if (str == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(str);
+}
+
 // For each node its parent, and its key or index; the first is the root.
 py::list make_paths(const CallPaths& paths) {
   py::list list;
   for (const CallPaths::Node& node : paths.nodes()) {
-    const py::object step =
-        node.index < 0 ? py::object(py::str(node.key)) : py::object(py::int_(node.index));
+    const py::object step = node.index < 0 ? key_of(node.key) : py::object(py::int_(node.index));
     list.append(py::make_tuple(node.parent, step));
   }
   return list;

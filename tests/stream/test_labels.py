@@ -208,3 +208,12 @@ def test_without_numpy_the_arrays_are_pythons() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "array [-1, -1] [0, 0, 1, 1] [0.5, 0.5]\n"
+
+
+def test_a_key_may_hold_half_a_surrogate_pair() -> None:
+    text = '\n{"name": "f", "arguments": {"\\ud83dx": 1}}\n'
+    vocabulary = Vocabulary({**IDS, text: 99}, [(IDS[t], t, t, False) for t in MARKERS])
+    ids = [IDS["<tool_call>"], 99, IDS["</tool_call>"]]
+    labels = unspool.parse(ids, "qwen3", tokenizer=vocabulary, labels=True).labels
+    assert labels is not None
+    assert labels.tokens(("\ud83dx",)) == [1]
