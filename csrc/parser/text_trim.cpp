@@ -84,10 +84,9 @@ void TextTrim::put(Text& to, std::string_view text, std::uint64_t token_end, Eve
 void TextTrim::put_audit(Text& to, const Events::Audited& piece) {
   to.audit_edges.put(piece.text, [&](TextEdges::Part part, std::string_view text) {
     if (part == TextEdges::Part::text) settle(to, to.fate);
-    const bool is_before = part == TextEdges::Part::before;
-    const Fate fate = is_before ? Fate::whitespace : piece.fate;
-    audit_.push_back({{fate, std::string(text), piece.of_reasoning, piece.call},
-                      part == TextEdges::Part::open ? &to : nullptr});
+    Waiting waiting{{piece, std::string(text)}, part == TextEdges::Part::open ? &to : nullptr};
+    if (part == TextEdges::Part::before) waiting.piece.fate = Fate::whitespace;
+    audit_.push_back(std::move(waiting));
   });
 }
 
@@ -105,7 +104,7 @@ void TextTrim::settle(const Text& text, Fate fate) {
 void TextTrim::pass_audit(Events& out) {
   while (!audit_.empty() && audit_.front().open == nullptr) {
     const Events::Audited& piece = audit_.front().piece;
-    out.add_audit(piece.fate, piece.text, piece.of_reasoning, piece.call);
+    out.add_audit(piece, piece.text);
     audit_.pop_front();
   }
 }
