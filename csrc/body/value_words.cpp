@@ -80,7 +80,7 @@ bool ValueReader::ends_this_word(char byte) const {
 bool ValueReader::may_continue_word(char byte) const {
   constexpr std::string_view kOpeners = "\"'{[(";
   if (!dialect_->rules.bare_text && kOpeners.find(byte) != std::string_view::npos) return false;
-  if (is_key_ && byte == '<') return false;  // a marker that went astray
+  if (byte == '<' && (is_key_ || !dialect_->rules.bare_text)) return false;  // a marker, no word
   return word_.size() < kMaxWordBytes || is_utf8_continuation(byte);
 }
 

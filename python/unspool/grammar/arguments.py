@@ -295,25 +295,15 @@ class Arguments:
                 for key, value in narrowed["properties"].items()
             ]
             return in_order(self.rules, parts, EMPTY)
-        if name == "array" and (
-            narrowed.get("prefixItems") or narrowed.get("items") not in (None, True, False, {})
-        ):
+        has_items = not narrowed.get("prefixItems") and narrowed.get("items") not in (None, True, False, {})
+        if name == "array" and has_items:  # items of places of their own are JSON: elements have one schema
             return self._items(tool, pattern, narrowed)
         return self._typed(tool, "", name, narrowed, False)
 
     def _items(self, tool: Tool, pattern: Pattern, schema: Mapping[str, Any]) -> Node:
         """A list's elements. An empty list looks like empty text, so there is one at least."""
-        prefix = [self._element(tool, pattern, "item", item) for item in schema.get("prefixItems", ())]
         least, most = max(1, int(schema.get("minItems", 0))), schema.get("maxItems")
-        items = schema.get("items", False)
-        made: Node = EMPTY
-        if items not in (True, False, {}) and (most is None or most > len(prefix)):
-            left = None if most is None else most - len(prefix)
-            made = Repeat(self._element(tool, pattern, "item", items), max(least - len(prefix), 0), left)
-        for number in reversed(range(len(prefix))):
-            made = sequence(prefix[number], made)
-            made = made if number < least else optional(made)
-        return made
+        return Repeat(self._element(tool, pattern, "item", schema["items"]), least, most)
 
 
 def _between_lines(blank: Node, text: str, own_line: bool, end: Node) -> Node:
