@@ -33,3 +33,24 @@ def test_the_table(tmp_path: Path, options: tuple[str, ...]) -> None:
     assert rows["right"] == "right"
     assert "plain" not in rows
     assert rows["refused"] == "refused"
+
+
+def test_the_table_of_what_is_written_again(tmp_path: Path) -> None:
+    program = PROGRAM.with_name("render_learnt.py")
+    for name in ("an object", "elements"):
+        (tmp_path / f"{name.replace(' ', '_')}.jinja").write_text(template_of(name, "tags"), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(program), str(tmp_path), "--show"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [
+        [part.strip() for part in line.strip("| ").split("|")]
+        for line in done.stdout.splitlines()
+        if line.startswith("| ")
+    ]
+    assert rows[0] == ["template", "equal", "white space", "different", "refused"]
+    (name, *counts), (other, *others) = rows[1:]
+    assert (name, other) == ("an_object", "elements")
+    assert int(counts[0]) >= 6
+    assert counts[2:] == ["0", "0"], "only white space differs"
+    assert others[1] == others[3] == "0", "lists and objects differ: they have elements"

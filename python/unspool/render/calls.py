@@ -38,12 +38,15 @@ class CallsWriter:
         return body if self.form.section is None else fill(self.form.section, {"calls": body})
 
     def ids(self, calls: Sequence[AnswerCall]) -> list[str]:
-        """The ids as they are written; empty texts if this form has none."""
+        """The ids as they are read back; empty texts if this form has none, or has them behind the arguments.
+
+        A call is announced with its id before its arguments, so the parser takes no id from behind them.
+        """
         shape = self.patterns.object[0] if self.patterns.object else _OBJECT
-        is_written = self.form.call.has("id") or (self.form.call.has("object") and shape.has("id"))
-        return [
-            id_of(call, index, self.patterns.id) if is_written else "" for index, call in enumerate(calls)
-        ]
+        pattern = shape if self.form.call.has("object") else self.form.call
+        kinds = [hole.kind for hole in pattern.holes]
+        is_read = "id" in kinds and not {"arguments", "parameters"} & set(kinds[: kinds.index("id")])
+        return [id_of(call, index, self.patterns.id) if is_read else "" for index, call in enumerate(calls)]
 
     def _body(self, calls: Sequence[AnswerCall]) -> Written:
         call = self.form.call
