@@ -3,7 +3,7 @@
     python bench/conformance/beside_renderers.py [--names qwen3,glm-5] [--show] [--tokens 5000]
 
 Needs `renderers==0.1.12` with `openai<3`, `httpx`, `numpy` and `tokenizers`. Its classes are in beside_renderers.toml,
-with our format for each; renderers.md is a run and says what is compared.
+with our format for each. renderers.md is a run, and says what is compared.
 """
 
 from __future__ import annotations
