@@ -1,0 +1,181 @@
+"""The methods that PrimeIntellect's `renderers` asks of a renderer, over a format and a chat template.
+
+The results have the fields of that package's classes. The package itself is not needed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unspool._core import Vocabulary
+from unspool.format_files import FormatFile
+from unspool.formats import get_format
+from unspool.labels import Labels, LabelSpan
+from unspool.loss_mask import loss_mask
+from unspool.message import Message, ToolCall
+from unspool.parse_batch import BatchParser
+
+__all__ = ["FormatRenderer", "ParsedAnswer", "ParsedCall", "RenderedIds"]
+
+Messages = Sequence[Mapping[str, Any]]
+Tools = Sequence[Mapping[str, Any]] | None
+#: Messages, tools, and whether the generation prompt follows; gives token ids.
+Template = Callable[[Messages, Tools, bool], Sequence[int]]
+
+_STATUS = {"complete": "ok", "incomplete": "unclosed_block", "malformed": "malformed_structure"}
+
+
+@dataclass
+class RenderedIds:
+    """A conversation's token ids, with an entry for each in `message_indices` (-1: none) and `sampled_mask`.
+
+    `is_content` is empty, which says that it is not known.
+    """
+
+    token_ids: list[int]
+    message_indices: list[int]
+    sampled_mask: list[bool]
+    message_roles: list[str] = field(default_factory=list)
+    message_tool_names: list[str | None] = field(default_factory=list)
+    is_content: list[bool] = field(default_factory=list)
+    multi_modal_data: None = None
+
+
+@dataclass
+class ParsedCall:
+    """A call that the model wrote. `arguments` is a dict if the call is complete, else the text so far."""
+
+    raw: str
+    name: str
+    arguments: dict[str, Any] | str
+    token_span: tuple[int, int]
+    status: str
+    id: str | None
+
+
+@dataclass
+class ParsedAnswer:
+    """What the model wrote; `reasoning_complete` is False if it ends inside its reasoning."""
+
+    content: str
+    reasoning_content: str | None
+    tool_calls: list[ParsedCall]
+    reasoning_complete: bool
+
+
+class FormatRenderer:
+    """A renderer for any format and chat template.
+
+    Args:
+        format: A format or its name.
+        tokenizer: Of transformers, or any that `Vocabulary` and `decode(ids, skip_special_tokens=False)` serve.
+        template: Messages to token ids. None: the tokenizer's `apply_chat_template`.
+
+    Raises:
+        UnknownFormatError: There is no such format.
+        VocabularyError: The tokenizer cannot be compiled.
+    """
+
+    #: A chat template may write earlier messages otherwise.
+    is_prefix_stable = False
+
+    def __init__(self, format: str | FormatFile, tokenizer: Any, template: Template | None = None) -> None:
+        self._file = get_format(format) if isinstance(format, str) else format
+        self._tokenizer = tokenizer
+        self._template = template or self._chat_template
+        self._vocabulary = Vocabulary.from_tokenizer(tokenizer)
+        texts = {self._vocabulary.content(id): id for id in range(len(self._vocabulary))}
+        self._stops = [texts[end] for end in self._file.facts.ends if end in texts]
+
+    def render(
+        self, messages: Messages, *, tools: Tools = None, add_generation_prompt: bool = False
+    ) -> RenderedIds:
+        """A conversation's ids, and which of them the model samples.
+
+        Those of an answer are known if the template writes it behind its own generation prompt, and ends it.
+        """
+        ids = self.render_ids(messages, tools=tools, add_generation_prompt=add_generation_prompt)
+        made = RenderedIds(ids, [-1] * len(ids), [False] * len(ids))
+        for number, message in enumerate(messages):
+            made.message_roles.append(message["role"])
+            made.message_tool_names.append(message.get("name") if message["role"] == "tool" else None)
+            if message["role"] == "assistant":
+                prompt = self.render_ids(messages[:number], tools=tools, add_generation_prompt=True)
+                self._mark(made, number, prompt, tools)
+        return made
+
+    def render_ids(
+        self, messages: Messages, *, tools: Tools = None, add_generation_prompt: bool = False
+    ) -> list[int]:
+        """A conversation's ids, as the chat template writes it."""
+        return [int(id) for id in self._template(messages, tools, add_generation_prompt)]
+
+    def parse_response(
+        self, token_ids: Sequence[int], *, tools: Tools = None, prompt_ids: Sequence[int] | None = None
+    ) -> ParsedAnswer:
+        """What the sampled ids say. Pass the prompt's ids: they may have opened the reasoning."""
+        ids = list(token_ids)
+        message, labels = self._parse(ids, tools, prompt_ids)
+        calls = [
+            self._call(ids, [span for span in labels.spans if span.call == number], call, tools)
+            for number, call in enumerate(message.tool_calls)
+        ]
+        is_open = bool(labels.spans) and labels.spans[-1].region == "reasoning"
+        return ParsedAnswer(message.content, message.reasoning or None, calls, not is_open)
+
+    def get_stop_token_ids(self) -> list[int]:
+        """The tokens that end an answer, as the format lists them."""
+        return list(self._stops)
+
+    def bridge_to_next_turn(
+        self,
+        previous_prompt_ids: Sequence[int],
+        previous_completion_ids: Sequence[int],
+        new_messages: Messages,
+        *,
+        tools: Tools = None,
+    ) -> None:
+        """None: the protocol's answer of a renderer that cannot prove the next prompt. Render it."""
+
+    def _chat_template(self, messages: Messages, tools: Tools, opens: bool) -> Sequence[int]:
+        made = self._tokenizer.apply_chat_template(
+            list(messages), tools=tools, add_generation_prompt=opens, tokenize=True, return_dict=False
+        )
+        ids: Sequence[int] = made
+        return ids
+
+    def _parse(
+        self, ids: Sequence[int], tools: Tools, prompt: Sequence[int] | None
+    ) -> tuple[Message, Labels]:
+        options: dict[str, Any] = {"prompt": list(prompt)} if prompt else {}
+        parser = BatchParser(self._file, tools, tokenizer=self._vocabulary, labels=True, **options)
+        (message,) = parser.parse([list(ids)])
+        assert message.labels is not None  # labels=True
+        return message, message.labels
+
+    def _mark(self, made: RenderedIds, number: int, prompt: list[int], tools: Tools) -> None:
+        """Mark an answer's tokens, from the end of its prompt to the first token that ends it."""
+        begin = len(prompt)
+        stops = (place for place in range(begin, len(made.token_ids)) if made.token_ids[place] in self._stops)
+        end = next(stops, -1) + 1
+        if made.token_ids[:begin] != prompt or not end:
+            return
+        _, labels = self._parse(made.token_ids[begin:end], tools, prompt)
+        made.sampled_mask[begin:end] = [bool(one) for one in loss_mask(labels)]
+        made.message_indices[begin:end] = [number] * (end - begin)
+
+    def _call(self, ids: list[int], spans: list[LabelSpan], call: ToolCall, tools: Tools) -> ParsedCall:
+        begin, end = (spans[0].start, spans[-1].end) if spans else (0, 0)
+        names = [tool.get("function", tool).get("name") for tool in tools or ()]
+        is_unknown = call.is_complete and bool(names) and call.name not in names
+        return ParsedCall(
+            raw=self._tokenizer.decode(ids[begin:end], skip_special_tokens=False),
+            name=call.name,
+            arguments=json.loads(call.arguments) if call.is_complete else call.arguments,
+            token_span=(begin, end),
+            status="unknown_tool" if is_unknown else _STATUS[call.status],
+            id=call.id,
+        )
