@@ -28,6 +28,7 @@ from unspool.errors import ArgumentError
 CLASSES = Path(__file__).with_suffix(".toml")
 USER = {"role": "user", "content": "Go on."}
 TEXT = "The sky over Kraków is blue.\n\nIt will rain: 3 < 4."
+TOKENS_OF_TEXT = 18
 THOUGHT = "They ask for the weather.\nSo I look it up."
 WEATHER = ("get_weather", {"city": "Zürich", "days": 3, "metric": True, "note": "5"})
 SEARCH = ("search", {"query": "if (a < b && c) { return \"d\"; }\n  [e] 'f'", "tags": ["x", {"y": None}]})
@@ -283,8 +284,8 @@ def _compare_hard(pair: Pair, row: Row, what: str, answer: Answer) -> None:
 
 
 def measure(pair: Pair, tokens: int) -> tuple[float, float]:
-    """µs of CPU for each token of a mask over one long answer: theirs renders it, ours reads the ids."""
-    answer = Answer(" ".join([TEXT] * (tokens // 14)))
+    """µs of CPU for each token of a mask over one long call: theirs renders it, ours reads the sampled ids."""
+    answer = Answer(calls=(("search", {"query": " ".join([TEXT] * (tokens // TOKENS_OF_TEXT))}),))
     ids, _, begin, end = pair.turn(answer)
     prompt, output = ids[:begin], ids[begin:end]
     parser = unspool.BatchParser(pair.file, TOOLS, tokenizer=pair.vocabulary, labels=True, prompt=prompt)
@@ -296,7 +297,7 @@ def measure(pair: Pair, tokens: int) -> tuple[float, float]:
     def theirs() -> None:
         build_training_sample(pair.renderer, [USER, message], tools=TOOLS)
 
-    return least(theirs) / len(ids) * 1e6, least(ours) / len(ids) * 1e6
+    return least(theirs) / len(ids) * 1e6, least(ours) / len(output) * 1e6
 
 
 def least(step: Callable[[], None], runs: int = 5) -> float:
