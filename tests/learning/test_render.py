@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+from typing import Any
+
 import pytest
 import unspool
 
 from .templates import CALLS, template_of
 from .test_learn import ARGUMENTS, TOOLS, calls_of, render
+from .test_package_templates import MISTRAL, mistral_template
 
 pytest.importorskip("jinja2")
 
@@ -48,3 +53,39 @@ def test_an_id_behind_the_arguments_is_written_and_not_read() -> None:
     (call,) = message.tool_calls
     assert call.id != "abcdefgh0", "the call is announced before its id is written"
     assert file.render(message, tools=TOOLS) == text.replace("abcdefgh0", call.id)
+
+
+@pytest.mark.parametrize(("version", "thinking"), MISTRAL)
+def test_what_mistral_common_writes_is_written_again(version: str, thinking: str) -> None:
+    template = mistral_template(version, thinking)
+    file = unspool.learn({"chat_template": template, "bos_token": "<s>", "eos_token": "</s>"})
+    messages: list[dict[str, Any]] = [
+        {"role": "assistant", "content": content, **({"tool_calls": calls} if calls else {})}
+        for content in ("", "One.")
+        for calls in ([], calls_of(ARGUMENTS[0]), calls_of(*ARGUMENTS))
+        if (content or calls) and not (content and calls and version in ("v2", "v3"))  # their templates raise
+    ]
+    for message in messages:
+        prompt, output = mistral_answer(template, message)
+        read = unspool.parse(output, file, TOOLS, prompt=prompt)
+        assert without_late_ids(file.render(read, tools=TOOLS)) == without_late_ids(output)
+
+
+def mistral_answer(template: str, message: dict[str, Any]) -> tuple[str, str]:
+    """The prompt, and what the template writes behind it, up to the end's token."""
+    import jinja2
+
+    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
+    environment.filters["tojson"] = lambda value, **_: json.dumps(value, ensure_ascii=False)
+    made, user = environment.from_string(template), {"role": "user", "content": "Go."}
+    texts = [
+        made.render(messages=messages, tools=TOOLS, bos_token="<s>", eos_token="</s>")
+        for messages in ([user], [user, message])
+    ]
+    assert texts[1].startswith(texts[0])
+    return texts[0], texts[1][len(texts[0]) :].removesuffix("</s>")
+
+
+def without_late_ids(text: str) -> str:
+    """The text without ids behind the arguments, which no message holds."""
+    return re.sub(r', "id": "\w+"', "", text)
