@@ -12,6 +12,7 @@ from unspool._core import (
     WireWriter,
     __version__,
 )
+from unspool.bridging import Bridge, bridge
 from unspool.detection import Detection, Evidence, detect
 from unspool.errors import (
     ArgumentError,
@@ -63,6 +64,7 @@ __all__ = [
     "ArgumentEvent",
     "ArgumentReader",
     "BatchParser",
+    "Bridge",
     "ChannelCancelledError",
     "ChannelClosedError",
     "ChannelTimeoutError",
@@ -111,6 +113,7 @@ __all__ = [
     "WireWriter",
     "__version__",
     "add_special_tokens",
+    "bridge",
     "detect",
     "formats",
     "generate",

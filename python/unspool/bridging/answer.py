@@ -1,0 +1,87 @@
+"""What the parser says of the answer that was kept: its message, its labels, and what is open at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from unspool._core import Detokenizer, Vocabulary
+from unspool.bridging.request import Request
+from unspool.errors import ArgumentError
+from unspool.labels import REGIONS, Labels
+from unspool.message import Message
+from unspool.token_streamer import TokenStreamer
+
+__all__ = ["Ended", "decode", "read_ended"]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The answer and how it ended.
+
+    Attributes:
+        message: As it was sent: its calls have the ids that the next messages name.
+        end: The text of the token that ended it; "" if there is none.
+        region: What was open before that token, or is open at the end.
+    """
+
+    message: Message
+    labels: Labels
+    end: str
+    region: Literal["content", "reasoning", "tool_call"]
+
+
+def read_ended(request: Request) -> Ended:
+    """Parse the answer once more.
+
+    Raises:
+        ArgumentError: A result names a call that the answer does not have.
+    """
+    parser = TokenStreamer(
+        request.vocabulary, request.file, request.variables["tools"], prompt=request.prompt, labels=True
+    )
+    parser._untold = None
+    answer = request.answer
+    parser.parse_chunk(None, answer[:-1])
+    region = parser.region
+    parser.parse_chunk(None, answer[-1:])
+    if not parser.is_finished:
+        last = parser.region
+        message = parser.finish("length")
+    else:
+        last, message = region, parser.finish()
+    labels = message.labels
+    assert labels is not None
+    is_ended = len(labels) > 0 and REGIONS[labels.regions[len(labels) - 1]] == "end"
+    end = decode(request.vocabulary, answer[-1:]) if is_ended else ""
+    return Ended(_with_ids(request, message), labels, end, region if is_ended else last)
+
+
+def decode(vocabulary: Vocabulary, ids: Sequence[int]) -> str:
+    """The text of ids, special tokens among it."""
+    detokenizer = Detokenizer(vocabulary, skip_special_tokens=False)
+    return detokenizer.put(list(ids)) + detokenizer.end()
+
+
+def _with_ids(request: Request, message: Message) -> Message:
+    """The message with the ids by which the next messages name its calls."""
+    calls = message.tool_calls
+    if request.message is not None:
+        given = request.message.tool_calls
+        if [call.name for call in given] != [call.name for call in calls]:
+            raise ArgumentError("message has other calls than the ids; pass what was parsed from these ids")
+        calls = tuple(replace(call, id=one.id) for call, one in zip(calls, given, strict=True))
+    named = _named(request)
+    unknown = [id for id in named if id not in {call.id for call in calls}]
+    if unknown and request.message is None and len(calls) == 1 and len(set(named)) == 1:
+        calls = (replace(calls[0], id=named[0]),)
+    elif unknown and calls:
+        raise ArgumentError(
+            f"tool_call_id {unknown[0]!r} is none of the answer's calls; pass message=, the answer as it was sent"
+        )
+    return replace(message, tool_calls=calls)
+
+
+def _named(request: Request) -> list[Any]:
+    return [message["tool_call_id"] for message in request.next_messages if message.get("tool_call_id")]

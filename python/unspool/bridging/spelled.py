@@ -1,0 +1,73 @@
+"""Markers that messages spell: they are marked, so that what the template writes can be told from them."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from typing import Any
+
+from unspool._core import Vocabulary
+
+__all__ = ["Spelled", "free_letter"]
+
+_Expression = re.Pattern[str] | None
+_expressions: weakref.WeakKeyDictionary[Vocabulary, _Expression] = weakref.WeakKeyDictionary()
+
+
+class Spelled:
+    """Puts a letter that stands nowhere else behind the first letter of each added token that a text spells.
+
+    Added tokens that are words or white space are text, in messages too.
+
+    Args:
+        letter: Stands in no text.
+
+    Attributes:
+        found: The added tokens that were spelled.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, letter: str) -> None:
+        self.letter = letter
+        self.found: list[str] = []
+        self._expression = _expression_of(vocabulary)
+
+    def mark(self, value: Any) -> Any:
+        """The value with every text in it marked."""
+        if isinstance(value, str):
+            return self._mark_text(value)
+        if isinstance(value, list):
+            return [self.mark(one) for one in value]
+        if isinstance(value, dict):
+            return {key: self.mark(one) for key, one in value.items()}
+        return value
+
+    def without(self, text: str) -> str:
+        """The text without the marks."""
+        return text.replace(self.letter, "")
+
+    def _mark_text(self, text: str) -> str:
+        made = ""
+        while self._expression and (found := self._expression.search(text)):
+            self.found.append(found.group())
+            made += text[: found.start() + 1] + self.letter
+            text = text[found.start() + 1 :]
+        return made + text
+
+
+def free_letter(text: str) -> str:
+    """A letter for private use that does not stand in the text."""
+    return next(chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
+
+
+def _expression_of(vocabulary: Vocabulary) -> _Expression:
+    """Made once for a vocabulary, which has up to some thousand added tokens."""
+    if vocabulary not in _expressions:
+        _expressions[vocabulary] = _compile(list(vocabulary.added_tokens.values()))
+    return _expressions[vocabulary]
+
+
+def _compile(contents: list[str]) -> _Expression:
+    markers = sorted(
+        (text for text in contents if text.strip() and not text.isalnum()), key=len, reverse=True
+    )
+    return re.compile("|".join(map(re.escape, markers))) if markers else None

@@ -1,0 +1,70 @@
+"""Finds what the template writes behind an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unspool.bridging.conversation import HELD
+
+__all__ = ["Suffix", "find_suffix"]
+
+
+@dataclass(frozen=True)
+class Suffix:
+    """What stands behind an answer's own text.
+
+    Attributes:
+        end: The token that ends the turn; "" if only the next message's first token ends it.
+        rest: What follows it, up to the answer that comes next.
+    """
+
+    end: str
+    rest: str
+
+    def after(self, sampled: str) -> str:
+        """What is missing behind an answer that ended with this token, or "" for none."""
+        if not sampled:
+            return self.end + self.rest
+        bare = self.rest.lstrip()
+        return self.rest if self.end or not bare.startswith(sampled) else bare[len(sampled) :]
+
+
+def find_suffix(alone: str, followed: str, ends: Sequence[str]) -> Suffix | None:
+    """Split what stands behind the known answer.
+
+    Args:
+        alone: The conversation that ends with the known answer.
+        followed: The same with the next messages and the generation prompt.
+        ends: What may end an answer, as the format says.
+
+    Returns:
+        None: The template does not write the known answer.
+    """
+    count = alone.count(HELD)
+    places = _places(followed)
+    if not count or len(places) < count:
+        return None
+    tail = alone[alone.rindex(HELD) + len(HELD) :]
+    whole = followed[places[count - 1] + len(HELD) :]
+    end = _first(tail, ends)
+    if end and end in whole:
+        return Suffix(end, whole.partition(end)[2])
+    if not end and whole.startswith(tail):
+        return Suffix("", whole[len(tail) :])
+    first = _first(whole, ends)
+    return Suffix(first, whole.partition(first)[2]) if first else None
+
+
+def _places(text: str) -> list[int]:
+    found, place = [], text.find(HELD)
+    while place >= 0:
+        found.append(place)
+        place = text.find(HELD, place + 1)
+    return found
+
+
+def _first(text: str, ends: Sequence[str]) -> str:
+    """The end that comes first in the text; "" if there is none."""
+    found = [(text.find(end), -len(end), end) for end in ends if end and end in text]
+    return min(found)[2] if found else ""
