@@ -10,6 +10,7 @@ from unspool.bridging.request import Request
 from unspool.bridging.result import Kind
 from unspool.labels import REGIONS
 from unspool.learning.texts import common_start
+from unspool.patterns import Patterns
 
 __all__ = ["Difference", "Texts", "find_difference"]
 
@@ -67,8 +68,7 @@ def _kind(request: Request, ended: Ended, texts: Texts, ours: tuple[str, str], p
     turn = len(texts.bare) if prompt.startswith(texts.bare) else len(prompt)
     if place < turn:
         return "history rewritten"
-    reasoning = ended.message.reasoning.strip()
-    if reasoning and reasoning not in whole[place:] and place <= text.find(reasoning, turn) + len(reasoning):
+    if _drops_reasoning(request, ended, (text, whole), (turn, place)):
         return "reasoning dropped"
     if place < len(prompt):
         return "generation prompt"
@@ -78,6 +78,20 @@ def _kind(request: Request, ended: Ended, texts: Texts, ours: tuple[str, str], p
     if _after_space(text, place) == _after_space(whole, place):
         return "white space"
     return "end of turn" if region in ("end", "") else "history rewritten"
+
+
+def _drops_reasoning(request: Request, ended: Ended, both: tuple[str, str], places: tuple[int, int]) -> bool:
+    """Whether the difference is in the reasoning, and the template leaves that out, its tags included."""
+    (text, whole), (turn, place) = both, places
+    reasoning = ended.message.reasoning.strip()
+    if reasoning:
+        end = text.find(reasoning, turn) + len(reasoning)
+        return place <= end and reasoning not in whole[place:]
+    patterns = Patterns.read(request.file.to_core()).reasoning
+    closer = patterns[0].last.strip() if patterns else ""
+    found = text.find(closer, turn) if closer else -1
+    length = len(closer) + len(patterns[0].first) if patterns else 0
+    return place < found + len(closer) and closer not in whole[max(0, place - length) : place + length]
 
 
 def _region(request: Request, ended: Ended, place: int) -> str:
@@ -107,4 +121,4 @@ def _shown(
         else theirs[their_place : their_place + _SHOWN]
     )
     verb = "end with" if before else "go on with"
-    return Difference(kind, f"{kind}: the ids {verb} {mine!r}, the template with {other!r}")
+    return Difference(kind, f"the ids {verb} {mine!r}, the template with {other!r}")

@@ -59,7 +59,8 @@ class Request:
     def ends(self) -> tuple[str, ...]:
         """What may end an answer, as the format and the template's variables say."""
         eos = self.variables.get("eos_token")
-        return (*self.file.facts.ends, *([eos] if isinstance(eos, str) and eos else []))
+        given = [*self.file.facts.ends, eos if isinstance(eos, str) else ""]
+        return tuple(end.strip() for end in given if end.strip())
 
 
 def read_request(ids: Sequence[int], next_messages: Iterable[Mapping[str, Any]], **given: Any) -> Request:

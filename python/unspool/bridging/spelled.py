@@ -41,6 +41,11 @@ class Spelled:
             return {key: self.mark(one) for key, one in value.items()}
         return value
 
+    def token_at(self, text: str, place: int) -> str:
+        """The added token that the text has at this place, or an empty text."""
+        found = self._expression.match(text, place) if self._expression else None
+        return found.group() if found else ""
+
     def without(self, text: str) -> str:
         """The text without the marks."""
         return text.replace(self.letter, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from unspool.bridging.conversation import HELD
@@ -26,17 +26,20 @@ class Suffix:
         """What is missing behind an answer that ended with this token, or "" for none."""
         if not sampled:
             return self.end + self.rest
-        bare = self.rest.lstrip()
+        bare, sampled = self.rest.lstrip(), sampled.strip()
         return self.rest if self.end or not bare.startswith(sampled) else bare[len(sampled) :]
 
 
-def find_suffix(alone: str, followed: str, ends: Sequence[str]) -> Suffix | None:
+def find_suffix(
+    alone: str, followed: str, ends: Sequence[str], token_at: Callable[[str, int], str]
+) -> Suffix | None:
     """Split what stands behind the known answer.
 
     Args:
         alone: The conversation that ends with the known answer.
         followed: The same with the next messages and the generation prompt.
         ends: What may end an answer, as the format says.
+        token_at: The added token that a text has at a place, or "".
 
     Returns:
         None: The template does not write the known answer.
@@ -52,6 +55,13 @@ def find_suffix(alone: str, followed: str, ends: Sequence[str]) -> Suffix | None
         return Suffix(end, whole.partition(end)[2])
     if not end and whole.startswith(tail):
         return Suffix("", whole[len(tail) :])
+    place = tail.find(end) if end else -1
+    if place >= 0 and whole.startswith(
+        tail[:place]
+    ):  # the last turn of a conversation ends with another token
+        other = token_at(whole, place)
+        if other:
+            return Suffix(other, whole[place + len(other) :])
     first = _first(whole, ends)
     return Suffix(first, whole.partition(first)[2]) if first else None
 
