@@ -44,18 +44,15 @@ def read_ended(request: Request) -> Ended:
     parser._untold = None
     answer = request.answer
     parser.parse_chunk(None, answer[:-1])
-    region = parser.region
+    before = parser.region
     parser.parse_chunk(None, answer[-1:])
-    if not parser.is_finished:
-        last = parser.region
-        message = parser.finish("length")
-    else:
-        last, message = region, parser.finish()
+    region = parser.region
+    message = parser.finish()
     labels = message.labels
     assert labels is not None
     is_ended = len(labels) > 0 and REGIONS[labels.regions[len(labels) - 1]] == "end"
     end = decode(request.vocabulary, answer[-1:]) if is_ended else ""
-    return Ended(_with_ids(request, message), labels, end, region if is_ended else last)
+    return Ended(_with_ids(request, message), labels, end, before if is_ended else region)
 
 
 def decode(vocabulary: Vocabulary, ids: Sequence[int]) -> str:

@@ -86,7 +86,7 @@ def _drops_reasoning(request: Request, ended: Ended, both: tuple[str, str], plac
     reasoning = ended.message.reasoning.strip()
     if reasoning:
         end = text.find(reasoning, turn) + len(reasoning)
-        return place <= end and reasoning not in whole[place:]
+        return place <= end and reasoning not in whole[turn:]
     patterns = Patterns.read(request.file.to_core()).reasoning
     closer = patterns[0].last.strip() if patterns else ""
     found = text.find(closer, turn) if closer else -1
