@@ -50,7 +50,7 @@ ENDLESS = r"""{% for m in messages %}{% if m.role == 'assistant' %}<|assistant|>
 LATE = GROUPED.replace("</tool_call>{% endfor %}<|im_end|>\n", "</tool_call>{% endfor %}{% if not (loop.last and "
     "m.role == 'assistant') %}<|im_end|>\n{% endif %}")  # fmt: skip
 #: The last turn of a conversation ends with another token.
-RETURNING = GROUPED.replace("</tool_call>{% endfor %}<|im_end|>", "</tool_call>{% endfor %}"
+RETURNING = GROUPED.replace("</tool_call>{% endfor %}<|im_end|>\n", "</tool_call>{% endfor %}"
     "{% if loop.last and m.role == 'assistant' %}<|endoftext|>{% else %}<|im_end|>{% endif %}{{ '\\n' }}")  # fmt: skip
 
 JSON_CALLS = (

@@ -23,9 +23,11 @@ def merging_tokenizer() -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=400, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=600, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
     )
-    tokenizer.train_from_iterator([render("grouped", [USER]) + MODELS["grouped"].calls] * 4, trainer)
+    tokenizer.train_from_iterator(
+        [render("grouped", [USER]) + "I see." + MODELS["grouped"].calls] * 4, trainer
+    )
     tokenizer.add_tokens(["<tool_call>", "</tool_call>"])
     tokenizer.add_special_tokens(["<|im_start|>", "<|im_end|>"])
     return tokenizer
@@ -40,8 +42,9 @@ def test_merges() -> None:
 
 def test_ids_that_no_tokenizer_would_give_are_kept() -> None:
     turn = Turn("grouped", "two results", tokenizer=merging_tokenizer())
-    letters = [one for letter in "I see." for one in turn.tokenizer.encode(letter).ids]
-    canonical = turn.tokenizer.encode("I see.").ids
+    content = turn.text.partition("<tool_call>")[0]
+    letters = [one for letter in content for one in turn.tokenizer.encode(letter).ids]
+    canonical = turn.tokenizer.encode(content).ids
     assert letters != canonical
     answer = letters + turn.answer[len(canonical) :]
     bridge = turn.bridge(answer)
@@ -218,3 +221,24 @@ def test_a_vocabulary_with_an_encoder_and_a_tokenizer_with_its_template() -> Non
         return_dict=False,
     )
     assert one.ids == whole
+
+
+ROLES = """{% for m in messages %}{% if m.role == 'assistant' %}<｜Assistant｜></think>{{ m.content }}<｜end▁of▁sentence｜>{% else %}<｜User｜>{{ m.content }}{% endif %}{% endfor %}{% if add_generation_prompt %}<｜Assistant｜></think>{% endif %}"""
+
+
+@pytest.mark.parametrize("cut", range(5))
+def test_a_real_tokenizer(cut: int, deepseek: Any) -> None:
+    prompt = list(deepseek.encode("<｜User｜>Wie geht's, 世界?<｜Assistant｜></think>"))
+    answer = list(deepseek.encode("Gut, danke.<｜end▁of▁sentence｜>"))
+    answer = answer[: len(answer) - cut]
+    bridge = unspool.bridge(
+        prompt + answer, [{"role": "user", "content": " Und  <｜User｜>?"}], format="deepseek_v31",
+        tokenizer=deepseek.vocabulary, encode=deepseek.encode, template=ROLES, prompt_length=len(prompt),
+        messages=[{"role": "user", "content": "Wie geht's, 世界?"}],
+    )  # fmt: skip
+    users = deepseek.encode("<｜User｜>")
+    assert (bridge.is_exact, bridge.kind) == (True, "spelled marker")
+    assert bridge.ids is not None
+    assert bridge.ids[: bridge.kept] == prompt + answer
+    assert bridge.ids.count(users[0]) == 2
+    assert list(bridge.closed) == (list(deepseek.encode("<｜end▁of▁sentence｜>")) if cut else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -22,8 +23,8 @@ class Ended:
 
     Attributes:
         message: As it was sent: its calls have the ids that the next messages name.
-        end: The text of the token that ended it; "" if there is none.
-        region: What was open before that token, or is open at the end.
+        end: The text of what ended it, one token as a rule; "" if there is none.
+        region: What was open before that, or is open at the end.
     """
 
     message: Message
@@ -38,21 +39,29 @@ def read_ended(request: Request) -> Ended:
     Raises:
         ArgumentError: A result names a call that the answer does not have.
     """
+    answer = request.answer
+    message = _parser(request).parse(answer)
+    labels = message.labels
+    assert labels is not None
+    length = _end_length(labels)
+    open_parser = _parser(request)
+    open_parser.parse_chunk(None, answer[: len(answer) - length])
+    end = decode(request.vocabulary, answer[len(answer) - length :])
+    return Ended(_with_ids(request, message), labels, end, open_parser.region)
+
+
+def _parser(request: Request) -> TokenStreamer:
     parser = TokenStreamer(
         request.vocabulary, request.file, request.variables["tools"], prompt=request.prompt, labels=True
     )
-    parser._untold = None
-    answer = request.answer
-    parser.parse_chunk(None, answer[:-1])
-    before = parser.region
-    parser.parse_chunk(None, answer[-1:])
-    region = parser.region
-    message = parser.finish()
-    labels = message.labels
-    assert labels is not None
-    is_ended = len(labels) > 0 and REGIONS[labels.regions[len(labels) - 1]] == "end"
-    end = decode(request.vocabulary, answer[-1:]) if is_ended else ""
-    return Ended(_with_ids(request, message), labels, end, before if is_ended else region)
+    parser._untold = None  # a tag in the content is no sign of a lost prompt here
+    return parser
+
+
+def _end_length(labels: Labels) -> int:
+    """How many tokens write the answer's end; 0 if it has none."""
+    end = REGIONS.index("end")
+    return sum(1 for _ in itertools.takewhile(end.__eq__, reversed(labels.regions)))
 
 
 def decode(vocabulary: Vocabulary, ids: Sequence[int]) -> str:

@@ -26,8 +26,10 @@ class Suffix:
         """What is missing behind an answer that ended with this token, or "" for none."""
         if not sampled:
             return self.end + self.rest
-        bare, sampled = self.rest.lstrip(), sampled.strip()
-        return self.rest if self.end or not bare.startswith(sampled) else bare[len(sampled) :]
+        end = sampled.strip()
+        bare = self.rest.lstrip()
+        rest = self.rest if self.end or not bare.startswith(end) else bare[len(end) :]
+        return rest.removeprefix(sampled[len(sampled.rstrip()) :])
 
 
 def find_suffix(
