@@ -61,7 +61,7 @@ def _parser(request: Request) -> TokenStreamer:
 def _end_length(labels: Labels) -> int:
     """How many tokens write the answer's end; 0 if it has none."""
     end = REGIONS.index("end")
-    return sum(1 for _ in itertools.takewhile(end.__eq__, reversed(labels.regions)))
+    return sum(1 for _ in itertools.takewhile(lambda region: int(region) == end, reversed(labels.regions)))
 
 
 def decode(vocabulary: Vocabulary, ids: Sequence[int]) -> str:
