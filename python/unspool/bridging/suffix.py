@@ -33,7 +33,7 @@ class Suffix:
 
 
 def find_suffix(
-    alone: str, followed: str, ends: Sequence[str], token_at: Callable[[str, int], str]
+    alone: str, followed: str, ends: Sequence[str], token_at: Callable[[str, int], str], last: str = ""
 ) -> Suffix | None:
     """Split what stands behind the known answer.
 
@@ -42,6 +42,7 @@ def find_suffix(
         followed: The same with the next messages and the generation prompt.
         ends: What may end an answer, as the format says.
         token_at: The added token that a text has at a place, or "".
+        last: The added token that the answer's ids end with, or "". The template may write it too.
 
     Returns:
         None: The template does not write the known answer.
@@ -56,7 +57,8 @@ def find_suffix(
     if end and end in whole:
         return Suffix(end, whole.partition(end)[2])
     if not end and whole.startswith(tail):
-        return Suffix("", whole[len(tail) :])
+        place = tail.rfind(last) + len(last) if last in tail else len(tail)
+        return Suffix("", whole[place if last else len(tail) :])
     place = tail.find(end) if end else -1
     if place >= 0 and whole.startswith(
         tail[:place]
