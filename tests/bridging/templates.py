@@ -53,6 +53,10 @@ LATE = GROUPED.replace("</tool_call>{% endfor %}<|im_end|>\n", "</tool_call>{% e
 RETURNING = GROUPED.replace("</tool_call>{% endfor %}<|im_end|>\n", "</tool_call>{% endfor %}"
     "{% if loop.last and m.role == 'assistant' %}<|endoftext|>{% else %}<|im_end|>{% endif %}{{ '\\n' }}")  # fmt: skip
 
+#: The next role's marker ends a turn, and the last turn of a conversation has an end.
+LASTLY = ENDLESS.replace("</tool_call>{% endfor %}", "</tool_call>{% endfor %}"
+    "{% if loop.last and m.role == 'assistant' %}<|endoftext|>{% endif %}")  # fmt: skip
+
 JSON_CALLS = (
     '\n<tool_call>\n{"name": "weather", "arguments": {"city": "Paris"}}\n</tool_call>'
     '\n<tool_call>\n{"name": "news", "arguments": {"days": 3}}\n</tool_call>'
@@ -78,6 +82,7 @@ MODELS = {
     "mindful": Model(MINDFUL, "qwen3", JSON_CALLS, CHATML),
     "forgetful": Model(FORGETFUL, "qwen3", JSON_CALLS, CHATML),
     "endless": Model(ENDLESS, "glm45", TAGGED_CALLS, {"tool": "<|observation|>", "user": "<|user|>"}),
+    "lastly": Model(LASTLY, "glm45", TAGGED_CALLS, {"tool": "<|observation|>", "user": "<|user|>"}),
     "late": Model(LATE, "hermes", JSON_CALLS, CHATML),
     "returning": Model(RETURNING, "hermes", JSON_CALLS, CHATML),
 }

@@ -13,7 +13,7 @@ NEXT = ("user", "one result", "two results", "reordered")
 
 
 @pytest.mark.parametrize("following", NEXT)
-@pytest.mark.parametrize("name", ["grouped", "mindful", "endless", "late"])
+@pytest.mark.parametrize("name", ["grouped", "mindful", "endless", "lastly", "late"])
 def test_a_stable_template_gives_its_own_ids(name: str, following: str) -> None:
     turn = Turn(name, following)
     whole = render(name, turn.conversation())

@@ -97,7 +97,8 @@ def _render(request: Request, ended: Ended, spelled: Spelled) -> _Rendered | str
             _job([*before, *answer, *following]),
         ]
         made = sandbox.render(jobs, common)
-    last = request.vocabulary.content(request.answer[-1]) if request.answer else None
+    is_outside = request.answer and ended.region == "content"
+    last = request.vocabulary.content(request.answer[-1]) if is_outside else None
     return _read((*request.ends, ended.end.strip()), last or "", made, spelled)
 
 
@@ -112,9 +113,9 @@ def _read(ends: tuple[str, ...], last: str, made: list[Rendering], spelled: Spel
     (alone, error), (followed, later), (marked, _), (bare, _), (prompt, _), (whole, refusal) = made
     if alone is None or followed is None:
         return f"the template does not render the next messages: {error or later}"
-    if marked is None or spelled.without(marked) != followed:
+    if spelled.found and (marked is None or spelled.without(marked) != followed):
         return f"a message spells {spelled.found[0]!r}, and the template writes it in another way if it is marked"
-    suffix = find_suffix(alone, marked, ends, spelled.token_at, last)
+    suffix = find_suffix(alone, marked or followed, ends, spelled.token_at, last)
     if suffix is None:
         return "the template leaves the answer out, so that its end cannot be found"
     return _Rendered(suffix, Texts(bare or "", prompt or "", whole, refusal))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from unspool.bridging.conversation import HELD
+from unspool.bridging.conversation import HELD, USER
 
 __all__ = ["Suffix", "find_suffix"]
 
@@ -54,20 +54,22 @@ def find_suffix(
     tail = alone[alone.rindex(HELD) + len(HELD) :]
     whole = followed[places[count - 1] + len(HELD) :]
     end = _first(tail, ends)
-    if end and end in whole:
-        return Suffix(end, whole.partition(end)[2])
     if not end and whole.startswith(tail):
         place = tail.rfind(last) + len(last) if last in tail else len(tail)
         return Suffix("", whole[place if last else len(tail) :])
     place = tail.find(end) if end else -1
-    if place >= 0 and whole.startswith(
-        tail[:place]
-    ):  # the last turn of a conversation ends with another token
-        other = token_at(whole, place)
-        if other:
-            return Suffix(other, whole[place + len(other) :])
+    if place >= 0 and whole.startswith(tail[:place]):
+        return _split_at(whole, place, end, token_at(whole, place), alone)
     first = _first(whole, ends)
     return Suffix(first, whole.partition(first)[2]) if first else None
+
+
+def _split_at(whole: str, place: int, end: str, token: str, alone: str) -> Suffix:
+    """Split where the turn ends. The last turn of a conversation may end with another token, or alone have one."""
+    if not whole.startswith(end, place):
+        users_end = alone.partition(str(USER["content"]))[2].lstrip()
+        end = token if token and users_end.startswith(token) else ""
+    return Suffix(end, whole[place + len(end) :])
 
 
 def _places(text: str) -> list[int]:
