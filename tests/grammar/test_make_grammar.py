@@ -152,3 +152,14 @@ def test_what_is_refused(name: str, tools: list[Any], options: dict[str, Any], m
 def test_a_format_without_calls() -> None:
     with pytest.raises(unspool.FormatError, match="'deepseek_r1' has no calls"):
         unspool.get_format("deepseek_r1").grammar([NOW])
+
+
+@pytest.mark.parametrize("name", ["json", "xlam"])
+@pytest.mark.parametrize("before", ["", "\n", "It is:\n"])
+def test_a_fenced_call_begins_a_line(name: str, before: str) -> None:
+    tools = [{"name": "now", "parameters": {"properties": {}, "additionalProperties": False}}]
+    grammar = unspool.get_format(name).grammar(tools)
+    one = '{"name": "now", "arguments": {}}'
+    fenced = f"```json\n{f'[{one}]' if name == 'xlam' else one}\n```"
+    assert admits(grammar, before + fenced)
+    assert not admits(grammar, "It is: " + fenced)

@@ -149,9 +149,14 @@ class Answer:
         in_lines = [unit for form in bare if form.call.first[:1] == "\n" for unit in self.calls.units(form)]
         texts = self._texts()
         start = self._start(bare)
-        led = [self._led(unit.opener.lstrip(), unit.rest, start) for unit in units]
+        led = [self._led(_in_text(unit.opener), unit.rest, start) for unit in units]
         led += [self._led(unit.opener, unit.rest, start) for unit in in_lines]
         alone = [self._first_alone(self.calls.units(form)) for form in bare]
+        alone += [
+            sequence(apart_from_text(self.lexicon, unit.opener), unit.rest)
+            for unit in units
+            if _is_fence(unit.opener)
+        ]
         tail = optional(self.lexicon.text_without(self.markers.content, start, least=1))
         if not led and not texts:
             return choice(*alone, tail)
@@ -317,6 +322,15 @@ class Answer:
             self.lexicon.markup(closer),
         )
         return Unit(header.first + recipient, rest, form.section is None)
+
+
+def _is_fence(opener: str) -> bool:
+    return opener.lstrip().startswith("```")
+
+
+def _in_text(opener: str) -> str:
+    """An opener where text stands before it: a fence begins a line."""
+    return "\n" + opener.lstrip() if _is_fence(opener) else opener.lstrip()
 
 
 def _overlap(text: str, opener: str) -> int:
