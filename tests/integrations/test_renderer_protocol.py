@@ -101,8 +101,24 @@ def test_stops_and_bridges(renderer: FormatRenderer) -> None:
         "<|im_end|>",
         "<|endoftext|>",
     ]
-    assert renderer.bridge_to_next_turn(ids_of("a"), ids_of("b"), [USER]) is None  # type: ignore[func-returns-value]
+    assert renderer.bridge_to_next_turn(ids_of("a"), ids_of("b"), [USER]) is None  # there is no chat template
     assert not renderer.is_prefix_stable
+
+
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+def test_the_next_turn_begins_with_what_was_sampled() -> None:
+    renderer = FormatRenderer("qwen3", TOKENIZER, template, CHAT_TEMPLATE)
+    prompt, answer = template([USER], None, True), ids_of("Hi.<|im_end|>")
+    made = renderer.bridge_to_next_turn(prompt, answer, [USER])
+    assert made is not None
+    assert made.token_ids == [*prompt, *answer, *ids_of("\n"), *template([USER], None, True)]
+    assert made.message_roles == ["user"]
+    assert not any(made.sampled_mask)
 
 
 def test_the_tokenizers_own_template() -> None:

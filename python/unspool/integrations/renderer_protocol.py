@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool._core import Vocabulary
+from unspool.bridging import bridge
+from unspool.errors import ArgumentError, LearnError
 from unspool.format_files import FormatFile
 from unspool.formats import get_format
 from unspool.labels import Labels, LabelSpan
@@ -73,6 +75,7 @@ class FormatRenderer:
         format: A format or its name.
         tokenizer: Of transformers, or any that `Vocabulary` and `decode(ids, skip_special_tokens=False)` serve.
         template: Messages to token ids. None: the tokenizer's `apply_chat_template`.
+        chat_template: The Jinja template of `bridge_to_next_turn`. None: the tokenizer's own.
 
     Raises:
         UnknownFormatError: There is no such format.
@@ -82,10 +85,17 @@ class FormatRenderer:
     #: A chat template may write earlier messages otherwise.
     is_prefix_stable = False
 
-    def __init__(self, format: str | FormatFile, tokenizer: Any, template: Template | None = None) -> None:
+    def __init__(
+        self,
+        format: str | FormatFile,
+        tokenizer: Any,
+        template: Template | None = None,
+        chat_template: str | None = None,
+    ) -> None:
         self._file = get_format(format) if isinstance(format, str) else format
         self._tokenizer = tokenizer
         self._template = template or self._chat_template
+        self._jinja = chat_template
         self._vocabulary = Vocabulary.from_tokenizer(tokenizer)
         texts = {self._vocabulary.content(id): id for id in range(len(self._vocabulary))}
         self._stops = [texts[end] for end in self._file.facts.ends if end in texts]
@@ -137,8 +147,30 @@ class FormatRenderer:
         new_messages: Messages,
         *,
         tools: Tools = None,
-    ) -> None:
-        """None: the protocol's answer of a renderer that cannot prove the next prompt. Render it."""
+    ) -> RenderedIds | None:
+        """The next prompt, which begins with the ids as they are; see `unspool.bridge`.
+
+        None: there is none, or no chat template to make it with. The caller renders the conversation then.
+        """
+        prompt, answer = list(previous_prompt_ids), list(previous_completion_ids)
+        try:
+            ids = bridge(
+                [*prompt, *answer],
+                new_messages,
+                format=self._file,
+                tokenizer=self._tokenizer,
+                prompt_length=len(prompt),
+                template=self._jinja,
+                tools=tools,
+                check=False,
+            ).ids
+        except (ArgumentError, LearnError, ImportError):
+            return None
+        if ids is None:
+            return None
+        roles = [message["role"] for message in new_messages]
+        names = [message.get("name") if message["role"] == "tool" else None for message in new_messages]
+        return RenderedIds(ids, [-1] * len(ids), [False] * len(ids), roles, names)
 
     def _chat_template(self, messages: Messages, tools: Tools, opens: bool) -> Sequence[int]:
         made = self._tokenizer.apply_chat_template(
