@@ -89,3 +89,49 @@ def mistral_answer(template: str, message: dict[str, Any]) -> tuple[str, str]:
 def without_late_ids(text: str) -> str:
     """The text without ids behind the arguments, which no message holds."""
     return re.sub(r', "id": "\w+"', "", text)
+
+
+BLANKS = {
+    "in a section": ("<|uses|>", "<|/uses|>", ("<use>${object}</use>\n", "<use>${object}</use>")),
+    "without a section": ("", "", ("<use>${object}</use>\n", "<use>${object}</use>")),
+}
+
+
+@pytest.mark.parametrize("name", BLANKS)
+def test_a_blank_between_two_calls_is_written_there_alone(name: str) -> None:
+    opener, closer, pattern = BLANKS[name]
+    file = unspool.learn(spaced(opener, closer, "{{ m.content or '' }}"))
+    assert file.patterns["call"] == pattern
+    written = file.render({"content": "One.", "tool_calls": calls_of(*ARGUMENTS)}, tools=TOOLS)
+    before, between = written.split("</use>")[0], written.split("</use>")[1]
+    assert before.startswith("One." + opener + "<use>")
+    assert between.startswith("\n<use>")
+    assert written.endswith("</use>" + closer)
+
+
+def test_a_blank_between_two_calls_stands_before_a_call_that_begins_the_answer() -> None:
+    content = "{% if not m.tool_calls %}{{ m.content or '' }}{% endif %}"
+    file = unspool.learn(spaced("", "", content))
+    assert file.patterns["call"] == ("\n<use>${object}</use>",)
+    written = file.render({"tool_calls": calls_of(*ARGUMENTS)}, tools=TOOLS)
+    assert written.startswith("<use>") and "</use>\n<use>" in written and written.endswith("</use>")
+
+
+def test_as_many_calls_as_parameters_are_no_pairs() -> None:
+    source = CALLS["a type for each parameter"][0].replace(
+        '<use to="', '{{ "" if loop.first else "\\n" }}<use to="'
+    )
+    template = template_of("an object", "none").replace(CALLS["an object"][0], source)
+    file = unspool.learn(template)
+    assert len(file.patterns["parameter"]) == 2
+    message = {"content": "One.", "tool_calls": calls_of(*ARGUMENTS)}
+    assert parts(unspool.parse(file.render(message, tools=TOOLS), file, TOOLS))[2][1][0] == "look.up"
+
+
+def spaced(opener: str, closer: str, content: str) -> str:
+    """A template with a line break between two calls."""
+    call = '<use>{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}</use>'
+    loop = "{% for c in m.tool_calls %}{% set f = c.function %}{{ '' if loop.first else '\\n' }}"
+    calls = f"{opener}{loop}{call}{{% endfor %}}{closer}"
+    template = template_of("an object", "none").replace(CALLS["an object"][0], calls)
+    return template.replace("{{ m.content or '' }}", content)

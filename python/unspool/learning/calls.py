@@ -47,6 +47,8 @@ def propose_calls(shown: CallText, typed: str) -> Iterator[Keys]:
         for frame in frames:
             for keys in _typed(first.keys, typed):
                 yield from _with_ids({**frame, **keys})
+                if len(keys.get("parameter", ())) == len(frame["call"]) > 1:  # no pairs
+                    yield from _with_ids({**frame, **keys, "call": frame["call"][:1]})
 
 
 def _alone(before: str, core: str, after: str) -> Iterator[Keys]:
@@ -70,11 +72,11 @@ def _repeated(shown: CallText, first: Core, before: str) -> Iterator[Keys]:
         after = shown.text[second.end :].replace(CALLS[1].name, holes.NAME)
         opener, between = _numbered(before, between)
         for repeat in repeats(opener, between, after):
-            yield from _frames(repeat, pattern)
+            yield from _frames(repeat, pattern, begins=not has_words(shown.text[: shown.start]))
 
 
-def _frames(repeat: Repeat, core: str) -> Iterator[Keys]:
-    """The keys of one way to see the repetition."""
+def _frames(repeat: Repeat, core: str, *, begins: bool) -> Iterator[Keys]:
+    """The keys of one way to see the repetition; `begins`: the calls begin the answer."""
     call = repeat.open + core + repeat.close
     is_blank = not repeat.separator.strip()
     if not has_words(repeat.open + repeat.close) or repeat.separator.strip() in (",", ";"):
@@ -90,22 +92,34 @@ def _frames(repeat: Repeat, core: str) -> Iterator[Keys]:
     if not is_blank and repeat.separator.strip() not in (",", ";"):
         yield from _with_separator(repeat, core)
         return
-    call = call + repeat.separator if is_blank else call
+    spaced = _spaced(repeat, call, begins=begins)
     if has_words(repeat.before) and has_words(repeat.after):
         for end, closer in _ends(repeat.after):
             if has_words(closer):
-                yield {"calls": (repeat.before + holes.CALLS + closer,), "call": (call,), "end": (end,)}
-        yield {"calls": (repeat.before + holes.CALLS + repeat.after,), "call": (call,)}
+                yield {"calls": (repeat.before + holes.CALLS + closer,), "call": spaced, "end": (end,)}
+        yield {"calls": (repeat.before + holes.CALLS + repeat.after,), "call": spaced}
     elif has_words(repeat.after):
         for end, closer in _ends(repeat.after):
             if not closer.strip():
-                yield {"call": (call,), "end": (end,)}
-        yield {"calls": (holes.CALLS + repeat.after,), "call": (call,)}
+                yield {"call": spaced, "end": (end,)}
+        yield {"calls": (holes.CALLS + repeat.after,), "call": spaced}
     elif has_words(repeat.before):
-        yield {"calls": (repeat.before + holes.CALLS,), "call": (call,)}
-        yield {"call": (repeat.before + call,)}
+        yield {"calls": (repeat.before + holes.CALLS,), "call": spaced}
+        yield {"call": (repeat.before + call + repeat.separator,)}
     else:  # a blank before the first call alone is markup too: the parser drops as much of it as there is
-        yield {"call": (repeat.before + call,)}
+        yield {"call": tuple(repeat.before + one for one in spaced)}
+
+
+def _spaced(repeat: Repeat, call: str, *, begins: bool) -> tuple[str, ...]:
+    """The call with the blank between two calls, and the call without it if a frame or content shows its absence.
+
+    A blank before the call is not written where the call begins the answer.
+    """
+    blank = repeat.separator
+    if not blank:
+        return (call,)
+    has_frame = has_words(repeat.before) or has_words(repeat.after)
+    return (blank + call,) if begins and not has_frame else (call + blank, call)
 
 
 def _with_separator(repeat: Repeat, core: str) -> Iterator[Keys]:

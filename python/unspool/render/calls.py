@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unspool.grammar.forms import Form
 from unspool.patterns import Hole, Pattern, Patterns
@@ -49,7 +49,7 @@ class CallsWriter:
         return [id_of(call, index, self.patterns.id) if is_read else "" for index, call in enumerate(calls)]
 
     def _body(self, calls: Sequence[AnswerCall]) -> Written:
-        call = self.form.call
+        call, between = self._without_separator()
         repeats = call.count("...")
         if call.has("key"):
             written = [_python_call(call, one) for one in calls]
@@ -61,14 +61,25 @@ class CallsWriter:
             place = call.index("object")
             separator, first, last = call.texts[place + 1], "".join(call.texts[: place + 1]), call.last
         else:
-            written, repeats = [self._call(one, index) for index, one in enumerate(calls)], 0
+            written, repeats = [self._call(call, one, index) for index, one in enumerate(calls)], 0
             separator = first = last = ""
         if repeats:
             return join(written, first, separator, last)
-        return tuple(piece for one in written for piece in join([one], first, "", last))
+        return join([join([one], first, "", last) for one in written], "", between, "")
 
-    def _call(self, call: AnswerCall, index: int) -> Written:
-        pattern = self.form.call
+    def _without_separator(self) -> tuple[Pattern, str]:
+        """The call's pattern, and what stands between two calls: an alternative has it at its end."""
+        call = self.form.call
+        alike = [
+            one.last
+            for one in self.patterns.call
+            if (one.texts[:-1], one.holes) == (call.texts[:-1], call.holes)
+            and (one.last.startswith(call.last) or call.last.startswith(one.last))
+        ]
+        last = min(alike, key=len)
+        return replace(call, texts=(*call.texts[:-1], last)), max(alike, key=len)[len(last) :]
+
+    def _call(self, pattern: Pattern, call: AnswerCall, index: int) -> Written:
         values = {
             "name": as_text(call.name),
             "id": as_text(id_of(call, index, self.patterns.id)),
