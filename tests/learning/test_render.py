@@ -114,7 +114,9 @@ def test_a_blank_between_two_calls_stands_before_a_call_that_begins_the_answer()
     file = unspool.learn(spaced("", "", content))
     assert file.patterns["call"] == ("\n<use>${object}</use>",)
     written = file.render({"tool_calls": calls_of(*ARGUMENTS)}, tools=TOOLS)
-    assert written.startswith("<use>") and "</use>\n<use>" in written and written.endswith("</use>")
+    assert written.startswith("<use>")
+    assert "</use>\n<use>" in written
+    assert written.endswith("</use>")
 
 
 def test_as_many_calls_as_parameters_are_no_pairs() -> None:
