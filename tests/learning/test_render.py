@@ -137,3 +137,24 @@ def spaced(opener: str, closer: str, content: str) -> str:
     calls = f"{opener}{loop}{call}{{% endfor %}}{closer}"
     template = template_of("an object", "none").replace(CALLS["an object"][0], calls)
     return template.replace("{{ m.content or '' }}", content)
+
+
+HEADERS = """{% for t in tools %}{{ t | tojson }}{% endfor %}{% for m in messages %}{% if m.role == 'assistant' %}
+{%- set ns = namespace(more=false) %}
+{%- if m.reasoning_content %}<|at|>ai to=self<|says|>{{ m.reasoning_content }}{% set ns.more = true %}{% endif %}
+{%- if m.content %}{{ '<|next|>' if ns.more else '' }}<|at|>ai to=user<|says|>{{ m.content }}{% set ns.more = true %}
+{%- endif %}{% for c in m.tool_calls or [] %}{{ '<|next|>' if ns.more else '' }}{% set ns.more = true -%}
+<|at|>ai to={{ c.function.name }}<|says|><use fn="{{ c.function.name }}">{% for k, v in c.function.arguments.items() -%}
+<arg name="{{ k }}">{{ v if v is string else v | tojson }}</arg>{% endfor %}</use>{% endfor %}<|over|>
+{%- else %}<|at|>{{ m.role }}<|says|>{{ m.content }}<|over|>{% endif %}{% endfor %}
+{%- if add_generation_prompt %}<|at|>ai{% endif %}"""
+
+
+def test_a_header_that_names_the_tool_stands_before_each_call() -> None:
+    file = unspool.learn(HEADERS)
+    assert file.patterns["header"] == ("<|at|>ai${_}<|says|>",)
+    message = {"reasoning": "A thought.", "tool_calls": calls_of({"who": "Ada"}, {})}
+    assert file.render(message, tools=TOOLS, continues=True) == (
+        ' to=self<|says|>A thought.<|next|><|at|>ai to=send-mail_2<|says|><use fn="send-mail_2">'
+        '<arg name="who">Ada</arg></use><|next|><|at|>ai to=look.up<|says|><use fn="look.up"></use>'
+    )

@@ -69,6 +69,16 @@ def test_a_header_that_the_turn_begins_is_not_written_again() -> None:
     assert write("functionary_v32", {"content": "Hi."}) == ">>>all\nHi."
 
 
+def test_a_header_that_names_the_tool_stands_before_its_calls() -> None:
+    message = {"content": "Hi.", "tool_calls": [CALL]}
+    call = (
+        '<atem:function_calls>\n<atem:invoke name="get_weather">\n<atem:parameter name="city">Paris</atem:parameter>\n'
+        "</atem:invoke>\n</atem:function_calls>"
+    )
+    said = " to=user<|message|>Hi.<|eom|><|start|>assistant"
+    assert write("muse", message, continues=True) == f"{said} to=get_weather<|message|>{call}"
+
+
 def test_line_breaks_that_stand_there_are_not_doubled() -> None:
     call = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
     assert write("qwen3", {"tool_calls": [CALL]}) == call

@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from unspool.format_facts import FormatFacts
 from unspool.grammar.calls import Calls, Unit
-from unspool.grammar.forms import Form, forms_of
+from unspool.grammar.forms import Form, forms_of, recipient_of
 from unspool.grammar.free_text import Start
 from unspool.grammar.lexicon import Lexicon, apart_from_text, edge, split_tags
 from unspool.grammar.markers import Markers
@@ -304,22 +304,18 @@ class Answer:
 
     def _in_message(self, unit: Unit, form: Form) -> Unit:
         """Calls in a message whose header names the tool, where their own pattern has no header."""
-        opener = unit.opener
-        if not self.patterns.header or any(opener.startswith(one.first) for one in self.patterns.header):
-            return unit
-        if any(opener.startswith(turn) for turn in self.patterns.turn):
+        recipient = recipient_of(self.patterns, unit.opener)
+        if recipient is None:
             return unit
         header = self.patterns.header[0]
-        said = self.patterns.reasoning[0].first.removeprefix(header.first) if self.patterns.reasoning else ""
-        recipient = said[: said.find("=") + 1]
         names = choice(*(Literal(tool.name) for tool in self.calls.tools))
         closer = self.patterns.reasoning[0].last.strip() if self.patterns.reasoning else ""
         rest = sequence(
             names,
             edge(self.lexicon, header.last),
-            edge(self.lexicon, opener),
+            edge(self.lexicon, unit.opener),
             unit.rest,
-            self.lexicon.markup(closer),
+            optional(self.lexicon.markup(closer)),  # the turn's end may stand there
         )
         return Unit(header.first + recipient, rest, form.section is None)
 

@@ -8,7 +8,7 @@ from typing import Any
 from unspool.grammar.lexicon import is_structural
 from unspool.patterns import Pattern, Patterns
 
-__all__ = ["Form", "forms_of"]
+__all__ = ["Form", "forms_of", "recipient_of"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,22 @@ def forms_of(patterns: Patterns) -> list[Form]:
         for section in sections:
             made.append(Form(call, section, _together(patterns.parameter, place, len(patterns.call))))
     return made
+
+
+def recipient_of(patterns: Patterns, opener: str) -> str | None:
+    """What stands before the tool's name in the header of a call's message, such as ` to=`.
+
+    Args:
+        opener: What opens the calls.
+
+    Returns:
+        None if the format has no headers, or if the opener has its own.
+    """
+    openers = [*(header.first for header in patterns.header), *patterns.turn]
+    if not patterns.header or any(map(opener.startswith, openers)):
+        return None
+    said = patterns.reasoning[0].first.removeprefix(patterns.header[0].first) if patterns.reasoning else ""
+    return said[: said.find("=") + 1]
 
 
 def _together(alternatives: tuple[Any, ...], place: int, count: int) -> tuple[Any, ...]:

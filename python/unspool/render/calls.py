@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from unspool.grammar.forms import Form
+from unspool.grammar.forms import Form, recipient_of
 from unspool.patterns import Hole, Pattern, Patterns
 from unspool.render.answer import AnswerCall
 from unspool.render.call_ids import id_of
 from unspool.render.parameters import write_parameters
-from unspool.render.pieces import Written, as_text, fill, join
+from unspool.render.pieces import Written, as_text, fill, join, without_prefix
 from unspool.render.values import json_text, literal, python_text
 
 __all__ = ["CallsWriter"]
@@ -35,7 +35,9 @@ class CallsWriter:
     def write(self, calls: Sequence[AnswerCall]) -> Written:
         """All calls of an answer, with what stands around them."""
         body = self._body(calls)
-        return body if self.form.section is None else fill(self.form.section, {"calls": body})
+        if self.form.section is None:
+            return body
+        return self._in_message(calls[0].name, fill(self.form.section, {"calls": body}))
 
     def ids(self, calls: Sequence[AnswerCall]) -> list[str]:
         """The ids as they are read back; empty texts if this form has none, or has them behind the arguments.
@@ -63,9 +65,21 @@ class CallsWriter:
         else:
             written, repeats = [self._call(call, one, index) for index, one in enumerate(calls)], 0
             separator = first = last = ""
+        parts = [join([one], first, "", last) for one in written]
         if repeats:
-            return join(written, first, separator, last)
-        return join([join([one], first, "", last) for one in written], "", between, "")
+            parts = [join(written, first, separator, last)]
+        if self.form.section is None:
+            parts = [self._in_message(one.name, part) for one, part in zip(calls, parts, strict=False)]
+        return join(parts, "", between, "")
+
+    def _in_message(self, name: str, written: Written) -> Written:
+        """Calls behind the header that names the tool, if their message has one."""
+        recipient = recipient_of(self.patterns, written[0].text) if written else None
+        if not recipient:
+            return written
+        header = fill(self.patterns.header[0], {"_": as_text(recipient + name)})
+        opener = written[0].text  # its line breaks are not written where a message begins
+        return (*header, *without_prefix(written, opener[: len(opener) - len(opener.lstrip("\n"))]))
 
     def _without_separator(self) -> tuple[Pattern, str]:
         """The call's pattern, and what stands between two calls: an alternative has it at its end."""
