@@ -158,3 +158,18 @@ def test_a_header_that_names_the_tool_stands_before_each_call() -> None:
         ' to=self<|says|>A thought.<|next|><|at|>ai to=send-mail_2<|says|><use fn="send-mail_2">'
         '<arg name="who">Ada</arg></use><|next|><|at|>ai to=look.up<|says|><use fn="look.up"></use>'
     )
+
+
+#: The end's tag stands behind a content and behind two calls, and not behind one call.
+ENDS = """{% for t in tools %}{{ t | tojson }}{% endfor %}{% for m in messages %}{% if m.role == 'user' -%}
+<|user|>{{ m.content }}{% elif m.content is none %}{% for c in m.tool_calls -%}
+{{ '<|ai|><uses>' if loop.first else '\\n' }}<use>{{ c.function.name }}<with>{{ c.function.arguments | tojson }}</use>
+{%- if not loop.first %}</uses><|over|>{% endif %}{% endfor %}{% else %}<|ai|>{{ m.content }}<|over|>{% endif %}{% endfor %}
+{%- if add_generation_prompt %}<|ai|>{% endif %}"""
+
+
+def test_what_ends_the_answer_does_not_close_the_content() -> None:
+    file = unspool.learn(ENDS)
+    assert "content" not in file.patterns
+    assert file.patterns["end"] == ("<|over|>",)
+    assert file.render({"content": "One."}) == "One."

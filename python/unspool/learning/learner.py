@@ -140,7 +140,7 @@ class _Search:
 
     def _file(self, proposal: _Proposal, keys: Keys) -> FormatFile:
         ends = self._shown.ends_with(proposal.frames, keys.get("end", ()))
-        found: dict[str, Any] = {**proposal.frames.keys(), **keys, "end": ends, "turn": (proposal.turn,)}
+        found: dict[str, Any] = {**proposal.frames.keys(ends), **keys, "end": ends, "turn": (proposal.turn,)}
         patterns = {
             key: tuple(map(holes.to_pattern, found[key])) for key in PATTERN_KEYS if any(found.get(key, ()))
         }

@@ -67,14 +67,15 @@ class Frames:
     is_closed_alone: bool = False
     is_hidden: bool = False
 
-    def keys(self) -> dict[str, tuple[str, ...]]:
-        """The frames as a format's keys."""
+    def keys(self, ends: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+        """The frames as a format's keys. What ends the answer is no closer of the content."""
+        content_close = "" if self.content_close.strip() in ends else self.content_close
         found: dict[str, tuple[str, ...]] = {}
         if self.has_reasoning:
             closer = (self.reasoning_close.strip(),) if self.is_closed_alone else ()
             found["reasoning"] = (self.reasoning_open + holes.REASONING + self.reasoning_close, *closer)
-        if has_words(self.content_open + self.content_close):
-            found["content"] = (self.content_open + holes.CONTENT + self.content_close,)
+        if has_words(self.content_open + content_close):
+            found["content"] = (self.content_open + holes.CONTENT + content_close,)
         return found
 
 
