@@ -79,6 +79,19 @@ def test_a_header_that_names_the_tool_stands_before_its_calls() -> None:
     assert write("muse", message, continues=True) == f"{said} to=get_weather<|message|>{call}"
 
 
+def test_a_content_that_the_calls_close_is_not_closed_twice() -> None:
+    patterns = {
+        "content": ("${content}<end><text><end><all>",),
+        "calls": ("<end><text><uses>${calls}<end><all>",),
+        "call": ("<use>${name}<with>${arguments}<used>",),
+    }
+    file = unspool.FormatFile(name="x", patterns=patterns)
+    call = '<use>get_weather<with>{"city": "Paris"}<used>'
+    calls = {"tool_calls": [CALL]}
+    assert file.render({"content": "Hi."}) == "Hi.<end><text><end><all>"
+    assert file.render({"content": "Hi.", **calls}) == f"Hi.<end><text><uses>{call}<end><all>"
+
+
 def test_line_breaks_that_stand_there_are_not_doubled() -> None:
     call = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
     assert write("qwen3", {"tool_calls": [CALL]}) == call

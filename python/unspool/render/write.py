@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from unspool.patterns import Pattern, Patterns
 from unspool.render.answer import Answer
 from unspool.render.calls import CallsWriter
@@ -10,6 +13,8 @@ from unspool.render.turn import opens, without_turn
 from unspool.render.way import Way
 
 __all__ = ["write_answer"]
+
+_TAG = re.compile(r"<[^<>]+>")
 
 
 def write_answer(patterns: Patterns, answer: Answer, way: Way, continues: bool = False) -> Written:
@@ -20,23 +25,29 @@ def write_answer(patterns: Patterns, answer: Answer, way: Way, continues: bool =
     """
     turn = patterns.turn[0] if patterns.turn else ""
     made = _reasoning(answer.reasoning, way.reasoning, turn)
+    calls = CallsWriter(patterns, way.form, way.choice).write(answer.calls) if way.form else ()
     if answer.content:
-        made += _after(made, _around(way.content, "content", answer.content))
+        made += _after(made, _content(answer.content, way.content, text_of(calls)))
     if way.form is not None:
-        calls = CallsWriter(patterns, way.form, way.choice).write(answer.calls)
         made += _after(made, calls, is_bare=way.form.is_bare)
     return without_turn(made, turn, continues)
+
+
+def _content(text: str, pattern: Pattern | None, after: str) -> Written:
+    """The content. Where the calls after it begin with the closer's own first tags, they close it."""
+    if pattern is None:
+        return as_text(text)
+    shared = _common_start(pattern.last.strip(), after.lstrip())
+    if len(_TAG.findall(shared)) > 1:  # one tag alone may open the name of another part
+        pattern = replace(pattern, texts=(*pattern.texts[:-1], ""))
+    return fill(pattern, {"content": as_text(text)})
 
 
 def _reasoning(text: str, pattern: Pattern | None, turn: str) -> Written:
     """The reasoning. Where the turn opens it, it is closed even if there is none."""
     if pattern is None or not (text or opens(turn, pattern.first)):
         return ()
-    return _around(pattern, "reasoning", text)
-
-
-def _around(pattern: Pattern | None, kind: str, text: str) -> Written:
-    return as_text(text) if pattern is None else fill(pattern, {kind: as_text(text)})
+    return fill(pattern, {"reasoning": as_text(text)})
 
 
 def _after(before: Written, written: Written, is_bare: bool = False) -> Written:
@@ -53,3 +64,8 @@ def _after(before: Written, written: Written, is_bare: bool = False) -> Written:
     there = text_of(before)
     there_breaks = len(there) - len(there.rstrip("\n")) if before else breaks
     return without_prefix(written, "\n" * min(breaks, there_breaks))
+
+
+def _common_start(left: str, right: str) -> str:
+    count = min(len(left), len(right))
+    return left[: next((place for place in range(count) if left[place] != right[place]), count)]
