@@ -12,6 +12,7 @@
 #include "format/read_format.h"
 #include "format/tool_schemas.h"
 #include "stream/chunk_parser.h"
+#include "stream/parse_batch.h"
 #include "stream/stream_batch.h"
 #include "stream/stream_options.h"
 #include "stream/token_streamer.h"

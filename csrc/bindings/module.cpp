@@ -15,6 +15,7 @@ PYBIND11_MODULE(_core, module) {
   register_channel(module);
   register_argument_reader(module);
   register_wire(module);
+  register_parse_batch(module);
   register_stream_batch(module);
   register_token_streamer(module);
   refuse_unmade_objects(module);

@@ -22,6 +22,7 @@ void register_format(py::module_& module);
 void register_response_template(py::module_& module);
 void register_delta(py::module_& module);
 void register_token_streamer(py::module_& module);
+void register_parse_batch(py::module_& module);
 void register_stream_batch(py::module_& module);
 void register_channel(py::module_& module);
 void register_argument_reader(py::module_& module);

@@ -1,199 +1,245 @@
-// StreamRecipe: what unspool.parse_batch reads many outputs with.
+// StreamBatch and BatchResult: an engine's step in one call.
 #include "stream/stream_batch.h"
 
-#include <pybind11/eval.h>
+#include <pybind11/stl.h>
 
-#include <algorithm>
-#include <chrono>
-#include <exception>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "bindings/delta_type.h"
 #include "bindings/fast_method.h"
 #include "bindings/gil.h"
+#include "bindings/int_column.h"
 #include "bindings/message_type.h"
-#include "bindings/stream_recipe.h"
-#include "bindings/text_argument.h"
+#include "bindings/native_class.h"
+#include "bindings/py_wire_writer.h"
 #include "text/error.h"
 
 namespace unspool::bindings {
 
 namespace {
 
-// Reading so much takes some 100 µs, and handing over the GIL pays; an output's stream counts as
-// the bytes that are read in the time that it takes to make it.
-constexpr std::size_t kLongWork = 1 << 15;
-constexpr std::size_t kStreamWork = 1 << 7;
+// So many ids take some 100 µs: handing over the GIL pays.
+constexpr std::size_t kLongStep = 1 << 10;
 
-/// Gives other threads their turn, and signals theirs, in a long loop that needs the GIL: as often
-/// as the interpreter does. A statement of Python's does it: to let go of the GIL and take it again
-/// wakes those who wait, and leaves them no time to take it.
-class Turns {
- public:
-  bool is_due() const { return Clock::now() - last_ >= std::chrono::milliseconds(5); }
+struct PyStreamBatch {
+  PyStreamBatch(unsigned threads, ReasoningField reasoning_field)
+      : batch(threads), field(reasoning_field), loan(std::make_shared<WriterLoan>()) {}
 
-  void pass_if_due() {
-    if (!is_due()) return;
-    py::exec("pass");
-    last_ = Clock::now();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point last_ = Clock::now();
+  StreamBatch batch;
+  ReasoningField field;
+  std::shared_ptr<WriterLoan> loan;
+  std::vector<py::object> writers = {};  // by slot: those of Python's, or null
+  std::vector<Slot> slots = {};          // of one call's arguments
+  std::vector<TokenId> ids = {};
+  std::vector<std::int64_t> offsets = {};
 };
 
-/// No garbage is collected while it lives. Messages that all live on would be gone through again
-/// and again. It must live while the GIL is held and no Python code runs: then no one can see it.
-class CollectorPause {
- public:
-  CollectorPause() = default;
-  CollectorPause(const CollectorPause&) = delete;
-  CollectorPause& operator=(const CollectorPause&) = delete;
-  ~CollectorPause() {
-    if (was_enabled_) PyGC_Enable();
-  }
-
- private:
-  bool was_enabled_ = PyGC_Disable() != 0;
+struct PyBatchResult {
+  std::shared_ptr<BatchResult> result;
+  ReasoningField field;
 };
 
-/// Whether Python code makes parts of its message: what it repaired, a template's further fields,
-/// or labels.
-bool needs_python(const ParsedOutput& output) {
-  const std::vector<ToolCall>& calls = output.message.tool_calls;
-  if (output.labels) return true;
-  return !output.extra.empty() || std::any_of(calls.begin(), calls.end(), [](const ToolCall& call) {
-    return call.repairs != 0;
+/// Part of a result as a buffer, which keeps it alive.
+struct Column {
+  std::shared_ptr<BatchResult> owner;
+  const void* data;
+  py::ssize_t count;
+  py::ssize_t width;
+  std::string format;
+};
+
+template <typename T>
+py::object view_of(const PyBatchResult& self, std::span<const T> items, const char* format) {
+  static const T none{};
+  const py::object column =
+      py::cast(Column{self.result, items.empty() ? &none : items.data(),
+                      static_cast<py::ssize_t>(items.size()), sizeof(T), format});
+  return py::memoryview(column);
+}
+
+StreamBatch& native_batch(PyStreamBatch& self) {
+  if (self.loan->is_stepping)
+    throw StreamError("this batch is in a step, in another thread; use it before or after that");
+  return self.batch;
+}
+
+/// Reading a step's arguments may run Python code, and the step may let go of the GIL: no one else
+/// uses the batch meanwhile.
+class Stepping {
+ public:
+  explicit Stepping(PyStreamBatch& self) : flag_(self.loan->is_stepping) { flag_ = true; }
+  ~Stepping() { flag_ = false; }
+  Stepping(const Stepping&) = delete;
+  Stepping& operator=(const Stepping&) = delete;
+
+ private:
+  bool& flag_;
+};
+
+PyObject* wrap(PyStreamBatch& self, std::shared_ptr<BatchResult> result) {
+  return py::cast(PyBatchResult{std::move(result), self.field}).release().ptr();
+}
+
+PyObject* step(PyObject* object, PyObject* const* args, Py_ssize_t count) {
+  return guarded([&]() -> PyObject* {
+    PyStreamBatch& self = native<PyStreamBatch>(object);
+    StreamBatch& batch = native_batch(self);
+    if (count < 2 || count > 3)
+      throw py::type_error("step takes slots and ids, and offsets or not");
+    const Stepping stepping(self);
+    const IntColumn<Slot> slots(args[0], "slots", self.slots);
+    const IntColumn<TokenId> ids(args[1], "ids", self.ids);
+    std::optional<IntColumn<std::int64_t>> offsets;
+    if (count == 3 && args[2] != Py_None) offsets.emplace(args[2], "offsets", self.offsets);
+    std::optional<std::span<const std::int64_t>> places;
+    if (offsets) places = offsets->view();
+    std::shared_ptr<BatchResult> result;
+    {
+      std::optional<GilRelease> release;  // the arrays are in the caller's hands
+      if (ids.view().size() >= kLongStep) release.emplace();
+      result = batch.step(slots.view(), ids.view(), places);
+    }
+    return wrap(self, std::move(result));
   });
 }
 
-/// Outputs read from Python, which keeps the texts alive.
-class Outputs {
- public:
-  Outputs(const py::tuple& objects, const py::object& finish_reasons) {
-    list_.resize(objects.size());
-    places_.resize(objects.size());
-    texts_.reserve(objects.size());
-    std::size_t i = 0;
-    Turns turns;
-    try {
-      for (; i < objects.size(); ++i) {
-        read(objects[i].ptr(), i);
-        turns.pass_if_due();
-      }
-    } catch (const std::exception&) {
-      rethrow_at(i);
-    }
-    for (i = 0; i < list_.size(); ++i) {
-      if (list_[i].has_ids)
-        list_[i].ids = {ids_.data() + places_[i].begin, places_[i].end - places_[i].begin};
-    }
-    read_reasons(finish_reasons);
-  }
+PyMethodDef kStep = {"step", as_method(step), METH_FASTCALL,
+                     "step($self, slots, ids, offsets=None, /)\n--\n\nFeed each slot its ids."};
 
-  std::span<const Output> list() const { return list_; }
-  std::size_t work() const {
-    return text_bytes_ + ids_.size() * sizeof(TokenId) + list_.size() * kStreamWork;
+Slot add(PyStreamBatch& self, const StreamRecipe& recipe, const py::object& writer,
+         const py::object& choice, bool deltas, const py::object& end_ids) {
+  StreamBatch& batch = native_batch(self);
+  SlotOptions options;
+  options.choice = read_number(choice, "choice", "answers");
+  options.keeps_deltas = deltas;
+  if (!end_ids.is_none()) read_token_ids(end_ids, options.end_ids);
+  PyWireWriter* lent = nullptr;
+  if (!writer.is_none()) {
+    lent = py::cast<PyWireWriter*>(writer);
+    const auto loan = lent->loan.lock();
+    if (loan && loan != self.loan)
+      throw StreamError("another batch writes with this writer; create a new WireWriter");
+    options.writer = lent->writer;
   }
-
- private:
-  struct Place {
-    std::size_t begin = 0, end = 0;
-  };
-
-  // A view of bytes is text, one of integers is ids.
-  static bool is_text(PyObject* object) {
-    if (PyMemoryView_Check(object)) return PyMemoryView_GET_BUFFER(object)->itemsize == 1;
-    return PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object);
+  const Slot slot = batch.add(recipe, std::move(options));
+  if (static_cast<std::size_t>(slot) >= self.writers.size())
+    self.writers.resize(static_cast<std::size_t>(slot) + 1);
+  if (lent != nullptr) {
+    if (lent->loan.expired()) lent->slot_count = 0;
+    self.writers[static_cast<std::size_t>(slot)] = writer;
+    lent->loan = self.loan;
+    ++lent->slot_count;
   }
+  return slot;
+}
 
-  void read(PyObject* object, std::size_t i) {
-    if (is_text(object)) {
-      list_[i].text = texts_.emplace_back(object).view();
-      text_bytes_ += list_[i].text.size();
-      return;
-    }
-    if (PyLong_Check(object) || PyFloat_Check(object) || object == Py_None) {
-      throw py::type_error(std::string("it is of type ") + Py_TYPE(object)->tp_name +
-                           "; pass a text, or the token ids of a whole output");
-    }
-    list_[i].has_ids = true;
-    places_[i].begin = ids_.size();
-    read_token_ids(object, ids_);
-    places_[i].end = ids_.size();
-  }
+void remove(PyStreamBatch& self, Slot slot) {
+  native_batch(self).remove(slot);
+  const py::object writer = std::exchange(self.writers[static_cast<std::size_t>(slot)], {});
+  if (!writer) return;
+  auto* lent = py::cast<PyWireWriter*>(writer);
+  if (--lent->slot_count == 0) lent->loan.reset();
+}
 
-  void read_reasons(const py::object& reasons) {
-    if (py::isinstance<py::str>(reasons)) {
-      const FinishReason reason = parse_finish_reason(read_text(reasons));
-      for (Output& output : list_) output.finish_reason = reason;
-      return;
-    }
-    const py::tuple tuple(reasons);
-    if (tuple.size() != list_.size()) {
-      throw ArgumentError("finish_reason has " + std::to_string(tuple.size()) + " items for " +
-                          std::to_string(list_.size()) +
-                          " outputs; pass one for each, or one for all");
-    }
-    for (std::size_t i = 0; i < list_.size(); ++i)
-      list_[i].finish_reason = parse_finish_reason(read_text(tuple[i]));
-  }
+const TokenStreamer& stream(PyStreamBatch& self, Slot slot) {
+  return native_batch(self).stream(slot);
+}
 
-  // The same error, which names the output.
-  [[noreturn]] static void rethrow_at(std::size_t i) {
-    const std::string where = "outputs[" + std::to_string(i) + "]: ";
-    try {
-      throw;
-    } catch (const py::type_error& error) {
-      throw py::type_error(where + error.what());
-    } catch (const ArgumentError& error) {
-      throw ArgumentError(where + error.what());
-    }
-  }
+py::object message(PyStreamBatch& self, Slot slot, const py::str& reasoning_field) {
+  const TokenStreamer& streamer = stream(self, slot);
+  return make_message(streamer.message(), streamer.stream().token_counts(),
+                      streamer.stream().extra(), streamer.audit(), streamer.stream().labels(),
+                      py::tuple(), reasoning_field);
+}
 
-  std::vector<Output> list_;
-  std::vector<Place> places_;  // in ids_, which moves while it grows
-  std::vector<TextArgument> texts_;
-  std::vector<TokenId> ids_;
-  std::size_t text_bytes_ = 0;
-};
+PyObject* sse(PyObject* object, PyObject* value) {
+  return guarded([&] {
+    const PyBatchResult& self = native<PyBatchResult>(object);
+    const std::string_view bytes = self.result->bytes_of(read_number(value, "slot", "slots"));
+    return PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
+  });
+}
 
-py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
-               const py::object& finish_reasons, unsigned threads, const py::str& reasoning_field) {
-  const Outputs read(outputs, finish_reasons);
-  check_ids(recipe, read.list());
-  std::vector<ParsedOutput> parsed;
-  {
-    // The tuple keeps each str and bytes alive, and neither can change.
-    std::optional<GilRelease> release;
-    if (threads > 1 || read.work() >= kLongWork) release.emplace();
-    parsed = parse_batch(recipe, read.list(), threads);
+PyMethodDef kSse = {"sse", as_method(sse), METH_O,
+                    "sse($self, slot, /)\n--\n\nThe bytes that this slot's writer wrote."};
+
+py::list deltas(const PyBatchResult& self, const py::object& slot) {
+  py::list list;
+  for (const Delta& delta : self.result->deltas_of(read_number(slot, "slot", "slots"))) {
+    PyObject* made = wrap_delta(Delta(delta), self.field);
+    if (made == nullptr) throw py::error_already_set();
+    list.append(py::reinterpret_steal<py::object>(made));
   }
-  const py::tuple no_deltas;
-  py::list messages;
-  Turns turns;
-  for (ParsedOutput& item : parsed) {
-    const ParsedOutput output = std::move(item);  // and frees it
-    {
-      std::optional<CollectorPause> pause;
-      if (!needs_python(output)) pause.emplace();
-      messages.append(make_message(output.message, output.token_counts, output.extra, output.audit,
-                                   output.labels.get(), no_deltas, reasoning_field));
-    }
-    turns.pass_if_due();
-  }
-  return messages;
+  return list;
+}
+
+void register_result(py::module_& module) {
+  py::class_<Column>(module, "_BatchColumn", py::buffer_protocol())
+      .def_buffer([](const Column& self) {
+        return py::buffer_info(const_cast<void*>(self.data), self.width, self.format, 1,
+                               {self.count}, {self.width}, true);
+      });
+  py::class_<PyBatchResult> result(module, "BatchResult", py::is_final());
+  result
+      .def_property_readonly(
+          "slots",
+          [](const PyBatchResult& self) { return view_of(self, self.result->slots(), "i"); })
+      .def_property_readonly(
+          "ended",
+          [](const PyBatchResult& self) { return view_of(self, self.result->ended(), "i"); })
+      .def_property_readonly(
+          "offsets",
+          [](const PyBatchResult& self) { return view_of(self, self.result->offsets(), "q"); })
+      .def_property_readonly("data",
+                             [](const PyBatchResult& self) {
+                               return view_of(self, std::span(self.result->bytes()), "B");
+                             })
+      .def("deltas", &deltas, py::arg("slot"))
+      .def("__contains__",
+           [](const PyBatchResult& self, Slot slot) { return self.result->has(slot); })
+      .def("__len__", [](const PyBatchResult& self) { return self.result->slots().size(); });
+  add_fast_method(result, &kSse);
+  refuse_pickle(result, "a batch's result");
 }
 
 }  // namespace
 
 void register_stream_batch(py::module_& module) {
-  py::class_<StreamRecipe, std::shared_ptr<StreamRecipe>> recipe(module, "StreamRecipe");
-  add_recipe_options(module, recipe);
-  recipe.def("parse", &parse, py::arg("outputs"), py::arg("finish_reasons"), py::arg("threads"),
-             py::arg("reasoning_field"));
-  refuse_pickle(recipe, "a stream's recipe");
+  register_result(module);
+  py::class_<PyStreamBatch> batch(module, "StreamBatch");
+  batch
+      .def(py::init([](unsigned threads, const std::string& reasoning_field) {
+             return std::make_unique<PyStreamBatch>(threads,
+                                                    parse_reasoning_field(reasoning_field));
+           }),
+           py::arg("threads"), py::arg("reasoning_field"))
+      .def("_add", &add, py::arg("recipe"), py::arg("writer"), py::arg("choice"), py::arg("deltas"),
+           py::arg("end_ids"))
+      .def(
+          "finish",
+          [](PyStreamBatch& self, Slot slot, const py::str& reason) {
+            StreamBatch& native = native_batch(self);
+            return PyBatchResult{native.finish(slot, parse_finish_reason(read_text(reason))),
+                                 self.field};
+          },
+          py::arg("slot"), py::arg("finish_reason") = "stop")
+      .def("remove", &remove, py::arg("slot"))
+      .def("_message", &message, py::arg("slot"), py::arg("reasoning_field"))
+      .def(
+          "stop_reason",
+          [](PyStreamBatch& self, Slot slot) {
+            return text_or_none(stream(self, slot).stream().stop_reason());
+          },
+          py::arg("slot"))
+      .def(
+          "token_count",
+          [](PyStreamBatch& self, Slot slot) { return stream(self, slot).stream().token_count(); },
+          py::arg("slot"))
+      .def("__len__", [](PyStreamBatch& self) { return native_batch(self).size(); });
+  add_fast_method(batch, &kStep);
+  refuse_pickle(batch, "a batch of live streams");
 }
 
 }  // namespace unspool::bindings

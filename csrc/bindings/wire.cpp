@@ -8,21 +8,27 @@
 #include "bindings/delta_type.h"
 #include "bindings/fast_method.h"
 #include "bindings/gil.h"
+#include "bindings/py_wire_writer.h"
 #include "delta/wire_writer.h"
 #include "text/error.h"
 #include "text/scratch.h"
 
 namespace unspool::bindings {
 
-namespace {
+WireWriter& PyWireWriter::native() const {
+  const auto lent = loan.lock();
+  if (lent && lent->is_stepping)
+    throw StreamError("a step of a batch writes with this writer; use it before or after the step");
+  return *writer;
+}
 
-struct PyWireWriter {
-  std::unique_ptr<WireWriter> writer;
-  WireProtocol protocol;
-  std::string out = {};  // of one call
-  std::vector<const Delta*> deltas = {};
-  std::vector<Delta> drained = {};
-};
+WireWriter& PyWireWriter::native_for_deltas() const {
+  if (!loan.expired())
+    throw StreamError("a batch writes this response's deltas; remove its slot first");
+  return native();
+}
+
+namespace {
 
 constexpr std::array kProtocols = {WireProtocol::chat_completions, WireProtocol::completions,
                                    WireProtocol::responses, WireProtocol::messages,
@@ -129,8 +135,9 @@ PyObject* to_bytes(std::string& out) {
 // Runs `body` on an empty buffer, gives what it appended.
 template <typename Body>
 py::bytes written(PyWireWriter& self, Body&& body) {
+  WireWriter& writer = self.native();
   self.out.clear();
-  body(*self.writer, self.out);
+  body(writer, self.out);
   PyObject* bytes = to_bytes(self.out);
   if (bytes == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::bytes>(bytes);
@@ -149,8 +156,9 @@ PyObject* write(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
     PyWireWriter& self = native<PyWireWriter>(object);
     if (const Delta* delta = as_delta(value)) {
+      WireWriter& writer = self.native_for_deltas();
       self.out.clear();
-      self.writer->write(*delta, self.out);
+      writer.write(*delta, self.out);
       return to_bytes(self.out);
     }
     const auto list = py::reinterpret_steal<py::object>(call_python(
@@ -161,8 +169,9 @@ PyObject* write(PyObject* object, PyObject* value) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
       self.deltas.push_back(read_delta(items[i]));
     }
+    WireWriter& writer = self.native_for_deltas();
     self.out.clear();  // only now: an iterable may have used this writer
-    self.writer->write_many(self.deltas, self.out);
+    writer.write_many(self.deltas, self.out);
     return to_bytes(self.out);
   });
 }
@@ -221,6 +230,7 @@ py::bytes fail(PyWireWriter& self, const py::str& message, const py::object& typ
 }
 
 py::bytes drain(PyWireWriter& self, PyChannel& channel) {
+  self.native_for_deltas();
   self.drained.clear();
   drain_channel(channel, self.drained);
   py::bytes bytes = written(self, [&](auto& native, auto& out) {
@@ -239,7 +249,7 @@ void add_logprobs(PyWireWriter& self, const py::object& choice, const py::iterab
   const std::int32_t number = read_number(choice, "choice", "answers");
   std::vector<TokenLogprob> read;
   for (const py::handle& entry : entries) read.push_back(read_token_logprob(entry));
-  self.writer->add_logprobs(number, std::move(read));
+  self.native().add_logprobs(number, std::move(read));
 }
 
 }  // namespace
@@ -271,9 +281,9 @@ void register_wire(py::module_& module) {
       .def_property_readonly(
           "created", [](const PyWireWriter& self) { return self.writer->options().created; })
       .def_property_readonly("has_begun",
-                             [](const PyWireWriter& self) { return self.writer->has_begun(); })
+                             [](const PyWireWriter& self) { return self.native().has_begun(); })
       .def_property_readonly("has_ended",
-                             [](const PyWireWriter& self) { return self.writer->has_ended(); });
+                             [](const PyWireWriter& self) { return self.native().has_ended(); });
   add_fast_method(writer, &kWrite);
   refuse_pickle(writer, "a WireWriter");
 }

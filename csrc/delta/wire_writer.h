@@ -107,6 +107,11 @@ class WireWriter {
   const WireOptions& options() const { return options_; }
   bool has_begun() const { return state_ != State::fresh; }
   bool has_ended() const { return state_ == State::ended; }
+  /// Whether a call or the finish of this answer was written.
+  bool has_answer(std::int32_t choice) const {
+    const Order& order = orders_[static_cast<std::size_t>(choice)];
+    return order.call_count > 0 || order.is_finished;
+  }
 
  protected:
   /// `reserved`: members of the protocol that `extra` may not set.

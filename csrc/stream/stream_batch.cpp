@@ -1,12 +1,7 @@
 #include "stream/stream_batch.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
-#include <string>
-#include <system_error>
-#include <thread>
+#include <functional>
 #include <utility>
 
 #include "text/error.h"
@@ -15,80 +10,247 @@ namespace unspool {
 
 namespace {
 
-// What a thread takes at a time: enough to forget the cost of taking it, little enough to share.
-constexpr std::size_t kBlock = 32;
+// A thread wakes in some 5 µs. Below so many ids for each it is not worth it.
+constexpr std::size_t kIdsOfShare = 96;
 
-ParsedOutput parse_output(const StreamRecipe& recipe, const Output& output, Events& events) {
-  events.restart();
-  ChunkParser parser(recipe.format, recipe.options.stream);
-  put_prompt(recipe, parser);
-  if (output.has_ids) {
-    parser.put_ids(output.ids, events);
-  } else {
-    parser.put_text(output.text, events);
+std::string named(Slot slot) { return "slot " + std::to_string(slot); }
+
+/// The tokens that end an answer: the format's, and the caller's.
+std::vector<TokenId> end_ids(const Format& format, std::vector<TokenId> ids) {
+  const std::vector<std::string>& ends = format.program().ends;
+  for (const MarkerToken& token : format.symbols()) {
+    if (std::find(ends.begin(), ends.end(), token.text) != ends.end()) ids.push_back(token.id);
   }
-  parser.finish(output.finish_reason, events);
-  ParsedOutput parsed;
-  parsed.message = parser.take_message();
-  parsed.token_counts = parser.token_counts();
-  parsed.extra = parser.extra();
-  if (recipe.options.stream.parser.audit) append_audit(events.audit(), parsed.audit);
-  parsed.labels = parser.take_labels();
-  return parsed;
+  std::sort(ids.begin(), ids.end());
+  return ids;
 }
 
 }  // namespace
 
-void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs) {
-  const auto& vocabulary = recipe.options.stream.vocabulary;
-  if (vocabulary && vocabulary->unknown() == UnknownId::ignored) return;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!vocabulary && !outputs[i].ids.empty()) {
-      throw ArgumentError("outputs[" + std::to_string(i) +
-                          "]: token ids need a tokenizer to become text; pass tokenizer=");
+/// What a step is asked for.
+struct StreamBatch::Step {
+  std::span<const Slot> slots;
+  std::span<const TokenId> ids;
+  std::optional<std::span<const std::int64_t>> offsets;
+
+  std::span<const TokenId> ids_of(std::size_t i) const {
+    if (!offsets) return ids.subspan(i, 1);
+    const auto begin = static_cast<std::size_t>((*offsets)[i]);
+    return ids.subspan(begin, static_cast<std::size_t>((*offsets)[i + 1]) - begin);
+  }
+  void check_shape() const;
+};
+
+void StreamBatch::Step::check_shape() const {
+  if (!offsets) {
+    if (slots.size() == ids.size()) return;
+    throw ArgumentError("there are " + std::to_string(slots.size()) + " slots and " +
+                        std::to_string(ids.size()) +
+                        " ids; pass an id for each slot, or offsets too");
+  }
+  if (offsets->size() != slots.size() + 1) {
+    throw ArgumentError("there are " + std::to_string(slots.size()) + " slots and " +
+                        std::to_string(offsets->size()) +
+                        " offsets; pass one more offset than slots");
+  }
+  std::int64_t last = 0;
+  for (const std::int64_t offset : *offsets) {
+    if (offset < last) throw ArgumentError("offsets go down; each is where a slot's ids begin");
+    last = offset;
+  }
+  if (offsets->front() != 0 || static_cast<std::size_t>(last) != ids.size()) {
+    throw ArgumentError("offsets go from " + std::to_string(offsets->front()) + " to " +
+                        std::to_string(last) + ", and there are " + std::to_string(ids.size()) +
+                        " ids; pass 0 first, and the number of ids last");
+  }
+}
+
+StreamBatch::StreamBatch(unsigned thread_count) : thread_count_(std::max(thread_count, 1U)) {}
+
+StreamBatch::~StreamBatch() {
+  if (pool_ && !pool_->is_alive()) WorkerPool::abandon(std::move(pool_));
+}
+
+StreamBatch::Stream& StreamBatch::at(Slot slot) const {
+  if (slot < 0 || static_cast<std::size_t>(slot) >= streams_.size() ||
+      !streams_[static_cast<std::size_t>(slot)]) {
+    throw ArgumentError(named(slot) + " is free; `add` makes a stream in a slot");
+  }
+  return *streams_[static_cast<std::size_t>(slot)];
+}
+
+const TokenStreamer& StreamBatch::stream(Slot slot) const { return at(slot).streamer; }
+
+void StreamBatch::check_writer(const SlotOptions& options) const {
+  if (options.writer->has_ended())
+    throw StreamError("this writer's response has ended; create a new WireWriter");
+  if (options.choice >= options.writer->options().n) {
+    throw ArgumentError("choice is " + std::to_string(options.choice) + ", and the writer's n is " +
+                        std::to_string(options.writer->options().n));
+  }
+  if (options.writer->has_answer(options.choice)) {
+    throw ArgumentError("the writer has deltas of choice " + std::to_string(options.choice) +
+                        " already; give each answer a choice of its own");
+  }
+  for (const auto& stream : streams_) {
+    if (!stream || stream->writer != options.writer) continue;
+    if (stream->streamer.choice() != options.choice) continue;
+    throw ArgumentError("another slot has this writer and choice " +
+                        std::to_string(options.choice) + "; give each answer a choice of its own");
+  }
+}
+
+Slot StreamBatch::add(const StreamRecipe& recipe, SlotOptions options) {
+  if (options.writer) check_writer(options);
+  TokenStreamerOptions streamer_options = recipe.options;
+  if (!streamer_options.stream.vocabulary)
+    throw ArgumentError("a batch of token ids needs a tokenizer; pass tokenizer=");
+  streamer_options.stream.parser.choice = options.choice;
+  const bool keeps_deltas = options.keeps_deltas || !options.writer;
+  std::unique_ptr<Stream> made(new Stream{TokenStreamer(recipe.format, std::move(streamer_options)),
+                                          std::move(options.writer), keeps_deltas, false,
+                                          end_ids(*recipe.format, std::move(options.end_ids))});
+  put_prompt(recipe, made->streamer);
+  if (made->writer && made->writer->options().n > 1) {
+    made->shares_writer = true;
+    ++shared_count_;
+  }
+  auto free = std::find(streams_.begin(), streams_.end(), nullptr);
+  if (free == streams_.end()) free = streams_.emplace(free);
+  *free = std::move(made);
+  ++size_;
+  return static_cast<Slot>(free - streams_.begin());
+}
+
+void StreamBatch::remove(Slot slot) {
+  if (at(slot).shares_writer) --shared_count_;
+  streams_[static_cast<std::size_t>(slot)] = nullptr;
+  --size_;
+}
+
+void StreamBatch::check_one(Slot slot, const Stream& stream) const {
+  if (stream.streamer.stream().is_finished())
+    throw StreamError(named(slot) + " has finished; remove it, and add the next request");
+  if (stream.writer && stream.writer->has_ended())
+    throw StreamError("the response of " + named(slot) + " has ended; remove it");
+}
+
+void StreamBatch::check(const Step& step) {
+  step.check_shape();
+  ++step_count_;
+  for (std::size_t i = 0; i < step.slots.size(); ++i) {
+    const Slot slot = step.slots[i];
+    Stream& stream = at(slot);
+    if (std::exchange(stream.last_step, step_count_) == step_count_) {
+      throw ArgumentError(named(slot) +
+                          " stands in this step twice; pass its ids together, with offsets");
     }
-    for (const TokenId id : outputs[i].ids) {
-      if (vocabulary->is_known(id)) continue;
-      throw ArgumentError("outputs[" + std::to_string(i) +
-                          "]: " + unknown_id_message(id, *vocabulary));
+    check_one(slot, stream);
+    try {
+      stream.streamer.stream().check_ids(step.ids_of(i));
+    } catch (const ArgumentError& error) {
+      throw ArgumentError(named(slot) + ": " + error.what());
     }
   }
 }
 
-std::vector<ParsedOutput> parse_batch(const StreamRecipe& recipe, std::span<const Output> outputs,
-                                      unsigned thread_count) {
-  std::vector<ParsedOutput> parsed(outputs.size());
-  std::atomic<std::size_t> next{0};
-  std::exception_ptr failure;
-  std::mutex failure_mutex;
-  const auto work = [&] {
-    try {
-      Events events;
-      for (std::size_t begin = next.fetch_add(kBlock); begin < outputs.size();
-           begin = next.fetch_add(kBlock)) {
-        const std::size_t end = std::min(begin + kBlock, outputs.size());
-        for (std::size_t i = begin; i < end; ++i) {
-          parsed[i] = parse_output(recipe, outputs[i], events);
-        }
-      }
-    } catch (...) {
-      const std::lock_guard lock(failure_mutex);
-      failure = std::current_exception();
+std::shared_ptr<BatchResult> StreamBatch::new_result() {
+  std::shared_ptr<BatchResult>* place = &results_.back();  // whoever holds it keeps it
+  for (std::shared_ptr<BatchResult>& result : results_) {
+    if (!result || result.use_count() == 1) place = &result;
+  }
+  if (!*place || place->use_count() > 1) *place = std::make_shared<BatchResult>();
+  return *place;
+}
+
+std::shared_ptr<BatchResult> StreamBatch::step(
+    std::span<const Slot> slots, std::span<const TokenId> ids,
+    std::optional<std::span<const std::int64_t>> offsets) {
+  const Step step{slots, ids, offsets};
+  check(step);
+  std::shared_ptr<BatchResult> result = new_result();
+  run(step, *result);
+  result->join();
+  return result;
+}
+
+std::shared_ptr<BatchResult> StreamBatch::finish(Slot slot, FinishReason reason) {
+  Stream& stream = at(slot);
+  check_one(slot, stream);
+  std::shared_ptr<BatchResult> result = new_result();
+  result->restart(std::span(&slot, 1), 1);
+  stream.streamer.read(std::nullopt, std::nullopt, reason);
+  deliver(stream, result->parts_[0], result->entries_[0]);
+  result->entries_[0].has_ended = true;
+  result->join();
+  return result;
+}
+
+void StreamBatch::run(const Step& step, BatchResult& result) {
+  const std::size_t wanted = std::min<std::size_t>(thread_count_, step.ids.size() / kIdsOfShare);
+  if (wanted < 2) {
+    result.restart(step.slots, 1);
+    run_share(step, 0, 1, result);
+  } else {
+    if (pool_ && !pool_->is_alive()) WorkerPool::abandon(std::move(pool_));
+    if (!pool_) pool_ = std::make_unique<WorkerPool>(thread_count_ - 1);
+    const unsigned share_count = pool_->share_count();
+    result.restart(step.slots, share_count);
+    const auto work = [&](unsigned share) { run_share(step, share, share_count, result); };
+    pool_->run(std::ref(work));  // no copy of it
+  }
+  for (const BatchResult::Part& part : result.parts_) {
+    if (part.failure) std::rethrow_exception(part.failure);
+  }
+}
+
+// Slots next to each other are one thread's. Those that share a writer are the caller's.
+void StreamBatch::run_share(const Step& step, unsigned share, unsigned share_count,
+                            BatchResult& result) {
+  BatchResult::Part& part = result.parts_[share];
+  const std::size_t begin = step.slots.size() * share / share_count;
+  const std::size_t end = step.slots.size() * (share + 1) / share_count;
+  const auto run_those = [&](std::size_t from, std::size_t to, bool shared) {
+    for (std::size_t i = from; i < to; ++i) {
+      Stream& stream = *streams_[static_cast<std::size_t>(step.slots[i])];
+      if (share_count > 1 && stream.shares_writer != shared) continue;
+      result.entries_[i].part = share;
+      feed(stream, step.ids_of(i), part, result.entries_[i]);
     }
   };
-  const std::size_t block_count = (outputs.size() + kBlock - 1) / kBlock;
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < std::min<std::size_t>(thread_count, block_count); ++i) {
-    try {
-      threads.emplace_back(work);
-    } catch (const std::system_error&) {
-      break;  // the system gives no more: those that there are do the work
-    }
+  try {
+    run_those(begin, end, false);
+    if (share == 0 && share_count > 1 && shared_count_ > 0) run_those(0, step.slots.size(), true);
+  } catch (...) {
+    part.failure = std::current_exception();
   }
-  work();
-  threads.clear();  // joins
-  if (failure) std::rethrow_exception(failure);
-  return parsed;
+}
+
+void StreamBatch::feed(Stream& stream, std::span<const TokenId> ids, BatchResult::Part& part,
+                       BatchResult::Entry& entry) {
+  stream.streamer.read_put(ids, false);
+  deliver(stream, part, entry);
+  entry.has_ended =
+      stream.streamer.stream().is_stopped() || std::any_of(ids.begin(), ids.end(), [&](TokenId id) {
+        return std::binary_search(stream.end_ids.begin(), stream.end_ids.end(), id);
+      });
+}
+
+void StreamBatch::deliver(Stream& stream, BatchResult::Part& part, BatchResult::Entry& entry) {
+  const std::size_t first = part.delta_count;
+  const std::size_t count = stream.streamer.delta_count();
+  if (part.deltas.size() < first + count) part.deltas.resize(first + count);
+  part.used_count = std::max(part.used_count, first + count);
+  const std::span<Delta> deltas = std::span(part.deltas).subspan(first, count);
+  for (std::size_t i = 0; i < count; ++i)
+    stream.streamer.take_into(i, deltas[i], stream.keeps_deltas);
+  entry.bytes_begin = part.bytes.size();
+  if (stream.writer) stream.writer->write_many(std::span<const Delta>(deltas), part.bytes);
+  entry.bytes_end = part.bytes.size();
+  entry.deltas_begin = first;
+  entry.deltas_end = stream.keeps_deltas ? first + count : first;
+  part.delta_count = entry.deltas_end;
+  stream.streamer.release();
 }
 
 }  // namespace unspool

@@ -1,43 +1,91 @@
-// Whole outputs, many at a time: each is read by a stream of its own, all made of one recipe.
+// The streams of an engine's running requests, fed together: one call for each of its steps.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "delta/message.h"
+#include "delta/wire_writer.h"
+#include "stream/batch_result.h"
 #include "stream/stream_recipe.h"
+#include "stream/worker_pool.h"
 
 namespace unspool {
 
-/// One whole output: text, or token ids.
-struct Output {
-  std::string_view text;
-  std::span<const TokenId> ids;
-  bool has_ids = false;
-  FinishReason finish_reason = FinishReason::stop;
+/// What a new stream is made of.
+struct SlotOptions {
+  std::shared_ptr<WireWriter> writer;  // null: deltas alone
+  std::int32_t choice = 0;             // which of the writer's answers it is
+  bool keeps_deltas = false;           // beside the writer's bytes
+  std::vector<TokenId> end_ids;        // that end the answer, besides the format's own
 };
 
-/// What an output was read as.
-struct ParsedOutput {
-  Message message;
-  TokenCounts token_counts;
-  std::string extra;                    // a JSON object; empty where there is none
-  std::vector<Events::Audited> audit;   // where the recipe asks for it
-  std::unique_ptr<TokenLabels> labels;  // likewise
+/// One caller at a time. Model output never throws; what a caller gets wrong does, before anything
+/// changes.
+class StreamBatch {
+ public:
+  /// `thread_count`: how many threads may share a step, the caller's among them.
+  explicit StreamBatch(unsigned thread_count);
+  ~StreamBatch();
+
+  /// Makes a stream, and returns the lowest slot that is free. A writer may serve several slots,
+  /// one for each of its answers; no one else writes deltas with it.
+  Slot add(const StreamRecipe& recipe, SlotOptions options);
+
+  /// Feeds each slot its ids: `ids[i]` to `slots[i]`, or, with `offsets`, those from `offsets[i]`
+  /// up to `offsets[i + 1]`. A slot stands in a step at most once.
+  std::shared_ptr<BatchResult> step(std::span<const Slot> slots, std::span<const TokenId> ids,
+                                    std::optional<std::span<const std::int64_t>> offsets = {});
+
+  /// Ends an answer: its last deltas, and bytes. The response's end is the writer's: `end`, `fail`.
+  std::shared_ptr<BatchResult> finish(Slot slot, FinishReason reason);
+
+  /// Frees the slot, finished or not.
+  void remove(Slot slot);
+
+  /// Throws ArgumentError for a slot that is free.
+  const TokenStreamer& stream(Slot slot) const;
+  const std::shared_ptr<WireWriter>& writer(Slot slot) const { return at(slot).writer; }
+
+  std::size_t size() const { return size_; }
+  unsigned thread_count() const { return thread_count_; }
+
+ private:
+  struct Stream {
+    TokenStreamer streamer;
+    std::shared_ptr<WireWriter> writer;
+    bool keeps_deltas;
+    bool shares_writer = false;
+    std::vector<TokenId> end_ids;  // sorted
+    std::uint64_t last_step = 0;
+  };
+  struct Step;
+
+  Stream& at(Slot slot) const;
+  void check_writer(const SlotOptions& options) const;
+  void check(const Step& step);
+  void check_one(Slot slot, const Stream& stream) const;
+  std::shared_ptr<BatchResult> new_result();
+  void run(const Step& step, BatchResult& result);
+  void run_share(const Step& step, unsigned share, unsigned share_count, BatchResult& result);
+  static void feed(Stream& stream, std::span<const TokenId> ids, BatchResult::Part& part,
+                   BatchResult::Entry& entry);
+  static void deliver(Stream& stream, BatchResult::Part& part, BatchResult::Entry& entry);
+
+  std::vector<std::unique_ptr<Stream>> streams_;  // by slot; null: free
+  std::size_t size_ = 0;
+  std::size_t shared_count_ = 0;  // streams with a writer that another one has too
+  std::uint64_t step_count_ = 0;
+  unsigned thread_count_;
+  std::unique_ptr<WorkerPool> pool_;                     // made when it is first needed
+  std::array<std::shared_ptr<BatchResult>, 2> results_;  // used again, if no one else holds them
 };
-
-/// Throws ArgumentError, which names the output, for an id that the tokenizer would refuse, and for
-/// ids without a vocabulary: their message would be empty.
-void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs);
-
-/// Reads every output, in `thread_count` threads at most, the caller's among them. The ids have
-/// been checked. Throws only std::bad_alloc.
-std::vector<ParsedOutput> parse_batch(const StreamRecipe& recipe, std::span<const Output> outputs,
-                                      unsigned thread_count);
 
 }  // namespace unspool

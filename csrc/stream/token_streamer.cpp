@@ -86,20 +86,35 @@ void TokenStreamer::read_put(std::span<const TokenId> ids, bool is_row) {
   first_put_ = FirstPut::output;  // a refused put does not count
 }
 
-Delta TokenStreamer::make_delta(const Event& event) const {
-  Delta delta;
+void TokenStreamer::fill(Delta& delta, const Event& event, bool with_ids) const {
   delta.kind = event.kind;
   delta.index = event.index;
   delta.choice = choice_;
   delta.status = event.status;
   delta.finish_reason = event.finish_reason;
   delta.text = events_.text(event);
-  delta.id = events_.id(event);
-  delta.name = events_.name(event);
-  delta.reason = event.reason;
+  if (event.kind == EventKind::tool_call_begin) {
+    delta.id = events_.id(event);
+    delta.name = events_.name(event);
+  } else {
+    delta.id.clear();
+    delta.name.clear();
+  }
+  if (*event.reason != '\0') {
+    delta.reason = event.reason;
+  } else {
+    delta.reason.clear();
+  }
   delta.span = event.span;
+  delta.token_ids.clear();
+  if (!with_ids) return;
   const auto ids = parser_.ids_of(event.span);
   delta.token_ids.assign(ids.begin(), ids.end());
+}
+
+Delta TokenStreamer::make_delta(const Event& event) const {
+  Delta delta;
+  fill(delta, event, true);
   return delta;
 }
 

@@ -79,7 +79,18 @@ class TokenStreamer {
   /// The deltas of the last read. Each may be taken once.
   std::size_t delta_count() const { return makes_deltas_ ? deltas_.size() : events_.list().size(); }
   Delta take(std::size_t i) {
-    return makes_deltas_ ? std::move(deltas_[i]) : make_delta(events_.list()[i]);
+    Delta delta;
+    take_into(i, delta);
+    return delta;
+  }
+  /// The same into a delta whose memory is used again; `with_ids` false: maybe without its token
+  /// ids.
+  void take_into(std::size_t i, Delta& delta, bool with_ids = true) {
+    if (makes_deltas_) {
+      std::swap(delta, deltas_[i]);
+    } else {
+      fill(delta, events_.list()[i], with_ids);
+    }
   }
 
   /// Returns the memory of a long chunk; after the last `take`.
@@ -95,6 +106,8 @@ class TokenStreamer {
   bool has_unsent_end() const { return has_unsent() && parser_.is_finished(); }
 
   FirstPut first_put() const { return first_put_; }
+  /// Which of the request's answers this is.
+  std::int32_t choice() const { return choice_; }
 
   /// What is known of the stream, and the whole answer so far.
   const ChunkParser& stream() const { return parser_; }
@@ -104,6 +117,7 @@ class TokenStreamer {
   const std::shared_ptr<DeltaChannel>& channel() const { return channel_; }
 
  private:
+  void fill(Delta& delta, const Event& event, bool with_ids) const;
   Delta make_delta(const Event& event) const;
   void make_deltas();
   void keep_audit();

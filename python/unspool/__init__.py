@@ -3,6 +3,7 @@
 from unspool._core import (
     ArgumentEvent,
     ArgumentReader,
+    BatchResult,
     Delta,
     DeltaChannel,
     Detokenizer,
@@ -57,6 +58,7 @@ from unspool.parse_batch import BatchParser, parse_batch
 from unspool.parser import Parser, parse
 from unspool.partial_arguments import PartialArguments, to_partial_args
 from unspool.slow_detokenizer import SlowDetokenizer
+from unspool.stream_batch import StreamBatch
 from unspool.token_streamer import TokenStreamer
 
 __all__ = [
@@ -64,6 +66,7 @@ __all__ = [
     "ArgumentEvent",
     "ArgumentReader",
     "BatchParser",
+    "BatchResult",
     "Bridge",
     "ChannelCancelledError",
     "ChannelClosedError",
@@ -97,6 +100,7 @@ __all__ = [
     "SampleState",
     "SamplingParams",
     "SlowDetokenizer",
+    "StreamBatch",
     "StreamError",
     "StreamGenerator",
     "StreamMetrics",

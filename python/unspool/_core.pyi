@@ -686,6 +686,101 @@ class StreamRecipe:
     ) -> list[Message]:
         """Read whole outputs, each a text or token ids, with a stream for each; as of `parse_batch`."""
 
+@final
+class BatchResult:
+    """What a step of a `StreamBatch` made ready.
+
+    The views keep it alive. Its memory is used again once nothing holds it.
+    """
+
+    @property
+    def slots(self) -> memoryview:
+        """The slots of the step in its order, int32."""
+
+    @property
+    def ended(self) -> memoryview:
+        """Those whose answer has ended, int32: a stop string or an end token came, or `finish` was called."""
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes of all slots, in the order of `slots`."""
+
+    @property
+    def offsets(self) -> memoryview:
+        """Where each slot's bytes begin in `data`, int64; one more: where the last one's end."""
+
+    def sse(self, slot: int, /) -> bytes:
+        """The bytes that this slot's writer wrote; empty if nothing became certain, or it has no writer.
+
+        Raises:
+            ArgumentError: The slot was not in this step.
+        """
+
+    def deltas(self, slot: int) -> list[Delta]:
+        """The deltas of a slot without a writer, or added with `deltas=True`; else none.
+
+        Raises:
+            ArgumentError: The slot was not in this step.
+        """
+
+    def __contains__(self, slot: int) -> bool: ...
+    def __len__(self) -> int: ...
+
+class StreamBatch:
+    """The native base of `unspool.StreamBatch`; use that."""
+
+    def __init__(self, threads: int, reasoning_field: str) -> None: ...
+    def _add(
+        self,
+        recipe: StreamRecipe,
+        writer: WireWriter | None,
+        choice: int,
+        deltas: bool,
+        end_ids: Sequence[int] | None,
+    ) -> int: ...
+    def step(self, slots: Any, ids: Any, offsets: Any = None, /) -> BatchResult:
+        """Feed each slot its token ids.
+
+        Args:
+            slots: Which streams, each once: a one-dimensional array of int32 (or int64) in the CPU's memory, such as NumPy's or
+                PyTorch's, or a list. Arrays of int32 are read in place.
+            ids: A token id for each slot; with `offsets`, the ids of all slots, one after the other.
+            offsets: Where each slot's ids begin in `ids`, and, last, the number of ids: one more than slots.
+
+        Raises:
+            TypeError, ArgumentError: An argument is bad, a slot is free or stands there twice, or a slot's id is one that
+                the tokenizer refuses.
+            StreamError: A slot has finished, or another thread steps this batch. Nothing has changed in either case.
+        """
+
+    def finish(self, slot: int, finish_reason: str = "stop") -> BatchResult:
+        """End an answer: a result with this slot alone, its last deltas or bytes.
+
+        Args:
+            finish_reason: "stop", "length", "error" or "cancelled".
+
+        Raises:
+            ArgumentError: The slot is free.
+            StreamError: It has finished.
+        """
+
+    def remove(self, slot: int) -> None:
+        """Free a slot, finished or not.
+
+        Raises:
+            ArgumentError: It is free.
+        """
+
+    def _message(self, slot: int, reasoning_field: str) -> Message: ...
+    def stop_reason(self, slot: int) -> str | None:
+        """The stop string that ended the slot's text."""
+
+    def token_count(self, slot: int) -> int:
+        """How many token ids of output the slot has read."""
+
+    def __len__(self) -> int:
+        """How many slots are taken."""
+
 class TokenStreamer:
     """The native base of `unspool.Parser` and `unspool.TokenStreamer`; use those."""
 

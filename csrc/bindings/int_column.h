@@ -1,0 +1,39 @@
+// A column of integers that a caller passes, read in place where it can be.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bindings/python_types.h"
+
+namespace unspool::bindings {
+
+/// A one-dimensional buffer of integers (NumPy, memoryview, array), a tensor of DLPack on the CPU
+/// (PyTorch), or a list, tuple or range of ints. Contiguous items of T's size are read where they
+/// are; others are copied into `scratch`. Keeps the owner alive. Throws a Python TypeError or an
+/// ArgumentError, which names the argument.
+template <typename T>
+class IntColumn {
+ public:
+  IntColumn(PyObject* object, const char* name, std::vector<T>& scratch);
+  IntColumn(const IntColumn&) = delete;
+  IntColumn& operator=(const IntColumn&) = delete;
+  ~IntColumn() {
+    if (has_buffer_) PyBuffer_Release(&buffer_);
+  }
+
+  std::span<const T> view() const { return view_; }
+
+ private:
+  std::span<const T> view_;
+  Py_buffer buffer_;
+  bool has_buffer_ = false;
+  py::object capsule_;  // of DLPack
+};
+
+extern template class IntColumn<std::int32_t>;
+extern template class IntColumn<std::uint32_t>;
+extern template class IntColumn<std::int64_t>;
+
+}  // namespace unspool::bindings

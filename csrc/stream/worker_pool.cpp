@@ -1,0 +1,66 @@
+#include "stream/worker_pool.h"
+
+#include <memory>
+#include <system_error>
+
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
+namespace unspool {
+
+namespace {
+
+std::int64_t process_id() {
+#ifdef _WIN32
+  return 0;  // a process there never forks
+#else
+  return getpid();
+#endif
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(unsigned worker_count) : process_(process_id()) {
+  threads_.reserve(worker_count);
+  for (unsigned share = 1; share <= worker_count; ++share) {
+    try {
+      threads_.emplace_back([this, share] { serve(share); });
+    } catch (const std::system_error&) {
+      return;  // the system gives no more: those that there are do the work
+    }
+  }
+}
+
+WorkerPool::~WorkerPool() {
+  is_over_ = true;
+  ++round_;
+  round_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void WorkerPool::run(const std::function<void(unsigned)>& work) {
+  work_ = &work;
+  busy_count_ = static_cast<std::uint32_t>(threads_.size());
+  ++round_;
+  round_.notify_all();
+  work(0);
+  for (std::uint32_t left = busy_count_; left != 0; left = busy_count_) busy_count_.wait(left);
+}
+
+void WorkerPool::serve(unsigned share) {
+  std::uint32_t seen = 0;
+  for (;;) {
+    round_.wait(seen);
+    seen = round_;  // no round begins before all have done this one
+    if (is_over_) return;
+    (*work_)(share);
+    if (--busy_count_ == 0) busy_count_.notify_one();
+  }
+}
+
+bool WorkerPool::is_alive() const { return process_ == process_id(); }
+
+void WorkerPool::abandon(std::unique_ptr<WorkerPool> pool) { static_cast<void>(pool.release()); }
+
+}  // namespace unspool
