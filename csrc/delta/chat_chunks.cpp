@@ -38,12 +38,18 @@ class ChatChunks final : public OpenaiChunks {
     if (wanted == Chunk::none) return;  // its tokens go with the next chunk
     if (open_ != wanted || choice_ != delta.choice) {
       flush(out);
-      open_chunk(delta.choice, out);
       open_ = wanted;
       index_ = -1;
+      if (open_again(delta, out)) return;
+      const std::size_t begin = out.size();
+      open_chunk(delta.choice, out);
       if (wanted == Chunk::content) out += "{\"content\":\"";
       if (wanted == Chunk::reasoning) out.append("{\"").append(reasoning_name_).append("\":\"");
       if (wanted == Chunk::calls) out += "{\"tool_calls\":[";
+      if (wanted == Chunk::calls) open_entry(delta, out);
+      keep_opening(delta, std::string_view(out).substr(begin));
+    } else if (wanted == Chunk::calls) {
+      open_entry(delta, out);
     }
     span_end_ = delta.span.end;
     if (wanted == Chunk::finish) {
@@ -52,14 +58,18 @@ class ChatChunks final : public OpenaiChunks {
       close_chunk(finish_word(delta.finish_reason), out);
       return;
     }
-    if (wanted == Chunk::calls) open_entry(delta, out);
     append_json_line_escaped(delta.text, out);
   }
 
   void flush(std::string& out) override {
     if (open_ == Chunk::none) return;
-    out += open_ == Chunk::calls ? "\"}}]}" : "\"}";
-    open_ = Chunk::none;
+    const bool is_call = std::exchange(open_, Chunk::none) == Chunk::calls;
+    if (framing().is_sse() && !logprobs(choice_).is_used()) {  // most chunks: in one piece
+      out += is_call ? std::string_view("\"}}]},\"finish_reason\":null}]}\n\n")
+                     : std::string_view("\"},\"finish_reason\":null}]}\n\n");
+      return;
+    }
+    out += is_call ? "\"}}]}" : "\"}";
     close_chunk({}, out);
   }
 
@@ -98,6 +108,25 @@ class ChatChunks final : public OpenaiChunks {
       case EventKind::reasoning: return delta.text.empty() ? Chunk::none : Chunk::reasoning;
       default: return is_wire_content(delta) && !delta.text.empty() ? Chunk::content : Chunk::none;
     }
+  }
+
+  // Most chunks open as the last one did, byte for byte.
+  bool open_again(const Delta& delta, std::string& out) {
+    if (delta.kind != opening_kind_ || delta.choice != choice_ || delta.index != opening_index_) {
+      return false;
+    }
+    out += opening_;
+    index_ = delta.index;
+    span_end_ = delta.span.end;
+    append_json_line_escaped(delta.text, out);
+    return true;
+  }
+
+  void keep_opening(const Delta& delta, std::string_view opening) {
+    if (delta.kind == EventKind::tool_call_begin || delta.kind == EventKind::finish) return;
+    opening_kind_ = delta.kind;
+    opening_index_ = delta.index;
+    opening_ = opening;
   }
 
   void open_chunk(std::int32_t choice, std::string& out) {
@@ -152,6 +181,9 @@ class ChatChunks final : public OpenaiChunks {
   std::int32_t choice_ = 0;
   std::int32_t index_ = -1;     // of the open entry
   std::uint64_t span_end_ = 0;  // of the open chunk
+  std::string opening_;         // of the last chunk of a text or fragment
+  EventKind opening_kind_ = EventKind::finish;
+  std::int32_t opening_index_ = -1;
   std::vector<TokenLogprob> taken_;
 };
 

@@ -192,10 +192,14 @@ void WireWriter::write_all(const Deltas& deltas, std::string& out) {
   };
   check_open();
   if (deltas.empty()) return;
-  next_orders_ = orders_;
-  for (const auto& item : deltas) check(delta_of(item), next_orders_);
+  if (deltas.size() == 1) {
+    check(delta_of(deltas.front()), orders_);
+  } else {
+    next_orders_ = orders_;
+    for (const auto& item : deltas) check(delta_of(item), next_orders_);
+    std::swap(orders_, next_orders_);
+  }
   if (state_ == State::fresh) begin(out);
-  std::swap(orders_, next_orders_);
   const bool withholds = options_.incomplete_calls == IncompleteCalls::withhold;
   for (const auto& item : deltas)
     withholds ? take_whole(delta_of(item), out) : take(delta_of(item), out);
