@@ -686,6 +686,9 @@ class StreamRecipe:
     ) -> list[Message]:
         """Read whole outputs, each a text or token ids, with a stream for each; as of `parse_batch`."""
 
+class _BatchColumn:
+    """The buffer behind a view of a `BatchResult`."""
+
 @final
 class BatchResult:
     """What a step of a `StreamBatch` made ready.
