@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--top", type=int, default=0, help="print the functions that take most")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     if shutil.which("valgrind") is None:
         raise SystemExit("there is no valgrind; install it, or leave this check out")
     recorded = json.loads(FIGURES.read_text()) if FIGURES.exists() else {"compiler": "", "figures": {}}
