@@ -112,10 +112,12 @@ class ChatChunks final : public OpenaiChunks {
 
   // Most chunks open as the last one did, byte for byte.
   bool open_again(const Delta& delta, std::string& out) {
-    if (delta.kind != opening_kind_ || delta.choice != choice_ || delta.index != opening_index_) {
+    if (opening_.empty() || delta.kind != opening_kind_ || delta.index != opening_index_ ||
+        delta.choice != opening_choice_) {
       return false;
     }
     out += opening_;
+    choice_ = delta.choice;
     index_ = delta.index;
     span_end_ = delta.span.end;
     append_json_line_escaped(delta.text, out);
@@ -125,6 +127,7 @@ class ChatChunks final : public OpenaiChunks {
   void keep_opening(const Delta& delta, std::string_view opening) {
     if (delta.kind == EventKind::tool_call_begin || delta.kind == EventKind::finish) return;
     opening_kind_ = delta.kind;
+    opening_choice_ = delta.choice;
     opening_index_ = delta.index;
     opening_ = opening;
   }
@@ -182,7 +185,8 @@ class ChatChunks final : public OpenaiChunks {
   std::int32_t index_ = -1;     // of the open entry
   std::uint64_t span_end_ = 0;  // of the open chunk
   std::string opening_;         // of the last chunk of a text or fragment
-  EventKind opening_kind_ = EventKind::finish;
+  EventKind opening_kind_ = EventKind::content;
+  std::int32_t opening_choice_ = 0;
   std::int32_t opening_index_ = -1;
   std::vector<TokenLogprob> taken_;
 };

@@ -6,7 +6,14 @@ namespace unspool {
 
 void MessageBuilder::add(Events& events) {
   events.for_each_new([&](const Event& event, std::string_view text) {
-    add(event, keeps_text_ ? text : std::string_view{}, events);
+    if (keeps_text_) {
+      add(event, text, events);
+    } else if (event.kind == EventKind::content || event.kind == EventKind::reasoning ||
+               event.kind == EventKind::tool_call_arguments) {
+      last_ = event.kind;  // nothing else is kept of it
+    } else {
+      add(event, {}, events);
+    }
   });
 }
 

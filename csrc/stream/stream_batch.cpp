@@ -10,8 +10,8 @@ namespace unspool {
 
 namespace {
 
-// A thread wakes in some 5 µs. Below so many ids for each it is not worth it.
-constexpr std::size_t kIdsOfShare = 96;
+// A thread wakes in some 30 µs. Below so many ids for each it is not worth it.
+constexpr std::size_t kIdsOfShare = 384;
 
 std::string named(Slot slot) { return "slot " + std::to_string(slot); }
 

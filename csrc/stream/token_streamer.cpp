@@ -124,7 +124,7 @@ void TokenStreamer::make_deltas() {
     if (whole_calls_) {
       whole_calls_->put(make_delta(event), deltas_);
     } else {
-      deltas_.push_back(make_delta(event));
+      fill(deltas_.emplace_back(), event, true);
     }
   }
 }

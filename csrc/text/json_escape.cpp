@@ -1,6 +1,8 @@
 #include "text/json_escape.h"
 
 #include <array>
+#include <cstdint>
+#include <cstring>
 
 namespace unspool {
 
@@ -66,9 +68,35 @@ void append_json_string(std::string_view text, std::string& out) {
   out += '"';
 }
 
+namespace {
+
+/// Whether a byte of these eight is below U+0020, above U+007F, a quote or a backslash.
+bool may_escape(std::uint64_t word) {
+  constexpr std::uint64_t kEach = 0x0101010101010101;
+  const std::uint64_t quote = word ^ (kEach * '"');
+  const std::uint64_t slash = word ^ (kEach * '\\');
+  const std::uint64_t found = (word - kEach * 0x20) | (quote - kEach) | (slash - kEach) | word;
+  return (found & (kEach * 0x80)) != 0;
+}
+
+// Where the text has a byte that may have to be escaped, at the earliest.
+std::size_t skip_plain(std::string_view text) {
+  std::size_t at = 0;
+  std::uint64_t word = 0;
+  for (; at + 8 <= text.size(); at += 8) {
+    std::memcpy(&word, text.data() + at, 8);
+    if (may_escape(word)) return at;
+  }
+  if (at == text.size() || text.size() < 8) return at;
+  std::memcpy(&word, text.data() + text.size() - 8, 8);  // with bytes that were seen
+  return may_escape(word) ? at : text.size();
+}
+
+}  // namespace
+
 void append_json_line_escaped(std::string_view text, std::string& out) {
   std::size_t run = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = skip_plain(text); i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (!kMayBreakLine[byte]) continue;
     if (byte < 0x80) {

@@ -28,7 +28,7 @@ class StreamBatch(_core.StreamBatch):
     Args:
         tokenizer: A tokenizer or `Vocabulary`, for all streams.
         format: The name of a format, a `FormatFile`, or a compiled `Format`; as of `Parser`.
-        threads: How many threads may share a step. A step is shared if it has 96 ids for each thread or more.
+        threads: How many threads may share a step. A step is shared if it has 384 ids for each thread or more.
         end_ids: Token ids that end an answer, besides those of the format: the model's `eos_token_id`.
         reasoning_field: The name of reasoning in the deltas.
         options: Those of `Parser`, for all streams; `add` may override them.

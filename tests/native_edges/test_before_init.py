@@ -44,7 +44,13 @@ def calls(value: Any, name: str) -> list[Callable[[], Any]]:
         (None, None),
         ("x", 1),
     ]
-    given += [(_core.DeltaChannel(),), ((), "stop", 1, "reasoning"), (print, 0)]
+    recipe = _core.StreamRecipe(compile_format("hermes"), {})
+    given += [
+        (_core.DeltaChannel(),),
+        ((), "stop", 1, "reasoning"),
+        (print, 0),
+        (recipe, None, 0, False, None),
+    ]
     return [lambda arguments=arguments: run(getattr(value, name)(*arguments)) for arguments in given]  # type: ignore[misc]
 
 
@@ -65,7 +71,10 @@ def test_all_classes_are_here() -> None:
     names = {cls.__name__ for cls in CLASSES}
     assert names >= {"Vocabulary", "Detokenizer", "Format", "ToolSchemas", "TokenStreamer", "DeltaChannel"}
     assert names >= {"WireWriter", "StreamRecipe", "Delta"}
-    assert all(members(cls) for cls in CLASSES)
+    assert names >= {"StreamBatch", "BatchResult"}
+    assert all(members(cls) for cls in CLASSES if cls is not _core._BatchColumn)
+    with pytest.raises(BufferError):
+        memoryview(make(_core._BatchColumn))
 
 
 @pytest.mark.parametrize(

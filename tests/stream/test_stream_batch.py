@@ -105,7 +105,7 @@ def test_every_case_in_a_batch_is_each_alone(name: str, deepseek: Any, vocabular
 def test_an_id_a_step_gives_the_bytes_of_each_alone(
     protocol: str, threads: int, deepseek: Any, vocabulary: Vocabulary
 ) -> None:
-    texts = [f"Is it {n}?\n{CALL}\n{CALL}" + "x" * (n % 7) for n in range(300)]
+    texts = [f"Is it {n}?\n{CALL}\n{CALL}" + "x" * (n % 7) for n in range(1200 if threads > 1 else 60)]
     rows = [deepseek.encode(text) for text in texts]
     batch = StreamBatch(vocabulary, "hermes", threads=threads, id_seed=3)
     slots = [batch.add(writer=writer_of(protocol)) for _ in rows]
@@ -248,10 +248,10 @@ def test_answers_of_one_response_share_a_writer(threads: int, deepseek: Any, voc
         batch = StreamBatch(vocabulary, "hermes", threads=threads, id_seed=3)
         writer = writer_of(n=3)
         slots = [batch.add(writer=writer, choice=choice) for choice in range(3)]
-        others = [batch.add(writer=writer_of()) for _ in range(200)]
+        others = [batch.add(writer=writer_of()) for _ in range(800)]
         out = writer.begin()
         for id in deepseek.encode("Hello world\n" + CALL):
-            result = batch.step([*others, *slots], [id] * 203)
+            result = batch.step([*others, *slots], [id] * 803)
             out += b"".join(map(result.sse, slots))
         return out + b"".join(batch.finish(slot).sse(slot) for slot in slots) + writer.end()
 
@@ -332,14 +332,14 @@ def test_python_code_in_an_argument_cannot_use_the_batch(vocabulary: Vocabulary)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_has_threads_of_its_own(vocabulary: Vocabulary) -> None:
     batch = StreamBatch(vocabulary, "hermes", threads=2)
-    slots = [batch.add() for _ in range(400)]
-    batch.step(slots, [5] * 400)
+    slots = [batch.add() for _ in range(800)]
+    batch.step(slots, [5] * 800)
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            result = batch.step(slots, [5] * 400)
-            code = 0 if len(result) == 400 and batch.token_count(399) == 2 else 1
+            result = batch.step(slots, [5] * 800)
+            code = 0 if len(result) == 800 and batch.token_count(799) == 2 else 1
             del batch
         finally:
             os._exit(code)
