@@ -1,27 +1,19 @@
 // The wire without Python: every frame is one line of JSON, bad order is refused before a byte is
 // written, and a delta costs no allocation.
-#include <cstdlib>
 #include <functional>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "check.h"
+#include "count_allocations.h"
 #include "text/json_value.h"
 #include "unspool.h"
 
 using namespace unspool;
 
-static std::size_t allocations = 0;
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+using test::allocations;
 
 constexpr WireProtocol kAll[] = {WireProtocol::chat_completions, WireProtocol::completions,
                                  WireProtocol::responses, WireProtocol::messages,
