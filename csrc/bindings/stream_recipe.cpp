@@ -22,22 +22,41 @@ namespace {
                        "; pass " + wanted);
 }
 
-/// The option's name as Python's dictionaries look it up fastest; made once.
-py::handle name_of(const StreamOption& option) {
-  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<std::vector<py::object>> storage;
-  const auto& names = storage
-                          .call_once_and_store_result([] {
-                            std::vector<py::object> made;
-                            for (const StreamOption& each : stream_options()) {
-                              PyObject* name =
-                                  PyUnicode_InternFromString(std::string(each.name).c_str());
-                              if (name == nullptr) throw py::error_already_set();
-                              made.push_back(py::reinterpret_steal<py::object>(name));
-                            }
-                            return made;
-                          })
-                          .get_stored();
-  return names[static_cast<std::size_t>(&option - stream_options().data())];
+py::object to_python(const OptionValue& value) {
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value))
+    return py::tuple(py::cast(*texts));
+  return std::visit([](const auto& held) -> py::object { return py::cast(held); }, value);
+}
+
+/// An option as Python has it: its name as dictionaries look it up fastest, and its default.
+struct PyOption {
+  py::object name;
+  py::object initial;
+};
+
+const std::vector<PyOption>& py_options() {  // made once
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<std::vector<PyOption>> storage;
+  return storage
+      .call_once_and_store_result([] {
+        std::vector<PyOption> made;
+        for (const StreamOption& each : stream_options()) {
+          PyObject* name = PyUnicode_InternFromString(std::string(each.name).c_str());
+          if (name == nullptr) throw py::error_already_set();
+          made.push_back({py::reinterpret_steal<py::object>(name), to_python(each.initial)});
+        }
+        return made;
+      })
+      .get_stored();
+}
+
+/// Whether a value is the default: most are.
+bool is_default(PyObject* value, const py::object& initial) {
+  if (value == initial.ptr()) return true;
+  if (Py_TYPE(value) != Py_TYPE(initial.ptr())) return false;
+  if (!PyLong_CheckExact(value) && !PyUnicode_CheckExact(value)) return false;
+  const int is_equal = PyObject_RichCompareBool(value, initial.ptr(), Py_EQ);
+  if (is_equal < 0) throw py::error_already_set();
+  return is_equal == 1;
 }
 
 std::uint64_t read_number(const StreamOption& option, py::handle value) {
@@ -78,10 +97,13 @@ OptionValue read_value(const StreamOption& option, py::handle value) {
 
 // Sets the options that stand in `given`, which may hold more.
 void read_options(const py::dict& given, TokenStreamerOptions& options) {
-  for (const StreamOption& option : stream_options()) {
-    PyObject* value = PyDict_GetItemWithError(given.ptr(), name_of(option).ptr());
-    if (value != nullptr) set_option(options, option, read_value(option, value));
+  const std::vector<StreamOption>& table = stream_options();
+  const std::vector<PyOption>& known = py_options();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    PyObject* value = PyDict_GetItemWithError(given.ptr(), known[i].name.ptr());
     if (value == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    if (value == nullptr || is_default(value, known[i].initial)) continue;
+    set_option(options, table[i], read_value(table[i], value));
   }
 }
 
@@ -108,17 +130,12 @@ std::shared_ptr<StreamRecipe> make_recipe(const std::shared_ptr<Format>& format,
   return recipe;
 }
 
-py::object to_python(const OptionValue& value) {
-  if (const auto* texts = std::get_if<std::vector<std::string>>(&value))
-    return py::tuple(py::cast(*texts));
-  return std::visit([](const auto& held) -> py::object { return py::cast(held); }, value);
-}
-
 // (name, default, words, meaning) of each option.
 py::list list_options() {
   py::list list;
-  for (const StreamOption& option : stream_options()) {
-    list.append(py::make_tuple(option.name, to_python(option.initial),
+  for (std::size_t i = 0; i < stream_options().size(); ++i) {
+    const StreamOption& option = stream_options()[i];
+    list.append(py::make_tuple(option.name, py_options()[i].initial,
                                py::tuple(py::cast(option.words)), option.meaning));
   }
   return list;

