@@ -83,8 +83,8 @@ def loop_overhead(count: int) -> float:
     return best
 
 
-def run_apart(python: str, env: dict[str, str], *arguments: str) -> dict[str, Any]:
-    command = [python, str(HERE / "run.py"), "--measure", *arguments]
+def run_apart(python: str, env: dict[str, str], *arguments: str, script: str = "run.py") -> dict[str, Any]:
+    command = [python, str(HERE / script), "--measure", *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=600, check=False)
     except subprocess.TimeoutExpired:

@@ -97,6 +97,36 @@ def _detector(module: str, name: str) -> Any:
     return runner
 
 
+def streams(load: workloads.Workload, count: int) -> Any:
+    """A detokenizer and a detector a stream, and the chunk that its serving layer makes of a call's fragment."""
+    from importlib import import_module
+
+    from tokenizers.decoders import DecodeStream
+
+    _import_without_its_server()
+    protocol = import_module("sglang.srt.entrypoints.openai.protocol")
+    detector = import_module("sglang.srt.function_call.hermes_detector").HermesDetector
+    tools = [protocol.Tool(**tool) for tool in workloads.TOOLS]
+    base, ids = workloads.tokenizer(), load.ids
+    rows = [(DecodeStream(), detector(), []) for _ in range(count)]
+
+    def step(i: int) -> None:
+        for stream, parser, sent in rows:
+            text = stream.step(base, ids[i])
+            for call in parser.parse_streaming_increment(text, tools).calls if text else ():
+                function = protocol.FunctionResponse(name=call.name, arguments=call.parameters)
+                tool_call = protocol.ToolCall(id="call_1", index=call.tool_index, function=function)
+                choice = protocol.ChatCompletionResponseStreamChoice(
+                    index=0, delta=protocol.DeltaMessage(tool_calls=[tool_call]), finish_reason=None
+                )
+                chunk = protocol.ChatCompletionStreamResponse(
+                    id="1", created=1, choices=[choice], model="model"
+                )
+                sent.append(f"data: {chunk.model_dump_json()}\n\n")
+
+    return step, lambda: "".join(rows[-1][2])
+
+
 def runners() -> dict[str, Any]:
     _root()
     return {

@@ -50,21 +50,26 @@ def _parser(path: str, name: str) -> Any:
     return runner
 
 
-def _detokenize(load: workloads.Workload) -> Any:
-    from transformers import PreTrainedTokenizerFast
+def _detokenizer(tokenizer: Any, *, skip_special_tokens: bool = True) -> Any:
     from vllm.sampling_params import SamplingParams
     from vllm.v1.engine import EngineCoreRequest
     from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer
 
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=workloads.tokenizer())
+    sampling = SamplingParams(skip_special_tokens=skip_special_tokens)
     values = {
-        "request_id": "r", "prompt_token_ids": [0], "mm_features": None, "sampling_params": SamplingParams(),
+        "request_id": "r", "prompt_token_ids": [0], "mm_features": None, "sampling_params": sampling,
         "pooling_params": None, "eos_token_id": None, "arrival_time": 0.0, "lora_request": None,
         "cache_salt": None, "data_parallel_rank": None,
     }  # fmt: skip
     fields = set(EngineCoreRequest.__struct_fields__)
     request = EngineCoreRequest(**{key: value for key, value in values.items() if key in fields})
-    detokenizer = FastIncrementalDetokenizer(tokenizer, request)
+    return FastIncrementalDetokenizer(tokenizer, request)
+
+
+def _detokenize(load: workloads.Workload) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
+    detokenizer = _detokenizer(PreTrainedTokenizerFast(tokenizer_object=workloads.tokenizer()))
     ids, out = load.ids, []
 
     def step(i: int) -> None:
@@ -72,6 +77,44 @@ def _detokenize(load: workloads.Workload) -> Any:
         out.append(detokenizer.get_next_output_text(False, True))
 
     return step, lambda: "".join(out)
+
+
+def streams(load: workloads.Workload, count: int) -> Any:
+    """What its output processor and its serving layer do for each stream and token, without their queues."""
+    from transformers import PreTrainedTokenizerFast
+    from vllm.entrypoints.openai.chat_completion import protocol
+    from vllm.tool_parsers.hermes_tool_parser import Hermes2ProToolParser
+
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=workloads.tokenizer())
+    tokenizer.add_tokens(["<tool_call>", "</tool_call>"])
+    request = protocol.ChatCompletionRequest(model="m", messages=[], tools=workloads.TOOLS)
+
+    def make() -> Any:
+        detokenizer = _detokenizer(tokenizer, skip_special_tokens=False)
+        parser = Hermes2ProToolParser(tokenizer, request.tools)
+        return {"detokenizer": detokenizer, "parser": parser, "text": "", "ids": [], "sent": []}
+
+    rows, ids = [make() for _ in range(count)], load.ids
+
+    def step(i: int) -> None:
+        id = ids[i]
+        for row in rows:
+            row["detokenizer"].update([id], False)
+            delta_text = row["detokenizer"].get_next_output_text(False, True)
+            before, ids_before = row["text"], row["ids"]
+            row["text"], row["ids"] = before + delta_text, [*ids_before, id]
+            delta = row["parser"].extract_tool_calls_streaming(
+                before, row["text"], delta_text, ids_before, row["ids"], [id], request
+            )
+            if delta is None:
+                continue
+            choice = protocol.ChatCompletionResponseStreamChoice(index=0, delta=delta)
+            chunk = protocol.ChatCompletionStreamResponse(
+                id="chatcmpl-1", created=1, model="model", choices=[choice]
+            )
+            row["sent"].append(f"data: {chunk.model_dump_json(exclude_unset=True)}\n\n")
+
+    return step, lambda: "".join(rows[-1]["sent"])
 
 
 def runners() -> dict[str, Any]:
