@@ -34,6 +34,18 @@ T* native_or_null(PyObject* self) {
   return instance->get_value_and_holder(type_info_of<T>()).template value_ptr<T>();
 }
 
+/// A new instance of `type`, which is T's class or derives from it, around `object`; __init__ does
+/// not run.
+template <typename T>
+py::object make_instance(PyTypeObject* type, std::unique_ptr<T> object) {
+  auto self = py::reinterpret_steal<py::object>(py::detail::make_new_instance(type));
+  if (!self) throw py::error_already_set();
+  auto* instance = reinterpret_cast<py::detail::instance*>(self.ptr());
+  instance->get_value_and_holder(type_info_of<T>()).value_ptr() = object.release();
+  type_info_of<T>()->init_instance(instance, nullptr);  // it owns the object now
+  return self;
+}
+
 /// For every class of the module. pybind11 gives a method that is called before __init__
 /// uninitialized memory; it gets it from this hook, which has no other use.
 inline void refuse_unmade_objects(const py::module_& module) {

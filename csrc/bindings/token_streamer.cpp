@@ -3,7 +3,8 @@
 
 #include <pybind11/stl.h>
 
-#include <cstring>
+#include <algorithm>
+#include <array>
 
 #include "bindings/channel_access.h"
 #include "bindings/delta_type.h"
@@ -136,25 +137,36 @@ PyObject* parse_arguments(PyTokenStreamer& self, PyObject* text, PyObject* token
   return deliver(self);
 }
 
+// The arguments that are given by name; `takes`: what the method takes.
+template <std::size_t kCount>
+void read_named(PyObject* const* args, PyObject* names, const char* takes,
+                const std::array<const char*, kCount>& known,
+                std::array<PyObject*, kCount>& values) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, i);
+    const auto at = std::find_if(known.begin(), known.end(), [&](const char* option) {
+      return PyUnicode_CompareWithASCIIString(name, option) == 0;
+    });
+    PyObject** value = at == known.end() ? nullptr : &values[at - known.begin()];
+    if (value == nullptr || *value != nullptr) {
+      throw py::type_error(takes + std::string(" once each, not '") +
+                           std::string(read_text(name)) + "'");
+    }
+    *value = args[i];
+  }
+}
+
 PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
     const Busy busy(self);
-    PyObject* values[3] = {nullptr, nullptr, nullptr};
-    constexpr const char* kNames[3] = {"text", "tokens", "finish_reason"};
+    std::array<PyObject*, 3> values = {nullptr, nullptr, nullptr};
+    constexpr std::array kNames = {"text", "tokens", "finish_reason"};
     if (count > 3) throw py::type_error("parse_chunk takes text, tokens and finish_reason");
-    std::copy_n(args, count, values);
-    for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
-      PyObject* name = PyTuple_GET_ITEM(names, i);
-      int at = -1;
-      for (int k = 0; k < 3; ++k) {
-        if (PyUnicode_CompareWithASCIIString(name, kNames[k]) == 0) at = k;
-      }
-      if (at < 0 || values[at] != nullptr) {
-        throw py::type_error("parse_chunk takes text, tokens and finish_reason once each, not '" +
-                             std::string(read_text(name)) + "'");
-      }
-      values[at] = args[count + i];
+    std::copy_n(args, count, values.begin());
+    if (names != nullptr) {
+      read_named(args + count, names, "parse_chunk takes text, tokens and finish_reason", kNames,
+                 values);
     }
     return parse_arguments(self, values[0], values[1], values[2]);
   });
@@ -180,6 +192,44 @@ PyObject* put(PyObject* object, PyObject* value) {
   });
 }
 
+// What Python code has set on the object is the copy's too.
+void copy_attributes(PyObject* from, PyObject* to) {
+  const auto given = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(from, nullptr));
+  if (!given) return PyErr_Clear();  // the native class alone has none
+  const auto copy = py::reinterpret_steal<py::object>(PyDict_Copy(given.ptr()));
+  if (!copy || PyObject_GenericSetDict(to, copy.ptr(), nullptr) != 0)
+    throw py::error_already_set();
+}
+
+PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return guarded([&]() -> PyObject* {
+    PyTokenStreamer& self = native<PyTokenStreamer>(object);
+    const Busy busy(self);
+    std::array<PyObject*, 2> values = {nullptr, nullptr};
+    constexpr std::array kNames = {"channel", "choice"};
+    constexpr const char* kTakes = "fork takes channel= and choice=";
+    if (count > 0) throw py::type_error(std::string(kTakes) + ", by name");
+    if (names != nullptr) read_named(args, names, kTakes, kNames, values);
+    py::object held;
+    std::shared_ptr<DeltaChannel> channel;
+    if (is_there(values[0])) {
+      held = py::reinterpret_borrow<py::object>(values[0]);
+      channel = py::cast<PyChannel&>(held).shared();
+    }
+    std::optional<std::int32_t> choice;
+    if (is_there(values[1])) choice = read_number(values[1], "choice", "answers");
+    std::unique_ptr<PyTokenStreamer> copy(new PyTokenStreamer{
+        self.streamer.fork(std::move(channel), choice), self.field, std::move(held)});
+    py::object made = make_instance(Py_TYPE(object), std::move(copy));
+    copy_attributes(object, made.ptr());
+    return made.release().ptr();
+  });
+}
+
+PyMethodDef kFork = {
+    "fork", as_method(fork), METH_FASTCALL | METH_KEYWORDS,
+    "fork($self, *, channel=None, choice=None)\n--\n\nA copy of the stream, which reads on by "
+    "itself."};
 PyMethodDef kParseChunk = {
     "parse_chunk", as_method(parse_chunk), METH_FASTCALL | METH_KEYWORDS,
     "parse_chunk($self, text=None, tokens=None, finish_reason=None)\n--\n\nFeed a chunk, get the "
@@ -297,6 +347,7 @@ void register_token_streamer(py::module_& module) {
       });
   add_fast_method(streamer, &kParseChunk);
   add_fast_method(streamer, &kPut);
+  add_fast_method(streamer, &kFork);
   refuse_pickle(streamer, "a live stream");
 }
 

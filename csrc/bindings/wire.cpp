@@ -252,6 +252,10 @@ void add_logprobs(PyWireWriter& self, const py::object& choice, const py::iterab
   self.native().add_logprobs(number, std::move(read));
 }
 
+std::unique_ptr<PyWireWriter> fork(const PyWireWriter& self) {
+  return std::unique_ptr<PyWireWriter>(new PyWireWriter{self.native().clone(), self.protocol});
+}
+
 }  // namespace
 
 void register_wire(py::module_& module) {
@@ -272,6 +276,7 @@ void register_wire(py::module_& module) {
            py::arg("code") = py::none())
       .def("drain", &drain, py::arg("channel"))
       .def("keep_alive", &keep_alive)
+      .def("fork", &fork)
       .def("add_logprobs", &add_logprobs, py::arg("choice"), py::arg("entries"))
       .def_property_readonly(
           "protocol",

@@ -4,11 +4,13 @@
 
 namespace unspool {
 
-void Arguments::listen(CallMarks* marks) {
+void Arguments::link(CallMarks* marks) {
   marks_ = marks;
-  if (marks_ == nullptr) return;
-  reader_.set_listener(&members_.emplace(*marks_, reader_));
-  inner_.listen(marks_);
+  if (marks == nullptr) return;
+  if (!members_) members_.emplace();
+  members_->link(*marks, reader_);
+  if (!is_encoded_) reader_.set_listener(&*members_);
+  inner_.link(marks);
 }
 
 void Arguments::mark(CallMark::Kind kind, std::size_t at) {

@@ -14,7 +14,7 @@ class Arguments final : public Body {
   /// JSON, or nearly.
   explicit Arguments(const BodyOptions& options)
       : is_json_(true), reader_(options.repairs ? kNearlyJson : kJson) {
-    listen(options.marks);
+    link(options.marks);
   }
 
   /// An object in a dialect of its own, such as {city:<|"|>Paris<|"|>,days:3}.
@@ -22,9 +22,11 @@ class Arguments final : public Body {
       : is_json_(false),
         mends_(options.repairs),
         reader_(options.repairs ? kNearlyBare : kBareText, quotes, options.schema) {
-    listen(options.marks);
+    link(options.marks);
   }
 
+  std::unique_ptr<Body> clone() const override { return std::make_unique<Arguments>(*this); }
+  void link(CallMarks* marks) override;
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
@@ -42,7 +44,6 @@ class Arguments final : public Body {
   BodyResult read_call(std::string_view text, CallSink& sink);
   BodyResult read_encoded(std::string_view text, CallSink& sink);
   BodyResult finish_put(const ScanResult& result, CallSink& sink);
-  void listen(CallMarks* marks);
   void mark(CallMark::Kind kind, std::size_t at);
 
   bool is_json_;
@@ -50,7 +51,7 @@ class Arguments final : public Body {
   bool is_call_ = false;  // (city=..) in place of {city:..}
   bool is_encoded_ = false;
   ValueReader reader_;
-  CallMarks* marks_ = nullptr;
+  LocalPtr<CallMarks> marks_;
   std::optional<ValueMarks> members_;  // what the reader reads
   std::size_t offset_ = 0;             // of its text in that of this put
   JsonInString inner_;

@@ -11,6 +11,7 @@
 #include "format/schema.h"
 #include "text/held.h"
 #include "text/letters.h"
+#include "text/local_ptr.h"
 
 namespace unspool {
 
@@ -49,6 +50,12 @@ struct BodyResult {
 class Body {
  public:
   virtual ~Body() = default;
+
+  /// A copy that has yet to be linked.
+  virtual std::unique_ptr<Body> clone() const = 0;
+
+  /// Links its parts with each other, and with the marks of its stream; null: no one asks for them.
+  virtual void link(CallMarks* marks) = 0;
 
   virtual BodyResult put(std::string_view text, CallSink& sink) = 0;
 

@@ -11,6 +11,7 @@
 
 #include "body/value_reader.h"
 #include "format/program.h"
+#include "text/local_ptr.h"
 
 namespace unspool {
 
@@ -83,7 +84,11 @@ class CallMarks {
 /// Marks what a reader of values reads: the members of objects and the elements of lists.
 class ValueMarks final : public ValueListener {
  public:
-  ValueMarks(CallMarks& marks, const ValueReader& reader) : marks_(marks), reader_(reader) {}
+  /// Before its first use, and the first of a copy: the reader is the one that it listens to.
+  void link(CallMarks& marks, const ValueReader& reader) {
+    marks_ = &marks;
+    reader_ = &reader;
+  }
 
   /// The reader's text begins so many bytes after that of this put.
   void begin(std::int64_t offset) { begin(offset, kPlain, 0); }
@@ -100,23 +105,23 @@ class ValueMarks final : public ValueListener {
   Answer on_value(std::size_t, char first, std::size_t at) override {
     const bool is_list = first == '[';
     const bool is_container = is_list || first == '{';
-    marks_.add(CallMark::Kind::value, begin_of(at, !is_container), is_list);
+    marks_->add(CallMark::Kind::value, begin_of(at, !is_container), is_list);
     return Answer::proceed;
   }
   Answer on_value_end(std::size_t, std::size_t end) override {
-    marks_.add(CallMark::Kind::value_end, to_place(end));
+    marks_->add(CallMark::Kind::value_end, to_place(end));
     return Answer::proceed;
   }
   Answer on_key(std::size_t, std::size_t at) override {
-    marks_.add(CallMark::Kind::key, begin_of(at, true));
+    marks_->add(CallMark::Kind::key, begin_of(at, true));
     return Answer::proceed;
   }
   Answer on_key_end(std::size_t, std::size_t at) override {
-    marks_.add(CallMark::Kind::key_end, to_place(at));
+    marks_->add(CallMark::Kind::key_end, to_place(at));
     return Answer::proceed;
   }
   Answer on_comma(std::size_t, std::size_t at) override {
-    marks_.add(CallMark::Kind::comma, to_place(at));
+    marks_->add(CallMark::Kind::comma, to_place(at));
     return Answer::proceed;
   }
 
@@ -130,12 +135,12 @@ class ValueMarks final : public ValueListener {
   }
   // A bare word is reported at its end.
   std::int64_t begin_of(std::size_t at, bool may_be_word) const {
-    const std::size_t read = may_be_word ? reader_.word().size() : 0;
+    const std::size_t read = may_be_word ? reader_->word().size() : 0;
     return to_place(at) - static_cast<std::int64_t>(read);
   }
 
-  CallMarks& marks_;
-  const ValueReader& reader_;
+  LocalPtr<CallMarks> marks_;
+  LocalPtr<const ValueReader> reader_;
   std::int64_t offset_ = 0;
   std::size_t size_ = kPlain;
   std::size_t raw_size_ = 0;

@@ -31,12 +31,18 @@ JsonCall::JsonCall(const ObjectSlot& slot, bool is_tentative, const BodyOptions&
       mends_(options.repairs || slot.python),
       reader_(slot.python       ? kDicts
               : options.repairs ? kNearlyJson
-                                : kJson),
-      marks_(options.marks) {
-  if (marks_ != nullptr) members_.emplace(*marks_, reader_);
-  inner_.listen(marks_);
-  reader_.set_listener(this);
+                                : kJson) {
+  link(options.marks);
   reader_.set_max_depth(ValueReader::kMaxDepth + kOuterDepth);
+}
+
+void JsonCall::link(CallMarks* marks) {
+  marks_ = marks;
+  reader_.set_listener(this);
+  if (marks == nullptr) return;
+  if (!members_) members_.emplace();
+  members_->link(*marks, reader_);
+  inner_.link(marks);
 }
 
 BodyResult JsonCall::put(std::string_view text, CallSink& sink) {

@@ -17,6 +17,8 @@ class JsonCall final : public Body, private ValueListener {
   /// What Python has besides JSON is no slip where the slot has it.
   JsonCall(const ObjectSlot& slot, bool is_tentative, const BodyOptions& options);
 
+  std::unique_ptr<Body> clone() const override { return std::make_unique<JsonCall>(*this); }
+  void link(CallMarks* marks) override;
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink&) override {}
@@ -95,10 +97,10 @@ class JsonCall final : public Body, private ValueListener {
   bool is_tentative_;
   bool mends_;
   ValueReader reader_;
-  CallMarks* marks_;
+  LocalPtr<CallMarks> marks_;
   std::optional<ValueMarks> members_;  // of the arguments
   std::size_t at_ = 0;                 // where the value at hand begins in the piece
-  CallSink* sink_ = nullptr;           // of the call at hand
+  LocalPtr<CallSink> sink_;            // of the call at hand
   Part part_ = Part::structure;
   std::size_t part_depth_ = 0;
   std::size_t from_ = 0;   // where the rest of the part begins in out_

@@ -22,13 +22,12 @@ class JsonInString {
     const char* problem = "";
   };
 
-  JsonInString() = default;
-  JsonInString(const JsonInString&) = delete;
-  JsonInString& operator=(const JsonInString&) = delete;
-
-  /// Marks the object's members.
-  void listen(CallMarks* marks) {
-    if (marks != nullptr) reader_.set_listener(&members_.emplace(*marks, reader_));
+  /// Marks the object's members from now on; a copy does not until it is linked.
+  void link(CallMarks* marks) {
+    if (marks == nullptr) return;
+    if (!members_) members_.emplace();
+    members_->link(*marks, reader_);
+    reader_.set_listener(&*members_);
   }
 
   /// Appends the object's text to `out`. `place`: of the text in that of the body's put.

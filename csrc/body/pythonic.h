@@ -15,6 +15,8 @@ class Pythonic final : public Body {
   Pythonic(bool is_tentative, CallMarks* marks)
       : is_tentative_(is_tentative), reader_(kPython), marks_(marks) {}
 
+  std::unique_ptr<Body> clone() const override { return std::make_unique<Pythonic>(*this); }
+  void link(CallMarks* marks) override { marks_ = marks; }
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
@@ -76,7 +78,7 @@ class Pythonic final : public Body {
   std::string key_;  // with the white space after it
   std::string out_;
   ValueReader reader_;
-  CallMarks* marks_;
+  LocalPtr<CallMarks> marks_;
   std::size_t at_ = 0;  // the byte at hand
   std::uint16_t repairs_ = 0;
   const char* problem_ = "";

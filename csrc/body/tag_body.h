@@ -11,6 +11,7 @@ namespace unspool {
 
 class TagBody : public Body {
  public:
+  void link(CallMarks* marks) override { marks_ = marks; }
   std::uint16_t repairs() const override { return repairs_; }
   const char* problem() const override { return problem_; }
 
@@ -70,7 +71,7 @@ class TagBody : public Body {
   const CallMarkers& markers_;
   const ToolSchema* schema_;
   bool mends_;
-  CallMarks* marks_;
+  LocalPtr<CallMarks> marks_;
   std::int64_t read_ = 0;  // of this put; below 0 while earlier text is read again
   MarkerCursor cursor_;
   std::set<std::string, std::less<>> given_;  // names of parameters

@@ -24,6 +24,12 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
     }
   }
 
+  std::unique_ptr<TemplateCall> clone() const override {
+    auto copy = std::make_unique<JsonTemplateCall>(*this);
+    copy->reader_.set_listener(copy.get());
+    return copy;
+  }
+
   bool put(std::string_view text, CallSink& sink, std::string& unread) override {
     if (!can_stream_) return true;
     const ScanResult result = reader_.put_whole(text, out_);
@@ -193,6 +199,10 @@ class TagTemplateCall final : public TemplateCall {
       : tags_(field.content),
         schema_(tools == nullptr ? nullptr : tools->find(name)),
         name_(std::move(name)) {}
+
+  std::unique_ptr<TemplateCall> clone() const override {
+    return std::make_unique<TagTemplateCall>(*this);
+  }
 
   bool put(std::string_view text, CallSink& sink, std::string& unread) override {
     if (!is_announced_) sink.begin_call(name_, {});

@@ -14,6 +14,8 @@ class TemplateCall {
  public:
   virtual ~TemplateCall() = default;
 
+  virtual std::unique_ptr<TemplateCall> clone() const = 0;
+
   /// Reads text of the region. False: it cannot be read; `unread` is what was not, the end of all
   /// text so far.
   virtual bool put(std::string_view text, CallSink& sink, std::string& unread) = 0;

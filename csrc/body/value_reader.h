@@ -11,6 +11,7 @@
 #include "format/schema.h"
 #include "text/held.h"
 #include "text/json_escape.h"
+#include "text/local_ptr.h"
 #include "text/marker_set.h"
 
 namespace unspool {
@@ -82,6 +83,7 @@ class ValueReader {
     cursor_.reset(&quotes);
   }
 
+  /// A copy of the reader has none.
   void set_listener(ValueListener* listener) { listener_ = listener; }
   /// How many containers may be nested, if it is not `kMaxDepth`.
   void set_max_depth(std::size_t depth) { max_depth_ = depth; }
@@ -270,7 +272,7 @@ class ValueReader {
   Step report(std::size_t end, Answer (ValueListener::*what)(std::size_t, Args...), Args... args) {
     if (listener_ == nullptr) return Step::next;
     flush(end);
-    return to_step((listener_->*what)(stack_.size(), args...));
+    return to_step((listener_.get()->*what)(stack_.size(), args...));
   }
   /// Reports a value that nothing is written of yet.
   void tell_value(char first, std::size_t at) {
@@ -287,7 +289,7 @@ class ValueReader {
   }
 
   const Dialect* dialect_;
-  ValueListener* listener_ = nullptr;
+  LocalPtr<ValueListener> listener_;
   State state_ = State::value;
   char quote_ = '"';
   bool is_key_ = false;  // the string being read

@@ -23,6 +23,7 @@ class XmlElements final : public TagBody {
  public:
   XmlElements(const CallRegion& call, const CallMarkers& markers, const BodyOptions& options);
 
+  std::unique_ptr<Body> clone() const override { return std::make_unique<XmlElements>(*this); }
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;

@@ -27,12 +27,20 @@ constexpr std::string_view kOnlyKey = "input";  // of a tool's only parameter th
 XmlParameters::XmlParameters(const ParametersSlot& slot, const CallMarkers& markers,
                              const BodyOptions& options)
     : TagBody(markers, options), slot_(slot), value_(slot, options.repairs) {
-  if (marks_ != nullptr) reader_.set_listener(&members_.emplace(*marks_, reader_));
+  link(options.marks);
   if (options.in_parameter) {
     open_parameter();
   } else {
     enter(State::parameter);
   }
+}
+
+void XmlParameters::link(CallMarks* marks) {
+  TagBody::link(marks);
+  if (marks == nullptr) return;
+  if (!members_) members_.emplace();
+  members_->link(*marks, reader_);
+  reader_.set_listener(&*members_);
 }
 
 void XmlParameters::enter(State state) {

@@ -19,6 +19,8 @@ class XmlParameters final : public TagBody {
  public:
   XmlParameters(const ParametersSlot& slot, const CallMarkers& markers, const BodyOptions& options);
 
+  std::unique_ptr<Body> clone() const override { return std::make_unique<XmlParameters>(*this); }
+  void link(CallMarks* marks) override;
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;

@@ -23,6 +23,10 @@ class AnthropicEvents final : public WireWriter {
     if (options().n != 1) throw ArgumentError("n is above 1; messages has one answer");
   }
 
+  std::unique_ptr<WireWriter> clone() const override {
+    return std::make_unique<AnthropicEvents>(*this);
+  }
+
  protected:
   void do_begin(std::string& out) override {
     Usage usage;

@@ -24,6 +24,10 @@ class ChatChunks final : public OpenaiChunks {
       : OpenaiChunks(std::move(given), "chatcmpl-", "chat.completion.chunk"),
         reasoning_name_(to_string(options().reasoning_field)) {}
 
+  std::unique_ptr<WireWriter> clone() const override {
+    return std::make_unique<ChatChunks>(*this);
+  }
+
  protected:
   void do_begin(std::string& out) override {
     for (std::int32_t choice = 0; choice < options().n; ++choice) {

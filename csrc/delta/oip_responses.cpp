@@ -28,6 +28,10 @@ class OipResponses final : public WireWriter {
     head_ += extra();
   }
 
+  std::unique_ptr<WireWriter> clone() const override {
+    return std::make_unique<OipResponses>(*this);
+  }
+
  protected:
   void do_begin(std::string&) override {}
 

@@ -55,6 +55,10 @@ class ResponsesEvents final : public WireWriter {
     if (!has_extra("tools")) tail_ += ",\"tools\":[]";
   }
 
+  std::unique_ptr<WireWriter> clone() const override {
+    return std::make_unique<ResponsesEvents>(*this);
+  }
+
  protected:
   bool keeps_logprobs_by_part() const override { return true; }
 

@@ -18,6 +18,10 @@ class TextCompletions final : public OpenaiChunks {
     offsets_.resize(static_cast<std::size_t>(options().n));
   }
 
+  std::unique_ptr<WireWriter> clone() const override {
+    return std::make_unique<TextCompletions>(*this);
+  }
+
  protected:
   void do_begin(std::string&) override {}
 

@@ -72,8 +72,11 @@ struct WireError {
 class WireWriter {
  public:
   virtual ~WireWriter() = default;
-  WireWriter(const WireWriter&) = delete;
   WireWriter& operator=(const WireWriter&) = delete;
+
+  /// A copy that writes on by itself: a response of its own with the same id, from where this one
+  /// stands.
+  virtual std::unique_ptr<WireWriter> clone() const = 0;
 
   /// What comes before the first delta. `write` and `end` do it where it was not done.
   void begin(std::string& out);
@@ -114,6 +117,7 @@ class WireWriter {
   }
 
  protected:
+  WireWriter(const WireWriter&) = default;
   /// `reserved`: members of the protocol that `extra` may not set.
   WireWriter(WireOptions options, std::string_view id_prefix,
              std::initializer_list<std::string_view> reserved);

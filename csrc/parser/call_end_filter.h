@@ -14,6 +14,10 @@ class CallEndFilter final : public ParserFilter {
  public:
   explicit CallEndFilter(std::unique_ptr<EventParser> inner) : ParserFilter(std::move(inner)) {}
 
+  std::unique_ptr<EventParser> clone() const override {
+    return std::make_unique<CallEndFilter>(*this);
+  }
+
  private:
   void pass(const Events& in, std::uint64_t token_end, Events& out) override;
   void pass_event(const Event& event, const Events& in, Events& out);

@@ -26,6 +26,9 @@ class CallFilter final : public ParserFilter {
 
   CallFilter(std::unique_ptr<EventParser> inner, CallIdStyle style, const ParserOptions& options);
 
+  std::unique_ptr<EventParser> clone() const override {
+    return std::make_unique<CallFilter>(*this);
+  }
   std::uint32_t call_count() const override { return static_cast<std::uint32_t>(sent_); }
   void add_held(Held& out) const override;
 

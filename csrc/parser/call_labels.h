@@ -19,6 +19,8 @@ class CallLabels {
   /// Null: no one asks for labels.
   explicit CallLabels(std::shared_ptr<CallPaths> paths) : paths_(std::move(paths)) {}
 
+  void write_paths_to(std::shared_ptr<CallPaths> paths) { paths_ = std::move(paths); }
+
   bool is_on() const { return paths_ != nullptr; }
   /// Null where no one asks.
   CallMarks* marks() { return is_on() ? &marks_ : nullptr; }

@@ -10,12 +10,35 @@
 
 #include "body/body.h"
 #include "parser/region_reader.h"
+#include "text/cloned_ptr.h"
 
 namespace unspool {
 
-class CallReader : RegionReader, CallSink {
+/// What a call's reader keeps from one letter to the next; a copy of the parser copies all of it.
+class CallReaderState {
+ protected:
+  std::size_t opener_ = 0;        // index into Format::openers()
+  std::size_t opener_bytes_ = 0;  // length of the opener in the raw text
+  ClonedPtr<Body> body_;
+  std::uint16_t repairs_ = 0;  // of what stands around the body
+  bool in_parameter_ = false;  // the marker that ended the name opened a parameter
+  bool has_called_ = false;    // the body has begun a call
+  bool is_announced_ = false;  // a call is open, or began while the body last read
+  bool has_closer_ = false;
+  bool malformed_is_empty_ = true;
+  const char* problem_ = "";
+  std::string name_;
+  std::string pending_text_;  // read by the body, and not certain to be the call's
+};
+
+class CallReader : RegionReader, CallSink, CallReaderState {
  public:
   CallReader(ParserCore& core, Dispatcher& parser) : RegionReader(core, parser) {}
+  /// A copy for a copy of the parser.
+  CallReader(const CallReader& other, ParserCore& core, Dispatcher& parser)
+      : RegionReader(core, parser), CallReaderState(other) {
+    if (body_) body_->link(core.labels.marks());
+  }
 
   // How a call begins:
   void begin_at_opener(const MarkerCursor::Found& found);
@@ -92,19 +115,6 @@ class CallReader : RegionReader, CallSink {
   void finish_body(FinishReason reason);
   void finish_unannounced();
   void finish_malformed(FinishReason reason);
-
-  std::size_t opener_ = 0;        // index into Format::openers()
-  std::size_t opener_bytes_ = 0;  // length of the opener in the raw text
-  std::unique_ptr<Body> body_;
-  std::uint16_t repairs_ = 0;  // of what stands around the body
-  bool in_parameter_ = false;  // the marker that ended the name opened a parameter
-  bool has_called_ = false;    // the body has begun a call
-  bool is_announced_ = false;  // a call is open, or began while the body last read
-  bool has_closer_ = false;
-  bool malformed_is_empty_ = true;
-  const char* problem_ = "";
-  std::string name_;
-  std::string pending_text_;  // read by the body, and not certain to be the call's
 };
 
 }  // namespace unspool

@@ -55,6 +55,12 @@ class EventParser {
  public:
   virtual ~EventParser() = default;
 
+  /// A copy that reads on by itself. It shares what no output changes, and `label_paths`.
+  virtual std::unique_ptr<EventParser> clone() const = 0;
+
+  /// Puts `ParserOptions::label_paths` elsewhere: those so far stand there too.
+  virtual void write_paths_to(std::shared_ptr<CallPaths>) {}
+
   /// Markers that are tokens come by id from now on. Only before the first input.
   virtual void expect_ids() = 0;
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "format/format.h"
 #include "format/tool_schemas.h"
+#include "text/cloned_ptr.h"
 #include "text/regex.h"
 
 namespace unspool {
@@ -54,7 +54,7 @@ class Header {
 
   const Format& format_;
   std::uint8_t markup_ = 0;
-  std::unique_ptr<RegexSearch> search_;
+  ClonedPtr<RegexSearch> search_;
 };
 
 }  // namespace unspool

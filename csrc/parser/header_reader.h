@@ -11,10 +11,22 @@
 
 namespace unspool {
 
-class HeaderReader : RegionReader {
+/// What a header's reader keeps from one letter to the next; a copy of the parser copies all of it.
+class HeaderReaderState {
+ protected:
+  explicit HeaderReaderState(const Format& format) : header_(format) {}
+
+  Header header_;
+  std::size_t of_turn_ = 0;  // how many bytes of the raw text the turn has written
+};
+
+class HeaderReader : RegionReader, HeaderReaderState {
  public:
   HeaderReader(ParserCore& core, Dispatcher& parser, CallReader& call)
-      : RegionReader(core, parser), header_(core.format()), call_(call) {}
+      : RegionReader(core, parser), HeaderReaderState(core.format()), call_(call) {}
+  /// A copy for a copy of the parser.
+  HeaderReader(const HeaderReader& other, ParserCore& core, Dispatcher& parser, CallReader& call)
+      : RegionReader(core, parser), HeaderReaderState(other), call_(call) {}
 
   void begin(std::size_t markup);
   /// Goes on with a header that the turn has opened, and in which it says `text`.
@@ -49,8 +61,6 @@ class HeaderReader : RegionReader {
   bool begin_call(std::string_view header);
   void audit_header(std::string_view header, bool of_reasoning = false);
 
-  Header header_;
-  std::size_t of_turn_ = 0;  // how many bytes of the raw text the turn has written
   CallReader& call_;
 };
 

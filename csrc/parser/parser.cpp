@@ -46,6 +46,21 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
   turn_.begin();
 }
 
+// The other readers keep nothing of the output: a copy has new ones.
+static_assert(sizeof(EchoReader) == sizeof(RegionReader));
+static_assert(sizeof(ContentReader) == sizeof(RegionReader) + 3 * sizeof(void*));
+static_assert(sizeof(TrialReader) == sizeof(RegionReader) + 2 * sizeof(void*));
+static_assert(sizeof(TurnReader) == sizeof(RegionReader) + 3 * sizeof(void*));
+
+Parser::Parser(const Parser& other)
+    : core_(other.core_),
+      call_(other.call_, core_, *this),
+      echo_(core_, *this),
+      content_(core_, *this, call_, echo_),
+      header_(other.header_, core_, *this, call_),
+      trial_(core_, *this, header_, call_),
+      turn_(core_, *this, header_, call_, trial_) {}
+
 void Parser::expect_ids() {
   core_.options.by_id = true;
   call_.expect_ids();

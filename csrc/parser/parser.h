@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "format/format.h"
 #include "format/turn.h"
@@ -41,6 +42,12 @@ class Parser final : public EventParser, private Dispatcher {
  public:
   Parser(std::shared_ptr<const Format> format, ParserOptions options);
 
+  std::unique_ptr<EventParser> clone() const override {
+    return std::unique_ptr<Parser>(new Parser(*this));
+  }
+  void write_paths_to(std::shared_ptr<CallPaths> paths) override {
+    core_.write_paths_to(std::move(paths));
+  }
   void expect_ids() override;
   void put_prompt(std::string_view prompt) override {
     turn_.read(turn_of(core_.program(), prompt));
@@ -59,6 +66,8 @@ class Parser final : public EventParser, private Dispatcher {
 
  private:
   using State = Place::State;
+
+  Parser(const Parser& other);
 
   // Dispatcher
   void release(std::string_view text) override;

@@ -26,7 +26,8 @@ namespace unspool {
 class ParserCore {
  public:
   ParserCore(std::shared_ptr<const Format> format, ParserOptions options);
-  ParserCore(const ParserCore&) = delete;
+  /// A copy writes the labels' paths where the other does, until `write_paths_to` says where.
+  ParserCore(const ParserCore&) = default;
   ParserCore& operator=(const ParserCore&) = delete;
 
   const Format& format() const { return *format_; }
@@ -41,6 +42,11 @@ class ParserCore {
   }
   /// The request's tools; null where they are not known.
   const ToolSchemas* tools() const { return options.tools.get(); }
+
+  void write_paths_to(std::shared_ptr<CallPaths> paths) {
+    options.label_paths = paths;
+    labels.write_paths_to(std::move(paths));
+  }
 
   /// Goes to a region, and looks for what ends it.
   void enter(Place::State state);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "parser/event_parser.h"
+#include "text/cloned_ptr.h"
 
 namespace unspool {
 
@@ -15,6 +16,9 @@ class ParserFilter : public EventParser {
  public:
   explicit ParserFilter(std::unique_ptr<EventParser> inner) : inner_(std::move(inner)) {}
 
+  void write_paths_to(std::shared_ptr<CallPaths> paths) override {
+    inner_->write_paths_to(std::move(paths));
+  }
   void expect_ids() override { inner_->expect_ids(); }
   void put_prompt(std::string_view prompt) override { inner_->put_prompt(prompt); }
   void put_text(std::string_view text, std::uint64_t token_end, Events& out) override {
@@ -52,7 +56,7 @@ class ParserFilter : public EventParser {
     events_.clear();
   }
 
-  std::unique_ptr<EventParser> inner_;
+  ClonedPtr<EventParser> inner_;
   Events events_;  // of one put
 };
 

@@ -20,6 +20,9 @@ class ReasoningSplitter final : public ParserFilter {
   ReasoningSplitter(std::unique_ptr<EventParser> inner, bool audits)
       : ParserFilter(std::move(inner)), audits_(audits) {}
 
+  std::unique_ptr<EventParser> clone() const override {
+    return std::make_unique<ReasoningSplitter>(*this);
+  }
   void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
   std::uint32_t call_count() const override { return 0; }
   void add_held(Held& out) const override;

@@ -17,6 +17,7 @@
 #include "format/response_template.h"
 #include "parser/call_writer.h"
 #include "parser/event_parser.h"
+#include "text/cloned_ptr.h"
 
 namespace unspool {
 
@@ -24,6 +25,9 @@ class TemplateParser final : public EventParser, private CallSink {
  public:
   TemplateParser(std::shared_ptr<const Format> format, ParserOptions options);
 
+  std::unique_ptr<EventParser> clone() const override {
+    return std::make_unique<TemplateParser>(*this);
+  }
   void expect_ids() override { by_id_ = true; }
   void put_prompt(std::string_view prompt) override;
   void put_text(std::string_view text, std::uint64_t token_end, Events& out) override;
@@ -130,7 +134,7 @@ class TemplateParser final : public EventParser, private CallSink {
   std::size_t muted_body_ = 0;  // bytes of it that the prompt wrote
   bool has_text_ = false;       // more than white space
   std::string space_;           // white space that may be around the value
-  std::unique_ptr<TemplateCall> call_;
+  ClonedPtr<TemplateCall> call_;
   bool has_tried_ = false;   // whether the call can be emitted early is known
   bool has_failed_ = false;  // the announced call cannot be read on
   const char* problem_ = "";

@@ -51,7 +51,7 @@ void TextTrim::pass(const Events& in, std::uint64_t, Events& out) {
     if (Text* text = text_of(piece.fate)) {
       put_audit(*text, piece);
     } else {
-      audit_.push_back({piece, nullptr});
+      audit_.push_back({piece, std::nullopt});
     }
   }
   if (has_finish(in)) {
@@ -84,7 +84,8 @@ void TextTrim::put(Text& to, std::string_view text, std::uint64_t token_end, Eve
 void TextTrim::put_audit(Text& to, const Events::Audited& piece) {
   to.audit_edges.put(piece.text, [&](TextEdges::Part part, std::string_view text) {
     if (part == TextEdges::Part::text) settle(to, to.fate);
-    Waiting waiting{{piece, std::string(text)}, part == TextEdges::Part::open ? &to : nullptr};
+    Waiting waiting{{piece, std::string(text)}, std::nullopt};
+    if (part == TextEdges::Part::open) waiting.open = to.kind;
     if (part == TextEdges::Part::before) waiting.piece.fate = Fate::whitespace;
     audit_.push_back(std::move(waiting));
   });
@@ -94,15 +95,15 @@ void TextTrim::put_audit(Text& to, const Events::Audited& piece) {
 // that is certain.
 void TextTrim::settle(const Text& text, Fate fate) {
   for (auto waiting = audit_.rbegin(); waiting != audit_.rend(); ++waiting) {
-    if (waiting->open == nullptr && waiting->piece.fate == text.fate) return;
-    if (waiting->open != &text) continue;
+    if (!waiting->open && waiting->piece.fate == text.fate) return;
+    if (waiting->open != text.kind) continue;
     waiting->piece.fate = fate;
-    waiting->open = nullptr;
+    waiting->open.reset();
   }
 }
 
 void TextTrim::pass_audit(Events& out) {
-  while (!audit_.empty() && audit_.front().open == nullptr) {
+  while (!audit_.empty() && !audit_.front().open) {
     const Events::Audited& piece = audit_.front().piece;
     out.add_audit(piece, piece.text);
     audit_.pop_front();

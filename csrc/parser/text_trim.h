@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ class TextTrim final : public ParserFilter {
   /// another parser's input.
   TextTrim(std::unique_ptr<EventParser> inner, bool trims_content, std::size_t max_held_bytes);
 
+  std::unique_ptr<EventParser> clone() const override {
+    return std::make_unique<TextTrim>(*this);
+  }
   void add_held(Held& out) const override;
   void add_held_text(Held& out) const override;
 
@@ -34,7 +38,7 @@ class TextTrim final : public ParserFilter {
   };
   struct Waiting {
     Events::Audited piece;
-    Text* open;  // whose white space it is; null: its fate is known
+    std::optional<EventKind> open;  // whose white space it is; none: its fate is known
   };
 
   Text* text_of(EventKind kind);

@@ -33,16 +33,23 @@ std::shared_ptr<const Format> checked(std::shared_ptr<const Format> format) {
   return format;
 }
 
+bool checked_labels(const ChunkParserOptions& options) {
+  if (options.labels && !options.vocabulary) {
+    throw ArgumentError("labels are of token ids; pass tokenizer=");
+  }
+  return options.labels;
+}
+
 }  // namespace
 
 ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOptions options)
-    : format_(checked(format)),
+    : LabelledParser(checked(format), options.parser, checked_labels(options)),
+      format_(std::move(format)),
       vocabulary_(options.vocabulary),
       detokenizer_options_(std::move(options.detokenizer)),
       stop_in_(options.stop_in),
       start_is_given_(options.parser.starts_in_reasoning.has_value()),
       kept_reasoning_(start_is_given_ ? nullptr : std::move(options.kept_reasoning)),
-      parser_(make_parser(std::move(format), std::move(options.parser), options.labels)),
       builder_(options.keeps_message) {
   repeats_tag_ = kept_reasoning_ && starts_in_reasoning(kept_reasoning_, {});
   if (stop_in_ == StopIn::content && !detokenizer_options_.stop.empty()) {
@@ -50,17 +57,6 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
     detokenizer_options_.stop.clear();
   }
   if (vocabulary_) detokenizer_.emplace(vocabulary_, detokenizer_options_);
-}
-
-std::unique_ptr<EventParser> ChunkParser::make_parser(std::shared_ptr<const Format> format,
-                                                      ParserOptions options, bool labels) {
-  if (labels) {
-    if (!vocabulary_) throw ArgumentError("labels are of token ids; pass tokenizer=");
-    options.audit = true;
-    options.label_paths = std::make_shared<CallPaths>();
-    labels_ = std::make_unique<TokenLabels>(options.label_paths);
-  }
-  return make_event_parser(std::move(format), std::move(options));
 }
 
 void ChunkParser::put_prompt(std::span<const TokenId> ids) {

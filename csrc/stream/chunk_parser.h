@@ -12,6 +12,7 @@
 #include "delta/message.h"
 #include "parser/content_stop.h"
 #include "parser/event_parser.h"
+#include "stream/labelled_parser.h"
 #include "stream/text_aligner.h"
 #include "stream/token_labels.h"
 #include "text/utf8.h"
@@ -44,8 +45,8 @@ struct ChunkParserOptions {
   DetokenizerOptions detokenizer;
 };
 
-/// One stream. Movable nowhere, never shared: one thread at a time.
-class ChunkParser {
+/// One stream: one thread at a time. A copy reads on by itself.
+class ChunkParser : LabelledParser {
  public:
   ChunkParser(std::shared_ptr<const Format> format, ChunkParserOptions options);
 
@@ -111,8 +112,6 @@ class ChunkParser {
   enum class Input : std::uint8_t { none, text, ids, both };
 
   void begin(Input input);
-  std::unique_ptr<EventParser> make_parser(std::shared_ptr<const Format> format,
-                                           ParserOptions options, bool labels);
   void end_put(Events& out, bool stopped = false);
   void label(Events& out, bool stopped);
   void put_slices(std::string_view bytes, Events& out);
@@ -139,8 +138,6 @@ class ChunkParser {
   bool start_is_given_;  // the prompt does not show where the output starts
   std::shared_ptr<const Format> kept_reasoning_;
   std::optional<Detokenizer> detokenizer_;
-  std::unique_ptr<TokenLabels> labels_;
-  std::unique_ptr<EventParser> parser_;
   bool repeats_tag_ = false;  // the content begins with the prompt's tag
   std::optional<ContentStop> content_stop_;
   Events parsed_;        // before `content_stop_` has read it

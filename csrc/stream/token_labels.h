@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "parser/call_paths.h"
@@ -44,6 +45,8 @@ class TokenLabels {
   };
 
   explicit TokenLabels(std::shared_ptr<const CallPaths> paths) : paths_(std::move(paths)) {}
+
+  void read_paths_from(std::shared_ptr<const CallPaths> paths) { paths_ = std::move(paths); }
 
   // The way in:
   /// A token whose text begins after what was read and `held` bytes that the detokenizer holds.

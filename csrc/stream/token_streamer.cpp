@@ -1,5 +1,6 @@
 #include "stream/token_streamer.h"
 
+#include "text/error.h"
 #include "text/scratch.h"
 
 namespace unspool {
@@ -14,6 +15,20 @@ TokenStreamer::TokenStreamer(std::shared_ptr<const Format> format, TokenStreamer
       makes_deltas_(channel_ || options.incomplete_calls == IncompleteCalls::withhold),
       parser_(std::move(format), std::move(options.stream)) {
   if (options.incomplete_calls == IncompleteCalls::withhold) whole_calls_.emplace();
+}
+
+TokenStreamer TokenStreamer::fork(std::shared_ptr<DeltaChannel> channel,
+                                  std::optional<std::int32_t> choice) const {
+  if (channel_ && !channel) {
+    throw ArgumentError("the deltas of this stream go into a channel; pass channel= for the fork's");
+  }
+  TokenStreamer copy(*this);
+  copy.channel_ = std::move(channel);
+  copy.choice_ = choice.value_or(choice_);
+  copy.makes_deltas_ = copy.channel_ || copy.whole_calls_;
+  copy.events_.clear();
+  copy.drop_unsent();
+  return copy;
 }
 
 std::span<const Delta> TokenStreamer::put(std::span<const TokenId> ids) {

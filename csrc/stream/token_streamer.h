@@ -38,6 +38,13 @@ class TokenStreamer {
  public:
   TokenStreamer(std::shared_ptr<const Format> format, TokenStreamerOptions options);
 
+  /// A copy that reads on by itself, from where this one stands. Its deltas go into `channel`, or
+  /// are returned if that is null. What this one has read and not delivered stays here. `choice`:
+  /// the answer that it is, if that is another one. Throws ArgumentError where this one has
+  /// a channel and the copy has none.
+  TokenStreamer fork(std::shared_ptr<DeltaChannel> channel = nullptr,
+                     std::optional<std::int32_t> choice = std::nullopt) const;
+
   /// The prompt, before any output: whether the answer starts inside reasoning. Not emitted.
   void put_prompt(std::span<const TokenId> ids) { parser_.put_prompt(ids); }
   void put_prompt(std::string_view text) { parser_.put_prompt(text); }

@@ -1,0 +1,48 @@
+// A stream's parser, and the labels of its tokens if the options ask for them. Both know the paths
+// of arguments, which the parser writes.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "parser/event_parser.h"
+#include "stream/token_labels.h"
+#include "text/cloned_ptr.h"
+#include "text/error.h"
+
+namespace unspool {
+
+/// A copy has a parser, labels and paths of its own.
+class LabelledParser {
+ public:
+  LabelledParser(const LabelledParser& other) : labels_(other.labels_), parser_(other.parser_) {
+    if (labels_) share(std::make_shared<CallPaths>(labels_->paths()));
+  }
+  LabelledParser(LabelledParser&&) noexcept = default;
+  LabelledParser& operator=(const LabelledParser& other) {
+    return *this = LabelledParser(other);
+  }
+  LabelledParser& operator=(LabelledParser&&) noexcept = default;
+
+ protected:
+  LabelledParser(std::shared_ptr<const Format> format, ParserOptions options, bool labels) {
+    if (labels) {
+      options.audit = true;
+      options.label_paths = std::make_shared<CallPaths>();
+      labels_ = std::make_unique<TokenLabels>(options.label_paths);
+    }
+    parser_ = make_event_parser(std::move(format), std::move(options));
+  }
+  ~LabelledParser() = default;
+
+  ClonedPtr<TokenLabels> labels_;
+  ClonedPtr<EventParser> parser_;
+
+ private:
+  void share(const std::shared_ptr<CallPaths>& paths) {
+    labels_->read_paths_from(paths);
+    parser_->write_paths_to(paths);
+  }
+};
+
+}  // namespace unspool

@@ -1,0 +1,36 @@
+// Points to another part of the same stream. A copy points nowhere until its owner links it: a link
+// that is forgotten is null, and never the other stream's.
+#pragma once
+
+#include <cstddef>
+
+namespace unspool {
+
+template <typename T>
+class LocalPtr {
+ public:
+  LocalPtr() = default;
+  LocalPtr(T* part) : part_(part) {}
+  LocalPtr(const LocalPtr&) {}
+  LocalPtr& operator=(const LocalPtr& other) {
+    if (this != &other) part_ = nullptr;
+    return *this;
+  }
+  LocalPtr& operator=(T* part) {
+    part_ = part;
+    return *this;
+  }
+  ~LocalPtr() = default;
+
+  T* get() const { return part_; }
+  T* operator->() const { return part_; }
+  T& operator*() const { return *part_; }
+  friend bool operator==(const LocalPtr& pointer, std::nullptr_t) {
+    return pointer.part_ == nullptr;
+  }
+
+ private:
+  T* part_ = nullptr;
+};
+
+}  // namespace unspool
