@@ -149,8 +149,8 @@ void read_named(PyObject* const* args, PyObject* names, const char* takes,
     });
     PyObject** value = at == known.end() ? nullptr : &values[at - known.begin()];
     if (value == nullptr || *value != nullptr) {
-      throw py::type_error(takes + std::string(" once each, not '") +
-                           std::string(read_text(name)) + "'");
+      throw py::type_error(takes + std::string(" once each, not '") + std::string(read_text(name)) +
+                           "'");
     }
     *value = args[i];
   }
@@ -197,8 +197,7 @@ void copy_attributes(PyObject* from, PyObject* to) {
   const auto given = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(from, nullptr));
   if (!given) return PyErr_Clear();  // the native class alone has none
   const auto copy = py::reinterpret_steal<py::object>(PyDict_Copy(given.ptr()));
-  if (!copy || PyObject_GenericSetDict(to, copy.ptr(), nullptr) != 0)
-    throw py::error_already_set();
+  if (!copy || PyObject_GenericSetDict(to, copy.ptr(), nullptr) != 0) throw py::error_already_set();
 }
 
 PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
@@ -214,7 +213,11 @@ PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
     std::shared_ptr<DeltaChannel> channel;
     if (is_there(values[0])) {
       held = py::reinterpret_borrow<py::object>(values[0]);
-      channel = py::cast<PyChannel&>(held).shared();
+      if (!py::isinstance<PyChannel>(held)) {
+        throw py::type_error(std::string("channel is of type ") + Py_TYPE(values[0])->tp_name +
+                             "; pass a DeltaChannel");
+      }
+      channel = native<PyChannel>(values[0]).shared();
     }
     std::optional<std::int32_t> choice;
     if (is_there(values[1])) choice = read_number(values[1], "choice", "answers");
@@ -226,6 +229,17 @@ PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
   });
 }
 
+PyObject* rollback(PyObject* object, PyObject* count) {
+  return guarded([&]() -> PyObject* {
+    PyTokenStreamer& self = native<PyTokenStreamer>(object);
+    const Busy busy(self);
+    self.streamer.read_rollback(static_cast<std::size_t>(read_number(count, "count", "ids")));
+    return deliver(self);
+  });
+}
+
+PyMethodDef kRollback = {"rollback", as_method(rollback), METH_O,
+                         "rollback($self, count, /)\n--\n\nTake the last token ids back."};
 PyMethodDef kFork = {
     "fork", as_method(fork), METH_FASTCALL | METH_KEYWORDS,
     "fork($self, *, channel=None, choice=None)\n--\n\nA copy of the stream, which reads on by "
@@ -348,6 +362,7 @@ void register_token_streamer(py::module_& module) {
   add_fast_method(streamer, &kParseChunk);
   add_fast_method(streamer, &kPut);
   add_fast_method(streamer, &kFork);
+  add_fast_method(streamer, &kRollback);
   refuse_pickle(streamer, "a live stream");
 }
 

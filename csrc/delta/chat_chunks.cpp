@@ -24,9 +24,7 @@ class ChatChunks final : public OpenaiChunks {
       : OpenaiChunks(std::move(given), "chatcmpl-", "chat.completion.chunk"),
         reasoning_name_(to_string(options().reasoning_field)) {}
 
-  std::unique_ptr<WireWriter> clone() const override {
-    return std::make_unique<ChatChunks>(*this);
-  }
+  std::unique_ptr<WireWriter> clone() const override { return std::make_unique<ChatChunks>(*this); }
 
  protected:
   void do_begin(std::string& out) override {

@@ -17,6 +17,38 @@ void MessageBuilder::add(Events& events) {
   });
 }
 
+MessageBuilder::Mark MessageBuilder::mark() const {
+  Mark mark{message_.content.size(), message_.reasoning.size(), message_.tool_calls.size(),
+            message_.malformed.size(), message_.dropped.size()};
+  if (mark.calls > 0) {
+    const ToolCall& call = message_.tool_calls.back();
+    mark.arguments = call.arguments.size();
+    mark.status = call.status;
+    mark.repairs = call.repairs;
+  }
+  if (mark.malformed > 0) mark.malformed_text = message_.malformed.back().text.size();
+  if (mark.dropped > 0) mark.dropped_text = message_.dropped.back().text.size();
+  mark.last = last_;
+  return mark;
+}
+
+void MessageBuilder::go_back(const Mark& mark) {
+  message_.content.resize(mark.content);
+  message_.reasoning.resize(mark.reasoning);
+  message_.tool_calls.resize(mark.calls);
+  message_.malformed.resize(mark.malformed);
+  message_.dropped.resize(mark.dropped);
+  if (mark.calls > 0) {
+    ToolCall& call = message_.tool_calls.back();
+    call.arguments.resize(mark.arguments);
+    call.status = mark.status;
+    call.repairs = mark.repairs;
+  }
+  if (mark.malformed > 0) message_.malformed.back().text.resize(mark.malformed_text);
+  if (mark.dropped > 0) message_.dropped.back().text.resize(mark.dropped_text);
+  last_ = mark.last;
+}
+
 void MessageBuilder::add(const Event& event, std::string_view text, const Events& events) {
   const EventKind before = std::exchange(last_, event.kind);
   switch (event.kind) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -44,6 +45,20 @@ class MessageBuilder {
   /// Adds what is new in `events` since the last call.
   void add(Events& events);
   const Message& message() const { return message_; }
+  /// Where the message stood, which only grows.
+  struct Mark {
+    std::size_t content = 0, reasoning = 0;             // sizes
+    std::size_t calls = 0, malformed = 0, dropped = 0;  // numbers
+    std::size_t arguments = 0;                          // size, of the last call
+    std::size_t malformed_text = 0, dropped_text = 0;   // sizes, of the last ones
+    CallStatus status = CallStatus::incomplete;         // of the last call
+    std::uint16_t repairs = 0;
+    EventKind last = EventKind::content;
+  };
+  Mark mark() const;
+  /// Forgets what came since then; not the finish.
+  void go_back(const Mark& mark);
+
   /// Gives the message away; no events may follow.
   Message take_message() { return std::move(message_); }
 

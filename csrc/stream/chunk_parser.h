@@ -91,6 +91,8 @@ class ChunkParser : LabelledParser {
   const Message& message() const { return builder_.message(); }
   /// Gives the message of a finished stream away.
   Message take_message() { return builder_.take_message(); }
+  /// The message so far, apart: for a copy of a stream that is to be small.
+  MessageBuilder& message_builder() { return builder_; }
   const TokenCounts& token_counts() const { return counts_; }
   /// What each token is; null if the options do not ask.
   const TokenLabels* labels() const { return labels_.get(); }

@@ -19,9 +19,7 @@ class LabelledParser {
     if (labels_) share(std::make_shared<CallPaths>(labels_->paths()));
   }
   LabelledParser(LabelledParser&&) noexcept = default;
-  LabelledParser& operator=(const LabelledParser& other) {
-    return *this = LabelledParser(other);
-  }
+  LabelledParser& operator=(const LabelledParser& other) { return *this = LabelledParser(other); }
   LabelledParser& operator=(LabelledParser&&) noexcept = default;
 
  protected:

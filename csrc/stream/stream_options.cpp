@@ -144,6 +144,11 @@ void add_records(std::vector<StreamOption>& out) {
       "or "
       "arguments. Needs a tokenizer."));
   out.push_back(number(
+      "rollback_window", [](Options& all) -> auto& { return all.rollback_window; }, 0,
+      std::uint64_t{1} << 20,
+      "How many of the last token ids `rollback` may take back. 0: it takes none, and costs "
+      "nothing."));
+  out.push_back(number(
       "id_seed", [](Options& all) -> auto& { return all.stream.parser.id_seed; }, 0,
       std::numeric_limits<std::uint64_t>::max(),
       "Not 0: the same call ids every time, for tests."));

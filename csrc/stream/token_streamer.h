@@ -15,6 +15,8 @@
 #include "channel/delta_channel.h"
 #include "delta/whole_calls.h"
 #include "stream/chunk_parser.h"
+#include "stream/rollback_window.h"
+#include "text/cloned_ptr.h"
 
 namespace unspool {
 
@@ -31,6 +33,8 @@ struct TokenStreamerOptions {
   IncompleteCalls incomplete_calls = IncompleteCalls::forward;
   bool closes_channel = true;  // false: several answers share it, and their maker closes it
   FirstPut first_put = FirstPut::output;
+  /// How many of the last token ids `rollback` may take back; 0: it takes none.
+  std::size_t rollback_window = 0;
 };
 
 /// One thread at a time. Model output never throws; what a caller gets wrong does.
@@ -55,6 +59,15 @@ class TokenStreamer {
   /// StreamError after the end.
   std::span<const Delta> put(std::span<const TokenId> ids);
   std::span<const Delta> put(TokenId id) { return put(std::span<const TokenId>(&id, 1)); }
+
+  /// Takes back the last `count` ids: what is put next follows the ids before them. Deltas of
+  /// a put that had one of these ids do not count any more. If that put had earlier ids too,
+  /// returns their deltas; the deltas are good until the next call. Throws ArgumentError if the
+  /// window does not hold so many ids, StreamError after the end.
+  std::span<const Delta> rollback(std::size_t count);
+
+  /// The same without the deltas, which are then those of the last read.
+  void read_rollback(std::size_t count);
 
   /// Text, ids or both, as the host has them. Text may be cut inside a character, and come later
   /// than its ids: an empty text says that it has yet to come, nullopt that there is none.
@@ -129,6 +142,11 @@ class TokenStreamer {
   void make_deltas();
   void keep_audit();
   std::span<const Delta> deliver();
+  void read_chunk(std::optional<std::string_view> text, std::optional<std::span<const TokenId>> ids,
+                  std::optional<FinishReason> finish_reason);
+  void check_window(const std::optional<std::string_view>& text, bool has_ids) const;
+  Checkpoint checkpoint();
+  void return_to(const Checkpoint& checkpoint);
 
   std::shared_ptr<DeltaChannel> channel_;
   std::int32_t choice_;
@@ -144,6 +162,7 @@ class TokenStreamer {
   std::vector<Delta> deltas_;  // of the last read
   std::size_t sent_count_ = 0;
   std::vector<Events::Audited> audit_;
+  ClonedPtr<RollbackWindow> window_;  // null: nothing is taken back
 };
 
 }  // namespace unspool

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from types import NotImplementedType
 from typing import Any, Literal, SupportsIndex, final
 
+from typing_extensions import Self
+
 from unspool.labels import Labels
 from unspool.message import Message
 
@@ -613,6 +615,16 @@ class WireWriter:
             code: More of it, if the protocol has a place.
         """
 
+    def fork(self) -> WireWriter:
+        """A copy that writes on by itself: a response with the same id, from where this one stands.
+
+        What it writes follows the bytes that this writer has written so far. If a `StreamBatch` writes with
+        this writer, the copy is no batch's.
+
+        Raises:
+            StreamError: A step of a batch writes with this writer at the moment.
+        """
+
     def keep_alive(self) -> bytes:
         """What may be sent between two writes while nothing comes; clients skip it."""
 
@@ -821,6 +833,36 @@ class TokenStreamer:
 
     def put(self, ids: SupportsIndex | Sequence[int] | Any, /) -> list[Delta]:
         """Feed token ids, get the deltas that became certain; `parse_chunk(tokens=ids)`."""
+
+    def fork(self, *, channel: DeltaChannel | None = None, choice: int | None = None) -> Self:
+        """A copy of the stream, which reads on by itself: for beams, best-of and drafts that may be dropped.
+
+        It is of the same class and has the message so far. Its deltas are those that a fresh stream of the
+        same input would give from here on. A call that both write gets the same id in both.
+
+        Args:
+            channel: Where the fork's deltas go; needed if this stream's go into one. What this stream has not
+                sent yet stays with it.
+            choice: Which of the request's answers the fork is; None: the same one.
+
+        Raises:
+            ArgumentError: This stream has a channel and the fork has none, or the fork has a channel and
+                a `rollback_window`.
+        """
+
+    def rollback(self, count: int, /) -> list[Delta]:
+        """Take the last token ids back: the next `put` follows the ids before them, as in a fresh stream.
+
+        Drop the deltas of each `put` that had one of these ids. If the first of those puts had earlier ids too,
+        the deltas of these are returned, and stand in place of what that put gave.
+
+        Args:
+            count: How many ids, at most `rollback_window`. Ids after a stop string count too.
+
+        Raises:
+            ArgumentError: The window does not hold so many ids, or the stream has none.
+            StreamError: The stream has ended.
+        """
 
     @property
     def region(self) -> Literal["content", "reasoning", "tool_call"]:

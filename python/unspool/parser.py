@@ -80,6 +80,8 @@ class Parser(_core.TokenStreamer):
             chunk's only: read `message.audit` after each chunk.
         labels: Say what each token id is, in `Message.labels`: content, reasoning, markup, a call's name or
             arguments. Needs a tokenizer.
+        rollback_window: How many of the last token ids `rollback` may take back. 0: it takes none, and costs
+            nothing.
         id_seed: Not 0: the same call ids every time, for tests.
 
     Raises:
@@ -122,6 +124,7 @@ class Parser(_core.TokenStreamer):
         keep_message: bool = True,
         audit: bool = False,
         labels: bool = False,
+        rollback_window: int = 0,
         id_seed: int = 0,
     ) -> None:
         begin_stream(self, locals())

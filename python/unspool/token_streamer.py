@@ -84,6 +84,7 @@ class TokenStreamer(Parser):
         keep_message: bool = True,
         audit: bool = False,
         labels: bool = False,
+        rollback_window: int = 0,
         id_seed: int = 0,
         channel: DeltaChannel | None = None,
         choice: int = 0,

@@ -1,0 +1,44 @@
+#include "stream/rollback_window.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace unspool {
+
+void RollbackWindow::add(Checkpoint checkpoint) {
+  checkpoint.place = end_;
+  if (newer_) {
+    const auto passed = static_cast<std::ptrdiff_t>(newer_->place - begin());
+    ids_.erase(ids_.begin(), ids_.begin() + passed);
+    std::erase_if(begins_, [&](std::uint64_t begin) { return begin < newer_->place; });
+  }
+  older_ = std::exchange(newer_, std::move(checkpoint));
+}
+
+void RollbackWindow::put(std::span<const TokenId> ids) {
+  if (ids.empty()) return;
+  begins_.push_back(end_);
+  ids_.insert(ids_.end(), ids.begin(), ids.end());
+  end_ += ids.size();
+}
+
+std::size_t RollbackWindow::available() const { return std::min(size_, ids_.size()); }
+
+RollbackWindow::Way RollbackWindow::take_back(std::size_t count) {
+  std::uint64_t put_end = end_;  // of the last put that stays, at least in part
+  end_ -= count;
+  ids_.resize(ids_.size() - count);
+  while (!begins_.empty() && begins_.back() >= end_) {
+    put_end = begins_.back();
+    begins_.pop_back();
+  }
+  if (newer_->place > end_) newer_ = std::exchange(older_, std::nullopt);
+  Way way{&*newer_, {}, put_end > end_};
+  auto from = std::lower_bound(begins_.begin(), begins_.end(), newer_->place);
+  for (; from != begins_.end(); ++from) {
+    way.puts.push_back(slice(*from, std::next(from) == begins_.end() ? end_ : *std::next(from)));
+  }
+  return way;
+}
+
+}  // namespace unspool

@@ -1,0 +1,78 @@
+// What takes the last token ids of a stream back: the ids, and copies of the stream from before
+// them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "delta/message.h"
+#include "parser/events.h"
+#include "vocabulary/token_id.h"
+
+namespace unspool {
+
+class TokenStreamer;
+
+/// Where an audit stood, which only grows.
+struct AuditMark {
+  std::size_t count = 0;
+  std::size_t last_bytes = 0;
+
+  explicit AuditMark(const std::vector<Events::Audited>& audit = {})
+      : count(audit.size()), last_bytes(audit.empty() ? 0 : audit.back().text.size()) {}
+  void go_back(std::vector<Events::Audited>& audit) const {
+    audit.resize(count);
+    if (count > 0) audit.back().text.resize(last_bytes);
+  }
+};
+
+/// A stream before one of its puts. What it keeps of the whole answer only grows, and is not
+/// copied: where it stood is enough.
+struct Checkpoint {
+  std::shared_ptr<const TokenStreamer> stream;
+  MessageBuilder::Mark message;
+  AuditMark audit;
+  std::uint64_t place = 0;  // how many ids had been put; the window knows
+};
+
+/// Two checkpoints, of which the older one stands before the last `size` ids. Cost: one copy of
+/// the stream for `size` ids.
+class RollbackWindow {
+ public:
+  explicit RollbackWindow(std::size_t size) : size_(size) {}
+
+  /// Whether the next put needs a checkpoint before it.
+  bool wants_checkpoint() const { return !newer_ || end_ - newer_->place >= size_; }
+  void add(Checkpoint checkpoint);
+  void put(std::span<const TokenId> ids);
+
+  /// How many ids can be taken back.
+  std::size_t available() const;
+
+  /// How a stream gets to where it stood.
+  struct Way {
+    const Checkpoint* from = nullptr;
+    std::vector<std::span<const TokenId>> puts;  // read again, one after the other
+    bool cuts_last = false;  // the last of them is the beginning of a put: its end is taken back
+  };
+  /// Forgets the last `count` ids, from 1 to `available()`. The way is good until the next call.
+  Way take_back(std::size_t count);
+
+ private:
+  std::uint64_t begin() const { return older_ ? older_->place : newer_->place; }
+  std::span<const TokenId> slice(std::uint64_t from, std::uint64_t to) const {
+    return std::span(ids_).subspan(from - begin(), to - from);
+  }
+
+  std::size_t size_;
+  std::uint64_t end_ = 0;  // how many ids have been put
+  std::optional<Checkpoint> older_, newer_;
+  std::vector<TokenId> ids_;           // since the first checkpoint
+  std::vector<std::uint64_t> begins_;  // of the puts that they came in
+};
+
+}  // namespace unspool

@@ -1,0 +1,149 @@
+"""Two laws: a fork goes on as a fresh stream does, and so does a stream after a rollback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+from unspool._core import Delta
+from unspool.message import Message
+from unspool.parser import Parser
+
+__all__ = ["ForkLaw", "RollbackLaw"]
+
+Input = TypeVar("Input", bytes, Sequence[Any])
+#: What a stream says from a place on: its deltas, what it holds before the end, and the message.
+Said = tuple[list[Delta], Any, Message]
+
+
+class ForkLaw(Generic[Input]):
+    """Tries the first law at places of one output.
+
+    Args:
+        make: Makes a fresh stream.
+        put: Feeds a stream some of the input.
+        output: What the stream gets.
+        other: What it might get in place of the rest.
+
+    Attributes:
+        count: How many continuations were compared with a fresh stream's.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Parser],
+        put: Callable[[Parser, Input], list[Delta]],
+        output: Input,
+        other: Input,
+        finish_reason: str = "stop",
+    ) -> None:
+        self.make = make
+        self.put = put
+        self.output = output
+        self.other = other
+        self.finish_reason = finish_reason
+        self.count = 0
+
+    def check(self, places: Iterable[int]) -> None:
+        """Fork at each place: a fork gets the other input, a fork of it the rest, the stream goes on."""
+        stream = self.make()
+        fed: list[Input] = []
+        place = 0
+        for cut in sorted({*places, len(self.output)}):
+            piece, place, rest = self.output[place:cut], cut, self.output[cut:]
+            self.put(stream, piece)
+            fed.append(piece)
+            fork = stream.fork()
+            twin = fork.fork()
+            assert twin.held == fork.held == stream.held
+            assert self._go_on(fork, self.other) == self._fresh(fed, self.other), place
+            del fork
+            assert self._go_on(twin, rest) == self._fresh(fed, rest), place
+            self.count += 2
+        nothing = self.output[:0]
+        assert self._go_on(stream, nothing) == self._fresh(fed, nothing)
+
+    def _fresh(self, fed: Iterable[Input], rest: Input) -> Said:
+        stream = self.make()
+        for piece in fed:
+            self.put(stream, piece)
+        return self._go_on(stream, rest)
+
+    def _go_on(self, stream: Parser, rest: Input) -> Said:
+        half = len(rest) // 2
+        deltas = [*self.put(stream, rest[:half]), *self.put(stream, rest[half:])]
+        held = stream.held
+        return deltas, held, stream.finish(self.finish_reason)
+
+
+class RollbackLaw:
+    """Tries the second law with one output.
+
+    Args:
+        make: Makes a fresh stream with a `rollback_window`.
+        counts: How many ids are taken back, each in its turn.
+        ids: What the stream gets.
+        others: What it gets after a rollback.
+
+    Attributes:
+        count: How many rollbacks were compared with a fresh stream.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Parser],
+        counts: Iterable[int],
+        ids: Sequence[int],
+        others: Sequence[int],
+        finish_reason: str = "stop",
+    ) -> None:
+        self.make = make
+        self.counts = tuple(counts)
+        self.ids = list(ids)
+        self.others = list(others)
+        self.finish_reason = finish_reason
+        self.count = 0
+
+    def check(self, sizes: Sequence[int]) -> None:
+        """Take ids back after each put; the puts have these sizes, over and over."""
+        stream = self.make()
+        puts: list[list[int]] = []
+        told: list[list[Delta]] = []
+        place = 0
+        while place < len(self.ids):
+            end = place + sizes[len(puts) % len(sizes)]
+            puts.append(self.ids[place:end])
+            told.append(stream.put(puts[-1]))
+            place = end
+            for count in self.counts:
+                if count <= min(place, len(self.ids)):
+                    self._check_one(stream.fork(), puts, told, count)
+
+    def _check_one(self, stream: Parser, puts: list[list[int]], told: list[list[Delta]], count: int) -> None:
+        self.count += 1
+        retold = stream.rollback(count)
+        puts, told = list(puts), list(told)
+        while count > 0:
+            put = puts.pop()
+            told.pop()
+            if count < len(put):
+                puts.append(put[:-count])
+                told.append(retold)
+                retold = []
+            count -= len(put)
+        assert retold == []
+        fresh = self.make()
+        assert told == [fresh.put(put) for put in puts]
+        assert stream.held == fresh.held
+        said = [self._go_on(one) for one in (stream, fresh)]
+        assert said[0] == said[1], (puts, self.others)
+
+    def _go_on(self, stream: Parser) -> tuple[list[Delta], Message]:
+        """Put other ids; the last one is put, taken back and put again."""
+        *most, last = self.others
+        deltas = stream.put(most)
+        once = stream.put(last)
+        assert stream.rollback(1) == []
+        again = stream.put(last)
+        assert again == once
+        return [*deltas, *again], stream.finish(self.finish_reason)
