@@ -48,7 +48,7 @@ def pairs(format: str) -> list[tuple[Case, str]]:
     return [(case, ends[(number + 1) % len(cases)]) for number, case in enumerate(cases)]
 
 
-def law_of_bytes(case: Case, other: str, **options: Any) -> ForkLaw[bytes]:
+def law_of_bytes(case: Case, other: str, **options: Any) -> ForkLaw:
     given = {"id_seed": 5, "audit": True, **case.options, **options}
     return ForkLaw(
         lambda: Parser(case.format, tools_of(case), **given),
@@ -56,7 +56,7 @@ def law_of_bytes(case: Case, other: str, **options: Any) -> ForkLaw[bytes]:
     )  # fmt: skip
 
 
-def law_of_ids(case: Case, other: str, **options: Any) -> ForkLaw[Sequence[int]]:
+def law_of_ids(case: Case, other: str, **options: Any) -> ForkLaw:
     tokens = cut(case.format, case.input + other)
     size = len(cut(case.format, case.input).ids) - 1  # without the end
     return ForkLaw(

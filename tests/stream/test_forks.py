@@ -78,7 +78,7 @@ def test_text_and_ids_together(deepseek: Any) -> None:
         return [delta for text, id in given for delta in parser.parse_chunk(text, [id])]
 
     output = chunks(TEXT)
-    law: ForkLaw[Any] = ForkLaw(
+    law = ForkLaw(
         lambda: Parser("hermes", TOOLS, tokenizer=deepseek.vocabulary, id_seed=3, audit=True),
         put,
         output,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from unspool._core import Delta
 from unspool.message import Message
@@ -11,12 +11,13 @@ from unspool.parser import Parser
 
 __all__ = ["ForkLaw", "RollbackLaw"]
 
-Input = TypeVar("Input", bytes, Sequence[Any])
+#: Text as bytes, or a list of what `put` takes.
+Input = Any
 #: What a stream says from a place on: its deltas, what it holds before the end, and the message.
 Said = tuple[list[Delta], Any, Message]
 
 
-class ForkLaw(Generic[Input]):
+class ForkLaw:
     """Tries the first law at places of one output.
 
     Args:
