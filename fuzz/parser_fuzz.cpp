@@ -1,10 +1,12 @@
 // Every shipped format over mutated outputs, as text, as ids and both: the answer is that of the
-// whole output however it is cut, the audit is the output, a complete call is JSON.
+// whole output however it is cut and the stream copied, the audit is the output, a complete call is
+// JSON.
 //
 // An input: which format (two bytes), options, input, cuts, then the output. Ids are made of it:
 // a marker is one token (or is spelled, as the options say), any other byte is its own.
 #include <fstream>
 #include <iterator>
+#include <memory>
 
 #include "body/value_reader.h"
 #include "fuzz.h"
@@ -107,13 +109,14 @@ void check_call(const ToolCall& call) {
   }
 }
 
-Answer parse(const Case& one, const std::vector<std::size_t>& cuts) {
+// `copies`: after each cut a copy reads on, and the stream that it was made of is gone.
+Answer parse(const Case& one, const std::vector<std::size_t>& cuts, bool copies) {
   ChunkParserOptions options;
   options.parser = one.policies;
   options.detokenizer.skip_special_tokens = one.skips_special;
   if (one.kind != Kind::text) options.vocabulary = one.family->vocabulary;
-  ChunkParser parser(one.kind == Kind::text ? one.family->by_text : one.family->by_id,
-                     std::move(options));
+  auto parser = std::make_unique<ChunkParser>(
+      one.kind == Kind::text ? one.family->by_text : one.family->by_id, std::move(options));
   Events events;
   Answer answer;
   const auto take = [&] {
@@ -127,7 +130,7 @@ Answer parse(const Case& one, const std::vector<std::size_t>& cuts) {
   std::size_t begin = 0;
   for (const std::size_t end : cuts) {
     if (one.kind == Kind::text) {
-      parser.put_text(one.output.substr(begin, end - begin), events);
+      parser->put_text(one.output.substr(begin, end - begin), events);
     } else {
       std::vector<TokenId> ids;
       std::string text;
@@ -136,17 +139,18 @@ Answer parse(const Case& one, const std::vector<std::size_t>& cuts) {
         text += one.tokens[i].text;
       }
       if (one.kind == Kind::ids) {
-        parser.put_ids(ids, events);
+        parser->put_ids(ids, events);
       } else {
-        parser.put_text_and_ids(text, ids, events);
+        parser->put_text_and_ids(text, ids, events);
       }
     }
     begin = end;
     take();
+    if (copies) parser = std::make_unique<ChunkParser>(*parser);
   }
-  parser.finish(one.reason, events);
+  parser->finish(one.reason, events);
   take();
-  const Message& message = parser.message();
+  const Message& message = parser->message();
   answer.message = message.reasoning + "|" + message.content;
   for (const ToolCall& call : message.tool_calls) {
     check_call(call);
@@ -216,8 +220,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
            (one.policies.repair ? ", repair" : "") + (one.policies.tools ? ", tools" : "") + ", " +
            std::string(to_string(one.reason));
   });
-  const Answer whole = parse(one, {count});
-  const Answer split = parse(one, cuts(count, seed));
+  const Answer whole = parse(one, {count}, false);
+  const Answer split = parse(one, cuts(count, seed), true);
   expect_equal(whole.message, split.message, "the answer does not depend on how the output is cut");
   expect_equal(whole.audit, split.audit, "nor does the audit");
   if (one.kind == Kind::text) {

@@ -1,8 +1,10 @@
 // Response templates, mutated as well as their outputs: refused with a FormatError, or one answer
-// however the output is cut.
+// however the output is cut and the stream copied.
 //
 // An input: the template and a byte of 0, a byte that says how to cut, the prompt and a byte of 0,
 // then the output.
+#include <memory>
+
 #include "format/response_template.h"
 #include "fuzz.h"
 #include "stream/chunk_parser.h"
@@ -18,24 +20,25 @@ std::string parse(const std::shared_ptr<const Format>& format, std::string_view 
   ChunkParserOptions options;
   options.parser.id_seed = 1;
   options.parser.audit = true;
-  ChunkParser parser(format, options);
-  if (!prompt.empty()) parser.put_prompt(prompt);
+  auto parser = std::make_unique<ChunkParser>(format, options);
+  if (!prompt.empty()) parser->put_prompt(prompt);
   Events events;
   std::size_t begin = 0;
   for (const std::size_t end : cuts) {
     events.clear();
-    parser.put_text(output.substr(begin, end - begin), events);
+    parser->put_text(output.substr(begin, end - begin), events);
     for (const Event& event : events.list())
       expect(is_valid_utf8(events.text(event)), "an event's text is UTF-8");
     begin = end;
+    if (cuts.size() > 1) parser = std::make_unique<ChunkParser>(*parser);  // its origin is gone
   }
-  parser.finish(FinishReason::stop, events);
-  const Message& message = parser.message();
+  parser->finish(FinishReason::stop, events);
+  const Message& message = parser->message();
   std::string shown = message.content + "|" + message.reasoning;
   for (const ToolCall& call : message.tool_calls)
     shown += "|" + call.name + call.arguments + std::string(to_string(call.status));
   for (const Malformed& part : message.malformed) shown += "|" + part.text + part.reason;
-  return shown + parser.extra();
+  return shown + parser->extra();
 }
 
 }  // namespace

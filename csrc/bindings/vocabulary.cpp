@@ -221,6 +221,7 @@ void register_detokenizer(py::module_& module) {
            py::arg("include_stop") = false, py::arg("exact") = false,
            py::arg("clean_up_tokenization_spaces") = false, py::arg("context") = py::tuple())
       .def("spans", &spans)
+      .def("fork", [](const PyDetokenizer& self) { return std::make_unique<PyDetokenizer>(self); })
       .def_property_readonly(
           "is_stopped", [](const PyDetokenizer& self) { return self.detokenizer.is_stopped(); })
       .def_property_readonly("stop_reason", [](const PyDetokenizer& self) {

@@ -33,24 +33,19 @@ std::shared_ptr<const Format> checked(std::shared_ptr<const Format> format) {
   return format;
 }
 
-bool checked_labels(const ChunkParserOptions& options) {
-  if (options.labels && !options.vocabulary) {
-    throw ArgumentError("labels are of token ids; pass tokenizer=");
-  }
-  return options.labels;
-}
-
 }  // namespace
 
 ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOptions options)
-    : LabelledParser(checked(format), options.parser, checked_labels(options)),
-      format_(std::move(format)),
+    : format_(checked(format)),
       vocabulary_(options.vocabulary),
       detokenizer_options_(std::move(options.detokenizer)),
       stop_in_(options.stop_in),
       start_is_given_(options.parser.starts_in_reasoning.has_value()),
       kept_reasoning_(start_is_given_ ? nullptr : std::move(options.kept_reasoning)),
       builder_(options.keeps_message) {
+  if (options.labels && !vocabulary_)
+    throw ArgumentError("labels are of token ids; pass tokenizer=");
+  make_parser(std::move(format), std::move(options.parser), options.labels);
   repeats_tag_ = kept_reasoning_ && starts_in_reasoning(kept_reasoning_, {});
   if (stop_in_ == StopIn::content && !detokenizer_options_.stop.empty()) {
     content_stop_.emplace(detokenizer_options_.stop, detokenizer_options_.include_stop);

@@ -8,7 +8,6 @@
 #include "parser/event_parser.h"
 #include "stream/token_labels.h"
 #include "text/cloned_ptr.h"
-#include "text/error.h"
 
 namespace unspool {
 
@@ -23,7 +22,11 @@ class LabelledParser {
   LabelledParser& operator=(LabelledParser&&) noexcept = default;
 
  protected:
-  LabelledParser(std::shared_ptr<const Format> format, ParserOptions options, bool labels) {
+  LabelledParser() = default;
+  ~LabelledParser() = default;
+
+  /// `labels`: say what each token is.
+  void make_parser(std::shared_ptr<const Format> format, ParserOptions options, bool labels) {
     if (labels) {
       options.audit = true;
       options.label_paths = std::make_shared<CallPaths>();
@@ -31,7 +34,6 @@ class LabelledParser {
     }
     parser_ = make_event_parser(std::move(format), std::move(options));
   }
-  ~LabelledParser() = default;
 
   ClonedPtr<TokenLabels> labels_;
   ClonedPtr<EventParser> parser_;

@@ -39,8 +39,8 @@ struct Checkpoint {
   std::uint64_t place = 0;  // how many ids had been put; the window knows
 };
 
-/// Two checkpoints, of which the older one stands before the last `size` ids. Cost: one copy of
-/// the stream for `size` ids.
+/// Two checkpoints, `size` ids apart or a put more, and the ids since the older one. Cost: one copy
+/// of the stream for `size` ids.
 class RollbackWindow {
  public:
   explicit RollbackWindow(std::size_t size) : size_(size) {}

@@ -87,19 +87,7 @@ void TokenStreamer::read(std::optional<std::string_view> text,
                          std::optional<std::span<const TokenId>> ids,
                          std::optional<FinishReason> finish_reason) {
   if (ids) parser_.check_ids(*ids);
-  if (window_) {
-    check_window(text, ids.has_value());
-    if (ids && !parser_.is_finished()) {
-      if (window_->wants_checkpoint()) window_->add(checkpoint());
-      window_->put(*ids);
-    }
-  }
-  read_chunk(text, ids, finish_reason);
-}
-
-void TokenStreamer::read_chunk(std::optional<std::string_view> text,
-                               std::optional<std::span<const TokenId>> ids,
-                               std::optional<FinishReason> finish_reason) {
+  if (window_) keep_in_window(text, ids);
   events_.clear();
   if (makes_deltas_) drop_unsent();
   was_long_ = (text ? text->size() : 0) + (ids ? ids->size_bytes() : 0) > kKeptBytes;
@@ -182,9 +170,13 @@ void TokenStreamer::release() {
   parser_.forget_told();
 }
 
-void TokenStreamer::check_window(const std::optional<std::string_view>& text, bool has_ids) const {
-  if (!text || (text->empty() && !has_ids)) return;
-  throw ArgumentError("a stream with a rollback_window reads token ids alone; pass no text");
+void TokenStreamer::keep_in_window(const std::optional<std::string_view>& text,
+                                   const std::optional<std::span<const TokenId>>& ids) {
+  if (text && (ids || !text->empty()))
+    throw ArgumentError("a stream with a rollback_window reads token ids alone; pass no text");
+  if (!ids || parser_.is_finished()) return;
+  if (window_->wants_checkpoint()) window_->add(checkpoint());
+  window_->put(*ids);
 }
 
 // The answer so far is put aside while the stream is copied.
@@ -210,7 +202,6 @@ void TokenStreamer::return_to(const Checkpoint& checkpoint) {
     earlier.audit_ = std::move(audit_);
     checkpoint.audit.go_back(earlier.audit_);
   }
-  earlier.window_ = std::move(window_);
   earlier.first_put_ = first_put_;
   earlier.events_.clear();
   earlier.drop_unsent();
@@ -229,10 +220,10 @@ void TokenStreamer::read_rollback(std::size_t count) {
   drop_unsent();
   if (count == 0) return;
   const RollbackWindow::Way way = window_->take_back(count);
+  ClonedPtr<RollbackWindow> window = std::move(window_);  // it has the ids that are read again
   return_to(*way.from);
-  for (const std::span<const TokenId> ids : way.puts) {
-    read_chunk(std::nullopt, ids, std::nullopt);
-  }
+  for (const std::span<const TokenId> ids : way.puts) read(std::nullopt, ids, std::nullopt);
+  window_ = std::move(window);
   if (way.cuts_last) return;
   events_.clear();
   drop_unsent();

@@ -142,9 +142,8 @@ class TokenStreamer {
   void make_deltas();
   void keep_audit();
   std::span<const Delta> deliver();
-  void read_chunk(std::optional<std::string_view> text, std::optional<std::span<const TokenId>> ids,
-                  std::optional<FinishReason> finish_reason);
-  void check_window(const std::optional<std::string_view>& text, bool has_ids) const;
+  void keep_in_window(const std::optional<std::string_view>& text,
+                      const std::optional<std::span<const TokenId>>& ids);
   Checkpoint checkpoint();
   void return_to(const Checkpoint& checkpoint);
 

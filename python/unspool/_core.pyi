@@ -192,6 +192,9 @@ class Detokenizer:
     def end(self) -> str:
         """End the stream, get what was held; an unfinished character becomes U+FFFD."""
 
+    def fork(self) -> Detokenizer:
+        """A copy that reads on by itself, from where this one stands."""
+
     def spans(self) -> list[tuple[str, list[int]]]:
         """The pieces since the last call, each with the ids that made it; the last 4,096 at most."""
 

@@ -258,3 +258,34 @@ def test_transformers_tokenizer(deepseek: Any) -> None:
     assert len(Vocabulary.from_tokenizer(wrapped)) == len(deepseek.vocabulary)
     with pytest.raises(ValueError, match=r"of type builtins\.dict"):
         Vocabulary.from_tokenizer({})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"stop": ["Grüße", "tok en"], "exact": True},
+        {"clean_up_tokenization_spaces": True, "skip_special_tokens": False},
+    ],
+)
+def test_a_fork_at_every_token_goes_on_as_a_fresh_one(real_tokenizer: Any, options: dict[str, Any]) -> None:
+    ids = real_tokenizer.encode("Hello , world . Grüße 世界 👩‍👩‍👧 don 't")
+    others = real_tokenizer.encode(" 🎉 to tok en")
+
+    def rest(detokenizer: Detokenizer, tail: list[int]) -> Any:
+        text = detokenizer.put(tail) + detokenizer.end()
+        return text, detokenizer.spans(), detokenizer.stop_reason
+
+    walker = Detokenizer(real_tokenizer.vocabulary, **options)
+    for place in range(len(ids) + 1):
+        expected = []
+        for tail in (others, ids[place:]):
+            fresh = Detokenizer(real_tokenizer.vocabulary, **options)
+            for id in ids[:place]:
+                fresh.put(id)
+            expected.append(rest(fresh, tail))
+        fork = walker.fork()
+        twin = fork.fork()
+        assert rest(fork, others) == expected[0]
+        assert rest(twin, ids[place:]) == expected[1]
+        walker.put(ids[place : place + 1])
