@@ -16,7 +16,6 @@ void RollbackWindow::add(Checkpoint checkpoint) {
 }
 
 void RollbackWindow::put(std::span<const TokenId> ids) {
-  if (ids.empty()) return;
   begins_.push_back(end_);
   ids_.insert(ids_.end(), ids.begin(), ids.end());
   end_ += ids.size();

@@ -43,11 +43,15 @@ struct Checkpoint {
 /// of the stream for `size` ids.
 class RollbackWindow {
  public:
+  static constexpr const char* kNoChannel =
+      "what has gone into a channel cannot be taken back; pass a rollback_window or a channel";
+
   explicit RollbackWindow(std::size_t size) : size_(size) {}
 
   /// Whether the next put needs a checkpoint before it.
   bool wants_checkpoint() const { return !newer_ || end_ - newer_->place >= size_; }
   void add(Checkpoint checkpoint);
+  /// At least one id.
   void put(std::span<const TokenId> ids);
 
   /// How many ids can be taken back.

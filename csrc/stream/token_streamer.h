@@ -142,8 +142,7 @@ class TokenStreamer {
   void make_deltas();
   void keep_audit();
   std::span<const Delta> deliver();
-  void keep_in_window(const std::optional<std::string_view>& text,
-                      const std::optional<std::span<const TokenId>>& ids);
+  void keep_in_window(bool has_text, std::span<const TokenId> ids);
   Checkpoint checkpoint();
   void return_to(const Checkpoint& checkpoint);
 
