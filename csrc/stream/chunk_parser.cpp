@@ -159,10 +159,10 @@ void ChunkParser::put_slices(std::string_view bytes, Events& out) {
 
 void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
   begin(ids.empty() ? Input::none : Input::ids);
-  if (input_ == Input::both) {
+  if (input_ == Input::both && vocabulary_) {
     const TextAligner::Sink sink = sink_to(parsed_or(out));
     for (const TokenId id : ids) expect_id(id);
-    aligner_.put({}, sink);
+    aligner().put({}, sink);
   } else if (!vocabulary_) {
     const Region region = parser_->region();
     for (const TokenId id : ids) {
@@ -194,9 +194,14 @@ void ChunkParser::put_text_and_ids(std::string_view bytes, std::span<const Token
   for_each_slice(bytes, [&](std::string_view slice) {
     text.clear();
     utf8_.put(slice, text);
-    aligner_.put(text, sink);
+    aligner().put(text, sink);
   });
   end_put(out);
+}
+
+TextAligner& ChunkParser::aligner() {
+  if (!aligner_) aligner_ = std::make_unique<TextAligner>();
+  return *aligner_;
 }
 
 std::optional<Symbol> ChunkParser::marker_of(TokenId id) const {
@@ -294,10 +299,10 @@ void ChunkParser::expect_id(TokenId id) {
   ids_.push_back(id);
   ++token_count_;
   if (symbol) {
-    aligner_.expect_token(vocabulary_->content(id), *symbol, token_count_);
+    aligner().expect_token(vocabulary_->content(id), *symbol, token_count_);
   } else if (is_token) {
     const bool is_text = !detokenizer_options_.skip_special_tokens || format_->is_spelled(id);
-    aligner_.expect_special(vocabulary_->content(id), is_text, token_count_);
+    aligner().expect_special(vocabulary_->content(id), is_text, token_count_);
   } else if (!text_.empty()) {
     expect_text();
   }
@@ -305,9 +310,9 @@ void ChunkParser::expect_id(TokenId id) {
 
 // The host may have sent the text already.
 void ChunkParser::expect_text() {
-  const std::size_t ahead = aligner_.ahead_bytes();
-  aligner_.expect_text(text_, token_count_);
-  if (labels_ && aligner_.ahead_bytes() < ahead) labels_->begin_tokens(token_count_, false, ahead);
+  const std::size_t ahead = aligner().ahead_bytes();
+  aligner().expect_text(text_, token_count_);
+  if (labels_ && aligner().ahead_bytes() < ahead) labels_->begin_tokens(token_count_, false, ahead);
 }
 
 void ChunkParser::read_for(std::uint64_t token_end, std::size_t bytes, bool is_special) {
@@ -365,8 +370,8 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
   if (input_ == Input::both && vocabulary_) {
     utf8_.end(text_);
     const TextAligner::Sink sink = sink_to(parsed_or(out));
-    if (!text_.empty()) aligner_.put(text_, sink);
-    aligner_.end(sink);
+    if (!text_.empty()) aligner().put(text_, sink);
+    aligner().end(sink);
   } else {
     utf8_.end(text_);
     if (detokenizer_ && input_ == Input::ids) detokenizer_->end(text_);
@@ -405,7 +410,7 @@ Held ChunkParser::held() const {
   Held held;
   if (!is_finished_) parser_->add_held(held);
   held.add(HeldReason::ids, special_);
-  held.add(HeldReason::ids, aligner_.held());
+  if (aligner_) held.add(HeldReason::ids, aligner_->held());
   held.add(HeldReason::character, utf8_.held());
   return held;
 }

@@ -124,6 +124,7 @@ class ChunkParser : LabelledParser {
   void end_special(Events& out);
   Events& parsed_or(Events& out);
   void end_parser(FinishReason reason, Events& out);
+  TextAligner& aligner();
   void expect_id(TokenId id);
   void expect_text();
   void read_for(std::uint64_t token_end, std::size_t bytes, bool is_special = false);
@@ -146,7 +147,7 @@ class ChunkParser : LabelledParser {
   std::string special_;  // special tokens that count if the output goes on
   std::uint64_t special_end_ = 0;
   MessageBuilder builder_;
-  TextAligner aligner_;
+  ClonedPtr<TextAligner> aligner_;  // null: no text has come with ids
   Utf8Stream utf8_;
   Input input_ = Input::none;
   bool is_finished_ = false;

@@ -1,5 +1,6 @@
 // Copies of a live stream: each goes on as a fresh stream does, and needs nothing of its origin,
 // which is gone by then. Under AddressSanitizer a link to the origin is found.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,25 +40,34 @@ std::string written(std::span<const Delta> deltas) {
   return text;
 }
 
+std::string shown(const Message& message) {
+  std::string text = message.content + "|" + message.reasoning;
+  for (const ToolCall& call : message.tool_calls) {
+    text.append("|").append(call.name).append(call.arguments).append(to_string(call.status));
+    text.append(std::to_string(call.repairs));
+  }
+  for (const Malformed& item : message.malformed) text.append("!").append(item.text);
+  for (const Malformed& item : message.dropped) text.append("-").append(item.text);
+  return text;
+}
+
+std::string shown(const TokenLabels& labels) {
+  std::string text;
+  for (const TokenLabels::Run& run : labels.runs()) {
+    text.append(" ").append(std::to_string(run.token)).append(":");
+    text.append(std::to_string(static_cast<int>(run.label.region))).append(",");
+    text.append(std::to_string(run.label.path));
+  }
+  return text.append(" ").append(std::to_string(labels.paths().nodes().size()));
+}
+
 std::string rest_of(TokenStreamer& streamer, std::span<const TokenId> ids) {
   std::string text = written(streamer.put(ids));
   text += written(streamer.end(FinishReason::stop));
-  const Message& message = streamer.message();
-  text.append("|").append(message.content).append("|").append(message.reasoning);
-  for (const ToolCall& call : message.tool_calls) {
-    text.append("|").append(call.name).append(call.arguments).append(to_string(call.status));
-  }
-  for (const Malformed& item : message.malformed) text.append("!").append(item.text);
+  text += shown(streamer.message());
   for (const Events::Audited& piece : streamer.audit())
     text.append("<").append(to_string(piece.fate)).append(">").append(piece.text);
-  if (const TokenLabels* labels = streamer.stream().labels()) {
-    for (const TokenLabels::Run& run : labels->runs()) {
-      text.append(" ").append(std::to_string(run.token)).append(":");
-      text.append(std::to_string(static_cast<int>(run.label.region))).append(",");
-      text.append(std::to_string(run.label.path));
-    }
-    text.append(" ").append(std::to_string(labels->paths().nodes().size()));
-  }
+  if (const TokenLabels* labels = streamer.stream().labels()) text += shown(*labels);
   return text;
 }
 
@@ -85,7 +95,8 @@ std::vector<Sample> samples() {
        {"[f(a=1, b=\"x\"), g()]", "<py>f(a=[1, 'é'], k={'z': None})</py> text",
         "<brace>call:f{a:<q>x, y<q>,b:3}</brace>", "]<invoke name=f>]<a>]<b>1]</b>]</a>]</invoke>",
         "<pairs>f\n<key>a</key><value><![CDATA[x]]></value><key>b</key><value>&lt;3</value>"
-        "</pairs>"}},
+        "</pairs>",
+        "<pairs>f\n{\"a\": [1, {\"b\": \"two\"}], \"c\": null}</pairs> and"}},
   };
 }
 
@@ -146,6 +157,7 @@ void check_rollbacks(const std::shared_ptr<const Format>& format, TokenStreamerO
     CHECK(back.rollback(count).empty());
     TokenStreamer fresh(format, options);
     for (std::size_t i = 0; i <= place - count; ++i) fresh.put(ids[i]);
+    CHECK_EQUAL(shown(back.message()), shown(fresh.message()));
     CHECK_EQUAL(rest_of(back, others), rest_of(fresh, others));
   }
 }

@@ -126,6 +126,14 @@ def test_ids_without_a_tokenizer_are_passed_on() -> None:
     ]
 
 
+def test_ids_alone_after_text_and_ids_without_a_tokenizer() -> None:
+    parser = Parser("hermes")
+    parser.parse_chunk("a", [1])
+    assert parser.parse_chunk(None, [2]) == []
+    assert parser.parse_chunk("b", [3])[0].token_ids == (2, 3)
+    assert parser.finish().token_counts.total == 3
+
+
 def test_text_with_ids_whose_special_tokens_are_not_in_it(tekken: Any) -> None:
     """Serving stacks strip special tokens from the text; the ids still show them."""
     vocabulary = tekken.vocabulary

@@ -136,6 +136,7 @@ class RollbackLaw:
         fresh = self.make()
         assert told == [fresh.put(put) for put in puts]
         assert stream.held == fresh.held
+        assert stream.message == fresh.message
         said = [self._go_on(one) for one in (stream, fresh)]
         assert said[0] == said[1], (puts, self.others)
 
