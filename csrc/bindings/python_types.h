@@ -51,12 +51,14 @@ inline py::object text_or_none(std::string_view text) {
   return py::str(text.data(), text.size());
 }
 
-/// Live objects hold native state: refuse copy and pickle with a reason.
+/// Live objects hold native state: refuse copy and pickle with a reason. `can_fork`: another method
+/// copies it.
 template <typename Class>
-void refuse_pickle(Class& cls, const char* what) {
-  cls.def("__reduce__", [what](const py::object&) -> py::object {
+void refuse_pickle(Class& cls, const char* what, bool can_fork = false) {
+  cls.def("__reduce__", [what, can_fork](const py::object&) -> py::object {
     throw py::type_error(std::string(what) +
-                         " cannot be copied or pickled: it is a live native object");
+                         " cannot be copied or pickled: it is a live native object" +
+                         (can_fork ? "; call its fork() for a copy" : ""));
   });
 }
 

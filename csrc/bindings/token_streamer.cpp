@@ -363,7 +363,7 @@ void register_token_streamer(py::module_& module) {
   add_fast_method(streamer, &kPut);
   add_fast_method(streamer, &kFork);
   add_fast_method(streamer, &kRollback);
-  refuse_pickle(streamer, "a live stream");
+  refuse_pickle(streamer, "a live stream", true);
 }
 
 }  // namespace unspool::bindings

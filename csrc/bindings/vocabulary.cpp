@@ -229,7 +229,7 @@ void register_detokenizer(py::module_& module) {
       });
   add_fast_method(detokenizer, &kPut);
   add_fast_method(detokenizer, &kEnd);
-  refuse_pickle(detokenizer, "a Detokenizer");
+  refuse_pickle(detokenizer, "a Detokenizer", true);
 }
 
 }  // namespace

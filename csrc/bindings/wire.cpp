@@ -290,7 +290,7 @@ void register_wire(py::module_& module) {
       .def_property_readonly("has_ended",
                              [](const PyWireWriter& self) { return self.native().has_ended(); });
   add_fast_method(writer, &kWrite);
-  refuse_pickle(writer, "a WireWriter");
+  refuse_pickle(writer, "a WireWriter", true);
 }
 
 }  // namespace unspool::bindings

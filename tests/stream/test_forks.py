@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import sys
 from typing import Any
@@ -109,6 +110,11 @@ def test_a_fork_may_go_into_a_channel_that_its_origin_does_not_have() -> None:
     assert fork.parse_chunk("Hi") == []
     assert texts(parser.parse_chunk("Ho")) == [("content", "Ho")]
     assert channel.get().text == "Hi"
+
+
+def test_copy_says_what_to_call() -> None:
+    with pytest.raises(TypeError, match=r"call its fork\(\) for a copy"):
+        copy.copy(Parser("hermes"))
 
 
 def test_a_finished_stream_has_finished_forks() -> None:

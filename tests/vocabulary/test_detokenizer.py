@@ -203,7 +203,7 @@ def test_end_ends() -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(ArgumentError, match="stop string is empty"):
         Detokenizer(VOCABULARY, stop=[""])
-    with pytest.raises(TypeError, match="cannot be copied or pickled"):
+    with pytest.raises(TypeError, match=r"cannot be copied or pickled.*fork"):
         Detokenizer(VOCABULARY).__reduce__()
 
 
