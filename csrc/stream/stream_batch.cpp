@@ -194,9 +194,12 @@ void StreamBatch::run(const Step& step, BatchResult& result) {
   } else {
     if (pool_ && !pool_->is_alive()) WorkerPool::abandon(std::move(pool_));
     if (!pool_) pool_ = std::make_unique<WorkerPool>(thread_count_ - 1);
-    const unsigned share_count = pool_->share_count();
+    const unsigned share_count =
+        static_cast<unsigned>(std::min<std::size_t>(wanted, pool_->share_count()));
     result.restart(step.slots, share_count);
-    const auto work = [&](unsigned share) { run_share(step, share, share_count, result); };
+    const auto work = [&](unsigned share) {
+      if (share < share_count) run_share(step, share, share_count, result);
+    };
     pool_->run(std::ref(work));  // no copy of it
   }
   for (const BatchResult::Part& part : result.parts_) {
