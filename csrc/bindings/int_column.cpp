@@ -119,8 +119,10 @@ std::span<const T> read_items(const Items& items, const char* name, std::vector<
 
 template <typename T>
 void read_ints(py::handle object, const char* name, std::vector<T>& out) {
-  for (const py::handle& item : py::reinterpret_steal<py::object>(
-           call_python([&] { return PySequence_Tuple(object.ptr()); }))) {
+  const auto items =
+      py::reinterpret_steal<py::tuple>(call_python([&] { return PySequence_Tuple(object.ptr()); }));
+  if (!items) throw py::error_already_set();
+  for (const py::handle& item : items) {
     if (PyBool_Check(item.ptr()) || PyIndex_Check(item.ptr()) == 0) {
       refuse(name, std::string("has an item of type ") + Py_TYPE(item.ptr())->tp_name);
     }

@@ -25,6 +25,12 @@ class IntColumn {
 
   std::span<const T> view() const { return view_; }
 
+  /// Copies the items into `scratch`: other threads may write where they are.
+  void keep_in(std::vector<T>& scratch) {
+    if (view_.data() != scratch.data()) scratch.assign(view_.begin(), view_.end());
+    view_ = scratch;
+  }
+
  private:
   std::span<const T> view_;
   Py_buffer buffer_;

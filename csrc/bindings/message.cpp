@@ -138,4 +138,11 @@ py::object make_message(const Message& message, const TokenCounts& counts, std::
                             fates, reasoning_field, fields, make_labels(labels, message)});
 }
 
+py::object make_message(const TokenStreamer& streamer, py::handle deltas,
+                        py::handle reasoning_field) {
+  const ChunkParser& stream = streamer.stream();
+  return make_message(streamer.message(), stream.token_counts(), stream.extra(), streamer.audit(),
+                      stream.labels(), deltas, reasoning_field);
+}
+
 }  // namespace unspool::bindings

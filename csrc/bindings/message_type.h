@@ -6,7 +6,7 @@
 
 #include "bindings/python_types.h"
 #include "delta/message.h"
-#include "stream/chunk_parser.h"
+#include "stream/token_streamer.h"
 
 namespace unspool::bindings {
 
@@ -14,6 +14,10 @@ namespace unspool::bindings {
 py::object make_message(const Message& message, const TokenCounts& counts, std::string_view extra,
                         const std::vector<Events::Audited>& audit, const TokenLabels* labels,
                         py::handle deltas, py::handle reasoning_field);
+
+/// The same of a stream, as it stands.
+py::object make_message(const TokenStreamer& streamer, py::handle deltas,
+                        py::handle reasoning_field);
 
 /// An unspool.labels.Labels; None for null. `message`: of the same stream.
 py::object make_labels(const TokenLabels* labels, const Message& message);

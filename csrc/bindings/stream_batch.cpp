@@ -14,6 +14,7 @@
 #include "bindings/message_type.h"
 #include "bindings/native_class.h"
 #include "bindings/py_wire_writer.h"
+#include "bindings/scoped_flag.h"
 #include "text/error.h"
 
 namespace unspool::bindings {
@@ -65,19 +66,6 @@ StreamBatch& native_batch(PyStreamBatch& self) {
   return self.batch;
 }
 
-/// Reading a step's arguments may run Python code, and the step may let go of the GIL: no one else
-/// uses the batch meanwhile.
-class Stepping {
- public:
-  explicit Stepping(PyStreamBatch& self) : flag_(self.loan->is_stepping) { flag_ = true; }
-  ~Stepping() { flag_ = false; }
-  Stepping(const Stepping&) = delete;
-  Stepping& operator=(const Stepping&) = delete;
-
- private:
-  bool& flag_;
-};
-
 PyObject* wrap(PyStreamBatch& self, std::shared_ptr<BatchResult> result) {
   return py::cast(PyBatchResult{std::move(result), self.field}).release().ptr();
 }
@@ -88,17 +76,25 @@ PyObject* step(PyObject* object, PyObject* const* args, Py_ssize_t count) {
     StreamBatch& batch = native_batch(self);
     if (count < 2 || count > 3)
       throw py::type_error("step takes slots and ids, and offsets or not");
-    const Stepping stepping(self);
-    const IntColumn<Slot> slots(args[0], "slots", self.slots);
-    const IntColumn<TokenId> ids(args[1], "ids", self.ids);
+    // Reading the arguments may run Python code, and the step may let go of the GIL: no one else
+    // uses the batch meanwhile.
+    const ScopedFlag stepping(self.loan->is_stepping);
+    IntColumn<Slot> slots(args[0], "slots", self.slots);
+    IntColumn<TokenId> ids(args[1], "ids", self.ids);
     std::optional<IntColumn<std::int64_t>> offsets;
     if (count == 3 && args[2] != Py_None) offsets.emplace(args[2], "offsets", self.offsets);
+    const bool is_long = ids.view().size() >= kLongStep;
+    if (is_long) {
+      slots.keep_in(self.slots);
+      ids.keep_in(self.ids);
+      if (offsets) offsets->keep_in(self.offsets);
+    }
     std::optional<std::span<const std::int64_t>> places;
     if (offsets) places = offsets->view();
     std::shared_ptr<BatchResult> result;
     {
-      std::optional<GilRelease> release;  // the arrays are in the caller's hands
-      if (ids.view().size() >= kLongStep) release.emplace();
+      std::optional<GilRelease> release;
+      if (is_long) release.emplace();
       result = batch.step(slots.view(), ids.view(), places);
     }
     return wrap(self, std::move(result));
@@ -148,10 +144,7 @@ const TokenStreamer& stream(PyStreamBatch& self, Slot slot) {
 }
 
 py::object message(PyStreamBatch& self, Slot slot, const py::str& reasoning_field) {
-  const TokenStreamer& streamer = stream(self, slot);
-  return make_message(streamer.message(), streamer.stream().token_counts(),
-                      streamer.stream().extra(), streamer.audit(), streamer.stream().labels(),
-                      py::tuple(), reasoning_field);
+  return make_message(stream(self, slot), py::tuple(), reasoning_field);
 }
 
 PyObject* sse(PyObject* object, PyObject* value) {

@@ -12,6 +12,7 @@
 #include "bindings/gil.h"
 #include "bindings/message_type.h"
 #include "bindings/native_class.h"
+#include "bindings/scoped_flag.h"
 #include "bindings/text_argument.h"
 #include "stream/stream_recipe.h"
 #include "text/error.h"
@@ -41,34 +42,12 @@ struct PyTokenStreamer {
   }
 };
 
-/// A call that may let go of the GIL, or run a caller's Python, must not be entered twice.
-class Busy {
- public:
-  explicit Busy(PyTokenStreamer& self) : self_(self) {
-    if (self.is_busy) {
-      throw StreamError("this stream is in use by another thread; give each stream to one thread");
-    }
-    self.is_busy = true;
-  }
-  ~Busy() { self_.is_busy = false; }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  PyTokenStreamer& self_;
-};
-
-/// While native work runs without the GIL, other threads must not look at the stream.
-class Unattended {
- public:
-  explicit Unattended(PyTokenStreamer& self) : self_(self) { self.is_unattended = true; }
-  ~Unattended() { self_.is_unattended = false; }
-  Unattended(const Unattended&) = delete;
-  Unattended& operator=(const Unattended&) = delete;
-
- private:
-  PyTokenStreamer& self_;
-};
+/// Refuses a stream that is in a call: one may let go of the GIL, or run a caller's Python.
+bool& free_flag(PyTokenStreamer& self) {
+  if (self.is_busy)
+    throw StreamError("this stream is in use by another thread; give each stream to one thread");
+  return self.is_busy;
+}
 
 /// The native streamer, for a look at it.
 const TokenStreamer& look(const PyTokenStreamer& self) {
@@ -89,7 +68,7 @@ void read_chunk(PyTokenStreamer& self, std::size_t size, Read&& read) {
   if (size < kLongBytes) {
     read();
   } else {
-    const Unattended unattended(self);
+    const ScopedFlag unattended(self.is_unattended);  // no one looks at the stream meanwhile
     const GilRelease release;  // a text is immutable, and its owner is in the caller's hands
     read();
   }
@@ -159,7 +138,7 @@ void read_named(PyObject* const* args, PyObject* names, const char* takes,
 PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
-    const Busy busy(self);
+    const ScopedFlag busy(free_flag(self));
     std::array<PyObject*, 3> values = {nullptr, nullptr, nullptr};
     constexpr std::array kNames = {"text", "tokens", "finish_reason"};
     if (count > 3) throw py::type_error("parse_chunk takes text, tokens and finish_reason");
@@ -182,7 +161,7 @@ bool is_row(PyObject* value) {
 PyObject* put(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
-    const Busy busy(self);
+    const ScopedFlag busy(free_flag(self));
     send(self);
     const bool row = self.streamer.first_put() == FirstPut::row_is_prompt && is_row(value);
     self.ids.clear();
@@ -203,7 +182,7 @@ void copy_attributes(PyObject* from, PyObject* to) {
 PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
-    const Busy busy(self);
+    const ScopedFlag busy(free_flag(self));
     std::array<PyObject*, 2> values = {nullptr, nullptr};
     constexpr std::array kNames = {"channel", "choice"};
     constexpr const char* kTakes = "fork takes channel= and choice=";
@@ -232,7 +211,7 @@ PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
 PyObject* rollback(PyObject* object, PyObject* count) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
-    const Busy busy(self);
+    const ScopedFlag busy(free_flag(self));
     self.streamer.read_rollback(static_cast<std::size_t>(read_number(count, "count", "ids")));
     return deliver(self);
   });
@@ -263,10 +242,7 @@ const char* region_name(Region region) {
 
 py::object message(const PyTokenStreamer& self, const py::tuple& deltas,
                    const py::str& reasoning_field) {
-  const TokenStreamer& streamer = look(self);
-  return make_message(streamer.message(), streamer.stream().token_counts(),
-                      streamer.stream().extra(), streamer.audit(), streamer.stream().labels(),
-                      deltas, reasoning_field);
+  return make_message(look(self), deltas, reasoning_field);
 }
 
 FirstPut parse_first_put(std::string_view name) {

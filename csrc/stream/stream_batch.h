@@ -4,12 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "delta/wire_writer.h"
@@ -52,10 +49,8 @@ class StreamBatch {
 
   /// Throws ArgumentError for a slot that is free.
   const TokenStreamer& stream(Slot slot) const;
-  const std::shared_ptr<WireWriter>& writer(Slot slot) const { return at(slot).writer; }
 
   std::size_t size() const { return size_; }
-  unsigned thread_count() const { return thread_count_; }
 
  private:
   struct Stream {
@@ -81,7 +76,7 @@ class StreamBatch {
 
   std::vector<std::unique_ptr<Stream>> streams_;  // by slot; null: free
   std::size_t size_ = 0;
-  std::size_t shared_count_ = 0;  // streams with a writer that another one has too
+  std::size_t shared_count_ = 0;  // streams whose writer has several answers
   std::uint64_t step_count_ = 0;
   unsigned thread_count_;
   std::unique_ptr<WorkerPool> pool_;                     // made when it is first needed

@@ -13,7 +13,7 @@ from unspool.format_files import FormatFile
 from unspool.message import Message
 from unspool.stream_recipe import make_recipe, with_defaults
 
-__all__ = ["BatchParser", "parse_batch"]
+__all__ = ["BatchParser", "parse_batch", "read_thread_count"]
 
 
 def parse_batch(
@@ -68,17 +68,22 @@ class BatchParser:
         threads: int = 1,
         **options: Any,
     ) -> None:
-        if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
-            raise ArgumentError(f"threads is {threads}; pass 1 or more")
+        self._threads = read_thread_count(threads)
         given = with_defaults(format, tools, options)
         self._recipe, _, _ = make_recipe(given)
         self._reasoning_field = given["reasoning_field"]
-        self._threads = threads
 
     def parse(self, outputs: Iterable[Any], finish_reason: str | Iterable[str] = "stop") -> list[Message]:
         """Parse whole outputs, as `parse_batch`."""
         reasons = finish_reason if isinstance(finish_reason, str) else _rows(finish_reason, "finish_reason")
         return self._recipe.parse(_rows(outputs, "outputs"), reasons, self._threads, self._reasoning_field)
+
+
+def read_thread_count(threads: int) -> int:
+    """An argument `threads`. Raises ArgumentError: it is below 1."""
+    if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
+        raise ArgumentError(f"threads is {threads}; pass 1 or more")
+    return threads
 
 
 def _rows(column: Any, name: str) -> tuple[Any, ...]:

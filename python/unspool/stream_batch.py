@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from unspool._core import Format, ToolSchemas, WireWriter
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
 from unspool.message import Message
+from unspool.parse_batch import read_thread_count
 from unspool.stream_recipe import make_recipe, with_defaults
 
 __all__ = ["StreamBatch"]
@@ -48,12 +48,13 @@ class StreamBatch(_core.StreamBatch):
     ) -> None:
         if tokenizer is None:
             raise ArgumentError("tokenizer is None; a batch of token ids needs one")
-        if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
-            raise ArgumentError(f"threads is {threads}; pass 1 or more")
-        self._given = with_defaults(format, None, {**options, "tokenizer": tokenizer})
-        make_recipe(self._given)  # a bad option raises here
+        self._format = format
+        self._options = {**options, "tokenizer": tokenizer}
+        given = with_defaults(format, None, self._options)
+        make_recipe(given)  # a bad option raises here
+        self._reasoning_field = given["reasoning_field"]
         self._end_ids = None if end_ids is None else list(end_ids)
-        super().__init__(threads, self._given["reasoning_field"])
+        super().__init__(read_thread_count(threads), self._reasoning_field)
 
     def add(
         self,
@@ -83,8 +84,9 @@ class StreamBatch(_core.StreamBatch):
             TypeError, ArgumentError: An option is bad, or the writer has this answer already.
             StreamError: The writer's response has ended, or another batch writes with it.
         """
-        given = with_defaults(self._given["format"], tools, {**self._options(), **options, "prompt": prompt})
-        recipe, _, _ = make_recipe(given)
+        if prompt is not None:
+            options["prompt"] = prompt
+        recipe, _, _ = make_recipe(with_defaults(self._format, tools, {**self._options, **options}))
         return self._add(recipe, writer, choice, deltas, self._end_ids)
 
     def message(self, slot: int) -> Message:
@@ -93,7 +95,4 @@ class StreamBatch(_core.StreamBatch):
         Raises:
             ArgumentError: The slot is free.
         """
-        return self._message(slot, self._given["reasoning_field"])
-
-    def _options(self) -> dict[str, Any]:
-        return {name: value for name, value in self._given.items() if name not in ("format", "tools")}
+        return self._message(slot, self._reasoning_field)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import dataclasses
 import os
 import random
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -327,6 +329,48 @@ def test_python_code_in_an_argument_cannot_use_the_batch(vocabulary: Vocabulary)
     with pytest.raises(StreamError, match="this batch is in a step"):
         batch.step([slot], [Sly()])
     assert batch.token_count(slot) == 0
+
+
+def test_a_list_that_fails_raises_what_it_raises(vocabulary: Vocabulary) -> None:
+    class Broken(list[int]):
+        def __iter__(self) -> Iterator[int]:
+            raise ZeroDivisionError
+
+    batch = StreamBatch(vocabulary, "hermes")
+    slot = batch.add()
+    with pytest.raises(ZeroDivisionError):
+        batch.step(Broken([slot]), [5])
+    assert batch.token_count(slot) == 0
+
+
+def test_a_prompt_of_the_batch_is_each_slots(deepseek: Any, vocabulary: Vocabulary) -> None:
+    batch = StreamBatch(vocabulary, "qwen3", prompt="<|im_start|>assistant\n<think>\n")
+    thinking, plain = batch.add(), batch.add(prompt="<|im_start|>assistant\n<think>\n\n</think>\n\n")
+    ids = deepseek.encode("Hello")
+    result = batch.step([thinking, plain], ids + ids)
+    assert [delta.kind for delta in result.deltas(thinking)] == ["reasoning"]
+    assert [delta.kind for delta in result.deltas(plain)] == ["content"]
+
+
+def test_arrays_that_change_during_a_long_step_are_read_as_they_were(vocabulary: Vocabulary) -> None:
+    """Another thread may write into them while the step runs without the GIL."""
+    batch = StreamBatch(vocabulary, "hermes", keep_message=False)
+    slots = np.array([batch.add() for _ in range(2000)], np.int32)
+    ids = np.full(2000, 5, np.int32)
+    is_over = threading.Event()
+
+    def write() -> None:
+        while not is_over.is_set():
+            slots[:], ids[:] = 1 << 30, -1
+            slots[:], ids[:] = np.arange(2000), 5
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    for _ in range(50):
+        with contextlib.suppress(ArgumentError):  # it came in the middle of a write
+            assert len(batch.step(slots, ids)) == 2000
+    is_over.set()
+    thread.join()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
