@@ -16,9 +16,6 @@ constexpr std::size_t kSliceBytes = std::size_t{1} << 13;
 // So many ids that no event has reported are remembered; of more the older are only counted.
 constexpr std::size_t kMaxUntoldIds = std::size_t{1} << 16;
 
-// So few ids take no memory that is worth giving back.
-constexpr std::size_t kFewIds = 16;
-
 template <typename Use>
 void for_each_slice(std::string_view bytes, Use&& use) {
   while (bytes.size() > kSliceBytes) {
@@ -102,14 +99,13 @@ void ChunkParser::begin(Input input) {
 // What events have reported is forgotten; the rest waits for its event.
 void ChunkParser::forget_told() {
   std::size_t count = static_cast<std::size_t>(std::max(told_, ids_begin_) - ids_begin_);
-  if (count == ids_.size() && count <= kFewIds) {  // as in most steps
-    ids_.clear();
-    ids_begin_ += count;
-    return;
-  }
   const std::size_t untold = ids_.size() - count;
   if (untold > 2 * kMaxUntoldIds) count += untold - kMaxUntoldIds;
-  ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(count));
+  if (count == ids_.size()) {  // as in most steps
+    ids_.clear();
+  } else {
+    ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(count));
+  }
   ids_begin_ += count;
   shrink_scratch(ids_);
 }

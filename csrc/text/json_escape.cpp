@@ -70,14 +70,8 @@ void append_json_string(std::string_view text, std::string& out) {
 
 namespace {
 
-/// Whether a byte of these eight is below U+0020, above U+007F, a quote or a backslash.
-bool may_escape(std::uint64_t word) {
-  constexpr std::uint64_t kEach = 0x0101010101010101;
-  const std::uint64_t quote = word ^ (kEach * '"');
-  const std::uint64_t slash = word ^ (kEach * '\\');
-  const std::uint64_t found = (word - kEach * 0x20) | (quote - kEach) | (slash - kEach) | word;
-  return (found & (kEach * 0x80)) != 0;
-}
+/// Whether a byte of these eight means something inside a JSON string, or is above U+007F.
+bool may_escape(std::uint64_t word) { return ((json_special_bits(word) | word) & kHighBits) != 0; }
 
 // Where the text has a byte that may have to be escaped, at the earliest.
 std::size_t skip_plain(std::string_view text) {

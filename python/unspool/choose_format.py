@@ -62,8 +62,9 @@ def choose_format(
 def kept_reasoning(*names: Any) -> Format | None:
     """The format whose reasoning stays in the content, opening tag included, if one of the names asks for it."""
     for name in names:
-        if isinstance(name, str) and name.lower() in _KEPT_REASONING:
-            return compile_format(get_format(_KEPT_REASONING[name.lower()]))
+        file = kept_reasoning_file(name) if isinstance(name, str) else None
+        if file is not None:
+            return compile_format(file)
     return None
 
 

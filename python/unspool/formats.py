@@ -121,15 +121,6 @@ def compile_format(
     """
     if isinstance(format, Format):
         return bind_template(format, vocabulary)
-    cache = _cache_of(vocabulary)
-    asked = None
-    if isinstance(format, str) and (reasoning is None or reasoning is True or reasoning is False):
-        asked = (
-            format, reasoning, tool_calls_in_reasoning, tools, tool_choice, required, unmarked_calls, trust
-        )  # fmt: skip
-        known = cache.get(asked)
-        if known is not None and known[0] is get_format(format):
-            return known[1]
     if trust not in ("id", "text", "either"):
         raise ArgumentError(f"trust is '{trust}'; use 'id', 'text' or 'either'")
     file, keeps_own, other = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
@@ -137,11 +128,10 @@ def compile_format(
         file.name, id(file), keeps_own, other and other.name, tool_calls_in_reasoning, tools, tool_choice,
         required, unmarked_calls, trust,
     )  # fmt: skip
+    cache = _cache_of(vocabulary)
     with _lock:
         found = cache.get(key)
     if found is not None:
-        if asked is not None:
-            cache[asked] = found
         return found[1]
     tokens = list(vocabulary.added_tokens.items()) if vocabulary is not None else []
     made = Format(
@@ -159,8 +149,6 @@ def compile_format(
         if len(cache) > 1024:  # a server with endless tool names
             cache.clear()
         cache[key] = (file, made)  # the file keeps its id from another's use
-        if asked is not None:
-            cache[asked] = cache[key]
     return made
 
 
