@@ -9,6 +9,7 @@
 
 #include "body/dialect.h"
 #include "format/schema.h"
+#include "text/find_byte.h"
 #include "text/held.h"
 #include "text/json_escape.h"
 #include "text/local_ptr.h"

@@ -1,20 +1,12 @@
 #include "text/json_escape.h"
 
 #include <array>
-#include <cstdint>
-#include <cstring>
+
+#include "text/find_byte.h"
 
 namespace unspool {
 
 namespace {
-
-constexpr std::array<bool, 256> kNeedsEscape = [] {
-  std::array<bool, 256> table{};
-  for (int byte = 0; byte < 0x20; ++byte) table[static_cast<std::size_t>(byte)] = true;
-  table['"'] = table['\\'] = true;
-  return table;
-}();
-static_assert(kNeedsEscape['\n'] && kNeedsEscape['"'] && !kNeedsEscape['/'] && !kNeedsEscape[0xC3]);
 
 void append_escape(unsigned char byte, std::string& out) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -35,10 +27,15 @@ void append_escape(unsigned char byte, std::string& out) {
 
 // The first bytes of the three line breaks above U+007F stop the scan too.
 constexpr std::array<bool, 256> kMayBreakLine = [] {
-  std::array<bool, 256> table = kNeedsEscape;
-  table[0xC2] = table[0xE2] = true;
+  std::array<bool, 256> table{};
+  for (std::size_t byte = 0; byte < 0x20; ++byte) table[byte] = true;
+  table['"'] = table['\\'] = table[0xC2] = table[0xE2] = true;
   return table;
 }();
+
+constexpr auto kMayHaveToBeEscaped = [](const auto& block) {
+  return kJsonSpecial(block) | kAboveAscii(block);
+};
 
 // The line break that begins here, as JSON; empty where another character does.
 std::string_view escaped_line_break(std::string_view text) {
@@ -52,11 +49,10 @@ std::string_view escaped_line_break(std::string_view text) {
 
 void append_json_escaped(std::string_view text, std::string& out) {
   std::size_t run = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (!kNeedsEscape[byte]) continue;
+  for (std::size_t i = find_json_special(text, 0); i < text.size();
+       i = find_json_special(text, run)) {
     out.append(text, run, i - run);
-    append_escape(byte, out);
+    append_escape(static_cast<unsigned char>(text[i]), out);
     run = i + 1;
   }
   out.append(text, run, text.size() - run);
@@ -68,29 +64,9 @@ void append_json_string(std::string_view text, std::string& out) {
   out += '"';
 }
 
-namespace {
-
-/// Whether a byte of these eight means something inside a JSON string, or is above U+007F.
-bool may_escape(std::uint64_t word) { return ((json_special_bits(word) | word) & kHighBits) != 0; }
-
-// Where the text has a byte that may have to be escaped, at the earliest.
-std::size_t skip_plain(std::string_view text) {
-  std::size_t at = 0;
-  std::uint64_t word = 0;
-  for (; at + 8 <= text.size(); at += 8) {
-    std::memcpy(&word, text.data() + at, 8);
-    if (may_escape(word)) return at;
-  }
-  if (at == text.size() || text.size() < 8) return at;
-  std::memcpy(&word, text.data() + text.size() - 8, 8);  // with bytes that were seen
-  return may_escape(word) ? at : text.size();
-}
-
-}  // namespace
-
 void append_json_line_escaped(std::string_view text, std::string& out) {
   std::size_t run = 0;
-  for (std::size_t i = skip_plain(text); i < text.size(); ++i) {
+  for (std::size_t i = find_byte(text, 0, kMayHaveToBeEscaped); i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (!kMayBreakLine[byte]) continue;
     if (byte < 0x80) {

@@ -73,6 +73,18 @@ void MarkerSet::add_completions(State state, std::vector<std::string_view>& out)
   for (const auto& [symbol, target] : node.children) add_completions(target, out);
 }
 
+void MarkerSet::find_few_starts() {
+  std::size_t count = 0;
+  for (std::size_t byte = 0; byte < starts_.size() && count <= few_starts_.bytes.size(); ++byte) {
+    if (!starts_[byte]) continue;
+    // Where there are fewer, the last ones are the same.
+    for (std::size_t i = count; i < few_starts_.bytes.size(); ++i)
+      few_starts_.bytes[i] = static_cast<unsigned char>(byte);
+    ++count;
+  }
+  has_few_starts_ = count > 0 && count <= few_starts_.bytes.size();
+}
+
 void MarkerSet::compile() {
   for (const Node& node : nodes_) {
     for (const auto& [symbol, target] : node.children) {
@@ -87,6 +99,7 @@ void MarkerSet::compile() {
   for (const auto& [symbol, target] : nodes_[0].children) {
     if (symbol < kFirstTokenSymbol) starts_[symbol] = true;
   }
+  find_few_starts();
   table_.assign(nodes_.size() * class_count_, 0);
   std::vector<State> queue{0};
   for (std::size_t head = 0; head < queue.size(); ++head) {

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/find_byte.h"
+
 namespace unspool {
 
 /// A letter: 0 to 255 a byte of text, from 256 on a token that the format knows by its id.
@@ -81,6 +83,8 @@ class MarkerSet {
 
   /// Length of the run at the start of `text` in which no marker can begin.
   std::size_t skip(std::string_view text) const {
+    // Most tokens are shorter than what pays for blocks.
+    if (has_few_starts_ && text.size() >= 8) return find_byte(text, 0, few_starts_);
     std::size_t i = 0;
     while (i < text.size() && !starts_[static_cast<unsigned char>(text[i])]) ++i;
     return i;
@@ -100,13 +104,16 @@ class MarkerSet {
     return symbol < class_of_.size() ? class_of_[symbol] : 0;
   }
   State child(State state, Symbol symbol) const;
+  void find_few_starts();
 
   std::vector<Node> nodes_{1};
   std::size_t text_bytes_ = 0;  // of all nodes
   std::vector<State> table_{0};
   std::size_t class_count_ = 1;
   std::vector<std::uint8_t> class_of_;  // by symbol; 0: in no pattern
-  std::array<bool, 256> starts_{};
+  std::array<bool, 256> starts_{};      // bytes with which a marker begins
+  bool has_few_starts_ = false;         // one to four
+  OneOfFour few_starts_{};              // then: these
 };
 
 /// A place in a MarkerSet; the per-stream half.

@@ -1,23 +1,10 @@
 #include "text/utf8.h"
 
-#include <cstring>
+#include "text/find_byte.h"
 
 namespace unspool {
 
 namespace {
-
-// Length of the ASCII run at the start of `text`, eight bytes at a time.
-std::size_t ascii_run(std::string_view text) {
-  std::size_t i = 0;
-  while (i + 8 <= text.size()) {
-    std::uint64_t word;
-    std::memcpy(&word, text.data() + i, 8);
-    if (word & 0x8080808080808080ULL) break;
-    i += 8;
-  }
-  while (i < text.size() && static_cast<unsigned char>(text[i]) < 0x80) ++i;
-  return i;
-}
 
 struct Lead {
   std::uint8_t needed;  // 0: not a lead byte
@@ -52,7 +39,7 @@ std::size_t whole_character(std::string_view text) {
 std::size_t valid_run(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size()) {
-    i += ascii_run(text.substr(i));
+    i = find_byte(text, i, kAboveAscii);
     if (i == text.size()) break;
     const std::size_t length = whole_character(text.substr(i));
     if (length == 0) break;
