@@ -208,7 +208,7 @@ std::unique_ptr<PyDetokenizer> make_detokenizer(const py::object& source, bool s
 
 py::list spans(PyDetokenizer& self) {
   py::list pieces;
-  for (const Detokenizer::Piece& piece : self.detokenizer.take_pieces())
+  for (const Piece& piece : self.detokenizer.take_pieces())
     pieces.append(py::make_tuple(py::str(piece.text), py::cast(piece.ids)));
   return pieces;
 }

@@ -54,17 +54,20 @@ std::uint64_t count_characters(std::string_view text) {
 
 }  // namespace
 
-void LogprobQueue::add(TokenLogprob entry) { entries_.push_back(std::move(entry)); }
+void LogprobQueue::add(TokenLogprob entry) {
+  if (!entries_) entries_ = std::make_unique<std::deque<TokenLogprob>>();
+  entries_->push_back(std::move(entry));
+}
 
 void LogprobQueue::take(std::uint64_t end, std::vector<TokenLogprob>& taken) {
-  for (; next_ < end && !entries_.empty(); ++next_) {
-    taken.push_back(std::move(entries_.front()));
-    entries_.pop_front();
+  for (; next_ < end && entries_ && !entries_->empty(); ++next_) {
+    taken.push_back(std::move(entries_->front()));
+    entries_->pop_front();
   }
 }
 
 void LogprobQueue::drop(std::uint64_t end) {
-  for (; next_ < end && !entries_.empty(); ++next_) entries_.pop_front();
+  for (; next_ < end && entries_ && !entries_->empty(); ++next_) entries_->pop_front();
 }
 
 void append_logprob_list(const std::vector<TokenLogprob>& entries, std::string& out) {

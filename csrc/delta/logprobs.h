@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/cloned_ptr.h"
+
 namespace unspool {
 
 /// One token and how likely it was; `token` are its bytes, which need not be whole characters.
@@ -32,11 +34,11 @@ class LogprobQueue {
   void drop(std::uint64_t end);
 
   /// Whether there ever was one.
-  bool is_used() const { return next_ + entries_.size() > 0; }
+  bool is_used() const { return entries_ != nullptr; }
 
  private:
-  std::deque<TokenLogprob> entries_;
-  std::uint64_t next_ = 0;  // position of the first entry
+  ClonedPtr<std::deque<TokenLogprob>> entries_;  // null: there never was one
+  std::uint64_t next_ = 0;                       // position of the first entry
 };
 
 /// What a chunk of completions says of the text before it.

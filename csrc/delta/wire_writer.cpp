@@ -21,7 +21,7 @@ constexpr double kRoundedUp = 1e-2;
 
 std::string random_id(std::string_view prefix) {
   CallIds ids(CallIdStyle::random, 0, 0);
-  const std::string_view id = ids.id_of({}, {}, 0);
+  const std::string id = ids.id_of({}, {}, 0);
   return std::string(prefix).append(id.substr(std::string_view("call_").size()));
 }
 

@@ -60,20 +60,6 @@ bool NumberRange::is_finite() const {
   return digits < kTooLarge;
 }
 
-void ArgumentsGuard::reset(const ToolSchema* schema) {
-  reader_.reset();
-  problem_ = "";
-  bytes_ = 0;
-  is_object_ = is_done_ = in_number_ = in_key_ = false;
-  keys_.clear();
-  is_held_ = is_dropped_ = false;
-  held_.clear();
-  schema_ = repairs_ ? schema : nullptr;
-  types_ = nullptr;
-  typed_.clear();
-  repairs_done_ = 0;
-}
-
 namespace {
 
 /// Whether a value's numbers and its depth are what arguments may have.

@@ -52,13 +52,16 @@ class NumberRange {
   bool is_negative_ = false;  // the exponent
 };
 
-/// One call's arguments at a time. Constant cost a byte; its memory is bounded.
+/// One call's arguments. Constant cost a byte; its memory is bounded.
 class ArgumentsGuard {
  public:
   /// `repairs`: of two members by one name the first is kept, and the other left out; a string
-  /// where the schema has none is read as what it has.
-  ArgumentsGuard(const ParserLimits& limits, bool repairs)
-      : max_bytes_(limits.max_argument_bytes), max_depth_(limits.max_depth), repairs_(repairs) {}
+  /// where the schema has none is read as what it has. `schema`: the tool's, or null.
+  ArgumentsGuard(const ParserLimits& limits, bool repairs, const ToolSchema* schema)
+      : max_bytes_(limits.max_argument_bytes),
+        max_depth_(limits.max_depth),
+        repairs_(repairs),
+        schema_(repairs ? schema : nullptr) {}
 
   struct Passed {
     std::string_view arguments;  // may be emitted
@@ -72,9 +75,6 @@ class ArgumentsGuard {
 
   /// Writes what may be emitted, and what is rejected as malformed, as events of the call `index`.
   void write(std::string_view fragment, std::int32_t index, std::uint64_t token_end, Events& out);
-
-  /// Another call begins; `schema` is its tool's, or null.
-  void reset(const ToolSchema* schema);
 
   bool has_failed() const { return *problem_ != '\0'; }
   /// One whole object has been read, and nothing else.

@@ -55,7 +55,7 @@ void CallFilter::begin(const Event& event, const Events& in, Events& out) {
   verdict_ = judge(in.name(event));
   outlets_.push_back({verdict_.outlet, sent_});
   if (verdict_.outlet != Outlet::sent) return;
-  const std::string_view id = ids_.id_of(in.id(event), in.name(event), sent_);
+  const std::string id = ids_.id_of(in.id(event), in.name(event), sent_);
   out.add_begin(sent_++, in.name(event), id, event.span.end);
 }
 

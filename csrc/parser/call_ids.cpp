@@ -35,29 +35,22 @@ std::uint64_t seed_of_choice(std::uint64_t seed, std::int32_t choice) {
 CallIds::CallIds(CallIdStyle style, std::uint64_t seed, std::int32_t choice)
     : style_(style), state_(seed != 0 ? seed_of_choice(seed, choice) : fresh_seed()) {}
 
-std::string_view CallIds::id_of(std::string_view own, std::string_view name, std::int32_t index) {
-  if (!own.empty()) return own;
+std::string CallIds::id_of(std::string_view own, std::string_view name, std::int32_t index) {
+  if (!own.empty()) return std::string(own);
   switch (style_) {
-    case CallIdStyle::random:
-      id_ = "call_";
-      append_random(24);
-      break;
-    case CallIdStyle::nine:
-      id_.clear();
-      append_random(9);
-      break;
-    case CallIdStyle::functions:
-      id_ = "functions.";
-      id_.append(name).append(":").append(std::to_string(index));
-      break;
+    case CallIdStyle::random: return random("call_", 24);
+    case CallIdStyle::nine: return random({}, 9);
+    case CallIdStyle::functions: break;
   }
-  return id_;
+  return std::string("functions.").append(name).append(":").append(std::to_string(index));
 }
 
-void CallIds::append_random(std::size_t count) {
+std::string CallIds::random(std::string_view prefix, std::size_t count) {
   constexpr std::string_view kLetters =
       "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  for (std::size_t i = 0; i < count; ++i) id_ += kLetters[mix(state_) % kLetters.size()];
+  std::string id(prefix);
+  for (std::size_t i = 0; i < count; ++i) id += kLetters[mix(state_) % kLetters.size()];
+  return id;
 }
 
 }  // namespace unspool

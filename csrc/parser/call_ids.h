@@ -15,15 +15,14 @@ class CallIds {
   /// though others for each `choice` of a request. The style `functions` knows neither.
   CallIds(CallIdStyle style, std::uint64_t seed, std::int32_t choice);
 
-  /// The id of the call `index` to the tool `name`: its own, if it has one. Lives until the next.
-  std::string_view id_of(std::string_view own, std::string_view name, std::int32_t index);
+  /// The id of the call `index` to the tool `name`: its own, if it has one.
+  std::string id_of(std::string_view own, std::string_view name, std::int32_t index);
 
  private:
-  void append_random(std::size_t count);
+  std::string random(std::string_view prefix, std::size_t count);
 
   CallIdStyle style_;
   std::uint64_t state_;
-  std::string id_;
 };
 
 }  // namespace unspool

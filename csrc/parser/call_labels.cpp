@@ -28,7 +28,6 @@ std::string key_of(std::string_view text) {
 }  // namespace
 
 void CallLabels::begin() {
-  if (!is_on()) return;
   marks_.clear();
   place_ = 0;
   base_ = part_ = LabelPart::none;

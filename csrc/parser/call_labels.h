@@ -16,14 +16,11 @@ namespace unspool {
 
 class CallLabels {
  public:
-  /// Null: no one asks for labels.
   explicit CallLabels(std::shared_ptr<CallPaths> paths) : paths_(std::move(paths)) {}
 
   void write_paths_to(std::shared_ptr<CallPaths> paths) { paths_ = std::move(paths); }
 
-  bool is_on() const { return paths_ != nullptr; }
-  /// Null where no one asks.
-  CallMarks* marks() { return is_on() ? &marks_ : nullptr; }
+  CallMarks& marks() { return marks_; }
   /// How many bytes of the call's text have been put.
   std::uint64_t place() const { return place_; }
 

@@ -41,7 +41,7 @@ int choose_call(const Format& format, std::size_t opener, char first, std::optio
 void CallReader::begin_at_opener(const MarkerCursor::Found& found) {
   // Not announced yet: should it come to nothing, the opener is part of the raw text.
   core_.raw = core_.drop_skipped(found.text);
-  core_.labels.begin();
+  if (core_.labels) core_.labels->begin();
   repairs_ = core_.take_slip();
   at_.skip_is_reasonings = false;
   opener_bytes_ = core_.raw.size();
@@ -56,7 +56,7 @@ void CallReader::begin_at_opener(const MarkerCursor::Found& found) {
 
 void CallReader::begin_bare(std::uint8_t kind, bool has_closer) {
   at_.call = kind;
-  core_.labels.begin();
+  if (core_.labels) core_.labels->begin();
   const CallRegion& call = core_.call();
   const bool is_misplaced = call.start.place == BarePlace::start && at_.line == Line::begin;
   repairs_ = core_.take_slip();
@@ -73,7 +73,7 @@ void CallReader::begin_bare(std::uint8_t kind, bool has_closer) {
 
 void CallReader::begin_headed(int kind, std::string_view tool) {
   at_.call = static_cast<std::uint8_t>(kind);
-  core_.labels.begin();
+  if (core_.labels) core_.labels->begin();
   opener_bytes_ = 0;
   repairs_ = core_.take_slip();
   has_closer_ = !core_.call().close.is_empty();
@@ -182,7 +182,7 @@ void CallReader::make_call_body(std::string_view name, bool in_parameter) {
   options.section_close = &core_.program().section.close;
   options.repairs = core_.options.repair;
   options.in_parameter = in_parameter;
-  options.marks = core_.labels.marks();
+  options.marks = core_.marks();
   body_ = make_body(core_.call(), core_.markers().calls[at_.call], options);
   has_called_ = false;
 }
@@ -306,7 +306,7 @@ std::size_t CallReader::read_body(std::string_view text) {
       return 0;
     }
   }
-  if (core_.labels.is_on()) core_.labels.marks()->begin_put(body_bytes());
+  if (core_.labels) core_.labels->marks().begin_put(body_bytes());
   const BodyResult result = body_->put(text, *this);
   on_body(result, text);
   return result.consumed;
@@ -314,7 +314,7 @@ std::size_t CallReader::read_body(std::string_view text) {
 
 bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
   is_announced_ = core_.calls.is_open();
-  if (core_.labels.is_on()) core_.labels.marks()->begin_put(body_bytes());
+  if (core_.labels) core_.labels->marks().begin_put(body_bytes());
   const BodyResult result = body_->put_token(symbol, literal, *this);
   on_body(result, literal);
   return result.consumed > 0 || core_.trial.outcome != Outcome::open;
@@ -350,28 +350,28 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
 
 // Text of the call, between its markers.
 void CallReader::put_text(std::string_view text) {
-  if (!core_.labels.is_on()) return core_.put_call_text(Fate::tool_call, text);
-  core_.labels.put(text, [this](std::string_view piece, LabelPart part, CallPaths::Id path) {
+  if (!core_.labels) return core_.put_call_text(Fate::tool_call, text);
+  core_.labels->put(text, [this](std::string_view piece, LabelPart part, CallPaths::Id path) {
     core_.put_call_text(Fate::tool_call, piece, part, path);
   });
 }
 
 // A name that stands before the body: its reader has not marked it.
 void CallReader::label_name(std::string_view name) {
-  if (!core_.labels.is_on()) return;
+  if (!core_.labels) return;
   const BodyKind kind = core_.call().kind();
   if (kind == BodyKind::json_call || kind == BodyKind::pythonic || name.empty()) return;
   const std::size_t begin = after_opener().find(name);
   if (begin == std::string_view::npos) return;
-  CallMarks& marks = *core_.labels.marks();
-  marks.begin_put(core_.labels.place() + begin);
+  CallMarks& marks = core_.labels->marks();
+  marks.begin_put(core_.labels->place() + begin);
   marks.add(CallMark::Kind::name, 0);
   marks.add(CallMark::Kind::name_end, static_cast<std::int64_t>(name.size()));
 }
 
 // How many bytes of the call's text come before what the body reads next.
 std::size_t CallReader::body_bytes() const {
-  return core_.labels.place() + pending_text_.size() + core_.raw.size() - opener_bytes_;
+  return core_.labels->place() + pending_text_.size() + core_.raw.size() - opener_bytes_;
 }
 
 // Text of an announced call, but for what may turn out to be a closer, or not the call's.

@@ -37,7 +37,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   /// A copy for a copy of the parser.
   CallReader(const CallReader& other, ParserCore& core, Dispatcher& parser)
       : RegionReader(core, parser), CallReaderState(other) {
-    if (body_) body_->link(core.labels.marks());
+    if (body_) body_->link(core.marks());
   }
 
   // How a call begins:

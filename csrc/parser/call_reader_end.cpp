@@ -1,6 +1,7 @@
 // The end of a call: of one that is whole, one that cannot be read, and one that is cut.
 #include "body/pythonic.h"
 #include "parser/call_reader.h"
+#include "text/scratch.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -12,6 +13,7 @@ void CallReader::end_body(const BodyResult& result) {
   if (!result.closer.empty()) core_.expect_echo(result.closer);  // the body may hold its text
   core_.raw.clear();
   body_.reset();
+  shrink_scratch<0>(core_.raw, name_, pending_text_);
   const CallRegion& call = core_.call();
   if (result.closer.empty()) {
     at_.closer_pending = has_closer_;
@@ -57,14 +59,14 @@ bool CallReader::was_mention() const {
   if (core_.is_rehearsing()) return !core_.calls.is_open();
   if (core_.call().is_tentative()) return true;
   if (has_called_ || trial.has_call_markup) return false;
-  if (trial.place.state != State::reasoning && !trial.is_amid_line) return false;
+  if (trial.start().place.state != State::reasoning && !trial.is_amid_line) return false;
   const std::string_view after = trim(after_opener());
   return at_.state != State::body || after.empty() || begins_python_name(after[0]);
 }
 
 bool CallReader::reads_as_prose(bool stopped) const {
   const Trial& trial = core_.trial;
-  const bool is_in_text = trial.place.state == State::reasoning || trial.is_amid_line;
+  const bool is_in_text = trial.start().place.state == State::reasoning || trial.is_amid_line;
   return is_in_text && !trial.has_call_markup &&
          (stopped || trim(name_).find(' ') != std::string_view::npos);
 }

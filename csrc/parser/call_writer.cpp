@@ -1,10 +1,14 @@
 #include "parser/call_writer.h"
 
+#include <memory>
+#include <utility>
+
 namespace unspool {
 
 CallWriter::CallWriter(CallIdStyle style, const ParserOptions& options)
-    : guard_(options.limits, options.repair),
+    : limits_(options.limits),
       max_calls_(options.limits.calls()),
+      repairs_(options.repair),
       emits_text_(options.call_text),
       labels_(options.label_paths != nullptr) {
   if (!emits_text_) ids_.emplace(style, options.id_seed, options.choice);
@@ -14,10 +18,11 @@ void CallWriter::begin(std::string_view name, std::string_view id, const ToolSch
                        std::uint64_t token_end, Events& out) {
   ++place_.index;
   is_open_ = true;
+  guard_.reset();
   if (is_over()) return;
-  guard_.reset(schema);
-  if (ids_) id = ids_->id_of(id, name, place_.index);
-  out.add_begin(place_.index, name, id, token_end);
+  guard_ = std::make_unique<ArgumentsGuard>(limits_, repairs_, schema);
+  const std::string made = ids_ ? ids_->id_of(id, name, place_.index) : std::string(id);
+  out.add_begin(place_.index, name, made, token_end);
 }
 
 void CallWriter::put_text(std::string_view text, std::uint64_t token_end, Events& out) {
@@ -35,19 +40,21 @@ void CallWriter::put_malformed(std::string_view text, const char* problem, std::
 }
 
 void CallWriter::end(std::uint16_t repairs, std::uint64_t token_end, Events& out) {
-  if (!guard_.is_whole() && !guard_.has_failed()) {
-    put_malformed({}, guard_.problem(), token_end, out);
+  if (!guard_) return end(CallStatus::malformed, repairs, token_end, out);
+  if (!guard_->is_whole() && !guard_->has_failed()) {
+    put_malformed({}, guard_->problem(), token_end, out);
   }
-  end(guard_.is_whole() ? CallStatus::complete : CallStatus::malformed, repairs, token_end, out);
+  end(guard_->is_whole() ? CallStatus::complete : CallStatus::malformed, repairs, token_end, out);
 }
 
 void CallWriter::end(CallStatus status, std::uint16_t repairs, std::uint64_t token_end,
                      Events& out) {
   is_open_ = is_complete_ = false;
   if (is_over()) return;
-  if (guard_.has_failed()) status = CallStatus::malformed;
+  const ClonedPtr<ArgumentsGuard> guard = std::exchange(guard_, nullptr);
+  if (guard && guard->has_failed()) status = CallStatus::malformed;
   is_complete_ = status == CallStatus::complete;
-  const int mended = is_complete_ ? guard_.repairs() | repairs : 0;
+  const int mended = is_complete_ && guard ? guard->repairs() | repairs : 0;
   place_.tally.put(status);
   out.add_end(place_.index, status, token_end, static_cast<std::uint16_t>(mended));
 }

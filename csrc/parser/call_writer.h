@@ -12,6 +12,7 @@
 #include "parser/call_tally.h"
 #include "parser/event_parser.h"
 #include "parser/events.h"
+#include "text/cloned_ptr.h"
 #include "text/held.h"
 
 namespace unspool {
@@ -29,6 +30,7 @@ class CallWriter {
   void go_back(const Place& place) {
     place_ = place;
     is_open_ = false;
+    guard_.reset();
   }
 
   /// A call has begun and not ended.
@@ -52,7 +54,7 @@ class CallWriter {
 
   /// Writes a fragment of the arguments; what the guard rejects is malformed.
   void put(std::string_view fragment, std::uint64_t token_end, Events& out) {
-    if (!is_over()) guard_.write(fragment, place_.index, token_end, out);
+    if (guard_) guard_->write(fragment, place_.index, token_end, out);
   }
 
   /// Text of the last call, and of its closer, as the model wrote it. Needed if `wants_text`.
@@ -76,12 +78,16 @@ class CallWriter {
   FinishReason reason(FinishReason ended) const { return place_.tally.reason(ended); }
 
   /// Appends the arguments that the guard holds.
-  void add_held(Held& out) const { guard_.add_held(out); }
+  void add_held(Held& out) const {
+    if (guard_) guard_->add_held(out);
+  }
 
  private:
   std::optional<CallIds> ids_;  // none: a filter makes them
-  ArgumentsGuard guard_;
+  ParserLimits limits_;
+  ClonedPtr<ArgumentsGuard> guard_;  // null: no call is open that counts
   std::int32_t max_calls_;
+  bool repairs_;
   bool emits_text_;
   bool labels_;
   bool is_open_ = false;

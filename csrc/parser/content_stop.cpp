@@ -5,12 +5,12 @@
 
 namespace unspool {
 
-void ContentStop::pass(Events& in, Events& out, bool ends) {
-  for (const Event& event : in.list()) {
+void ContentStop::pass(Events& out, bool ends) {
+  for (const Event& event : in_.list()) {
     const bool is_content = event.kind == EventKind::content;
     if (!stops_.is_stopped()) {
       if (is_content) {
-        stops_.put(in.text(event), sure_);
+        stops_.put(in_.text(event), sure_);
       } else {
         stops_.flush(sure_);  // a stop string does not go on after another event
       }
@@ -22,11 +22,11 @@ void ContentStop::pass(Events& in, Events& out, bool ends) {
     if (event.kind == EventKind::finish) {
       out.add_finish(reason_of(event.finish_reason), event.span.end);
     } else if (!is_content && !stops_.is_stopped()) {
-      out.add(event, in);
+      out.add(event, in_);
     }
   }
-  pass_audit(in, out, ends);
-  in.clear();
+  pass_audit(out, ends);
+  in_.clear();
 }
 
 // What the text after the stop string held does not count.
@@ -43,8 +43,8 @@ void ContentStop::emit(std::uint64_t token_end, Events& out) {
 }
 
 // The audit reports content once it is emitted, and what follows it after that.
-void ContentStop::pass_audit(const Events& in, Events& out, bool ends) {
-  audit_.insert(audit_.end(), in.audit().begin(), in.audit().end());
+void ContentStop::pass_audit(Events& out, bool ends) {
+  audit_.insert(audit_.end(), in_.audit().begin(), in_.audit().end());
   while (!audit_.empty()) {
     Events::Audited& next = audit_.front();
     if (next.fate != Fate::content) {

@@ -22,8 +22,11 @@ class ContentStop {
   ContentStop(const std::vector<std::string>& stops, bool include_stop)
       : stops_(stops, include_stop) {}
 
-  /// Moves what may be sent from `in` to `out`; `in` is empty then. `ends`: no more events follow.
-  void pass(Events& in, Events& out, bool ends);
+  /// What the parser says goes here.
+  Events& input() { return in_; }
+
+  /// Moves what may be sent from `input()` to `out`. `ends`: no more events follow.
+  void pass(Events& out, bool ends);
 
   bool is_stopped() const { return stops_.is_stopped(); }
   std::string_view stop_reason() const { return stops_.stop_reason(); }
@@ -31,8 +34,9 @@ class ContentStop {
  private:
   FinishReason reason_of(FinishReason reason) const;
   void emit(std::uint64_t token_end, Events& out);
-  void pass_audit(const Events& in, Events& out, bool ends);
+  void pass_audit(Events& out, bool ends);
 
+  Events in_;
   StopStrings stops_;
   CallTally tally_;                    // of the calls that passed
   std::string sure_;                   // of one event, reused

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "text/cloned_ptr.h"
 #include "text/letters.h"
 #include "text/white_space.h"
 
@@ -17,44 +18,45 @@ class Echo {
  public:
   /// A call's body begins.
   void begin() {
-    text_.clear();
-    held_.clear();
+    kept_ = std::make_unique<Kept>();
     state_ = State::records;
   }
   bool records() const { return state_ == State::records; }
   void add(std::string_view text) {
-    if (text_.empty()) text = text.substr(std::min(text.find_first_not_of(kSpace), text.size()));
-    if (text_.size() + text.size() > kMaxBytes) {
-      state_ = State::off;
+    std::string& whole = kept_->text;
+    if (whole.empty()) text = text.substr(std::min(text.find_first_not_of(kSpace), text.size()));
+    if (whole.size() + text.size() > kMaxBytes) {
+      stop();
     } else {
-      text_ += text;
+      whole += text;
     }
   }
   /// The call's closer has been read, by its token or by text.
   void wait(bool is_token) {
-    if (state_ != State::records || text_.empty()) return;
+    if (state_ != State::records || kept_->text.empty()) return;
     ends_with_token_ = is_token;
     state_ = State::waits;
   }
   bool is_expected() const { return state_ == State::waits; }
-  bool is_begun() const { return state_ == State::waits && !held_.is_empty(); }
+  bool is_begun() const { return state_ == State::waits && !kept_->held.is_empty(); }
 
   /// Whether the echo may go on with this letter.
   bool fits(const Letter& letter) const {
-    const std::string_view rest = std::string_view(text_).substr(held_.size());
+    const std::string_view rest = std::string_view(kept_->text).substr(kept_->held.size());
     const bool is_last = rest.size() == letter.text.size();
     return rest.starts_with(letter.text) && (!is_last || ends_with_token_ == (letter.symbol != 0));
   }
-  void put(const Letter& letter) { held_.put(letter); }
-  bool is_whole() const { return held_.size() == text_.size(); }
-  std::string_view held() const { return held_.text(); }
+  void put(const Letter& letter) { kept_->held.put(letter); }
+  bool is_whole() const { return kept_->held.size() == kept_->text.size(); }
+  std::string_view held() const { return kept_ ? kept_->held.text() : std::string_view{}; }
 
   /// It is whole. It may come once more.
-  void accept() { held_.clear(); }
+  void accept() { kept_->held.clear(); }
   /// No echo follows: what was held is to be read again.
   Letters give_up() {
-    state_ = State::off;
-    return std::exchange(held_, {});
+    Letters held = kept_ ? std::move(kept_->held) : Letters{};
+    stop();
+    return held;
   }
 
  private:
@@ -62,10 +64,18 @@ class Echo {
   static constexpr std::size_t kMaxBytes = 4096;
 
   enum class State : std::uint8_t { off, records, waits };
+  struct Kept {
+    std::string text;
+    Letters held;
+  };
+  void stop() {
+    state_ = State::off;
+    kept_.reset();
+  }
+
   State state_ = State::off;
   bool ends_with_token_ = false;
-  std::string text_;
-  Letters held_;
+  ClonedPtr<Kept> kept_;  // null while it is off
 };
 
 }  // namespace unspool

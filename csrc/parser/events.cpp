@@ -133,10 +133,10 @@ void append_audit(const std::vector<Events::Audited>& audit, std::vector<Events:
 void Events::clear() {
   buffer_.clear();
   list_.clear();
-  shrink_scratch(buffer_, list_);
+  shrink_scratch<kKeptInStream>(buffer_, list_);
   if (audit_.capacity() > 0) {
     audit_.clear();
-    shrink_scratch(audit_);
+    shrink_scratch<kKeptInStream>(audit_);
     seen_fates_ = 0;
   }
   seen_events_ = 0;

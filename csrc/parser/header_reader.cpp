@@ -42,7 +42,7 @@ bool HeaderReader::opens_another(bool is_whole) const {
 // Whether what stands before the header, or in it, makes it more text.
 bool HeaderReader::is_prose() const {
   return core_.trial.is_amid_line || header_.markup().is_inline ||
-         core_.trial.place.state == State::reasoning ||
+         core_.trial.start().place.state == State::reasoning ||
          (!core_.raw.empty() && is_space(core_.raw[0]));
 }
 

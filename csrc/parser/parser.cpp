@@ -97,7 +97,7 @@ bool Parser::is_undecided() const {
 
 std::uint32_t Parser::call_count() const {
   const Trial& trial = core_.trial;
-  return trial.is_on() ? core_.calls.count_to(trial.calls.index) : core_.calls.count();
+  return trial.is_on() ? core_.calls.count_to(trial.start().calls.index) : core_.calls.count();
 }
 
 void Parser::add_held(Held& out, bool as_text) const {

@@ -21,9 +21,10 @@ bool is_closing_bracket(char byte) { return byte == '}' || byte == ']' || byte =
 ParserCore::ParserCore(std::shared_ptr<const Format> format, ParserOptions some)
     : options(std::move(some)),
       calls(format->program().call_ids, options),
-      labels(options.label_paths),
       format_(std::move(format)),
-      program_(format_->program()) {}
+      program_(format_->program()) {
+  if (options.label_paths) labels = std::make_unique<CallLabels>(options.label_paths);
+}
 
 void ParserCore::enter(State state) {
   at.state = state;
@@ -100,8 +101,9 @@ void ParserCore::put_content(std::string_view text) {
 
 // Text after a section's opener: a mention if text stands before it too.
 bool ParserCore::gives_up_section() {
-  if (!trial.is_on() || calls.index() != trial.calls.index) return false;
-  if (trial.place.state == State::content && trial.place.boundary != Boundary::none) {
+  if (!trial.is_on() || calls.index() != trial.start().calls.index) return false;
+  if (trial.start().place.state == State::content &&
+      trial.start().place.boundary != Boundary::none) {
     settle_trial();
     return false;
   }
@@ -184,16 +186,16 @@ void ParserCore::ignore(std::string_view marker, std::size_t kept, std::size_t p
   if (!options.audit) return;
   std::uint64_t place = audit_trail_.bytes() + at.idle.size() + at.space.size();
   if (trial.is_on()) {
-    place = trial.begin_at + trial.marker().size() + trial.input().size() - kept;
+    place = trial.start().begin_at + trial.marker().size() + trial.input().size() - kept;
   } else {
     place += pending + audit_trail_.ignored_bytes();
   }
-  audit_trail_.ignore(marker, place, labels.is_on() ? part : LabelPart::none, *events_);
+  audit_trail_.ignore(marker, place, labels ? part : LabelPart::none, *events_);
 }
 
 // Special tokens in text that is given back as content.
 void ParserCore::leave_out_specials() {
-  if (!labels.is_on()) return;
+  if (!labels) return;
   const std::uint64_t begin = audit_trail_.bytes() + at.idle.size() + at.space.size();
   for (const auto& [at_byte, size] : specials) {
     if (at_byte >= raw.size()) break;
@@ -204,7 +206,7 @@ void ParserCore::leave_out_specials() {
 
 void ParserCore::audit_idle(bool of_reasoning) {
   std::string_view text = at.idle;
-  while (labels.is_on() && !text.empty()) {
+  while (labels && !text.empty()) {
     std::size_t first = std::string_view::npos, size = 0;
     for (const std::string& end : program_.ends) {
       if (const std::size_t found = text.find(end); found < first) {
@@ -290,14 +292,12 @@ void ParserCore::begin_trial(const MarkerCursor::Found& found) {
 }
 
 void ParserCore::begin_trial(std::string_view marker, bool is_token) {
-  trial.place = at;
-  trial.calls = calls.place();
-  trial.audited_bytes = audit_trail_.bytes();
+  const std::uint64_t audited = audit_trail_.bytes();
   const std::size_t waiting = at.idle.size() + at.space.size();
-  trial.begin_at = trial.audited_bytes + waiting + audit_trail_.ignored_bytes(waiting);
+  const std::uint64_t begin_at = audited + waiting + audit_trail_.ignored_bytes(waiting);
   trial.rehearsed_bytes = 0;
   trial.has_call_markup = false;
-  trial.begin(marker, is_token);
+  trial.begin(marker, is_token, {at, calls.place(), audited, begin_at});
   events_ = &trial.events();
 }
 
@@ -306,6 +306,7 @@ void ParserCore::settle_trial() {
   trial.end();
   callers_->append(trial.events());
   events_ = callers_;
+  trial.forget();
   if (at.state == State::content && cursor.is_idle()) reset_cursor();
 }
 
@@ -313,9 +314,10 @@ void ParserCore::drop_trial() {
   trial.end();
   events_ = callers_;
   raw.clear();
-  calls.go_back(trial.calls);
-  audit_trail_.go_back(trial.audited_bytes, trial.begin_at + (trial.is_of_turn() ? 0 : 1));
-  at = std::move(trial.place);
+  Trial::Start& start = trial.start();
+  calls.go_back(start.calls);
+  audit_trail_.go_back(start.audited_bytes, start.begin_at + (trial.is_of_turn() ? 0 : 1));
+  at = std::move(start.place);
   enter(at.state);
 }
 

@@ -45,8 +45,11 @@ class ParserCore {
 
   void write_paths_to(std::shared_ptr<CallPaths> paths) {
     options.label_paths = paths;
-    labels.write_paths_to(std::move(paths));
+    if (labels) labels->write_paths_to(std::move(paths));
   }
+
+  /// Where a call's body marks its parts; null where no one asks.
+  CallMarks* marks() { return labels ? &labels->marks() : nullptr; }
 
   /// Goes to a region, and looks for what ends it.
   void enter(Place::State state);
@@ -91,7 +94,7 @@ class ParserCore {
   }
   /// A special token that shows in nothing, for the labels; `pending`: bytes that the cursor holds.
   void leave_out(std::string_view text, std::size_t pending) {
-    if (labels.is_on()) ignore(text, 0, pending, LabelPart::left_out);
+    if (labels) ignore(text, 0, pending, LabelPart::left_out);
   }
 
   /// Holds a marker that changes nothing: markup next to other markup, and text within text.
@@ -119,10 +122,13 @@ class ParserCore {
   bool closes_something() const { return at.in_section || at.closer_pending; }
   /// Whether a call is tried in reasoning that may go on after it.
   bool is_rehearsing() const {
-    return trial.is_on() && trial.tries_call && trial.place.state == Place::State::reasoning &&
+    return trial.is_on() && trial.tries_call &&
+           trial.start().place.state == Place::State::reasoning &&
            program().reasoning->calls == CallsInReasoning::wait_and_see;
   }
-  bool has_rehearsed() const { return is_rehearsing() && calls.index() > trial.calls.index; }
+  bool has_rehearsed() const {
+    return is_rehearsing() && calls.index() > trial.start().calls.index;
+  }
   void begin_trial(const MarkerCursor::Found& found);
   void begin_trial(std::string_view marker, bool is_token);
   /// It reads as what its marker says: its events count.
@@ -138,7 +144,7 @@ class ParserCore {
   Place at;
   Trial trial;  // of a marker that may be a mention
   CallWriter calls;
-  CallLabels labels;
+  ClonedPtr<CallLabels> labels;  // null: no one asks
   std::string raw;  // what was read of a header or a call, and may turn out to be content
   std::vector<std::pair<std::size_t, std::size_t>> specials;  // in it: begin and size
 
@@ -150,7 +156,7 @@ class ParserCore {
   void leave_out_specials();
   /// Whether it is a marker that ends the answer, for the labels.
   bool is_end(Fate fate, std::string_view text) const {
-    return fate == Fate::marker && labels.is_on() &&
+    return fate == Fate::marker && labels &&
            std::find(program_.ends.begin(), program_.ends.end(), text) != program_.ends.end();
   }
 

@@ -21,19 +21,20 @@ class Trial {
   /// What it comes to, once the input of this step is kept.
   enum class Outcome : std::uint8_t { open, mention, empty, rehearsal };
 
-  // Where its marker stands, to go back to:
-  Place place;
-  CallWriter::Place calls;
-  std::uint64_t audited_bytes = 0;
-  std::uint64_t begin_at = 0;  // how many bytes of the output stand before it
+  /// Where its marker stands, to go back to.
+  struct Start {
+    Place place;
+    CallWriter::Place calls;
+    std::uint64_t audited_bytes = 0;
+    std::uint64_t begin_at = 0;  // how many bytes of the output stand before it
+  };
   bool is_amid_line = false;
   // What its marker is:
   bool tries_call = false;  // it opens a call, or a section of calls
   bool is_word = false;     // it may be a word of the text
   // What came after it:
   bool has_call_markup = false;
-  std::size_t rehearsed_bytes = 0;            // of reasoning after a rehearsed call
-  MarkerCursor::Found closes_rehearsal = {};  // the marker that did
+  std::size_t rehearsed_bytes = 0;  // of reasoning after a rehearsed call
   Outcome outcome = Outcome::open;
   // After it has been dropped:
   std::size_t replay_left = 0;  // of the input that is read again
@@ -48,16 +49,20 @@ class Trial {
   static constexpr Symbol kSpecial = 1;  // a special token that is no marker
 
   /// Starts a trial at a marker; `is_token`: a token of the vocabulary is part of it.
-  void begin(std::string_view marker, bool is_token) {
-    marker_ = marker;
-    is_token_ = is_token;
-    input_.clear();
-    pieces_.clear();
-    events_.clear();
+  void begin(std::string_view marker, bool is_token, Start start) {
+    kept_ = std::make_unique<Kept>();
+    kept_->start = std::move(start);
+    kept_->marker = marker;
+    kept_->is_token = is_token;
     ++number_;
     is_on_ = true;
   }
+  /// What it keeps stays until `forget`.
   void end() { is_on_ = false; }
+  /// Gives the memory of a trial back that has ended.
+  void forget() {
+    if (!is_on_) kept_.reset();
+  }
   bool is_on() const { return is_on_; }
   /// Whether a marker stands in input that is read again.
   bool is_read_again(const MarkerCursor::Found& found) const {
@@ -74,47 +79,61 @@ class Trial {
     return is_on_ || outcome != Outcome::open;
   }
 
-  std::string_view marker() const { return marker_; }
   /// The prompt has written the marker, and not the output.
-  bool is_of_turn() const { return marker_.empty(); }
-  bool is_token() const { return is_token_; }
+  bool is_of_turn() const { return kept_ && kept_->marker.empty(); }
+
+  // From `begin` to `forget`:
+  Start& start() { return kept_->start; }
+  const Start& start() const { return kept_->start; }
+  std::string_view marker() const { return kept_->marker; }
+  bool is_token() const { return kept_->is_token; }
   /// What was read after the marker.
-  std::string_view input() const { return input_; }
-  const std::vector<Piece>& pieces() const { return pieces_; }
+  std::string_view input() const { return kept_->input; }
+  const std::vector<Piece>& pieces() const { return kept_->pieces; }
+  /// The marker that closes the rehearsal; its `marker` is null until there is one.
+  MarkerCursor::Found& closer() { return kept_->closer; }
   /// The marker and what was read after it, as text: without special tokens.
   std::string text() const {
-    std::string text = marker_;
-    for (const Piece& piece : pieces_) {
-      if (piece.symbol != kSpecial) text.append(input_, piece.begin, piece.end - piece.begin);
+    std::string text = kept_->marker;
+    for (const Piece& piece : kept_->pieces) {
+      if (piece.symbol != kSpecial) text.append(kept_->input, piece.begin, piece.end - piece.begin);
     }
     return text;
   }
-  Events& events() { return events_; }
+  Events& events() { return kept_->events; }
 
   /// Appends all that waits, in the order of the input.
   void add_held(Held& out, HeldReason reason) const {
-    out.add(HeldReason::marker, place.idle);
-    out.add(HeldReason::space, place.space);
-    out.add(reason, marker_);
-    out.add(reason, input_);
+    out.add(HeldReason::marker, kept_->start.place.idle);
+    out.add(HeldReason::space, kept_->start.place.space);
+    out.add(reason, kept_->marker);
+    out.add(reason, kept_->input);
   }
 
  private:
   void add(std::string_view text, Symbol symbol, std::uint64_t token_end) {
-    const bool goes_on = symbol == kText && !pieces_.empty() && pieces_.back().symbol == kText &&
-                         pieces_.back().token_end == token_end;
-    if (!goes_on) pieces_.push_back({input_.size(), input_.size(), symbol, token_end});
-    input_ += text;
-    pieces_.back().end = input_.size();
+    std::string& input = kept_->input;
+    std::vector<Piece>& pieces = kept_->pieces;
+    const bool goes_on = symbol == kText && !pieces.empty() && pieces.back().symbol == kText &&
+                         pieces.back().token_end == token_end;
+    if (!goes_on) pieces.push_back({input.size(), input.size(), symbol, token_end});
+    input += text;
+    pieces.back().end = input.size();
   }
 
-  std::string marker_;
-  bool is_token_ = false;
+  struct Kept {
+    Start start;
+    std::string marker;
+    bool is_token = false;
+    std::string input;
+    std::vector<Piece> pieces;
+    MarkerCursor::Found closer = {};
+    Events events;
+  };
+
   bool is_on_ = false;
   std::uint64_t number_ = 0;
-  std::string input_;
-  std::vector<Piece> pieces_;
-  Events events_;
+  ClonedPtr<Kept> kept_;  // null before a trial, and after it
 };
 
 }  // namespace unspool

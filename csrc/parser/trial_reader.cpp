@@ -53,7 +53,7 @@ bool TrialReader::decides(const MarkerCursor::Found& found) {
   const bool has_header = markup != nullptr && markup->has_header();
   if (core_.has_rehearsed()) {
     if (role == Role::reasoning_close || has_header) {
-      core_.trial.closes_rehearsal = found;
+      core_.trial.closer() = found;
       core_.trial.outcome = Outcome::rehearsal;
       return true;
     }
@@ -68,13 +68,17 @@ bool TrialReader::decides(const MarkerCursor::Found& found) {
 }
 
 void TrialReader::act() {
-  const Outcome outcome = std::exchange(core_.trial.outcome, Outcome::open);
+  act_on(std::exchange(core_.trial.outcome, Outcome::open));
+  core_.trial.forget();
+}
+
+void TrialReader::act_on(Outcome outcome) {
   if (outcome == Outcome::mention) return read_as_mention();
   if (outcome == Outcome::empty) return read_as_empty();
   const bool is_too_long = core_.trial.rehearsed_bytes > kMaxRehearsedBytes &&
                            at_.state == State::content && core_.has_rehearsed();
   if (outcome != Outcome::rehearsal && !is_too_long) return;
-  const MarkerCursor::Found closer = std::exchange(core_.trial.closes_rehearsal, {});
+  const MarkerCursor::Found closer = std::exchange(core_.trial.closer(), {});
   const std::string held(core_.cursor.held());
   read_as_rehearsal(closer.marker != nullptr ? closer.text : held);
   if (closer.marker != nullptr) return parser_.on_marker(closer);
@@ -142,10 +146,16 @@ void TrialReader::read_as_rehearsal(std::string_view rest) {
 }
 
 void TrialReader::finish(FinishReason reason) {
+  decide(reason);
+  core_.trial.forget();
+}
+
+void TrialReader::decide(FinishReason reason) {
   const bool stopped = ended_itself(reason);
   if (at_.state == State::content) {
     flush_cursor();
     if (core_.trial.outcome != Outcome::open) return act();
+    if (!core_.trial.is_on()) return;  // the text that was held has settled it
   }
   if (core_.has_rehearsed()) {
     // A cut says nothing of how the reasoning would have gone on.
@@ -157,7 +167,7 @@ void TrialReader::finish(FinishReason reason) {
 
 // Whether the marker on trial was a mention, now that the input ends.
 bool TrialReader::ends_as_mention(bool stopped) {
-  const bool is_in_reasoning = core_.trial.place.state == State::reasoning;
+  const bool is_in_reasoning = core_.trial.start().place.state == State::reasoning;
   if (is_in_reasoning && (stopped || core_.is_rehearsing())) return true;
   const bool ends_header = stopped || core_.trial.is_of_turn();
   if (at_.state == State::markup && (ends_header || !header_.fits(core_.raw))) return true;

@@ -36,6 +36,8 @@ class TrialReader : RegionReader {
 
  private:
   bool is_tried(const MarkerCursor::Found& found) const;
+  void act_on(Outcome outcome);
+  void decide(FinishReason reason);
   void drop();
   void read_as_mention();
   void read_as_empty();

@@ -79,6 +79,7 @@ void TurnReader::forget(State state, bool keeps_body) {
   call_.reset(keeps_body);
   header_.reset();
   core_.trial.end();
+  core_.trial.forget();
   core_.trial.outcome = Outcome::open;
   core_.trial.replay_left = 0;
   core_.calls.go_back({});

@@ -13,7 +13,10 @@ void BatchResult::restart(std::span<const Slot> slots, unsigned part_count) {
   parts_.resize(part_count);
   for (Part& part : parts_) {
     for (std::size_t i = 0; i < part.used_count; ++i) {
-      if (part.deltas[i].text.capacity() > kKeptBytes) part.deltas[i] = Delta{};
+      Delta& delta = part.deltas[i];
+      delta.text.clear();
+      delta.token_ids.clear();
+      shrink_scratch(delta.text, delta.token_ids);
     }
     shrink_scratch(part.bytes);
     part.bytes.clear();

@@ -13,6 +13,9 @@ namespace {
 // A long text is read in slices, so that what is reused on its way stays small.
 constexpr std::size_t kSliceBytes = std::size_t{1} << 13;
 
+// So many ids are a long chunk: what it needed is given back.
+constexpr std::size_t kManyIds = 16;
+
 // So many ids that no event has reported are remembered; of more the older are only counted.
 constexpr std::size_t kMaxUntoldIds = std::size_t{1} << 16;
 
@@ -35,7 +38,7 @@ std::shared_ptr<const Format> checked(std::shared_ptr<const Format> format) {
 ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOptions options)
     : format_(checked(format)),
       vocabulary_(options.vocabulary),
-      detokenizer_options_(std::move(options.detokenizer)),
+      skip_special_tokens_(options.detokenizer.skip_special_tokens),
       stop_in_(options.stop_in),
       start_is_given_(options.parser.starts_in_reasoning.has_value()),
       kept_reasoning_(start_is_given_ ? nullptr : std::move(options.kept_reasoning)),
@@ -44,11 +47,12 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
     throw ArgumentError("labels are of token ids; pass tokenizer=");
   make_parser(std::move(format), std::move(options.parser), options.labels);
   repeats_tag_ = kept_reasoning_ && starts_in_reasoning(kept_reasoning_, {});
-  if (stop_in_ == StopIn::content && !detokenizer_options_.stop.empty()) {
-    content_stop_.emplace(detokenizer_options_.stop, detokenizer_options_.include_stop);
-    detokenizer_options_.stop.clear();
+  DetokenizerOptions& detokenizer = options.detokenizer;
+  if (stop_in_ == StopIn::content && !detokenizer.stop.empty()) {
+    content_stop_ = std::make_unique<ContentStop>(detokenizer.stop, detokenizer.include_stop);
+    detokenizer.stop.clear();
   }
-  if (vocabulary_) detokenizer_.emplace(vocabulary_, detokenizer_options_);
+  if (vocabulary_) detokenizer_.emplace(vocabulary_, std::move(detokenizer));
 }
 
 void ChunkParser::put_prompt(std::span<const TokenId> ids) {
@@ -62,9 +66,7 @@ void ChunkParser::put_prompt(std::span<const TokenId> ids) {
   whole.put(ids, prompt);
   whole.end(prompt);
   put_prompt(std::string_view(prompt));
-  DetokenizerOptions options = detokenizer_options_;
-  options.context.assign(ids.begin(), ids.end());
-  detokenizer_.emplace(vocabulary_, std::move(options));
+  detokenizer_->read_context(ids);
 }
 
 void ChunkParser::put_prompt(std::string_view text) {
@@ -77,7 +79,7 @@ void ChunkParser::put_prompt(std::string_view text) {
 
 // Where the parser's events go.
 Events& ChunkParser::parsed_or(Events& out) {
-  Events& events = content_stop_ ? parsed_ : out;
+  Events& events = content_stop_ ? content_stop_->input() : out;
   if (std::exchange(repeats_tag_, false)) {
     const std::string& tag = kept_reasoning_->program().reasoning->open.texts.front();
     events.add_text(EventKind::content, -1, tag, 0);
@@ -107,11 +109,11 @@ void ChunkParser::forget_told() {
     ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(count));
   }
   ids_begin_ += count;
-  shrink_scratch(ids_);
+  if (count > kManyIds) shrink_scratch<kManyIds * sizeof(TokenId)>(ids_);
 }
 
 void ChunkParser::end_put(Events& out, bool stopped) {
-  if (content_stop_) content_stop_->pass(parsed_, out, is_finished_);
+  if (content_stop_) content_stop_->pass(out, is_finished_);
   if (!out.is_empty()) told_ = out.list().back().span.end;
   builder_.add(out);
   if (labels_) label(out, stopped);
@@ -151,6 +153,8 @@ void ChunkParser::put_slices(std::string_view bytes, Events& out) {
     utf8_.put(slice, text_);
     if (!is_stopped()) parser_->put_text(text_, token_count_, parsed_or(out));
   });
+  text_.clear();
+  shrink_scratch<kKeptInStream>(text_);
 }
 
 void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
@@ -210,7 +214,7 @@ void ChunkParser::put_id(TokenId id, Events& out) {
     return;
   }
   labels_ ? read_id<true>(id, parsed_or(out)) : read_id<false>(id, parsed_or(out));
-  if (content_stop_) content_stop_->pass(parsed_, out, false);
+  if (content_stop_) content_stop_->pass(out, false);
 }
 
 // `kLabels`: someone asks for labels; no one else pays for them.
@@ -218,8 +222,7 @@ template <bool kLabels>
 void ChunkParser::read_id(TokenId id, Events& out) {
   const Region before = parser_->region();
   const std::optional<Symbol> symbol = marker_of(id);
-  const bool is_skipped =
-      !symbol && detokenizer_options_.skip_special_tokens && vocabulary_->is_skipped(id);
+  const bool is_skipped = !symbol && skip_special_tokens_ && vocabulary_->is_skipped(id);
   const bool is_spelled = is_skipped && format_->is_spelled(id);
   const bool is_special = is_skipped && !is_spelled;
   text_.clear();
@@ -297,7 +300,7 @@ void ChunkParser::expect_id(TokenId id) {
   if (symbol) {
     aligner().expect_token(vocabulary_->content(id), *symbol, token_count_);
   } else if (is_token) {
-    const bool is_text = !detokenizer_options_.skip_special_tokens || format_->is_spelled(id);
+    const bool is_text = !skip_special_tokens_ || format_->is_spelled(id);
     aligner().expect_special(vocabulary_->content(id), is_text, token_count_);
   } else if (!text_.empty()) {
     expect_text();
@@ -392,12 +395,13 @@ void ChunkParser::end_parser(FinishReason reason, Events& out) {
     return parser_->finish(reason, token_count_, out);
   }
   // The stop string cut the call: nothing that it lacks is taken as meant.
-  parser_->finish(FinishReason::length, token_count_, parsed_);
-  for (Event event : parsed_.list()) {
+  Events cut;
+  parser_->finish(FinishReason::length, token_count_, cut);
+  for (Event event : cut.list()) {
     if (event.kind == EventKind::finish) event.finish_reason = FinishReason::stop;
-    out.add(event, parsed_);
+    out.add(event, cut);
   }
-  for (const Events::Audited& piece : parsed_.audit()) {
+  for (const Events::Audited& piece : cut.audit()) {
     out.add_audit(piece, piece.text);
   }
 }

@@ -136,14 +136,13 @@ class ChunkParser : LabelledParser {
 
   std::shared_ptr<const Format> format_;
   std::shared_ptr<const Vocabulary> vocabulary_;
-  DetokenizerOptions detokenizer_options_;
+  bool skip_special_tokens_;
   StopIn stop_in_;
   bool start_is_given_;  // the prompt does not show where the output starts
   std::shared_ptr<const Format> kept_reasoning_;
   std::optional<Detokenizer> detokenizer_;
   bool repeats_tag_ = false;  // the content begins with the prompt's tag
-  std::optional<ContentStop> content_stop_;
-  Events parsed_;        // before `content_stop_` has read it
+  ClonedPtr<ContentStop> content_stop_;
   std::string special_;  // special tokens that count if the output goes on
   std::uint64_t special_end_ = 0;
   MessageBuilder builder_;

@@ -74,7 +74,7 @@ void TextAligner::put(std::string_view text, const Sink& sink) {
   ahead_ += text_;
   if (ahead_.size() > kMaxAheadBytes) ahead_.erase(0, ahead_.size() - kMaxAheadBytes);
   text_.clear();
-  shrink_scratch(text_);
+  shrink_scratch<kKeptInStream>(text_);
 }
 
 // All text before the item has come.

@@ -14,7 +14,8 @@ TokenStreamer::TokenStreamer(std::shared_ptr<const Format> format, TokenStreamer
       keeps_audit_(options.stream.keeps_message),
       makes_deltas_(channel_ || options.incomplete_calls == IncompleteCalls::withhold),
       parser_(std::move(format), std::move(options.stream)) {
-  if (options.incomplete_calls == IncompleteCalls::withhold) whole_calls_.emplace();
+  if (options.incomplete_calls == IncompleteCalls::withhold)
+    whole_calls_ = std::make_unique<WholeCalls>();
   if (options.rollback_window == 0) return;
   if (channel_) throw ArgumentError(RollbackWindow::kNoChannel);
   window_ = std::make_unique<RollbackWindow>(options.rollback_window);
@@ -164,7 +165,7 @@ DeltaChannel::Put TokenStreamer::send(const DeltaChannel::Deadline& deadline) {
 
 void TokenStreamer::drop_unsent() {
   deltas_.clear();
-  shrink_scratch(deltas_);
+  shrink_scratch<kKeptInStream>(deltas_);
   sent_count_ = 0;
 }
 

@@ -155,9 +155,9 @@ class TokenStreamer {
   bool makes_deltas_;  // false: they are made as they are taken
   ChunkParser parser_;
   bool was_long_ = false;
-  std::optional<WholeCalls> whole_calls_;
-  Events events_;              // of the last read
-  std::vector<Delta> deltas_;  // of the last read
+  ClonedPtr<WholeCalls> whole_calls_;  // null: calls are sent as they come
+  Events events_;                      // of the last read
+  std::vector<Delta> deltas_;          // of the last read
   std::size_t sent_count_ = 0;
   std::vector<Events::Audited> audit_;
   ClonedPtr<RollbackWindow> window_;  // null: nothing is taken back

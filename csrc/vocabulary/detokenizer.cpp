@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "text/error.h"
-#include "text/scratch.h"
 
 namespace unspool {
 
@@ -11,7 +10,6 @@ namespace {
 
 // Rules for a first token look no further back than this.
 constexpr std::size_t kContextTokens = 64;
-constexpr std::size_t kMaxPieces = 4096;
 
 }  // namespace
 
@@ -19,14 +17,25 @@ Detokenizer::Detokenizer(std::shared_ptr<const Vocabulary> vocabulary, Detokeniz
     : vocabulary_(std::move(vocabulary)),
       skip_special_tokens_(options.skip_special_tokens),
       exact_(options.exact && !vocabulary_->is_sentencepiece_),
-      tracks_pieces_(options.tracks_pieces),
-      utf8_(vocabulary_->joins_bytes_ ? Replacement::per_subpart : Replacement::per_byte),
-      strip_left_(vocabulary_->strip_start_) {
-  const auto& context = options.context;
-  const std::size_t from = context.size() - std::min(context.size(), kContextTokens);
-  for (std::size_t i = from; i < context.size(); ++i) {
+      utf8_(vocabulary_->joins_bytes_ ? Replacement::per_subpart : Replacement::per_byte) {
+  read_context(options.context);
+  if (options.clean_up_spaces) cleanup_ = std::make_unique<SpaceCleanup>();
+  if (!options.stop.empty())
+    stop_ = std::make_unique<StopStrings>(options.stop, options.include_stop);
+  if (options.tracks_pieces) pieces_ = std::make_unique<Pieces>();
+  update_quiet();
+}
+
+void Detokenizer::read_context(std::span<const TokenId> ids) {
+  is_first_ = true;
+  utf8_.end(raw_);
+  run_.clear();
+  held_in_middle_ = held_at_end_ = {};
+  strip_left_ = vocabulary_->strip_start_;
+  const std::size_t from = ids.size() - std::min(ids.size(), kContextTokens);
+  for (const TokenId id : ids.subspan(from)) {
     raw_.clear();
-    put_raw(context[i], raw_);
+    put_raw(id, raw_);
     strip(raw_);
   }
   if (from > 0) {
@@ -34,8 +43,6 @@ Detokenizer::Detokenizer(std::shared_ptr<const Vocabulary> vocabulary, Detokeniz
     strip_left_ = 0;
   }
   tail_.clear();
-  if (options.clean_up_spaces) cleanup_.emplace();
-  if (!options.stop.empty()) stop_.emplace(options.stop, options.include_stop);
   update_quiet();
 }
 
@@ -57,7 +64,7 @@ void Detokenizer::put_slow(TokenId id, std::string& out) {
   strip(raw_);
   filter(raw_, out);
   update_quiet();
-  if (tracks_pieces_) track(id, std::string_view(out).substr(before));
+  if (pieces_) pieces_->add(id, std::string_view(out).substr(before));
 }
 
 void Detokenizer::put_read(TokenId id, std::string& out) {
@@ -147,28 +154,27 @@ void Detokenizer::strip(std::string& text) {
 }
 
 void Detokenizer::filter(std::string& text, std::string& out) {
-  std::string* current = &text;
+  std::string cleaned;
   if (cleanup_) {
-    cleaned_.clear();
-    cleanup_->put(text, cleaned_);
-    current = &cleaned_;
+    cleanup_->put(text, cleaned);
+    std::swap(text, cleaned);
   }
   if (stop_) {
-    stop_->put(*current, out);
+    stop_->put(text, out);
   } else {
-    out += *current;
+    out += text;
   }
 }
 
 // No text comes to continue what the filters hold.
 void Detokenizer::flush_filters(std::string& out) {
   if (cleanup_) {
-    cleaned_.clear();
-    cleanup_->flush(cleaned_);
+    std::string cleaned;
+    cleanup_->flush(cleaned);
     if (stop_) {
-      stop_->put(cleaned_, out);
+      stop_->put(cleaned, out);
     } else {
-      out += cleaned_;
+      out += cleaned;
     }
   }
   if (stop_) stop_->flush(out);
@@ -201,40 +207,7 @@ void Detokenizer::end(std::string& out) {
   strip(raw_);
   filter(raw_, out);
   flush_filters(out);
-  const std::string_view text = std::string_view(out).substr(before);
-  const std::size_t ended = piece_ends_.empty() ? 0 : piece_ends_.back().id;
-  if (tracks_pieces_ && (!text.empty() || piece_ids_.size() > ended)) end_piece(text);
-}
-
-// The ids since the last piece made this text.
-void Detokenizer::end_piece(std::string_view text) {
-  if (piece_ends_.size() == kMaxPieces) {  // no one asks for them: forget the older half
-    const PieceEnd cut = piece_ends_[kMaxPieces / 2 - 1];
-    piece_text_.erase(0, cut.text);
-    piece_ids_.erase(piece_ids_.begin(), piece_ids_.begin() + static_cast<std::ptrdiff_t>(cut.id));
-    piece_ends_.erase(piece_ends_.begin(), piece_ends_.begin() + kMaxPieces / 2);
-    for (PieceEnd& end : piece_ends_) end = {end.text - cut.text, end.id - cut.id};
-  }
-  piece_text_ += text;
-  piece_ends_.push_back({piece_text_.size(), piece_ids_.size()});
-}
-
-std::vector<Detokenizer::Piece> Detokenizer::take_pieces() {
-  std::vector<Piece> pieces;
-  PieceEnd begin;
-  for (const PieceEnd& end : piece_ends_) {
-    pieces.push_back(
-        {piece_text_.substr(begin.text, end.text - begin.text),
-         std::vector<TokenId>(piece_ids_.begin() + static_cast<std::ptrdiff_t>(begin.id),
-                              piece_ids_.begin() + static_cast<std::ptrdiff_t>(end.id))});
-    begin = end;
-  }
-  // Ids that have made no text yet stay for the next piece.
-  piece_text_.clear();
-  piece_ids_.erase(piece_ids_.begin(), piece_ids_.begin() + static_cast<std::ptrdiff_t>(begin.id));
-  piece_ends_.clear();
-  shrink_scratch(piece_text_, piece_ids_, piece_ends_);
-  return pieces;
+  if (pieces_) pieces_->end(std::string_view(out).substr(before));
 }
 
 }  // namespace unspool

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "text/cloned_ptr.h"
 #include "text/utf8.h"
+#include "vocabulary/pieces.h"
 #include "vocabulary/space_cleanup.h"
 #include "vocabulary/stop_strings.h"
 #include "vocabulary/vocabulary.h"
@@ -41,7 +43,7 @@ class Detokenizer {
     if (is_quiet_ && vocabulary_->has(id, Vocabulary::kPlain)) {
       const std::string_view text = vocabulary_->slice(vocabulary_->entries_[id].text);
       out += text;
-      if (tracks_pieces_) track(id, text);
+      if (pieces_) pieces_->add(id, text);
     } else {
       put_slow(id, out);
     }
@@ -70,12 +72,11 @@ class Detokenizer {
   /// The stop string that ended the text; empty where none has. Lives as long as this.
   std::string_view stop_reason() const { return stop_ ? stop_->stop_reason() : std::string_view{}; }
 
-  /// The pieces since the last call, each with the ids that it came from. At most the last 4,096.
-  struct Piece {
-    std::string text;
-    std::vector<TokenId> ids;
-  };
-  std::vector<Piece> take_pieces();
+  /// The pieces since the last call. At most the last 4,096.
+  std::vector<Piece> take_pieces() { return pieces_ ? pieces_->take() : std::vector<Piece>{}; }
+
+  /// Starts again, after a prompt that ends with these ids.
+  void read_context(std::span<const TokenId> ids);
 
  private:
   void put_slow(TokenId id, std::string& out);
@@ -86,16 +87,10 @@ class Detokenizer {
   void filter(std::string& text, std::string& out);
   void flush_filters(std::string& out);
   void update_quiet();
-  void track(TokenId id, std::string_view text) {
-    piece_ids_.push_back(id);
-    if (!text.empty()) end_piece(text);
-  }
-  void end_piece(std::string_view text);
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   bool skip_special_tokens_;
   bool exact_;
-  bool tracks_pieces_;
   bool is_first_ = true;
   bool is_quiet_ = false;  // nothing held, no rule but "append" applies
   Utf8Stream utf8_;
@@ -104,16 +99,10 @@ class Detokenizer {
   std::string_view held_at_end_;     // and if none does
   std::uint32_t strip_left_ = 0;
   std::string tail_;  // characters that are stripped if the text ends here
-  std::optional<SpaceCleanup> cleanup_;
-  std::optional<StopStrings> stop_;
-  std::string raw_, cleaned_;  // reused
-  struct PieceEnd {
-    std::size_t text = 0;
-    std::size_t id = 0;
-  };
-  std::string piece_text_;  // of all pieces, one after the other
-  std::vector<TokenId> piece_ids_;
-  std::vector<PieceEnd> piece_ends_;
+  ClonedPtr<SpaceCleanup> cleanup_;
+  ClonedPtr<StopStrings> stop_;
+  std::string raw_;           // reused
+  ClonedPtr<Pieces> pieces_;  // null: no one asks
 };
 
 }  // namespace unspool

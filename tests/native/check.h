@@ -15,6 +15,14 @@ void equal(const A& a, const B& b, const char* text, const char* file, int line)
             << "\n";
 }
 
+template <typename A>
+void at_most(const A& value, const A& most, const char* text, const char* file, int line) {
+  if (value <= most) return;
+  ++failures;
+  std::cerr << file << ":" << line << ": " << text << "\n  is:      " << value
+            << "\n  at most: " << most << "\n";
+}
+
 inline void is_true(bool value, const char* text, const char* file, int line) {
   if (value) return;
   ++failures;
@@ -25,4 +33,5 @@ inline void is_true(bool value, const char* text, const char* file, int line) {
 
 #define CHECK(condition) ::unspool::test::is_true((condition), #condition, __FILE__, __LINE__)
 #define CHECK_EQUAL(a, b) ::unspool::test::equal((a), (b), #a " == " #b, __FILE__, __LINE__)
+#define CHECK_AT_MOST(a, b) ::unspool::test::at_most((a), (b), #a, __FILE__, __LINE__)
 #define TEST_RESULT() (::unspool::test::failures == 0 ? 0 : 1)

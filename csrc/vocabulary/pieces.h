@@ -1,0 +1,48 @@
+// Which token ids each piece of text came from.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vocabulary/token_id.h"
+
+namespace unspool {
+
+struct Piece {
+  std::string text;
+  std::vector<TokenId> ids;
+};
+
+class Pieces {
+ public:
+  /// An id, and the text that became certain with it: a piece, unless it is empty.
+  void add(TokenId id, std::string_view text) {
+    ids_.push_back(id);
+    if (!text.empty()) end_piece(text);
+  }
+
+  /// The last text: it came from the ids that have made none yet.
+  void end(std::string_view text) {
+    const std::size_t ended = ends_.empty() ? 0 : ends_.back().id;
+    if (!text.empty() || ids_.size() > ended) end_piece(text);
+  }
+
+  /// The pieces since the last call, at most the last 4,096. Ids that have made no text yet stay
+  /// for the next piece.
+  std::vector<Piece> take();
+
+ private:
+  struct End {
+    std::size_t text = 0;
+    std::size_t id = 0;
+  };
+  void end_piece(std::string_view text);
+
+  std::string text_;  // of all pieces, one after the other
+  std::vector<TokenId> ids_;
+  std::vector<End> ends_;
+};
+
+}  // namespace unspool
