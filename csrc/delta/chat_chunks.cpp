@@ -63,12 +63,19 @@ class ChatChunks final : public OpenaiChunks {
     append_json_line_escaped(delta.text, out);
   }
 
+  bool put_next(const TextFragment& fragment, std::string& out) override {
+    if (!closes_in_one_piece()) return false;
+    out += opening_;  // of the last one
+    append_json_line_escaped(fragment.text, out);
+    out += closing(fragment.kind == EventKind::tool_call_arguments);
+    return true;
+  }
+
   void flush(std::string& out) override {
     if (open_ == Chunk::none) return;
     const bool is_call = std::exchange(open_, Chunk::none) == Chunk::calls;
-    if (framing().is_sse() && !logprobs(choice_).is_used()) {  // most chunks: in one piece
-      out += is_call ? std::string_view("\"}}]},\"finish_reason\":null}]}\n\n")
-                     : std::string_view("\"},\"finish_reason\":null}]}\n\n");
+    if (closes_in_one_piece()) {
+      out += closing(is_call);
       return;
     }
     out += is_call ? "\"}}]}" : "\"}";
@@ -110,6 +117,12 @@ class ChatChunks final : public OpenaiChunks {
       case EventKind::reasoning: return delta.text.empty() ? Chunk::none : Chunk::reasoning;
       default: return is_wire_content(delta) && !delta.text.empty() ? Chunk::content : Chunk::none;
     }
+  }
+
+  // As most chunks do: without log-probabilities.
+  bool closes_in_one_piece() { return framing().is_sse() && !logprobs(choice_).is_used(); }
+  static std::string_view closing(bool is_call) {
+    return is_call ? "\"}}]},\"finish_reason\":null}]}\n\n" : "\"},\"finish_reason\":null}]}\n\n";
   }
 
   // Most chunks open as the last one did, byte for byte.

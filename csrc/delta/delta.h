@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "parser/event.h"
@@ -22,6 +23,15 @@ struct Delta {
   std::string reason;  // of malformed: what was wrong
   TokenSpan span;      // positions of the token ids that it came from
   std::vector<TokenId> token_ids;
+};
+
+/// All that most deltas have: a fragment of content, reasoning or arguments.
+struct TextFragment {
+  EventKind kind;
+  std::int32_t index;
+  std::int32_t choice;
+  std::string_view text;
+  std::uint64_t token_end;
 };
 
 }  // namespace unspool

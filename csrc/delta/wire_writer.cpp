@@ -43,6 +43,13 @@ bool ends_call(const Delta& delta) {
   }
 }
 
+/// Whether all that the delta says is its text, and some of it.
+bool is_fragment(const Delta& delta) {
+  const bool is_text = delta.kind == EventKind::content || delta.kind == EventKind::reasoning ||
+                       delta.kind == EventKind::tool_call_arguments;
+  return is_text && !delta.text.empty();
+}
+
 }  // namespace
 
 std::string_view to_string(WireProtocol protocol) {
@@ -147,12 +154,13 @@ void WireWriter::take(const Delta& delta, std::string& out) {
   if (answer.bare_call >= 0 && ends_call(delta)) {
     const bool is_complete =
         delta.kind == EventKind::tool_call_end && delta.status == CallStatus::complete;
-    first_fragment_.kind = EventKind::tool_call_arguments;
-    first_fragment_.index = answer.bare_call;
-    first_fragment_.choice = delta.choice;
-    first_fragment_.text = is_complete ? "{}" : "{";
-    first_fragment_.span = {delta.span.begin, delta.span.begin};
-    take_checked(first_fragment_, answer, out);
+    Delta first_fragment;
+    first_fragment.kind = EventKind::tool_call_arguments;
+    first_fragment.index = answer.bare_call;
+    first_fragment.choice = delta.choice;
+    first_fragment.text = is_complete ? "{}" : "{";
+    first_fragment.span = {delta.span.begin, delta.span.begin};
+    take_checked(first_fragment, answer, out);
   }
   if (delta.kind == EventKind::tool_call_begin) {
     answer.bare_call = delta.index;
@@ -203,7 +211,22 @@ void WireWriter::write_all(const Deltas& deltas, std::string& out) {
   const bool withholds = options_.incomplete_calls == IncompleteCalls::withhold;
   for (const auto& item : deltas)
     withholds ? take_whole(delta_of(item), out) : take(delta_of(item), out);
-  if (options_.stream) flush(out);
+  if (!options_.stream) return;
+  flush(out);
+  const Delta& last = delta_of(deltas.back());
+  const bool is_one = deltas.size() == 1 && !withholds && is_fragment(last);
+  last_ = {is_one, last.kind, last.index, last.choice};
+}
+
+bool WireWriter::write_next(const TextFragment& fragment, std::string& out) {
+  if (!last_.is_one || fragment.kind != last_.kind || fragment.index != last_.index ||
+      fragment.choice != last_.choice || fragment.text.empty() || state_ != State::begun ||
+      !put_next(fragment, out)) {
+    return false;
+  }
+  Answer& answer = answers_[static_cast<std::size_t>(fragment.choice)];
+  answer.token_count = std::max(answer.token_count, fragment.token_end);
+  return true;
 }
 
 void WireWriter::write(const Delta& delta, std::string& out) {

@@ -89,6 +89,11 @@ class WireWriter {
   void write_many(std::span<const Delta* const> deltas, std::string& out);
   void write_many(std::span<const Delta> deltas, std::string& out);
 
+  /// A fragment of text or arguments that comes alone, as most do. Writes it as `write` does, if it
+  /// goes on with what was written last and the protocol has a short way for that; else writes
+  /// nothing and returns false.
+  bool write_next(const TextFragment& fragment, std::string& out);
+
   /// The end of a stream; each answer has had its finish. `stop_sequence`: the stop string that
   /// ended the text, if one did; only messages sends it.
   void end(const Usage& usage, std::string_view stop_sequence, std::string& out);
@@ -130,6 +135,8 @@ class WireWriter {
   virtual void do_begin(std::string& out) = 0;
   /// Writes a delta, and may leave a frame open for the next one.
   virtual void put(const Delta& delta, std::string& out) = 0;
+  /// A fragment of the kind, call and answer of the last delta, which is flushed.
+  virtual bool put_next(const TextFragment&, std::string&) { return false; }
   /// Closes the open frame.
   virtual void flush(std::string& out) = 0;
   virtual void do_end(const Ending& ending, std::string& out) = 0;
@@ -180,6 +187,14 @@ class WireWriter {
     std::int32_t bare_call = -1;  // the open call, where no byte of its arguments has come
   };
 
+  /// The last write, if it was one fragment.
+  struct LastFragment {
+    bool is_one = false;
+    EventKind kind = EventKind::content;
+    std::int32_t index = -1;
+    std::int32_t choice = 0;
+  };
+
   void read_extra(std::initializer_list<std::string_view> reserved);
   void check_open() const;
   static void check(const Delta& delta, std::vector<Order>& orders);
@@ -199,7 +214,7 @@ class WireWriter {
   std::vector<Order> next_orders_;  // of the batch that is being checked
   std::vector<Answer> answers_;
   std::vector<Delta> whole_;  // what a delta lets through
-  Delta first_fragment_;      // the arguments of a call that ends without any
+  LastFragment last_;
 };
 
 /// Throws ArgumentError: n below 1, or above it where the protocol has one answer; `extra` is no

@@ -207,6 +207,14 @@ void StreamBatch::run(const Step& step, BatchResult& result) {
   }
 }
 
+// A stream is fetched from memory while the one before it is fed.
+void StreamBatch::prefetch([[maybe_unused]] const Stream& stream) {
+#if defined(__GNUC__)
+  const char* const bytes = reinterpret_cast<const char*>(&stream);
+  for (std::size_t i = 0; i < sizeof(Stream); i += 64) __builtin_prefetch(bytes + i, 1);
+#endif
+}
+
 // Slots next to each other are one thread's. Those that share a writer are the caller's.
 void StreamBatch::run_share(const Step& step, unsigned share, unsigned share_count,
                             BatchResult& result) {
@@ -216,6 +224,7 @@ void StreamBatch::run_share(const Step& step, unsigned share, unsigned share_cou
   const auto run_those = [&](std::size_t from, std::size_t to, bool shared) {
     for (std::size_t i = from; i < to; ++i) {
       Stream& stream = *streams_[static_cast<std::size_t>(step.slots[i])];
+      if (i + 1 < to) prefetch(*streams_[static_cast<std::size_t>(step.slots[i + 1])]);
       if (share_count > 1 && stream.shares_writer != shared) continue;
       result.entries_[i].part = share;
       feed(stream, step.ids_of(i), part, result.entries_[i]);
@@ -241,13 +250,20 @@ void StreamBatch::feed(Stream& stream, std::span<const TokenId> ids, BatchResult
 
 void StreamBatch::deliver(Stream& stream, BatchResult::Part& part, BatchResult::Entry& entry) {
   const std::size_t first = part.delta_count;
+  entry.bytes_begin = part.bytes.size();
+  if (!stream.keeps_deltas) {
+    const std::optional<TextFragment> fragment = stream.streamer.only_fragment();
+    if (fragment && stream.writer->write_next(*fragment, part.bytes)) {
+      entry.bytes_end = part.bytes.size();
+      return stream.streamer.release();
+    }
+  }
   const std::size_t count = stream.streamer.delta_count();
   if (part.deltas.size() < first + count) part.deltas.resize(first + count);
   part.used_count = std::max(part.used_count, first + count);
   const std::span<Delta> deltas = std::span(part.deltas).subspan(first, count);
   for (std::size_t i = 0; i < count; ++i)
     stream.streamer.take_into(i, deltas[i], stream.keeps_deltas);
-  entry.bytes_begin = part.bytes.size();
   if (stream.writer) stream.writer->write_many(std::span<const Delta>(deltas), part.bytes);
   entry.bytes_end = part.bytes.size();
   entry.deltas_begin = first;

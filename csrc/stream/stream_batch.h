@@ -70,6 +70,7 @@ class StreamBatch {
   std::shared_ptr<BatchResult> new_result();
   void run(const Step& step, BatchResult& result);
   void run_share(const Step& step, unsigned share, unsigned share_count, BatchResult& result);
+  static void prefetch(const Stream& stream);
   static void feed(Stream& stream, std::span<const TokenId> ids, BatchResult::Part& part,
                    BatchResult::Entry& entry);
   static void deliver(Stream& stream, BatchResult::Part& part, BatchResult::Entry& entry);

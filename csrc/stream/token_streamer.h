@@ -113,6 +113,14 @@ class TokenStreamer {
     }
   }
 
+  /// The last read's one delta as a fragment, if it may be taken as that: nothing else is in it,
+  /// but its token ids. Its text is good until the next read.
+  std::optional<TextFragment> only_fragment() const {
+    if (makes_deltas_ || events_.list().size() != 1) return std::nullopt;
+    const Event& event = events_.list().front();
+    return TextFragment{event.kind, event.index, choice_, events_.text(event), event.span.end};
+  }
+
   /// Returns the memory of a long chunk; after the last `take`.
   void release();
 

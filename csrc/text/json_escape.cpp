@@ -66,7 +66,9 @@ void append_json_string(std::string_view text, std::string& out) {
 
 void append_json_line_escaped(std::string_view text, std::string& out) {
   std::size_t run = 0;
-  for (std::size_t i = find_byte(text, 0, kMayHaveToBeEscaped); i < text.size(); ++i) {
+  // Most tokens are shorter than what pays for blocks.
+  std::size_t i = text.size() < 8 ? 0 : find_byte(text, 0, kMayHaveToBeEscaped);
+  for (; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (!kMayBreakLine[byte]) continue;
     if (byte < 0x80) {
