@@ -127,9 +127,9 @@ Work deltas(const Input& input, std::string_view format, std::string_view before
   };
 }
 
-/// An engine's steps: bytes of 64 streams.
+/// An engine's steps: bytes of 256 streams.
 Work step(const Input& input) {
-  constexpr std::size_t kStreams = 64;
+  constexpr std::size_t kStreams = 256;
   auto batch = std::make_shared<StreamBatch>(1);
   std::vector<Slot> slots;
   std::vector<std::vector<TokenId>> rows;
@@ -143,7 +143,7 @@ Work step(const Input& input) {
     options.writer = make_wire_writer(WireProtocol::chat_completions, wire);
     slots.push_back(batch->add(input.recipe("hermes"), std::move(options)));
     rows.push_back(input.ids(calls ? kJsonCall : ""));
-    rows.back().resize(kTokens / kStreams * 4);
+    rows.back().resize(kTokens / kStreams * 16);
   }
   return [=] {
     std::vector<TokenId> ids(kStreams);
