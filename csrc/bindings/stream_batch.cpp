@@ -104,22 +104,25 @@ PyObject* step(PyObject* object, PyObject* const* args, Py_ssize_t count) {
 PyMethodDef kStep = {"step", as_method(step), METH_FASTCALL,
                      "step($self, slots, ids, offsets=None, /)\n--\n\nFeed each slot its ids."};
 
-Slot add(PyStreamBatch& self, const StreamRecipe& recipe, const py::object& writer,
-         const py::object& choice, bool deltas, const py::object& end_ids) {
-  StreamBatch& batch = native_batch(self);
+PyWireWriter* writer_of(const PyStreamBatch& self, const py::object& writer) {
+  if (writer.is_none()) return nullptr;
+  auto* lent = py::cast<PyWireWriter*>(writer);
+  const auto loan = lent->loan.lock();
+  if (loan && loan != self.loan)
+    throw StreamError("another batch writes with this writer; create a new WireWriter");
+  return lent;
+}
+
+SlotOptions read_slot_options(PyWireWriter* writer, const py::object& choice, bool deltas) {
   SlotOptions options;
   options.choice = read_number(choice, "choice", "answers");
   options.keeps_deltas = deltas;
-  if (!end_ids.is_none()) read_token_ids(end_ids, options.end_ids);
-  PyWireWriter* lent = nullptr;
-  if (!writer.is_none()) {
-    lent = py::cast<PyWireWriter*>(writer);
-    const auto loan = lent->loan.lock();
-    if (loan && loan != self.loan)
-      throw StreamError("another batch writes with this writer; create a new WireWriter");
-    options.writer = lent->writer;
-  }
-  const Slot slot = batch.add(recipe, std::move(options));
+  if (writer != nullptr) options.writer = writer->writer;
+  return options;
+}
+
+/// The batch writes with the writer as long as the slot is taken.
+Slot lend(PyStreamBatch& self, Slot slot, PyWireWriter* lent, const py::object& writer) {
   if (static_cast<std::size_t>(slot) >= self.writers.size())
     self.writers.resize(static_cast<std::size_t>(slot) + 1);
   if (lent != nullptr) {
@@ -129,6 +132,22 @@ Slot add(PyStreamBatch& self, const StreamRecipe& recipe, const py::object& writ
     ++lent->slot_count;
   }
   return slot;
+}
+
+Slot add(PyStreamBatch& self, const StreamRecipe& recipe, const py::object& writer,
+         const py::object& choice, bool deltas, const py::object& end_ids) {
+  StreamBatch& batch = native_batch(self);
+  PyWireWriter* const lent = writer_of(self, writer);
+  SlotOptions options = read_slot_options(lent, choice, deltas);
+  if (!end_ids.is_none()) read_token_ids(end_ids, options.end_ids);
+  return lend(self, batch.add(recipe, std::move(options)), lent, writer);
+}
+
+Slot fork(PyStreamBatch& self, Slot slot, const py::object& writer, const py::object& choice,
+          bool deltas) {
+  StreamBatch& batch = native_batch(self);
+  PyWireWriter* const lent = writer_of(self, writer);
+  return lend(self, batch.fork(slot, read_slot_options(lent, choice, deltas)), lent, writer);
 }
 
 void remove(PyStreamBatch& self, Slot slot) {
@@ -218,6 +237,17 @@ void register_stream_batch(py::module_& module) {
                                  self.field};
           },
           py::arg("slot"), py::arg("finish_reason") = "stop")
+      .def("fork", &fork, py::arg("slot"), py::kw_only(), py::arg("writer") = py::none(),
+           py::arg("choice") = 0, py::arg("deltas") = false)
+      .def(
+          "rollback",
+          [](PyStreamBatch& self, Slot slot, const py::object& count) {
+            StreamBatch& native = native_batch(self);
+            return PyBatchResult{
+                native.rollback(slot, static_cast<std::size_t>(read_number(count, "count", "ids"))),
+                self.field};
+          },
+          py::arg("slot"), py::arg("count"))
       .def("remove", &remove, py::arg("slot"))
       .def("_message", &message, py::arg("slot"), py::arg("reasoning_field"))
       .def(

@@ -88,10 +88,6 @@ void StreamBatch::check_writer(const SlotOptions& options) const {
     throw ArgumentError("choice is " + std::to_string(options.choice) + ", and the writer's n is " +
                         std::to_string(options.writer->options().n));
   }
-  if (options.writer->has_answer(options.choice)) {
-    throw ArgumentError("the writer has deltas of choice " + std::to_string(options.choice) +
-                        " already; give each answer a choice of its own");
-  }
   for (const auto& stream : streams_) {
     if (!stream || stream->writer != options.writer) continue;
     if (stream->streamer.choice() != options.choice) continue;
@@ -102,15 +98,32 @@ void StreamBatch::check_writer(const SlotOptions& options) const {
 
 Slot StreamBatch::add(const StreamRecipe& recipe, SlotOptions options) {
   if (options.writer) check_writer(options);
+  if (options.writer && options.writer->has_answer(options.choice)) {
+    throw ArgumentError("the writer has deltas of choice " + std::to_string(options.choice) +
+                        " already; give each answer a choice of its own");
+  }
   TokenStreamerOptions streamer_options = recipe.options;
   if (!streamer_options.stream.vocabulary)
     throw ArgumentError("a batch of token ids needs a tokenizer; pass tokenizer=");
   streamer_options.stream.parser.choice = options.choice;
+  options.end_ids = end_ids(*recipe.format, std::move(options.end_ids));
+  TokenStreamer streamer(recipe.format, std::move(streamer_options));
+  put_prompt(recipe, streamer);
+  return place(std::move(streamer), std::move(options));
+}
+
+Slot StreamBatch::fork(Slot slot, SlotOptions options) {
+  if (options.writer) check_writer(options);
+  const Stream& stream = at(slot);
+  options.end_ids = stream.end_ids;
+  return place(stream.streamer.fork(nullptr, options.choice), std::move(options));
+}
+
+// `options.end_ids` are whole, and sorted.
+Slot StreamBatch::place(TokenStreamer streamer, SlotOptions options) {
   const bool keeps_deltas = options.keeps_deltas || !options.writer;
-  std::unique_ptr<Stream> made(new Stream{TokenStreamer(recipe.format, std::move(streamer_options)),
-                                          std::move(options.writer), keeps_deltas, false,
-                                          end_ids(*recipe.format, std::move(options.end_ids))});
-  put_prompt(recipe, made->streamer);
+  std::unique_ptr<Stream> made(new Stream{std::move(streamer), std::move(options.writer),
+                                          keeps_deltas, false, std::move(options.end_ids)});
   if (made->writer && made->writer->options().n > 1) {
     made->shares_writer = true;
     ++shared_count_;
@@ -182,6 +195,21 @@ std::shared_ptr<BatchResult> StreamBatch::finish(Slot slot, FinishReason reason)
   stream.streamer.read(std::nullopt, std::nullopt, reason);
   deliver(stream, result->parts_[0], result->entries_[0]);
   result->entries_[0].has_ended = true;
+  result->join();
+  return result;
+}
+
+std::shared_ptr<BatchResult> StreamBatch::rollback(Slot slot, std::size_t count) {
+  Stream& stream = at(slot);
+  check_one(slot, stream);
+  if (stream.writer) {
+    throw ArgumentError(named(slot) +
+                        " has a writer, whose bytes are not taken back; add it without a writer");
+  }
+  std::shared_ptr<BatchResult> result = new_result();
+  stream.streamer.read_rollback(count);
+  result->restart(std::span(&slot, 1), 1);
+  deliver(stream, result->parts_[0], result->entries_[0]);
   result->join();
   return result;
 }

@@ -36,6 +36,10 @@ class StreamBatch {
   /// one for each of its answers; no one else writes deltas with it.
   Slot add(const StreamRecipe& recipe, SlotOptions options);
 
+  /// A copy of a slot's stream that reads on by itself, in a slot of its own. `options` say who
+  /// writes the copy's deltas, and its end tokens are those of the slot.
+  Slot fork(Slot slot, SlotOptions options);
+
   /// Feeds each slot its ids: `ids[i]` to `slots[i]`, or, with `offsets`, those from `offsets[i]`
   /// up to `offsets[i + 1]`. A slot stands in a step at most once.
   std::shared_ptr<BatchResult> step(std::span<const Slot> slots, std::span<const TokenId> ids,
@@ -43,6 +47,10 @@ class StreamBatch {
 
   /// Ends an answer: its last deltas, and bytes. The response's end is the writer's: `end`, `fail`.
   std::shared_ptr<BatchResult> finish(Slot slot, FinishReason reason);
+
+  /// Takes the slot's last ids back, as `TokenStreamer::rollback` does; a result with this slot
+  /// alone. Throws ArgumentError where a writer has written them.
+  std::shared_ptr<BatchResult> rollback(Slot slot, std::size_t count);
 
   /// Frees the slot, finished or not.
   void remove(Slot slot);
@@ -63,6 +71,7 @@ class StreamBatch {
   };
   struct Step;
 
+  Slot place(TokenStreamer streamer, SlotOptions options);
   Stream& at(Slot slot) const;
   void check_writer(const SlotOptions& options) const;
   void check(const Step& step);

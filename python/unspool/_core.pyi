@@ -782,6 +782,35 @@ class StreamBatch:
             StreamError: It has finished.
         """
 
+    def fork(
+        self, slot: int, *, writer: WireWriter | None = None, choice: int = 0, deltas: bool = False
+    ) -> int:
+        """Copy a slot's stream into a slot of its own, where it reads on by itself: for beams and best-of.
+
+        Args:
+            writer: What makes the copy's bytes, such as `writer.fork()` of the slot's. None: the copy keeps deltas.
+            choice, deltas: As of `add`.
+
+        Returns:
+            The copy's slot: the lowest number that is free.
+
+        Raises:
+            ArgumentError: The slot is free, or another slot has this writer and choice.
+            StreamError: The writer's response has ended, or another batch writes with it.
+        """
+
+    def rollback(self, slot: int, count: int) -> BatchResult:
+        """Take a slot's last token ids back, as `TokenStreamer.rollback` does; a result with this slot alone.
+
+        Args:
+            count: How many ids, at most the `rollback_window` that the slot was added with.
+
+        Raises:
+            ArgumentError: The slot is free, the window does not hold so many ids, or the slot has a writer: its bytes
+                are not taken back.
+            StreamError: The slot has finished.
+        """
+
     def remove(self, slot: int) -> None:
         """Free a slot, finished or not.
 
