@@ -76,7 +76,25 @@ std::shared_ptr<const Format> Format::compile(Program program,
   const bool has_slips = std::any_of(markers.begin(), markers.end(),
                                      [](std::string_view text) { return in_ascii(text) != text; });
   if (has_slips) format->mended_ = std::make_unique<Tables>(format->build_tables(trust, true));
+  format->find_quiet_bytes();
   return format;
+}
+
+// Letters, digits, the space and the marks of a sentence close no JSON, no Python and no line.
+void Format::find_quiet_bytes() {
+  if (has_bare_calls_) return;  // any letter may begin a call
+  const auto may_begin = [](const Tables& tables, unsigned char byte) {
+    return tables.by_text.may_begin(byte) || (tables.by_id && tables.by_id->may_begin(byte));
+  };
+  for (std::size_t i = 0; i < quiet_bytes_.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(i);
+    const bool is_letter = byte >= 0x80 || (byte >= '0' && byte <= '9') ||
+                           (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
+    if (!is_letter &&
+        std::string_view(" ,.!?;").find(static_cast<char>(byte)) == std::string_view::npos)
+      continue;
+    quiet_bytes_[i] = !may_begin(tables_, byte) && !(mended_ && may_begin(*mended_, byte));
+  }
 }
 
 Format::Tables Format::build_tables(MarkerTrust trust, bool adds_slips) const {

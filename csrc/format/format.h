@@ -1,6 +1,7 @@
 // A format compiled: what to look for in each region. Immutable, shared by all streams of a model.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,10 @@ class Format {
   const std::vector<std::vector<std::uint8_t>>& openers() const { return openers_.calls; }
   bool has_bare_calls() const { return has_bare_calls_; }
 
+  /// By byte of text: whether it never changes the region that it stands in, after another such
+  /// one.
+  const std::array<bool, 256>& quiet_bytes() const { return quiet_bytes_; }
+
  private:
   struct Tables {
     MarkerTable by_text;
@@ -66,6 +71,7 @@ class Format {
 
   Format() = default;
   Tables build_tables(MarkerTrust trust, bool adds_slips) const;
+  void find_quiet_bytes();
   void set_symbols(std::vector<MarkerToken> tokens, const char* too_many);
 
   Program program_;
@@ -78,6 +84,7 @@ class Format {
   CallOpeners openers_;
   std::vector<std::shared_ptr<const Regex>> headers_;
   bool has_bare_calls_ = false;
+  std::array<bool, 256> quiet_bytes_{};  // none, where calls may have no opener
 };
 
 }  // namespace unspool

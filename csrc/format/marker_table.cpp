@@ -264,4 +264,15 @@ MarkerTable build_marker_table(const Program& program, const CallOpeners& opener
   return TableBuilder(program, openers, tokens, trust, adds_slips).build();
 }
 
+bool MarkerTable::may_begin(unsigned char byte) const {
+  const auto may = [byte](const MarkerSet& set) { return set.may_begin(byte); };
+  const auto may_in_call = [&](const CallMarkers& call) {
+    return may(call.header) || may(call.parameter) || may(call.key) || may(call.value) ||
+           may(call.element) || may(call.quote);
+  };
+  return may(content) || may(inside) || may(after_call) || may(reasoning) || may(rehearsal) ||
+         may(malformed) || may(openers) || std::any_of(headers.begin(), headers.end(), may) ||
+         std::any_of(calls.begin(), calls.end(), may_in_call);
+}
+
 }  // namespace unspool

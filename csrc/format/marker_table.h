@@ -56,6 +56,9 @@ struct MarkerTable {
   MarkerSet openers;               // after a call's opener: another takes its place
   std::vector<MarkerSet> headers;  // the end of each markup's header
   std::vector<CallMarkers> calls;
+
+  /// Whether a marker of any region may begin with this byte of text.
+  bool may_begin(unsigned char byte) const;
 };
 
 /// A token of the vocabulary that may be (part of) a marker.

@@ -347,9 +347,9 @@ TextAligner::Sink ChunkParser::sink_to(Events& out) {
 }
 
 // A token counts to the region that it stands in; a marker to the one that it opens or closes.
-void ChunkParser::count(Region before) {
+void ChunkParser::count(Region before, std::uint64_t count) {
   if (parser_->is_undecided()) {
-    ++undecided_;
+    undecided_ += count;
     return;
   }
   const std::uint32_t calls = parser_->call_count();
@@ -357,9 +357,9 @@ void ChunkParser::count(Region before) {
   (has_called ? counts_.tool_calls : counts_.content) += std::exchange(undecided_, 0);
   const Region after = has_called ? Region::tool_call : parser_->region();
   switch (before == Region::content ? after : before) {
-    case Region::content: ++counts_.content; break;
-    case Region::reasoning: ++counts_.reasoning; break;
-    case Region::tool_call: ++counts_.tool_calls; break;
+    case Region::content: counts_.content += count; break;
+    case Region::reasoning: counts_.reasoning += count; break;
+    case Region::tool_call: counts_.tool_calls += count; break;
   }
 }
 

@@ -61,6 +61,9 @@ class ChunkParser : LabelledParser {
   /// Token ids, any number. Without a vocabulary they are only counted and passed on.
   void put_ids(std::span<const TokenId> ids, Events& out);
 
+  /// A whole output's ids. No event says which of them it came from: most are read together.
+  void put_output(std::span<const TokenId> ids, Events& out);
+
   /// Throws ArgumentError for an id that the tokenizer would refuse; put_ids does so half-way.
   void check_ids(std::span<const TokenId> ids) const;
 
@@ -129,7 +132,8 @@ class ChunkParser : LabelledParser {
   void expect_text();
   void read_for(std::uint64_t token_end, std::size_t bytes, bool is_special = false);
   std::optional<Symbol> marker_of(TokenId id) const;
-  void count(Region before);
+  void count(Region before, std::uint64_t count = 1);
+  bool put_run(std::string_view text, std::size_t count, Events& out);
   void begin_label(bool is_special);
   bool leaves_out_special() const;
   TextAligner::Sink sink_to(Events& out);

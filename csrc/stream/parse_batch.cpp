@@ -22,8 +22,10 @@ ParsedOutput parse_output(const StreamRecipe& recipe, const Output& output, Even
   events.restart();
   ChunkParser parser(recipe.format, recipe.options.stream);
   put_prompt(recipe, parser);
-  if (output.has_ids) {
-    parser.put_ids(output.ids, events);
+  if (output.has_ids && recipe.options.stream.parser.audit) {
+    parser.put_ids(output.ids, events);  // the audit's pieces are those of a stream
+  } else if (output.has_ids) {
+    parser.put_output(output.ids, events);
   } else {
     parser.put_text(output.text, events);
   }

@@ -81,6 +81,9 @@ class MarkerSet {
   /// Whether no longer marker begins with the text on the path to `state`.
   bool is_leaf(State state) const { return nodes_[state].children.empty(); }
 
+  /// Whether a marker may begin with this byte of text.
+  bool may_begin(unsigned char byte) const { return starts_[byte]; }
+
   /// Length of the run at the start of `text` in which no marker can begin.
   std::size_t skip(std::string_view text) const {
     // Most tokens are shorter than what pays for blocks.

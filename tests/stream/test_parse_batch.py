@@ -78,6 +78,32 @@ def test_ids(deepseek: Any, threads: int) -> None:
     assert alone[1].token_counts.tool_calls > 0
 
 
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("trust", ["id", "text"])
+def test_ids_of_every_format(name: str, trust: Any, deepseek: Any) -> None:
+    """Ids that are read together give what they give one by one, their counts by region too."""
+    rows = [deepseek.encode(case.input) for case in shipped_cases(name)]
+    options = {"tokenizer": deepseek.tokenizer, "id_seed": 3, "trust": trust}
+    alone = [without_deltas(parse(ids, name, TOOLS, **options)) for ids in rows]
+    assert parse_batch(rows, name, TOOLS, **options) == alone
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=8)
+@given(data=st.data())
+def test_random_ids_of_every_format(name: str, deepseek: Any, data: st.DataObject) -> None:
+    rows = [deepseek.encode(data.draw(outputs(name)))]
+    options = {
+        "tokenizer": deepseek.tokenizer,
+        "id_seed": 3,
+        "repair": data.draw(st.booleans()),
+        "stop": data.draw(st.sampled_from([(), ("e",), ("</",)])),
+        "stop_in": data.draw(st.sampled_from(["everywhere", "content"])),
+    }
+    alone = [without_deltas(parse(ids, name, TOOLS, **options)) for ids in rows]
+    assert parse_batch(rows, name, TOOLS, **options) == alone
+
+
 def test_ids_in_every_shape(deepseek: Any) -> None:
     rows = [ids for ids in ids_of(deepseek) if ids]
     expected = parse_batch(rows, "hermes", tokenizer=deepseek.tokenizer, id_seed=3)

@@ -1,0 +1,70 @@
+// A whole output at once: ids whose text only goes on are read together.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "stream/chunk_parser.h"
+
+namespace unspool {
+
+namespace {
+
+constexpr std::size_t kRunBytes = std::size_t{1} << 12;
+
+}  // namespace
+
+void ChunkParser::put_output(std::span<const TokenId> ids, Events& out) {
+  if (!vocabulary_ || labels_ || content_stop_) return put_ids(ids, out);
+  begin(ids.empty() ? Input::none : Input::ids);
+  const std::array<bool, 256>& quiet = format_->quiet_bytes();
+  const auto is_quiet = [&](std::string_view text) {
+    return std::all_of(text.begin(), text.end(),
+                       [&](char byte) { return quiet[static_cast<unsigned char>(byte)]; });
+  };
+  std::string run;          // the text of ids that are read together
+  std::size_t count = 0;    // of them
+  bool is_settled = false;  // the last token has changed nothing but the text
+  const auto end_run = [&] {
+    if (count > 0) put_run(run, count, out);
+    run.clear();
+    count = 0;
+  };
+  for (const TokenId id : ids) {
+    if (is_stopped()) break;
+    if (vocabulary_->is_added(id)) {
+      end_run();
+      put_id(id, out);
+      is_settled = false;
+      continue;
+    }
+    const std::size_t size = run.size();
+    detokenizer_->put(id, run);
+    ids_.push_back(id);
+    const std::string_view text = std::string_view(run).substr(size);
+    if (is_settled && size < kRunBytes && is_quiet(text)) {
+      ++count;
+      continue;
+    }
+    if (count > 0) put_run(std::string_view(run).substr(0, size), count, out);
+    is_settled = put_run(text, 1, out);
+    run.clear();
+    count = 0;
+  }
+  end_run();
+  end_put(out);
+}
+
+// The text of `count` tokens. Whether the region is what it was, and nothing waits for what follows.
+bool ChunkParser::put_run(std::string_view text, std::size_t count, Events& out) {
+  const Region before = parser_->region();
+  token_count_ += count;
+  if (!text.empty()) {
+    end_special(out);
+    parser_->put_text(text, token_count_, out);
+  }
+  this->count(before, count);
+  return parser_->region() == before && !parser_->is_undecided() && held().bytes() == 0;
+}
+
+}  // namespace unspool
