@@ -152,4 +152,11 @@ const char* Arguments::problem() const {
                              : "the arguments are not a JSON object";
 }
 
+void Arguments::visit(Archive& archive) {
+  archive.given(is_json_, mends_, marks_, members_);
+  archive(is_call_, is_encoded_, reader_, offset_, inner_, out_, repairs_);
+  if (members_) archive(*members_);
+  if (archive.is_reading() && is_encoded_) reader_.set_listener(nullptr);
+}
+
 }  // namespace unspool

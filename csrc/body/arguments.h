@@ -6,6 +6,7 @@
 
 #include "body/body.h"
 #include "body/json_in_string.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -38,6 +39,8 @@ class Arguments final : public Body {
     return reader_.unwritten().size() + reader_.delimiter().size() + inner_.escape_bytes();
   }
   void add_held(Held& out) const override { reader_.add_held(out); }
+
+  void visit(Archive& archive) override;
 
  private:
   BodyResult read(std::string_view text, CallSink& sink);

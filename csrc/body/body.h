@@ -9,6 +9,7 @@
 #include "body/value_reader.h"
 #include "format/format.h"
 #include "format/schema.h"
+#include "text/archive.h"
 #include "text/held.h"
 #include "text/letters.h"
 #include "text/local_ptr.h"
@@ -82,6 +83,9 @@ class Body {
 
   /// Appends what an announced call holds. Before that its owner has the call's raw text.
   virtual void add_held(Held&) const {}
+
+  /// What it has read: of one that was made in the same way, which is linked once more after that.
+  virtual void visit(Archive& archive) = 0;
 };
 
 struct BodyOptions {

@@ -11,6 +11,7 @@
 
 #include "body/value_reader.h"
 #include "format/program.h"
+#include "text/archive.h"
 #include "text/local_ptr.h"
 
 namespace unspool {
@@ -34,6 +35,12 @@ struct CallMark {
   bool is_list = false;              // of value
   ValueTrim trim = ValueTrim::none;  // of parameter
   std::string text = {};             // of parameter
+
+  void visit(Archive& archive) {
+    archive.choice(kind, Kind::parameter_end);
+    archive.choice(trim, ValueTrim::space);
+    archive(at, is_list, text);
+  }
 };
 
 /// The marks of one call, or of one list of calls, in the order of its text.
@@ -62,6 +69,11 @@ class CallMarks {
     if (++passed_ < kMaxPassed) return;
     marks_.erase(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(passed_));
     passed_ = 0;
+  }
+
+  void visit(Archive& archive) {
+    archive(marks_, passed_, place_);
+    archive.expect(passed_ <= marks_.size());
   }
 
  private:
@@ -123,6 +135,11 @@ class ValueMarks final : public ValueListener {
   Answer on_comma(std::size_t, std::size_t at) override {
     marks_->add(CallMark::Kind::comma, to_place(at));
     return Answer::proceed;
+  }
+
+  void visit(Archive& archive) {
+    archive.given(marks_, reader_);
+    archive(offset_, size_, raw_size_);
   }
 
  private:

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "text/archive.h"
+
 namespace unspool {
 
 /// The five names that XML has, and numbers; anything else stays as it is.
@@ -19,6 +21,8 @@ class EntityDecoder {
     is_off_ = true;
     held_.clear();
   }
+
+  void visit(Archive& archive) { archive(held_, is_off_); }
 
  private:
   std::string held_;

@@ -452,4 +452,17 @@ void JsonCall::complete(CallSink& sink) {
   reader_.close(out_);
 }
 
+void JsonCall::visit(Archive& archive) {
+  archive.given(slot_, is_tentative_, mends_, marks_, members_, sink_);
+  archive(reader_, at_, part_depth_, from_, place_, out_);
+  if (members_) archive(*members_);
+  archive.choice(part_, Part::skipped);
+  archive.choice(key_kind_, Key::flat);
+  archive(in_array_, has_calls_, has_ended_, depth_, has_name_, has_arguments_, arguments_done_);
+  archive(is_announced_, name_depth_, other_depths_, is_flat_, name_, id_, key_, held_arguments_);
+  archive(decoder_, keeps_unread_, unread_from_, unread_, inner_, repairs_);
+  archive.literal(problem_);
+  archive.expect(depth_ <= 2 && name_depth_ <= 2 && from_ <= out_.size());
+}
+
 }  // namespace unspool

@@ -8,6 +8,7 @@
 #include "body/body.h"
 #include "body/json_in_string.h"
 #include "body/json_string.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -34,6 +35,8 @@ class JsonCall final : public Body, private ValueListener {
     return std::max(unread().size(), inner_.escape_bytes());
   }
   void add_held(Held& out) const override { reader_.add_held(out); }
+
+  void visit(Archive& archive) override;
 
  private:
   /// What is being read.

@@ -9,6 +9,7 @@
 #include "body/call_marks.h"
 #include "body/json_string.h"
 #include "body/value_reader.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -40,6 +41,11 @@ class JsonInString {
     decoder_.reset();
     reader_.reset();
     escape_bytes_ = 0;
+  }
+
+  void visit(Archive& archive) {
+    archive(decoder_, reader_, escape_bytes_);
+    if (members_) archive(*members_);
   }
 
  private:

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "text/archive.h"
+
 namespace unspool {
 
 /// Starts after the opening quote. Surrogate pairs are joined; a lone surrogate, which UTF-8
@@ -23,6 +25,12 @@ class JsonStringDecoder {
   Piece next(std::string_view text);
 
   void reset() { *this = JsonStringDecoder(); }
+
+  void visit(Archive& archive) {
+    archive.choice(state_, State::hex);
+    archive(count_, value_, high_, buffer_);
+    archive.expect(count_ <= 4);
+  }
 
  private:
   enum class State : std::uint8_t { plain, escape, hex };

@@ -6,6 +6,7 @@
 
 #include "body/body.h"
 #include "body/value_reader.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -28,6 +29,13 @@ class Pythonic final : public Body {
   void add_held(Held& out) const override {
     if (state_ == State::value) return reader_.add_held(out);
     out.add(HeldReason::key, unread());
+  }
+
+  void visit(Archive& archive) override {
+    archive.given(is_tentative_, marks_);
+    archive.choice(state_, State::after_call);
+    archive(in_list_, is_announced_, has_arguments_, name_, key_, out_, reader_, at_, repairs_);
+    archive.literal(problem_);
   }
 
  private:

@@ -6,6 +6,7 @@
 
 #include "body/value_reader.h"
 #include "format/schema.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -41,6 +42,8 @@ class TypedCandidate {
 
   /// False once it can only be a string.
   bool put(char byte);
+
+  void visit(Archive& archive) { archive(types_, python_, reader_, first_, size_, is_over_); }
 
  private:
   bool put_strict(char byte);

@@ -1,10 +1,12 @@
 // What the readers of arguments between tags share: what they write, and how they end or fail.
 #pragma once
 
+#include <array>
 #include <set>
 #include <string>
 
 #include "body/body.h"
+#include "text/archive.h"
 #include "text/letters.h"
 
 namespace unspool {
@@ -14,6 +16,16 @@ class TagBody : public Body {
   void link(CallMarks* marks) override { marks_ = marks; }
   std::uint16_t repairs() const override { return repairs_; }
   const char* problem() const override { return problem_; }
+
+  void visit(Archive& archive) override {
+    archive.given(markers_, mends_, marks_);
+    archive.pointer(schema_);
+    const std::array sets = {&markers_.header, &markers_.parameter, &markers_.key, &markers_.value,
+                             &markers_.element};
+    cursor_.visit(archive, sets);
+    archive(read_, given_, is_doubled_, out_, aside_, closer_, closed_section_, unread_, repairs_);
+    archive.literal(problem_);
+  }
 
  protected:
   TagBody(const CallMarkers& markers, const BodyOptions& options)

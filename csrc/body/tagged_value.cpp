@@ -260,4 +260,15 @@ bool TaggedValue::close(std::string& out) {
   return reader.close(out);  // null where nothing was written
 }
 
+void TaggedValue::visit(Archive& archive) {
+  archive.given(slot_, is_loose_);
+  archive.choice(mode_, Mode::container);
+  archive(reader_, types_, is_at_start_, is_empty_line_, opener_read_, entities_, candidate_);
+  archive(held_, first_, space_, unread_);
+  archive.literal(problem_);
+  archive.expect(opener_read_ == 0 || opener_read_ == kNotLookedFor ||
+                 opener_read_ < slot_.value_open.size());
+  archive.expect(first_ == std::string::npos || first_ <= held_.size());
+}
+
 }  // namespace unspool

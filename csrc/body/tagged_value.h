@@ -11,6 +11,7 @@
 #include "body/scalar.h"
 #include "body/value_reader.h"
 #include "format/program.h"
+#include "text/archive.h"
 #include "text/held.h"
 
 namespace unspool {
@@ -59,6 +60,8 @@ class TaggedValue {
   /// Empty, or what was wrong, and the text that was not read.
   const char* problem() const { return problem_; }
   std::string_view unread() const { return unread_; }
+
+  void visit(Archive& archive);
 
  private:
   /// The bare word of a container that is being read, or that could not be read.

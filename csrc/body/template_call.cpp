@@ -65,6 +65,15 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
   bool end(CallSink&) override { return is_whole(); }
   bool is_whole() const override { return place_ == Place::emitted && reader_.is_complete(); }
 
+  void visit(Archive& archive) override {
+    TemplateCall::visit(archive);
+    archive.given(shape_, tools_);
+    archive.pointer(schema_);
+    archive(reader_, name_path_, keys_, name_, out_, sent_, end_, key_, held_, name_begin_);
+    archive.choice(place_, Place::emitted);
+    archive(is_begun_, can_stream_);
+  }
+
  private:
   enum class Place : std::uint8_t { before, inside, after, emitted };
 
@@ -75,7 +84,8 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
   }
 
   bool is_at(std::size_t depth, const std::vector<std::string>& path) const {
-    return depth == path.size() && std::equal(path.begin(), path.end(), keys_.begin());
+    return depth == path.size() && depth <= keys_.size() &&
+           std::equal(path.begin(), path.end(), keys_.begin());
   }
 
   Answer on_key(std::size_t, std::size_t) override {
@@ -125,11 +135,15 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
     sent_ = out_.size();
   }
 
+  const TypeSet* types_at(std::size_t depth) const {
+    return schema_ != nullptr && depth <= keys_.size() ? schema_->types_of(keys_[depth - 1])
+                                                       : nullptr;
+  }
+
   /// Whether the value is an argument that the schema may make another type.
   bool may_be_cast(std::size_t depth, char first) const {
     return place_ == Place::inside && depth == shape_->arguments.size() + 1 &&
-           (first == '"' || first == '[') && schema_ != nullptr &&
-           is_cast(schema_->types_of(keys_[depth - 1]));
+           (first == '"' || first == '[') && is_cast(types_at(depth));
   }
 
   void end_value(std::size_t depth) {
@@ -141,7 +155,7 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
     if (place_ != Place::inside) return;
     if (held_ != kNowhere && depth == shape_->arguments.size() + 1) {
       if (auto value = parse_json(std::string_view(out_).substr(held_))) {
-        cast(*value, *schema_->types_of(keys_[depth - 1]));
+        if (const auto* types = types_at(depth)) cast(*value, *types);
         out_.resize(held_);
         append_json(*value, out_);
       }
@@ -226,6 +240,12 @@ class TagTemplateCall final : public TemplateCall {
   }
 
   bool is_whole() const override { return false; }
+
+  void visit(Archive& archive) override {
+    TemplateCall::visit(archive);
+    archive(tags_, name_, text_, begin_, failed_at_, is_empty_);
+    archive.pointer(schema_);
+  }
 
  private:
   bool read(const TextWindow& window, CallSink& sink) {

@@ -7,6 +7,7 @@
 
 #include "body/body.h"
 #include "body/template_value.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -37,6 +38,9 @@ class TemplateCall {
 
   /// Whether the call's name has been emitted. If not, the region's whole value is read at its end.
   bool is_announced() const { return is_announced_; }
+
+  /// What it has read: of one that was made in the same way.
+  virtual void visit(Archive& archive) { archive(is_announced_); }
 
  protected:
   bool is_announced_ = false;

@@ -217,6 +217,15 @@ std::optional<TagReader::Tag> TagReader::next(const TextWindow& window) {
   return tag;
 }
 
+void TagReader::visit(Archive& archive) {
+  archive.given(spec_);
+  archive(place_, before_, is_found_);
+  bool has_search = search_.has_value();
+  archive(has_search);
+  if (has_search && !search_) search_.emplace(spec_->tag, place_, before_, is_found_);
+  if (has_search) archive(*search_);
+}
+
 std::optional<JsonValue> read_content(const ContentSpec& spec, std::string_view text) {
   using C = ContentSpec::Kind;
   const std::string_view tidy = spec.strips ? strip(text) : text;

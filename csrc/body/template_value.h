@@ -10,6 +10,7 @@
 #include "body/value_reader.h"
 #include "format/response_template.h"
 #include "format/schema.h"
+#include "text/archive.h"
 #include "text/json_value.h"
 
 namespace unspool {
@@ -39,6 +40,8 @@ class TagReader {
 
   /// The text before this place is not needed any more.
   std::uint64_t earliest() const { return search_ ? search_->earliest() : place_; }
+
+  void visit(Archive& archive);
 
  private:
   const ContentSpec* spec_;

@@ -363,4 +363,41 @@ void ValueReader::end(std::string& out) {
   decide_cut();
 }
 
+void ValueReader::visit(Archive& archive) {
+  archive.given(dialect_, listener_, max_depth_, delimiters_, quotes_);
+  archive.scratch(in_, out_, at_, copied_);
+  archive.choice(state_, State::done);
+  archive.choice(place_, State::done);
+  archive(quote_, is_key_, is_raw_, is_triple_, count_, digits_, escape_, code_point_, repairs_);
+  archive(stack_, word_, pending_, held_, delimiter_, skips_delimiter_, cursor_, parameter_,
+          typed_);
+  archive.pointer(schema_);
+  bool is_typed = typed_as_ != nullptr;
+  archive(is_typed);
+  if (archive.is_reading()) check(archive, is_typed);
+}
+
+// Throws where the parts do not fit each other.
+void ValueReader::check(Archive& archive, bool is_typed) {
+  constexpr std::string_view kFrames = "oatsu";
+  archive.expect(stack_.size() <= max_depth_);
+  archive.expect(stack_.find_first_not_of(kFrames) == std::string::npos);
+  const std::size_t delimiters = delimiters_ == nullptr ? 0 : delimiters_->size();
+  archive.expect(delimiter_ <= delimiters);
+  archive.expect(state_ != State::delimited || delimiter_ < delimiters);
+  const State behind = state_ == State::opening ? place_ : state_;  // where it goes on
+  for (const State state : {state_, behind}) {
+    const bool is_inside = state == State::first_element || state == State::element ||
+                           state == State::first_key || state == State::key ||
+                           state == State::colon || state == State::after_value ||
+                           state == State::key_word;
+    archive.expect(!is_inside || !stack_.empty());
+    archive.expect(has_own_quotes() || (state != State::marked && state != State::opening &&
+                                        state != State::delimited));
+  }
+  archive.expect(!is_key_ || !stack_.empty() || state_ == State::done);
+  typed_as_ = is_typed && schema_ != nullptr ? schema_->types_of(parameter_) : nullptr;
+  archive.expect(is_typed == (typed_as_ != nullptr));
+}
+
 }  // namespace unspool

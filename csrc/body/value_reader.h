@@ -9,6 +9,7 @@
 
 #include "body/dialect.h"
 #include "format/schema.h"
+#include "text/archive.h"
 #include "text/find_byte.h"
 #include "text/held.h"
 #include "text/json_escape.h"
@@ -151,7 +152,12 @@ class ValueReader {
   void add_held(Held& out) const;
   std::uint16_t repairs() const { return repairs_; }
 
+  /// What it has read: of one that was made in the same way.
+  void visit(Archive& archive);
+
  private:
+  void check(Archive& archive, bool is_typed);
+
   using State = ValueState;
   using Answer = ValueListener::Answer;
   /// What follows from a byte: it is read; it is read again in another state; it ends this `put`.

@@ -375,4 +375,11 @@ void XmlElements::add_held(Held& out) const {
   }
 }
 
+void XmlElements::visit(Archive& archive) {
+  TagBody::visit(archive);
+  archive.given(call_, section_close_);
+  archive.choice(state_, State::done);
+  archive(held_, tag_, opener_, raw_, open_, is_string_, maybe_closer_, closer_size_, holds_tag_);
+}
+
 }  // namespace unspool

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "body/tag_body.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -17,6 +18,8 @@ struct XmlElement {
   std::string name;
   std::string text;
   std::vector<XmlElement> children;
+
+  void visit(Archive& archive) { archive(name, text, children); }
 };
 
 class XmlElements final : public TagBody {
@@ -31,6 +34,8 @@ class XmlElements final : public TagBody {
   void complete(CallSink& sink) override;
   std::size_t undecided_bytes() const override;
   void add_held(Held& out) const override;
+
+  void visit(Archive& archive) override;
 
  private:
   enum class State : std::uint8_t { text, tag, done };

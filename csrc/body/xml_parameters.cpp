@@ -441,4 +441,14 @@ void XmlParameters::add_held(Held& out) const {
   }
 }
 
+void XmlParameters::visit(Archive& archive) {
+  TagBody::visit(archive);
+  archive.given(slot_, members_);
+  archive.choice(state_, State::done);
+  archive(has_parameters_, has_json_, is_whole_, reader_, key_, key_end_, types_, value_);
+  if (members_) archive(*members_);
+  archive(holds_tag_, is_unopened_, is_wrapper_, tail_, tail_tag_, tail_end_, tail_count_);
+  archive(closed_value_, closed_call_, released_);
+}
+
 }  // namespace unspool

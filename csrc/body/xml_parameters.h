@@ -12,6 +12,7 @@
 
 #include "body/tag_body.h"
 #include "body/tagged_value.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -31,6 +32,8 @@ class XmlParameters final : public TagBody {
   void complete(CallSink& sink) override;
   std::size_t undecided_bytes() const override;
   void add_held(Held& out) const override;
+
+  void visit(Archive& archive) override;
 
  private:
   enum class State : std::uint8_t {

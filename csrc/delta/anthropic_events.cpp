@@ -28,6 +28,11 @@ class AnthropicEvents final : public WireWriter {
   }
 
  protected:
+  void visit_own(Archive& archive) override {
+    archive.scratch(delta_is_open_);
+    archive(parts_);
+  }
+
   void do_begin(std::string& out) override {
     Usage usage;
     usage.prompt_tokens = options().prompt_token_count;

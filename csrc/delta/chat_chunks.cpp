@@ -105,6 +105,14 @@ class ChatChunks final : public OpenaiChunks {
     out += '}';
   }
 
+  // The opening is made anew.
+  void visit_own(Archive& archive) override {
+    OpenaiChunks::visit_own(archive);
+    archive.given(reasoning_name_);
+    archive.scratch(open_, choice_, index_, span_end_, opening_, opening_kind_, opening_choice_,
+                    opening_index_, taken_);
+  }
+
  private:
   /// What the open chunk holds: one region.
   enum class Chunk : std::uint8_t { none, content, reasoning, calls, finish };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "parser/event.h"
+#include "text/archive.h"
 #include "vocabulary/token_id.h"
 
 namespace unspool {
@@ -23,6 +24,13 @@ struct Delta {
   std::string reason;  // of malformed: what was wrong
   TokenSpan span;      // positions of the token ids that it came from
   std::vector<TokenId> token_ids;
+
+  void visit(Archive& archive) {
+    archive.choice(kind, EventKind::call_text);
+    archive.choice(status, CallStatus::malformed);
+    archive.choice(finish_reason, FinishReason::cancelled);
+    archive(index, choice, text, id, name, reason, span, token_ids);
+  }
 };
 
 /// All that most deltas have: a fragment of content, reasoning or arguments.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/archive.h"
 #include "text/cloned_ptr.h"
 
 namespace unspool {
@@ -15,10 +16,17 @@ namespace unspool {
 struct Logprob {
   std::string token;
   double logprob = 0;
+
+  void visit(Archive& archive) { archive(token, logprob); }
 };
 
 struct TokenLogprob : Logprob {
   std::vector<Logprob> top = {};  // the likeliest tokens of this place
+
+  void visit(Archive& archive) {
+    Logprob::visit(archive);
+    archive(top);
+  }
 };
 
 /// One answer's, by position, in order. What was taken is forgotten.
@@ -36,6 +44,8 @@ class LogprobQueue {
   /// Whether there ever was one.
   bool is_used() const { return entries_ != nullptr; }
 
+  void visit(Archive& archive) { archive(entries_, next_); }
+
  private:
   ClonedPtr<std::deque<TokenLogprob>> entries_;  // null: there never was one
   std::uint64_t next_ = 0;                       // position of the first entry
@@ -44,6 +54,8 @@ class LogprobQueue {
 /// What a chunk of completions says of the text before it.
 struct TextOffset {
   std::uint64_t characters = 0;
+
+  void visit(Archive& archive) { archive(characters); }
 };
 
 /// `{"content":[{"token","logprob","bytes","top_logprobs"},…],"refusal":null}` of a chat chunk.

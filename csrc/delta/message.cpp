@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "text/error.h"
+
 namespace unspool {
 
 void MessageBuilder::add(Events& events) {
@@ -61,10 +63,10 @@ void MessageBuilder::add(const Event& event, std::string_view text, const Events
                                      CallStatus::incomplete,
                                      0});
       break;
-    case EventKind::tool_call_arguments: message_.tool_calls.back().arguments += text; break;
+    case EventKind::tool_call_arguments: last_call().arguments += text; break;
     case EventKind::tool_call_end:
-      message_.tool_calls.back().status = event.status;
-      message_.tool_calls.back().repairs = event.repairs;
+      last_call().status = event.status;
+      last_call().repairs = event.repairs;
       break;
     case EventKind::malformed: add_malformed(event, text, before == event.kind); break;
     case EventKind::dropped:
@@ -77,6 +79,13 @@ void MessageBuilder::add(const Event& event, std::string_view text, const Events
       message_.is_finished = true;
       break;
   }
+}
+
+// A stream that was restored from bytes that fit no output may have none.
+ToolCall& MessageBuilder::last_call() {
+  if (message_.tool_calls.empty())
+    throw StreamError("this stream was restored from a false snapshot");
+  return message_.tool_calls.back();
 }
 
 void MessageBuilder::add_malformed(const Event& event, std::string_view text, bool goes_on) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "parser/events.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -18,6 +19,11 @@ struct ToolCall {
   std::string arguments;
   CallStatus status = CallStatus::incomplete;
   std::uint16_t repairs = 0;  // bits of Repair
+
+  void visit(Archive& archive) {
+    archive(id, name, arguments, repairs);
+    archive.choice(status, CallStatus::malformed);
+  }
 };
 
 /// Raw text that looked like a call and is none.
@@ -25,6 +31,8 @@ struct Malformed {
   std::int32_t index = -1;  // of the call that broke off; -1: it was never announced
   std::string text;
   std::string reason;
+
+  void visit(Archive& archive) { archive(index, text, reason); }
 };
 
 struct Message {
@@ -35,6 +43,11 @@ struct Message {
   std::vector<Malformed> dropped;  // calls that were not sent
   FinishReason finish_reason = FinishReason::stop;
   bool is_finished = false;
+
+  void visit(Archive& archive) {
+    archive(content, reasoning, tool_calls, malformed, dropped, is_finished);
+    archive.choice(finish_reason, FinishReason::cancelled);
+  }
 };
 
 class MessageBuilder {
@@ -54,6 +67,14 @@ class MessageBuilder {
     CallStatus status = CallStatus::incomplete;         // of the last call
     std::uint16_t repairs = 0;
     EventKind last = EventKind::content;
+
+    void visit(Archive& archive) {
+      archive(content, reasoning, calls, malformed, dropped, arguments, malformed_text,
+              dropped_text);
+      archive.choice(status, CallStatus::malformed);
+      archive(repairs);
+      archive.choice(last, EventKind::call_text);
+    }
   };
   Mark mark() const;
   /// Forgets what came since then; not the finish.
@@ -62,8 +83,17 @@ class MessageBuilder {
   /// Gives the message away; no events may follow.
   Message take_message() { return std::move(message_); }
 
+  void visit(Archive& archive) {
+    archive.given(keeps_text_);
+    archive(message_);
+    archive.choice(last_, EventKind::call_text);
+    archive.expect(last_ != EventKind::malformed || !message_.malformed.empty());
+    archive.expect(last_ != EventKind::dropped || !message_.dropped.empty());
+  }
+
  private:
   void add(const Event& event, std::string_view text, const Events& events);
+  ToolCall& last_call();
   void add_malformed(const Event& event, std::string_view text, bool goes_on);
 
   Message message_;

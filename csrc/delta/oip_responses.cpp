@@ -33,6 +33,14 @@ class OipResponses final : public WireWriter {
   }
 
  protected:
+  void visit_own(Archive& archive) override {
+    archive.given(head_);
+    archive.scratch(event_, choice_, pending_, scratch_);
+    archive(finished_count_);
+    archive.index(last_, static_cast<std::size_t>(options().n));
+    archive.expect(finished_count_ >= 0 && finished_count_ <= options().n && last_ >= 0);
+  }
+
   void do_begin(std::string&) override {}
 
   void put(const Delta& delta, std::string& out) override {

@@ -18,6 +18,8 @@ class OpenaiChunks : public WireWriter {
   void append_head(std::string_view object, std::string& out) const;
   const std::string& chunk_head() const { return chunk_head_; }
 
+  void visit_own(Archive& archive) override { archive.given(chunk_head_); }
+
   void do_end(const Ending& ending, std::string& out) override;
   void do_fail(const WireError& error, std::string& out) override;
 

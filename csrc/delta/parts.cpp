@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "delta/chat_writer.h"
+#include "text/error.h"
 
 namespace unspool {
 
@@ -65,8 +66,14 @@ std::string_view Parts::text_of(const Delta& delta) {
                                                                         : std::string_view{};
 }
 
+// A writer that was restored from bytes that fit no response may have none.
+Part& Parts::last() {
+  if (list_.empty()) throw StreamError("this writer was restored from a false snapshot");
+  return list_.back();
+}
+
 void Parts::add(std::string_view text) {
-  if (keeps_text_) list_.back().text += text;
+  if (keeps_text_) last().text += text;
 }
 
 void Parts::put(const Delta& delta) {

@@ -9,6 +9,7 @@
 
 #include "delta/delta.h"
 #include "delta/logprobs.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -22,6 +23,12 @@ struct Part {
   std::string name = {};
   std::string text = {};  // or a call's arguments; empty where the texts are not kept
   std::vector<TokenLogprob> logprobs = {};
+
+  void visit(Archive& archive) {
+    archive.choice(kind, PartKind::call);
+    archive.choice(status, CallStatus::malformed);
+    archive(is_open, id, name, text, logprobs);
+  }
 };
 
 /// One part is open at a time, at the end of the list. Deltas come in an order that `WireWriter`
@@ -50,9 +57,14 @@ class Parts {
   void take_logprobs(const Delta& delta, LogprobQueue& queue);
 
   const std::vector<Part>& list() const { return list_; }
-  Part& last() { return list_.back(); }
+  Part& last();
   std::size_t count() const { return list_.size(); }
   bool has_open() const { return !list_.empty() && list_.back().is_open; }
+
+  void visit(Archive& archive) {
+    archive.given(keeps_text_);
+    archive(list_);
+  }
 
  private:
   std::vector<Part> list_;

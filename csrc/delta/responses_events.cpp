@@ -62,6 +62,14 @@ class ResponsesEvents final : public WireWriter {
  protected:
   bool keeps_logprobs_by_part() const override { return true; }
 
+  void visit_own(Archive& archive) override {
+    archive.given(item_suffix_, tail_);
+    archive.scratch(type_, delta_is_open_);
+    archive(parts_, sequence_number_, logprobs_written_);
+    const bool has_text = parts_.count() > 0 && logprobs_written_ <= parts_.last().logprobs.size();
+    archive.expect(logprobs_written_ == 0 || has_text);
+  }
+
   void do_begin(std::string& out) override {
     for (const std::string_view event : {"response.created", "response.in_progress"}) {
       open_event(event, out);

@@ -23,6 +23,13 @@ class TextCompletions final : public OpenaiChunks {
   }
 
  protected:
+  void visit_own(Archive& archive) override {
+    OpenaiChunks::visit_own(archive);
+    archive.scratch(is_open_, choice_, span_end_, taken_);
+    archive(offsets_);
+    archive.expect(offsets_.size() == static_cast<std::size_t>(options().n));
+  }
+
   void do_begin(std::string&) override {}
 
   void put(const Delta& delta, std::string& out) override {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "delta/delta.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -25,6 +26,11 @@ class WholeCalls {
 
   /// Whether `put` would pass this delta on as it is.
   bool passes(const Delta& delta) const;
+
+  void visit(Archive& archive) {
+    archive(held_, sent_, has_left_out_, left_out_begin_, left_out_);
+    archive.expect(sent_ >= 0 && sent_ < (1 << 30));
+  }
 
  private:
   void hold(Delta delta);

@@ -29,6 +29,7 @@
 #include "delta/sse.h"
 #include "delta/whole_calls.h"
 #include "delta/wire_json.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -121,6 +122,9 @@ class WireWriter {
     return order.call_count > 0 || order.is_finished;
   }
 
+  /// What it has written, as bytes: `restore_wire_writer` goes on from there. Between two writes.
+  std::string snapshot() const;
+
  protected:
   WireWriter(const WireWriter&) = default;
   /// `reserved`: members of the protocol that `extra` may not set.
@@ -132,6 +136,8 @@ class WireWriter {
     std::string_view stop_sequence;
   };
 
+  /// What a protocol's writer keeps from one write to the next.
+  virtual void visit_own(Archive& archive) = 0;
   virtual void do_begin(std::string& out) = 0;
   /// Writes a delta, and may leave a frame open for the next one.
   virtual void put(const Delta& delta, std::string& out) = 0;
@@ -170,6 +176,10 @@ class WireWriter {
   std::vector<TokenLogprob> take_logprobs(std::int32_t choice);
 
  private:
+  friend std::unique_ptr<WireWriter> restore_wire_writer(std::string_view, WireProtocol,
+                                                         WireOptions);
+  void visit(Archive& archive);
+
   enum class State : std::uint8_t { fresh, begun, ended };
 
   /// Where an answer's deltas stand; small, since a batch is checked on a copy.
@@ -177,6 +187,8 @@ class WireWriter {
     std::int32_t call_count = 0;
     bool call_is_open = false;
     bool is_finished = false;
+
+    void visit(Archive& archive) { archive(call_count, call_is_open, is_finished); }
   };
   struct Answer {
     Parts parts{true};
@@ -185,6 +197,11 @@ class WireWriter {
     std::uint64_t token_count = 0;
     WholeCalls whole_calls;
     std::int32_t bare_call = -1;  // the open call, where no byte of its arguments has come
+
+    void visit(Archive& archive) {
+      archive(parts, logprobs, token_count, whole_calls, bare_call);
+      archive.choice(finish_reason, FinishReason::cancelled);
+    }
   };
 
   /// The last write, if it was one fragment.
@@ -220,5 +237,10 @@ class WireWriter {
 /// Throws ArgumentError: n below 1, or above it where the protocol has one answer; `extra` is no
 /// object or sets what the protocol sets.
 std::unique_ptr<WireWriter> make_wire_writer(WireProtocol protocol, WireOptions options);
+
+/// A writer that goes on where the writer of `state` stood, made with the same options; `id` and
+/// `created` may be left out. Throws ArgumentError: it holds no state of such a writer.
+std::unique_ptr<WireWriter> restore_wire_writer(std::string_view state, WireProtocol protocol,
+                                                WireOptions options);
 
 }  // namespace unspool

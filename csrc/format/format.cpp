@@ -5,6 +5,8 @@
 
 #include "format/check_program.h"
 #include "format/marker_adder.h"
+#include "format/response_template.h"
+#include "text/archive.h"
 #include "text/error.h"
 #include "text/white_space.h"
 
@@ -59,6 +61,7 @@ std::shared_ptr<const Format> Format::compile(Program program,
   format->has_bare_calls_ = std::any_of(program.calls.begin(), program.calls.end(),
                                         [](const CallRegion& call) { return call.is_bare(); });
   format->program_ = std::move(program);
+  format->program_.fingerprint += static_cast<std::uint64_t>(trust);
   for (const MarkupRegion& markup : format->program_.markup) {
     format->headers_.push_back(
         markup.header.empty() ? nullptr : Regex::compile("\\A(?:" + markup.header + ")\\Z"));
@@ -112,6 +115,7 @@ std::shared_ptr<const Format> Format::from_template(std::shared_ptr<const Respon
                                                     const std::vector<MarkerToken>& tokens) {
   std::shared_ptr<Format> format(new Format());
   format->program_.name = std::move(name);
+  format->program_.fingerprint = made->fingerprint;
   format->response_template_ = std::move(made);
   // Any of them may be in a pattern: hosts must not strip them.
   format->set_symbols(tokens, "the vocabulary has more added tokens than a format can hold");
@@ -123,6 +127,8 @@ void Format::set_symbols(std::vector<MarkerToken> tokens, const char* too_many) 
   for (std::size_t i = 0; i < tokens.size(); ++i)
     symbol_of_.emplace_back(tokens[i].id, static_cast<Symbol>(kFirstTokenSymbol + i));
   std::sort(symbol_of_.begin(), symbol_of_.end());
+  for (const MarkerToken& token : tokens)
+    program_.fingerprint = fingerprint_of(token.text, program_.fingerprint + token.id);
   symbols_ = std::move(tokens);
 }
 

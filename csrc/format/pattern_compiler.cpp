@@ -78,6 +78,7 @@ void append(std::vector<MarkupRegion>& markup, std::vector<MarkupRegion> more) {
 Program compile_patterns(PatternFile file) {
   Program program;
   program.name = file.name;
+  program.fingerprint = file.fingerprint;
   program.turn = file.turn;
   add_new(program.ends, file.end);
   for (const std::string& text : file.leftovers) program.markup.push_back(to_markup(text));

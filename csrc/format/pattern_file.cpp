@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "format/file_words.h"
+#include "text/archive.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -47,6 +48,9 @@ PatternFile PatternFile::read(const JsonValue& file) {
   if (!file.is(JsonValue::Kind::object)) throw FormatError("a format must be a table");
   PatternFile made;
   for (const auto& [key, value] : file.members) made.read_key(key, value);
+  std::string text;
+  append_json(file, text);
+  made.fingerprint = fingerprint_of(text);
   return made;
 }
 

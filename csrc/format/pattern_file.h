@@ -1,6 +1,7 @@
 // What a format's file says: each key's patterns, as they are written.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,7 @@ struct PatternFile {
   std::vector<Pattern> string;         // how a string is quoted among bare keys
   std::vector<Pattern> header;         // what a message's header is
   std::vector<Pattern> id;             // the shape of a call's id
+  std::uint64_t fingerprint = 0;       // of all keys
   std::vector<std::string> leftovers;  // alternatives without a hole: markup wherever they stand
 
   /// Reads the keys that say what the model writes, and skips the others. Throws PatternError: an

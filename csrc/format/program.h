@@ -239,6 +239,7 @@ struct Program {
   std::vector<CallRegion> calls;
   std::vector<MarkerTexts> call_texts;  // openers of calls that are content: they end a header
   CallIdStyle call_ids = CallIdStyle::random;
+  std::uint64_t fingerprint = 0;  // of what it was made from
 
   /// Headers say where reasoning begins; its own opener then only serves to read the prompt.
   bool has_reasoning_headers() const {

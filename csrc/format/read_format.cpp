@@ -7,6 +7,7 @@
 #include "format/named_values.h"
 #include "format/pattern_compiler.h"
 #include "format/response_template.h"
+#include "text/archive.h"
 #include "text/error.h"
 
 namespace unspool {
@@ -61,6 +62,10 @@ void add_unmarked_calls(Program& program) {
 }  // namespace
 
 Program for_tools(Program program, const ToolUse& tools) {
+  std::string use = tools.name;
+  for (const bool is_so : {tools.is_on, tools.is_required, tools.unmarked})
+    use += is_so ? '1' : '0';
+  program.fingerprint = fingerprint_of(use, program.fingerprint);
   if (tools.is_on && tools.unmarked) add_unmarked_calls(program);
   if (!tools.is_on) {
     const bool has_headers = std::any_of(program.markup.begin(), program.markup.end(),
@@ -97,6 +102,10 @@ std::vector<MarkerToken> marker_tokens(const Vocabulary& vocabulary) {
 }
 
 Program with_reasoning(Program program, const ReasoningUse& reasoning) {
+  std::string use = reasoning.is_on ? "1" : "0";
+  if (reasoning.calls) use += static_cast<char>('a' + static_cast<int>(*reasoning.calls));
+  if (reasoning.other) program.fingerprint ^= fingerprint_of("other", reasoning.other->fingerprint);
+  program.fingerprint = fingerprint_of(use, program.fingerprint);
   if (!reasoning.is_on || reasoning.other) program.reasoning.reset();
   if (reasoning.other) {
     program.reasoning = reasoning.other->reasoning;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/archive.h"
 #include "text/code_point.h"
 #include "text/error.h"
 
@@ -285,6 +286,9 @@ std::shared_ptr<const ResponseTemplate> ResponseTemplate::compile(const JsonValu
   if (fields == nullptr || !fields->is(Kind::object) || fields->members.empty())
     fail(scope, "'fields' is not an object with at least one field");
   auto made = std::make_shared<ResponseTemplate>();
+  std::string json;
+  append_json(spec, json);
+  made->fingerprint = fingerprint_of(json);
   for (const auto& [name, field] : fields->members) {
     made->fields.push_back(read_field(name, field));
     if (made->fields.back().open != nullptr) continue;

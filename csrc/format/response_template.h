@@ -1,6 +1,7 @@
 // A Hugging Face response template, version 1, compiled: fields, and what opens and closes each.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,6 +73,7 @@ struct ResponseTemplate {
   int implicit = -1;  // index of the field without an opener
   std::shared_ptr<const Regex> start_anchor;
   std::vector<std::pair<std::string, JsonValue>> defaults;
+  std::uint64_t fingerprint = 0;  // of its JSON
 
   /// What of a prompt belongs to the message: after the last anchor, or all of it.
   std::string_view message_part(std::string_view prompt) const;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "text/archive.h"
+
 namespace unspool {
 
 /// A set of types.
@@ -30,6 +32,11 @@ class TypeSet {
   }
 
   static constexpr TypeSet any() { return TypeSet(0x7F); }
+
+  void visit(Archive& archive) {
+    archive(bits_);
+    archive.expect((bits_ & ~any().bits_) == 0);
+  }
 
  private:
   std::uint8_t bits_ = 0;

@@ -20,6 +20,7 @@ constexpr std::uint64_t kHashPrime = 0x100000001b3;
 
 // A number rounds to infinity from 1.7976931348623158079…e308 on.
 constexpr std::int64_t kMaxScale = 309;
+constexpr std::int64_t kBeyondAll = std::int64_t{1} << 48;
 constexpr std::uint8_t kDigits = 19;
 constexpr std::uint64_t kTooLarge = 1797693134862315808;
 
@@ -37,7 +38,6 @@ void NumberRange::put(char byte) {
   } else if (byte >= '0' && byte <= '9') {
     const auto digit = static_cast<std::uint64_t>(byte - '0');
     if (is_exponent_) {
-      constexpr std::int64_t kBeyondAll = std::int64_t{1} << 48;
       exponent_ = std::min(exponent_ * 10 + static_cast<std::int64_t>(digit), kBeyondAll);
       return;
     }
@@ -316,6 +316,28 @@ void ArgumentsGuard::pass(std::string_view text) {
 bool ArgumentsGuard::fail(const char* problem) {
   problem_ = problem;
   return false;
+}
+
+void NumberRange::visit(Archive& archive) {
+  archive(scale_, exponent_, digits_, digit_count_, is_fraction_, is_exponent_, is_negative_);
+  archive.expect(scale_ > -kBeyondAll && scale_ < kBeyondAll);
+  archive.expect(exponent_ >= 0 && exponent_ <= kBeyondAll && digit_count_ <= kDigits);
+}
+
+void ArgumentsGuard::visit(Archive& archive) {
+  archive.given(max_bytes_, max_depth_, repairs_);
+  archive.scratch(out_);
+  archive(reader_, bytes_, is_object_, is_done_, in_number_, number_, in_key_, key_, key_hash_);
+  archive(keys_, is_held_, is_dropped_, held_, key_text_, typed_, repairs_done_);
+  archive.literal(problem_);
+  archive.pointer(schema_);
+  bool is_typed = types_ != nullptr;
+  archive(is_typed);
+  if (!archive.is_reading()) return;
+  types_ = is_typed && schema_ != nullptr ? schema_->types_of(key_text_) : nullptr;
+  archive.expect(is_typed == (types_ != nullptr) && keys_.size() <= kMaxKeys);
+  archive.expect(!is_typed || typed_.find('"') != std::string::npos || is_blank(typed_) ||
+                 typed_.find_first_not_of(": \t\r\n") == std::string::npos);
 }
 
 }  // namespace unspool

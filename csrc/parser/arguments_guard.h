@@ -12,6 +12,7 @@
 #include "body/value_reader.h"
 #include "format/schema.h"
 #include "parser/events.h"
+#include "text/archive.h"
 #include "text/held.h"
 
 namespace unspool {
@@ -41,6 +42,8 @@ class NumberRange {
   void put(char byte);
   bool is_finite() const;
   void reset() { *this = NumberRange(); }
+
+  void visit(Archive& archive);
 
  private:
   std::int64_t scale_ = 0;  // the power of ten of the first significant digit, plus one
@@ -91,6 +94,8 @@ class ArgumentsGuard {
     out.add(HeldReason::key, held_);
     out.add(HeldReason::value, typed_);
   }
+
+  void visit(Archive& archive);
 
  private:
   class Listener;

@@ -2,12 +2,14 @@
 // keeps its place while text before it still waits for its fate.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "parser/events.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -29,7 +31,7 @@ class AuditTrail {
     while (!ignored_.empty() && ignored_.front().at <= bytes_ + text.size()) {
       const Ignored ignored = std::move(ignored_.front());
       ignored_.erase(ignored_.begin());
-      const std::size_t before = ignored.at - bytes_;
+      const std::size_t before = ignored.at - std::min(ignored.at, bytes_);
       out.add_audit(label, text.substr(0, before));
       out.add_audit({.fate = Fate::marker, .part = ignored.part}, ignored.text);
       text.remove_prefix(before);
@@ -51,11 +53,18 @@ class AuditTrail {
     std::erase_if(ignored_, [&](const Ignored& ignored) { return ignored.at >= end; });
   }
 
+  void visit(Archive& archive) { archive(ignored_, bytes_); }
+
  private:
   struct Ignored {
     std::uint64_t at;
     std::string text;
     LabelPart part;
+
+    void visit(Archive& archive) {
+      archive(at, text);
+      archive.choice(part, LabelPart::left_out);
+    }
   };
   std::vector<Ignored> ignored_;
   std::uint64_t bytes_ = 0;

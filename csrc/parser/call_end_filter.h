@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "parser/parser_filter.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -16,6 +17,12 @@ class CallEndFilter final : public ParserFilter {
 
   std::unique_ptr<EventParser> clone() const override {
     return std::make_unique<CallEndFilter>(*this);
+  }
+
+  void visit(Archive& archive) override {
+    archive.same("choice of options", kCallEndFilter);
+    ParserFilter::visit(archive);
+    archive(end_);
   }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "parser/call_writer.h"
+
 namespace unspool {
 
 CallFilter::CallFilter(std::unique_ptr<EventParser> inner, CallIdStyle style,
@@ -92,7 +94,7 @@ void CallFilter::pass_audit(const Events& in, Events& out) {
       out.add_audit(piece, piece.text);
       continue;
     }
-    const Sent& sent = outlets_[static_cast<std::size_t>(piece.call - first_outlet_)];
+    const Sent& sent = outlets_.at(static_cast<std::size_t>(piece.call - first_outlet_));
     out.add_audit(label_of(piece, sent.outlet, sent.index), piece.text);
   }
   if (outlets_.size() > 1) {
@@ -103,6 +105,17 @@ void CallFilter::pass_audit(const Events& in, Events& out) {
 
 void CallFilter::add_held(Held& out) const {
   verdict_.outlet == Outlet::sent ? inner().add_held(out) : inner().add_held_text(out);
+}
+
+void CallFilter::visit(Archive& archive) {
+  archive.same("choice of options", kCallFilter, unknown_tools_, parallel_calls_, max_calls_,
+               labels_);
+  ParserFilter::visit(archive);
+  archive.given(tools_);
+  archive.choice(verdict_.outlet, Outlet::malformed);
+  archive.literal(verdict_.reason);
+  archive(ids_, tally_, sent_, outlets_, first_outlet_);
+  archive.expect(sent_ >= 0 && sent_ < CallWriter::Place::kMostCalls && first_outlet_ >= 0);
 }
 
 }  // namespace unspool

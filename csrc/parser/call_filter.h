@@ -11,6 +11,7 @@
 #include "parser/call_ids.h"
 #include "parser/call_tally.h"
 #include "parser/parser_filter.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -31,6 +32,8 @@ class CallFilter final : public ParserFilter {
   }
   std::uint32_t call_count() const override { return static_cast<std::uint32_t>(sent_); }
   void add_held(Held& out) const override;
+
+  void visit(Archive& archive) override;
 
  private:
   /// Where a call goes: it is sent, or its text is emitted in one of these kinds.
@@ -60,6 +63,11 @@ class CallFilter final : public ParserFilter {
   struct Sent {
     Outlet outlet;
     std::int32_t index;  // the call's own, if it is sent
+
+    void visit(Archive& archive) {
+      archive.choice(outlet, Outlet::malformed);
+      archive(index);
+    }
   };
   std::vector<Sent> outlets_;      // of this put's calls, and of the last one before it
   std::int32_t first_outlet_ = 0;  // the call that the first of them is for

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "format/program.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -17,6 +18,11 @@ class CallIds {
 
   /// The id of the call `index` to the tool `name`: its own, if it has one.
   std::string id_of(std::string_view own, std::string_view name, std::int32_t index);
+
+  void visit(Archive& archive) {
+    archive.given(style_);
+    archive(state_);
+  }
 
  private:
   std::string random(std::string_view prefix, std::size_t count);

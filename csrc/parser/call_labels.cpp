@@ -134,4 +134,17 @@ void CallLabels::end_key() {
   key_ = key_of(key_);
 }
 
+void CallLabels::visit(Archive& archive) {
+  archive.given(paths_);
+  archive(marks_, place_, frames_, in_key_, key_, is_at_start_);
+  archive.choice(base_, LabelPart::left_out);
+  archive.choice(part_, LabelPart::left_out);
+  archive.choice(trim_, ValueTrim::space);
+  archive.index(path_, archive.path_end);
+  archive.expect(path_ >= 0);
+  for (const Frame& frame : frames_) {
+    archive.expect(frame.path >= 0 && std::cmp_less(frame.path, archive.path_end));
+  }
+}
+
 }  // namespace unspool

@@ -11,6 +11,7 @@
 #include "body/call_marks.h"
 #include "parser/call_paths.h"
 #include "parser/events.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -45,11 +46,15 @@ class CallLabels {
     }
   }
 
+  void visit(Archive& archive);
+
  private:
   struct Frame {
     CallPaths::Id path;
     bool is_list;
     std::int64_t index = 0;
+
+    void visit(Archive& archive) { archive(path, is_list, index); }
   };
 
   std::size_t next_size(std::string_view text);

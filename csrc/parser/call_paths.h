@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -17,6 +20,8 @@ class CallPaths {
     Id parent = -1;
     std::string key = {};
     std::int64_t index = -1;  // in a list; -1: `key` counts
+
+    void visit(Archive& archive) { archive(parent, key, index); }
   };
 
   Id member(Id parent, std::string_view key) { return add({parent, std::string(key)}); }
@@ -24,6 +29,16 @@ class CallPaths {
 
   /// The first is the root.
   const std::vector<Node>& nodes() const { return nodes_; }
+
+  void visit(Archive& archive) {
+    archive(nodes_);
+    archive.expect(!nodes_.empty());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {  // each stands behind its parent
+      archive.expect(nodes_[i].parent == -1 || std::cmp_less(nodes_[i].parent, i));
+      archive.expect(nodes_[i].parent >= -1);
+    }
+    archive.path_end = nodes_.size();
+  }
 
  private:
   Id add(Node node) {

@@ -175,7 +175,7 @@ bool CallReader::read_token_after_opener(Symbol symbol, std::string_view literal
   return core_.trial.outcome != Outcome::open;
 }
 
-void CallReader::make_call_body(std::string_view name, bool in_parameter) {
+void CallReader::build_body(std::string_view name, bool in_parameter) {
   BodyOptions options;
   const ToolSchemas* const offered = name.empty() ? nullptr : core_.tools();
   if (offered != nullptr) options.schema = offered->find(name);
@@ -183,8 +183,7 @@ void CallReader::make_call_body(std::string_view name, bool in_parameter) {
   options.repairs = core_.options.repair;
   options.in_parameter = in_parameter;
   options.marks = core_.marks();
-  body_ = make_body(core_.call(), core_.markers().calls[at_.call], options);
-  has_called_ = false;
+  body_ = make_body(core_.program().calls[body_call_], core_.markers().calls[body_call_], options);
 }
 
 // Reads a name up to a marker, or to a byte that ends it where no marker goes on.

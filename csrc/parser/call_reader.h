@@ -10,6 +10,7 @@
 
 #include "body/body.h"
 #include "parser/region_reader.h"
+#include "text/archive.h"
 #include "text/cloned_ptr.h"
 
 namespace unspool {
@@ -20,10 +21,11 @@ class CallReaderState {
   std::size_t opener_ = 0;        // index into Format::openers()
   std::size_t opener_bytes_ = 0;  // length of the opener in the raw text
   ClonedPtr<Body> body_;
-  std::uint16_t repairs_ = 0;  // of what stands around the body
-  bool in_parameter_ = false;  // the marker that ended the name opened a parameter
-  bool has_called_ = false;    // the body has begun a call
-  bool is_announced_ = false;  // a call is open, or began while the body last read
+  std::uint8_t body_call_ = 0;  // the kind of call that it reads
+  std::uint16_t repairs_ = 0;   // of what stands around the body
+  bool in_parameter_ = false;   // the marker that ended the name opened a parameter
+  bool has_called_ = false;     // the body has begun a call
+  bool is_announced_ = false;   // a call is open, or began while the body last read
   bool has_closer_ = false;
   bool malformed_is_empty_ = true;
   const char* problem_ = "";
@@ -82,6 +84,8 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   std::size_t pending_bytes() const { return may_pend() ? pending_text_.size() : core_.raw.size(); }
   void add_held(Held& out, bool as_text) const;
 
+  void visit(Archive& archive);
+
  private:
   // CallSink
   bool begin_call(std::string_view name, std::string_view id) override;
@@ -100,7 +104,12 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   bool on_opener_again(const MarkerCursor::Found& found);
   void begin_chosen(int kind, std::size_t first_at);
   std::size_t name_stop(std::string_view text) const;
-  void make_call_body(std::string_view name, bool in_parameter);
+  void make_call_body(std::string_view name, bool in_parameter) {
+    body_call_ = at_.call;
+    has_called_ = false;
+    build_body(name, in_parameter);
+  }
+  void build_body(std::string_view name, bool in_parameter);
   bool name_call();
   void on_name_cut(const MarkerCursor::Found& found);
   void on_body(const BodyResult& result, std::string_view text);

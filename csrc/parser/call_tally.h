@@ -2,6 +2,7 @@
 #pragma once
 
 #include "parser/event.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -17,6 +18,8 @@ class CallTally {
     if (!ended_itself(ended)) return ended;
     return has_complete_ && !has_incomplete_ ? FinishReason::tool_calls : FinishReason::stop;
   }
+
+  void visit(Archive& archive) { archive(has_complete_, has_incomplete_); }
 
  private:
   bool has_complete_ = false;

@@ -12,6 +12,7 @@
 #include "parser/call_tally.h"
 #include "parser/event_parser.h"
 #include "parser/events.h"
+#include "text/archive.h"
 #include "text/cloned_ptr.h"
 #include "text/held.h"
 
@@ -25,6 +26,12 @@ class CallWriter {
   struct Place {
     std::int32_t index = -1;  // of the last call; -1: there is none
     CallTally tally = {};
+
+    void visit(Archive& archive) {
+      archive(index, tally);
+      archive.expect(index >= -1 && index < kMostCalls);
+    }
+    static constexpr std::int32_t kMostCalls = 1 << 30;
   };
   const Place& place() const { return place_; }
   void go_back(const Place& place) {
@@ -80,6 +87,14 @@ class CallWriter {
   /// Appends the arguments that the guard holds.
   void add_held(Held& out) const {
     if (guard_) guard_->add_held(out);
+  }
+
+  void visit(Archive& archive) {
+    archive.given(limits_, max_calls_, repairs_, emits_text_, labels_);
+    if (ids_) archive(*ids_);
+    archive.part(guard_,
+                 [this] { return std::make_unique<ArgumentsGuard>(limits_, repairs_, nullptr); });
+    archive(is_open_, is_complete_, place_);
   }
 
  private:

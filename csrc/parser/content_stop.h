@@ -10,6 +10,7 @@
 
 #include "parser/call_tally.h"
 #include "parser/events.h"
+#include "text/archive.h"
 #include "vocabulary/stop_strings.h"
 
 namespace unspool {
@@ -30,6 +31,12 @@ class ContentStop {
 
   bool is_stopped() const { return stops_.is_stopped(); }
   std::string_view stop_reason() const { return stops_.stop_reason(); }
+
+  void visit(Archive& archive) {
+    archive.scratch(sure_);
+    in_.visit_place(archive);
+    archive(stops_, tally_, content_bytes_, audit_);
+  }
 
  private:
   FinishReason reason_of(FinishReason reason) const;

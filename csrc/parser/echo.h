@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "text/archive.h"
 #include "text/cloned_ptr.h"
 #include "text/letters.h"
 #include "text/white_space.h"
@@ -59,6 +60,12 @@ class Echo {
     return held;
   }
 
+  void visit(Archive& archive) {
+    archive.choice(state_, State::waits);
+    archive(ends_with_token_, kept_);
+    archive.expect((kept_ != nullptr) == (state_ != State::off));
+  }
+
  private:
   // The text of a longer call is not kept: it bounds what a stream holds.
   static constexpr std::size_t kMaxBytes = 4096;
@@ -67,6 +74,11 @@ class Echo {
   struct Kept {
     std::string text;
     Letters held;
+
+    void visit(Archive& archive) {
+      archive(text, held);
+      archive.expect(held.size() <= text.size());
+    }
   };
   void stop() {
     state_ = State::off;

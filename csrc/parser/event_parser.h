@@ -13,6 +13,7 @@
 #include "parser/arguments_guard.h"
 #include "parser/call_paths.h"
 #include "parser/events.h"
+#include "text/archive.h"
 #include "text/held.h"
 
 namespace unspool {
@@ -100,6 +101,10 @@ class EventParser {
 
   /// Fields of the message that have no event, as a JSON object; empty where there are none.
   virtual std::string extra() const { return {}; }
+
+  /// What it has read: of one that was made with the same format and options. The places in the
+  /// calls' arguments have been read before.
+  virtual void visit(Archive& archive) = 0;
 };
 
 /// The parser for a format: of markers, or a response template.
@@ -109,5 +114,18 @@ std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> for
 /// Whether the output that follows a prompt starts inside the reasoning; null: it is not known.
 bool starts_in_reasoning(std::shared_ptr<const Format> format,
                          const std::optional<std::string_view>& prompt);
+
+/// Says in a state which class wrote it.
+enum EventParserClass : std::uint8_t {
+  kParser,
+  kTemplateParser,
+  kCallEndFilter,
+  kCallFilter,
+  kReasoningSplitter,
+  kTextTrim,
+};
+
+/// What the parts of a parser's state may refer to; they must be the writer's.
+void know_tools(Archive& archive, const ToolSchemas* tools);
 
 }  // namespace unspool

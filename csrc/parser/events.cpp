@@ -1,10 +1,20 @@
 #include "parser/events.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "text/scratch.h"
 
 namespace unspool {
+
+namespace {
+
+// A stream that was restored has reasons of its own.
+bool is_same(const char* one, const char* other) {
+  return one == other || std::strcmp(one, other) == 0;
+}
+
+}  // namespace
 
 std::string_view to_string(Fate fate) {
   switch (fate) {
@@ -43,7 +53,7 @@ void Events::add_text(EventKind kind, std::int32_t index, std::string_view text,
                       std::uint64_t token_end, const char* reason) {
   if (!list_.empty()) {
     Event& last = list_.back();
-    if (last.kind == kind && last.index == index && last.reason == reason &&
+    if (last.kind == kind && last.index == index && is_same(last.reason, reason) &&
         last.text_end == buffer_.size()) {
       buffer_ += text;
       last.text_end = static_cast<std::uint32_t>(buffer_.size());
@@ -146,6 +156,29 @@ void Events::clear() {
 void Events::restart() {
   clear();
   token_place_ = 0;
+}
+
+void Event::visit(Archive& archive) {
+  archive.choice(kind, EventKind::call_text);
+  archive.choice(status, CallStatus::malformed);
+  archive.choice(finish_reason, FinishReason::cancelled);
+  archive(repairs, index, text_begin, text_end, name_begin, name_end, id_begin, id_end, span);
+  archive.literal(reason);
+}
+
+void Events::visit(Archive& archive) {
+  archive(buffer_, list_, audit_, seen_events_, seen_fates_, seen_fate_bytes_, seen_text_);
+  visit_place(archive);
+  archive.expect(seen_events_ <= list_.size() && seen_fates_ <= audit_.size());
+  archive.expect(seen_text_ <= buffer_.size());
+  const auto check = [&](std::uint32_t begin, std::uint32_t end) {
+    archive.expect(begin <= end && end <= buffer_.size());
+  };
+  for (const Event& event : list_) {
+    check(event.text_begin, event.text_end);
+    check(event.name_begin, event.name_end);
+    check(event.id_begin, event.id_end);
+  }
 }
 
 }  // namespace unspool

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "parser/event.h"
+#include "text/archive.h"
 #include "vocabulary/token_id.h"
 
 namespace unspool {
@@ -34,6 +35,14 @@ struct ByteLabel {
   std::int32_t path = 0;   // of arguments: in CallPaths
 
   bool operator==(const ByteLabel&) const = default;
+
+  void visit(Archive& archive) {
+    archive.choice(fate, Fate::malformed);
+    archive.choice(part, LabelPart::left_out);
+    archive(of_reasoning, call);
+    archive.index(path, archive.path_end);
+    archive.expect(path >= 0 && call >= -1);
+  }
 };
 
 struct Event {
@@ -47,12 +56,19 @@ struct Event {
   std::uint32_t id_begin = 0, id_end = 0;
   const char* reason = "";  // of malformed and dropped
   TokenSpan span;
+
+  void visit(Archive& archive);
 };
 
 class Events {
  public:
   struct Audited : ByteLabel {
     std::string text;
+
+    void visit(Archive& archive) {
+      ByteLabel::visit(archive);
+      archive(text);
+    }
   };
 
   /// Appends text to the last event where that is of the same kind and call, else a new event.
@@ -111,6 +127,10 @@ class Events {
     return slice(event.name_begin, event.name_end);
   }
   std::string_view id(const Event& event) const { return slice(event.id_begin, event.id_end); }
+
+  void visit(Archive& archive);
+  /// The same of one that is empty.
+  void visit_place(Archive& archive) { archive(token_place_); }
 
  private:
   std::string_view slice(std::uint32_t begin, std::uint32_t end) const {

@@ -87,4 +87,17 @@ int Header::call() const {
   return call == calls.end() ? -1 : static_cast<int>(call - calls.begin());
 }
 
+void Header::visit(Archive& archive) {
+  archive(opener);
+  const std::size_t count = format_.program().markup.size();
+  archive.index(markup_, std::max<std::size_t>(count, 1));
+  bool has_search = search_ != nullptr;
+  archive(has_search);
+  if (archive.is_reading()) search_.reset();
+  if (!has_search) return;
+  archive.expect(markup_ < count && format_.header(markup_) != nullptr);
+  if (!search_) search_ = std::make_unique<RegexSearch>(format_.header(markup_), 0, 0, false);
+  archive(*search_);
+}
+
 }  // namespace unspool

@@ -7,6 +7,7 @@
 
 #include "format/format.h"
 #include "format/tool_schemas.h"
+#include "text/archive.h"
 #include "text/cloned_ptr.h"
 #include "text/regex.h"
 
@@ -48,6 +49,8 @@ class Header {
 
   /// Where the parser splits reasoning off: the header's marker, until it says what it opens.
   std::string opener;
+
+  void visit(Archive& archive);
 
  private:
   std::string_view recipient(std::string_view text) const;

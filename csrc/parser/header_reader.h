@@ -8,6 +8,7 @@
 #include "parser/call_reader.h"
 #include "parser/header.h"
 #include "parser/region_reader.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -48,6 +49,11 @@ class HeaderReader : RegionReader, HeaderReaderState {
   void hold_opener(std::string_view marker) { header_.opener = marker; }
   void reset() { header_.opener.clear(); }
   void add_held(Held& out) const { out.add(HeldReason::header, header_.opener); }
+
+  void visit(Archive& archive) {
+    archive.given(core_, parser_, at_, call_);
+    archive(header_, of_turn_);
+  }
 
  private:
   bool is_prose() const;

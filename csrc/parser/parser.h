@@ -34,6 +34,7 @@
 #include "parser/parser_core.h"
 #include "parser/trial_reader.h"
 #include "parser/turn_reader.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -63,6 +64,8 @@ class Parser final : public EventParser, private Dispatcher {
   std::uint32_t call_count() const override;
   void add_held(Held& out) const override { add_held(out, core_.calls.is_over()); }
   void add_held_text(Held& out) const override { add_held(out, true); }
+
+  void visit(Archive& archive) override;
 
  private:
   using State = Place::State;

@@ -20,6 +20,7 @@
 #include "parser/events.h"
 #include "parser/place.h"
 #include "parser/trial.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -147,6 +148,8 @@ class ParserCore {
   ClonedPtr<CallLabels> labels;  // null: no one asks
   std::string raw;  // what was read of a header or a call, and may turn out to be content
   std::vector<std::pair<std::size_t, std::size_t>> specials;  // in it: begin and size
+
+  void visit(Archive& archive);
 
  private:
   const MarkerSet& markers_of_content() const;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "parser/event_parser.h"
+#include "text/archive.h"
 #include "text/cloned_ptr.h"
 
 namespace unspool {
@@ -44,6 +45,11 @@ class ParserFilter : public EventParser {
   void add_held(Held& out) const override { inner_->add_held(out); }
   void add_held_text(Held& out) const override { inner_->add_held_text(out); }
   std::string extra() const override { return inner_->extra(); }
+
+  void visit(Archive& archive) override {
+    events_.visit_place(archive);
+    inner_->visit(archive);
+  }
 
  protected:
   /// Passes on what one put made; `token_end`: how many tokens the stream has had.

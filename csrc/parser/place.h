@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "text/archive.h"
+
 namespace unspool {
 
 struct Place {
@@ -51,6 +53,8 @@ struct Place {
   std::string_view skip;                       // white space that the last marker takes with it
   std::string space;                           // white space that may turn out to be markup
   std::string idle;  // before `space`: a marker that changes nothing; text if text follows
+
+  void visit(Archive& archive);
 };
 
 }  // namespace unspool

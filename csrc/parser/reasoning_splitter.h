@@ -7,6 +7,7 @@
 #include <string>
 
 #include "parser/parser_filter.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -27,6 +28,12 @@ class ReasoningSplitter final : public ParserFilter {
   std::uint32_t call_count() const override { return 0; }
   void add_held(Held& out) const override;
   std::string extra() const override { return {}; }
+
+  void visit(Archive& archive) override {
+    archive.same("choice of options", kReasoningSplitter, audits_);
+    ParserFilter::visit(archive);
+    archive(lead_, has_begun_);
+  }
 
  private:
   void pass(const Events& in, std::uint64_t token_end, Events& out) override;

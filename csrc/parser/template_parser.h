@@ -17,6 +17,7 @@
 #include "format/response_template.h"
 #include "parser/call_writer.h"
 #include "parser/event_parser.h"
+#include "text/archive.h"
 #include "text/cloned_ptr.h"
 
 namespace unspool {
@@ -42,7 +43,13 @@ class TemplateParser final : public EventParser, private CallSink {
   void add_held_text(Held& out) const override { add_held(out, true); }
   std::string extra() const override;
 
+  void visit(Archive& archive) override;
+
  private:
+  void visit_watches(Archive& archive);
+  void visit_call(Archive& archive);
+  void visit_anchor(Archive& archive);
+
   struct Watch {
     int field;
     bool opens;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "text/archive.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -42,6 +43,11 @@ class TextEdges {
   void pass_text() {
     is_begun_ = true;
     open_bytes_ = 0;
+  }
+
+  void visit(Archive& archive) {
+    archive.given(max_open_);
+    archive(open_bytes_, is_begun_);
   }
 
  private:

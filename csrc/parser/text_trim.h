@@ -11,6 +11,7 @@
 
 #include "parser/parser_filter.h"
 #include "parser/text_edges.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -26,6 +27,12 @@ class TextTrim final : public ParserFilter {
   void add_held(Held& out) const override;
   void add_held_text(Held& out) const override;
 
+  void visit(Archive& archive) override {
+    archive.same("choice of options", kTextTrim);
+    ParserFilter::visit(archive);
+    archive(texts_, audit_);
+  }
+
  private:
   struct Text {
     EventKind kind;
@@ -33,10 +40,23 @@ class TextTrim final : public ParserFilter {
     bool is_trimmed;
     TextEdges edges, audit_edges;
     std::string open = {};  // white space that waits
+
+    void visit(Archive& archive) {
+      archive.given(kind, fate, is_trimmed);
+      archive(edges, audit_edges, open);
+    }
   };
   struct Waiting {
     Events::Audited piece;
     std::optional<EventKind> open;  // whose white space it is; none: its fate is known
+
+    void visit(Archive& archive) {
+      archive(piece);
+      bool is_open = open.has_value();
+      archive(is_open);
+      if (archive.is_reading()) open = is_open ? std::optional(EventKind::content) : std::nullopt;
+      if (open) archive.choice(*open, EventKind::reasoning);
+    }
   };
 
   Text* text_of(EventKind kind);

@@ -11,6 +11,7 @@
 #include "parser/call_writer.h"
 #include "parser/events.h"
 #include "parser/place.h"
+#include "text/archive.h"
 #include "text/held.h"
 #include "text/marker_set.h"
 
@@ -27,6 +28,8 @@ class Trial {
     CallWriter::Place calls;
     std::uint64_t audited_bytes = 0;
     std::uint64_t begin_at = 0;  // how many bytes of the output stand before it
+
+    void visit(Archive& archive) { archive(place, calls, audited_bytes, begin_at); }
   };
   bool is_amid_line = false;
   // What its marker is:
@@ -44,6 +47,8 @@ class Trial {
     std::size_t begin, end;
     Symbol symbol;  // kText, kSpecial, or the token's
     std::uint64_t token_end;
+
+    void visit(Archive& archive) { archive(begin, end, symbol, token_end); }
   };
   static constexpr Symbol kText = 0;
   static constexpr Symbol kSpecial = 1;  // a special token that is no marker
@@ -110,6 +115,8 @@ class Trial {
     out.add(reason, kept_->input);
   }
 
+  void visit(Archive& archive);
+
  private:
   void add(std::string_view text, Symbol symbol, std::uint64_t token_end) {
     std::string& input = kept_->input;
@@ -129,6 +136,8 @@ class Trial {
     std::vector<Piece> pieces;
     MarkerCursor::Found closer = {};
     Events events;
+
+    void visit(Archive& archive);
   };
 
   bool is_on_ = false;

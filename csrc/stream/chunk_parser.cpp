@@ -100,7 +100,8 @@ void ChunkParser::begin(Input input) {
 
 // What events have reported is forgotten; the rest waits for its event.
 void ChunkParser::forget_told() {
-  std::size_t count = static_cast<std::size_t>(std::max(told_, ids_begin_) - ids_begin_);
+  const std::uint64_t told = std::max(told_, ids_begin_) - ids_begin_;
+  std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(told, ids_.size()));
   const std::size_t untold = ids_.size() - count;
   if (untold > 2 * kMaxUntoldIds) count += untold - kMaxUntoldIds;
   if (count == ids_.size()) {  // as in most steps

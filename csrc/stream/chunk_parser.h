@@ -15,6 +15,7 @@
 #include "stream/labelled_parser.h"
 #include "stream/text_aligner.h"
 #include "stream/token_labels.h"
+#include "text/archive.h"
 #include "text/utf8.h"
 #include "vocabulary/detokenizer.h"
 
@@ -25,6 +26,8 @@ struct TokenCounts {
   std::uint64_t content = 0;
   std::uint64_t reasoning = 0;
   std::uint64_t tool_calls = 0;
+
+  void visit(Archive& archive) { archive(content, reasoning, tool_calls); }
 };
 
 /// Where the stop strings of `DetokenizerOptions` are looked for.
@@ -113,6 +116,9 @@ class ChunkParser : LabelledParser {
   /// gives its memory back at once.
   void forget_told();
 
+  /// What it has read: of one that was made with the same format and options.
+  void visit(Archive& archive);
+
  private:
   enum class Input : std::uint8_t { none, text, ids, both };
 
@@ -163,7 +169,8 @@ class ChunkParser : LabelledParser {
   TokenCounts counts_;
   std::uint64_t undecided_ = 0;  // tokens of what may be a call or content
   std::uint32_t calls_seen_ = 0;
-  std::uint64_t counted_ = 0;  // tokens in counts_, where text and ids come together
+  std::shared_ptr<const void> texts_;  // that the state of a restored one points into
+  std::uint64_t counted_ = 0;          // tokens in counts_, where text and ids come together
 };
 
 }  // namespace unspool

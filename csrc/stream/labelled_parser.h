@@ -7,6 +7,7 @@
 
 #include "parser/event_parser.h"
 #include "stream/token_labels.h"
+#include "text/archive.h"
 #include "text/cloned_ptr.h"
 
 namespace unspool {
@@ -33,6 +34,19 @@ class LabelledParser {
       labels_ = std::make_unique<TokenLabels>(options.label_paths);
     }
     parser_ = make_event_parser(std::move(format), std::move(options));
+  }
+
+  void visit(Archive& archive) {
+    bool has_labels = labels_ != nullptr;
+    archive(has_labels);
+    archive.expect(has_labels == (labels_ != nullptr));
+    if (labels_) {
+      auto paths = std::make_shared<CallPaths>(labels_->paths());
+      archive(*paths);
+      if (archive.is_reading()) share(paths);
+      archive(*labels_);
+    }
+    archive(*parser_);
   }
 
   ClonedPtr<TokenLabels> labels_;

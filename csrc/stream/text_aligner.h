@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "text/archive.h"
 #include "text/marker_set.h"
 
 namespace unspool {
@@ -46,6 +47,8 @@ class TextAligner {
   /// How many bytes were passed on before their ids came.
   std::size_t ahead_bytes() const { return ahead_.size(); }
 
+  void visit(Archive& archive) { archive(items_, text_, ahead_, token_end_); }
+
  private:
   struct Item {
     std::string text;
@@ -54,6 +57,11 @@ class TextAligner {
     bool is_optional = false;  // the text of a token
     bool is_text = false;      // which is the host's
     bool is_told = false;      // it has gone to the sink
+
+    void visit(Archive& archive) {
+      archive(text, symbol, token_end, is_optional, is_text, is_told);
+      archive.expect(!symbol || (*symbol >= kFirstTokenSymbol && *symbol < archive.symbol_end));
+    }
   };
   bool advance(const Sink& sink);
   static void announce(Item& item, const Sink& sink);

@@ -104,4 +104,20 @@ void TokenLabels::add_run(const TokenLabel& label, bool is_inside) {
   runs_.push_back({regions_.size(), is_inside, label});
 }
 
+void TokenLabels::visit(Archive& archive) {
+  archive.given(paths_);
+  archive(read_, fated_, pending_, plain_count_, fates_, calls_, mixed_, runs_, has_ended_);
+  archive(is_final_);
+  std::size_t count = regions_.size();
+  archive(count);
+  archive.expect(count == calls_.size() && count == mixed_.size());
+  regions_.resize(count);
+  for (LabelRegion& region : regions_) archive.choice(region, LabelRegion::skipped);
+  if (!archive.is_reading()) return;
+  const auto plain = std::count_if(pending_.begin(), pending_.end(),
+                                   [](const Token& token) { return !token.is_special; });
+  archive.expect(std::cmp_equal(plain, plain_count_) && (fated_ == 0 || !fates_.empty()));
+  for (const Run& run : runs_) archive.expect(run.token <= count);
+}
+
 }  // namespace unspool

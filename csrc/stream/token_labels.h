@@ -11,6 +11,7 @@
 
 #include "parser/call_paths.h"
 #include "parser/events.h"
+#include "text/archive.h"
 
 namespace unspool {
 
@@ -31,6 +32,13 @@ struct TokenLabel {
   CallPaths::Id path = CallPaths::kRoot;
 
   bool operator==(const TokenLabel&) const = default;
+
+  void visit(Archive& archive) {
+    archive.choice(region, LabelRegion::skipped);
+    archive(call);
+    archive.index(path, archive.path_end);
+    archive.expect(path >= 0 && call >= -1);
+  }
 };
 
 /// Joins the fate of each byte with the tokens that the bytes came from. The parser's input is
@@ -42,6 +50,8 @@ class TokenLabels {
     std::uint64_t token;  // the one that its first byte stands in
     bool is_inside;       // it is not that token's first byte
     TokenLabel label;
+
+    void visit(Archive& archive) { archive(token, is_inside, label); }
   };
 
   explicit TokenLabels(std::shared_ptr<const CallPaths> paths) : paths_(std::move(paths)) {}
@@ -74,15 +84,21 @@ class TokenLabels {
   std::span<const Run> runs() const { return runs_; }
   const CallPaths& paths() const { return *paths_; }
 
+  void visit(Archive& archive);
+
  private:
   struct Token {
     std::uint64_t begin;
     bool is_skipped;
     bool is_special;
+
+    void visit(Archive& archive) { archive(begin, is_skipped, is_special); }
   };
   struct Stretch {
     std::uint64_t begin;
     TokenLabel label;
+
+    void visit(Archive& archive) { archive(begin, label); }
   };
 
   void add(const Token& token) {

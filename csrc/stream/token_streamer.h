@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "delta/whole_calls.h"
 #include "stream/chunk_parser.h"
 #include "stream/rollback_window.h"
+#include "text/archive.h"
 #include "text/cloned_ptr.h"
 
 namespace unspool {
@@ -144,7 +146,18 @@ class TokenStreamer {
   const std::vector<Events::Audited>& audit() const { return audit_; }
   const std::shared_ptr<DeltaChannel>& channel() const { return channel_; }
 
+  /// What it has read, as bytes: `restore` of a stream that was made with the same format and
+  /// options goes on from there. Throws StreamError where deltas wait to be sent, and
+  /// ArgumentError for a stream with a `rollback_window`.
+  std::string snapshot() const;
+
+  /// Takes the place of a stream that has read nothing. Throws ArgumentError if the bytes hold no
+  /// state of such a stream; this one is of no use then. The bytes of a stranger may make a stream
+  /// whose deltas mean nothing, and whose methods throw.
+  void restore(std::string_view state);
+
  private:
+  void visit(Archive& archive);
   void fill(Delta& delta, const Event& event, bool with_ids) const;
   Delta make_delta(const Event& event) const;
   void make_deltas();

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "text/archive.h"
+
 namespace unspool {
 
 struct JsonValue {
@@ -33,6 +35,11 @@ struct JsonValue {
   void set(std::string_view key, JsonValue value);
   /// Whether it says nothing: null, or an empty string, list or object.
   bool is_empty() const;
+
+  void visit(Archive& archive) {
+    archive.choice(kind, Kind::object);
+    archive(is_true, text, items, members);
+  }
 };
 
 /// What becomes of a value nested deeper than `kMaxJsonDepth`.

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/archive.h"
 #include "text/marker_set.h"
 
 namespace unspool {
@@ -74,10 +75,23 @@ class Letters {
     return {std::string_view(text_).substr(at)};
   }
 
+  void visit(Archive& archive) {
+    archive(text_, tokens_);
+    std::size_t end = 0;
+    for (const Token& token : tokens_) {
+      archive.expect(token.at >= end && token.at <= text_.size());
+      archive.expect(token.size <= text_.size() - token.at);
+      archive.expect(token.symbol >= kFirstTokenSymbol && token.symbol < archive.symbol_end);
+      end = token.at + token.size;
+    }
+  }
+
  private:
   struct Token {
     std::size_t at, size;
     Symbol symbol;
+
+    void visit(Archive& archive) { archive(at, size, symbol); }
   };
   std::string text_;
   std::vector<Token> tokens_;

@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "text/archive.h"
 #include "text/find_byte.h"
 
 namespace unspool {
@@ -91,6 +93,15 @@ class MarkerSet {
     std::size_t i = 0;
     while (i < text.size() && !starts_[static_cast<unsigned char>(text[i])]) ++i;
     return i;
+  }
+
+  bool has(State state) const { return state < nodes_.size(); }
+
+  /// Of the markers' texts.
+  std::uint64_t fingerprint() const {
+    std::uint64_t made = 0;
+    for (const Node& node : nodes_) made = fingerprint_of(node.text, made);
+    return made;
   }
 
  private:
@@ -194,6 +205,20 @@ class MarkerCursor {
     const std::string_view text = held();
     state_ = 0;
     if (!text.empty()) release(text);
+  }
+
+  /// `sets`: those that it may be a place in.
+  void visit(Archive& archive, std::span<const MarkerSet* const> sets) {
+    std::size_t set =
+        static_cast<std::size_t>(std::find(sets.begin(), sets.end(), set_) - sets.begin());
+    archive.index(set, sets.size() + 1);
+    set_ = set < sets.size() ? sets[set] : nullptr;
+    visit(archive);
+  }
+  /// The same where its set is given.
+  void visit(Archive& archive) {
+    archive(state_);
+    archive.expect(set_ == nullptr ? state_ == 0 : set_->has(state_));
   }
 
  private:

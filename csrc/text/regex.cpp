@@ -333,4 +333,48 @@ void RegexSearch::advance(const TextWindow& window) {
   is_decided_ = true;
 }
 
+// ---- The state of both.
+
+void LookAhead::visit(Archive& archive) {
+  archive.given(program_);
+  archive.scratch(stack_, marks_, mark_);
+  archive(next_, first_, dropped_, entries_, runs_, is_settled_, before_);
+  if (!archive.is_reading()) return;
+  archive.expect(dropped_ <= entries_.size());
+  const std::size_t known = entries_.size() - dropped_;
+  constexpr std::size_t kLongest = 4;  // bytes of a code point that was read since
+  archive.expect(next_ >= first_ && next_ - first_ <= known + kLongest);
+  for (std::size_t i = dropped_; i < entries_.size(); ++i) {  // each leads to itself or a newer one
+    const std::uint64_t place = entries_[i].place - first_;
+    archive.expect(place < known && place >= i - dropped_);
+  }
+  for (const Run& run : runs_) {
+    archive.expect(run.place < first_ || run.place - first_ < known);
+    for (const std::uint32_t step : run.steps) archive.expect(step < program_->steps.size());
+  }
+}
+
+void RegexSearch::visit(Archive& archive) {
+  archive.given(regex_, program_);
+  archive.scratch(next_, slots_, stack_);
+  archive(place_, forbidden_, before_, is_seeded_, has_pending_, is_decided_, now_, best_);
+  // Of the marks those of the last list count.
+  std::vector<std::uint32_t> marked;
+  for (std::uint32_t i = 0; i < marks_.size(); ++i) {
+    if (mark_ != 0 && marks_[i] == mark_) marked.push_back(i);
+  }
+  archive(marked);
+  for (LookAhead& ahead : looks_) archive(ahead);
+  if (!archive.is_reading()) return;
+  mark_ = 1;
+  marks_.assign(program_->steps.size(), 0);
+  for (const std::uint32_t step : marked) {
+    archive.expect(step < marks_.size());
+    marks_[step] = mark_;
+  }
+  archive.expect(now_.slots.size() == now_.list.size() * program_->slot_count);
+  for (const Thread& thread : now_.list) archive.expect(thread.step < program_->steps.size());
+  archive.expect(best_.slots.size() == (best_.begin == kNoPlace ? 0 : program_->slot_count));
+}
+
 }  // namespace unspool

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/archive.h"
+
 namespace unspool {
 
 /// A set of code points, as `[...]` and `\w` write it.
@@ -107,6 +109,8 @@ struct RegexMatch {
   std::uint64_t begin = kNoPlace;
   std::uint64_t end = 0;
   std::vector<std::uint64_t> slots;  // kNoPlace: the group took no part
+
+  void visit(Archive& archive) { archive(begin, end, slots); }
 };
 
 /// What is known of the text at a place.
@@ -121,14 +125,23 @@ class LookAhead {
   /// Forgets what is before `place`, where `before` is the code point before it.
   void drop_before(std::uint64_t place, char32_t before);
 
+  void visit(Archive& archive);
+
  private:
   struct Run {
     std::vector<std::uint32_t> steps;  // sorted
     std::uint64_t place;               // the newest that shares its fate
+
+    void visit(Archive& archive) { archive(steps, place); }
   };
   struct Entry {
     std::uint64_t place;  // that shares its fate; itself: a root
     Truth fate = Truth::unknown;
+
+    void visit(Archive& archive) {
+      archive(place);
+      archive.choice(fate, Truth::unknown);
+    }
   };
   Entry& root(std::uint64_t place);
   bool follow(Run& run, const TextWindow& window);
@@ -164,10 +177,14 @@ class RegexSearch {
   /// No match, now or later, begins before this place.
   std::uint64_t earliest() const;
 
+  void visit(Archive& archive);
+
  private:
   struct Thread {
     std::uint32_t step;
     std::uint64_t begin;
+
+    void visit(Archive& archive) { archive(step, begin); }
   };
   struct Threads {
     std::vector<Thread> list;
@@ -176,6 +193,8 @@ class RegexSearch {
       list.clear();
       slots.clear();
     }
+
+    void visit(Archive& archive) { archive(list, slots); }
   };
 
   void begin_list();

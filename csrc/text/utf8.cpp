@@ -2,6 +2,8 @@
 
 #include "text/find_byte.h"
 
+#include "text/archive.h"
+
 namespace unspool {
 
 namespace {
@@ -125,5 +127,11 @@ void Utf8Stream::give_up(std::string& out) {
 }
 
 void Utf8Stream::end(std::string& out) { give_up(out); }
+
+void Utf8Stream::visit(Archive& archive) {
+  archive.given(replacement_);
+  archive(held_, held_count_, needed_, lower_, upper_);
+  archive.expect(held_count_ <= held_.size() && needed_ <= held_.size());
+}
 
 }  // namespace unspool

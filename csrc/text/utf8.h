@@ -8,6 +8,8 @@
 
 namespace unspool {
 
+class Archive;
+
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
 /// True where all of `text` is well-formed UTF-8.
@@ -41,6 +43,8 @@ class Utf8Stream {
 
   /// The bytes of an unfinished character; valid until the next call.
   std::string_view held() const { return {held_.data(), held_count_}; }
+
+  void visit(Archive& archive);
 
  private:
   void put_slow(unsigned char byte, std::string& out);

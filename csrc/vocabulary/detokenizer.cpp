@@ -210,4 +210,21 @@ void Detokenizer::end(std::string& out) {
   if (pieces_) pieces_->end(std::string_view(out).substr(before));
 }
 
+void Detokenizer::visit(Archive& archive) {
+  archive.same("vocabulary", vocabulary_->fingerprint());
+  archive.same("choice of options", skip_special_tokens_, exact_, cleanup_ != nullptr,
+               stop_ != nullptr, pieces_ != nullptr);
+  archive.scratch(raw_);
+  archive(is_first_, is_quiet_, utf8_, run_, strip_left_, tail_);
+  archive.view(held_in_middle_);
+  archive.view(held_at_end_);
+  if (cleanup_) archive(*cleanup_);
+  if (stop_) archive(*stop_);
+  if (pieces_) archive(*pieces_);
+  if (!archive.is_reading()) return;
+  const bool is_quiet = is_quiet_;
+  update_quiet();
+  archive.expect(is_quiet_ == is_quiet);
+}
+
 }  // namespace unspool

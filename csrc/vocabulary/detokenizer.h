@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/archive.h"
 #include "text/cloned_ptr.h"
 #include "text/utf8.h"
 #include "vocabulary/pieces.h"
@@ -77,6 +78,9 @@ class Detokenizer {
 
   /// Starts again, after a prompt that ends with these ids.
   void read_context(std::span<const TokenId> ids);
+
+  /// What it has read: of one with the same vocabulary and options.
+  void visit(Archive& archive);
 
  private:
   void put_slow(TokenId id, std::string& out);

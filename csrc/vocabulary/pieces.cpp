@@ -38,4 +38,15 @@ std::vector<Piece> Pieces::take() {
   return pieces;
 }
 
+void Pieces::visit(Archive& archive) {
+  archive(text_, ids_, ends_);
+  End before;
+  for (const End& end : ends_) {
+    archive.expect(end.text >= before.text && end.id >= before.id);
+    before = end;
+  }
+  archive.expect(before.text <= text_.size() && before.id <= ids_.size());
+  archive.expect(ends_.size() <= kMaxPieces);
+}
+
 }  // namespace unspool

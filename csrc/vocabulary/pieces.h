@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/archive.h"
 #include "vocabulary/token_id.h"
 
 namespace unspool {
@@ -33,10 +34,14 @@ class Pieces {
   /// for the next piece.
   std::vector<Piece> take();
 
+  void visit(Archive& archive);
+
  private:
   struct End {
     std::size_t text = 0;
     std::size_t id = 0;
+
+    void visit(Archive& archive) { archive(text, id); }
   };
   void end_piece(std::string_view text);
 

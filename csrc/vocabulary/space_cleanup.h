@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "text/archive.h"
+
 namespace unspool {
 
 /// Gives what the ten replacements give on the whole text; holds back only what may begin one.
@@ -14,6 +16,11 @@ class SpaceCleanup {
   void put(std::string_view text, std::string& out) { put_from(0, text, out); }
   void flush(std::string& out);
   std::size_t held_bytes() const;
+
+  void visit(Archive& archive) {
+    archive(held_);
+    for (const std::string& held : held_) archive.expect(held.size() <= kCount);
+  }
 
  private:
   static constexpr std::size_t kCount = 10;

@@ -66,4 +66,15 @@ void StopStrings::flush(std::string& out) {
   state_ = 0;
 }
 
+void StopStrings::visit(Archive& archive) {
+  archive.same("list of stop strings", set_->fingerprint());
+  archive.same("choice of options", include_stop_);
+  archive(is_stopped_, state_, held_, match_begin_, match_end_, stop_reason_);
+  archive.expect(set_->has(state_));
+  if (is_stopped_) return;
+  archive.expect(held_.size() >= set_->held(state_).size());
+  archive.expect(match_begin_ == std::string::npos ||
+                 (match_begin_ <= match_end_ && match_end_ <= held_.size()));
+}
+
 }  // namespace unspool

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/archive.h"
 #include "text/marker_set.h"
 
 namespace unspool {
@@ -28,6 +29,8 @@ class StopStrings {
   /// The stop string that ended the text; empty where none has. Lives as long as this.
   std::string_view stop_reason() const { return stop_reason_; }
   std::size_t held_bytes() const { return held_.size(); }
+
+  void visit(Archive& archive);
 
  private:
   void accept(std::string& out);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "text/archive.h"
+
 namespace unspool {
 
 using TokenId = std::uint32_t;
@@ -12,6 +14,8 @@ struct TokenSpan {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool operator==(const TokenSpan&) const = default;
+
+  void visit(Archive& archive) { archive(begin, end); }
 };
 
 }  // namespace unspool

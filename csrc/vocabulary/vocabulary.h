@@ -1,6 +1,7 @@
 // What each token id stands for: a tokenizer's decoder chain compiled into one table.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -66,6 +67,9 @@ class Vocabulary {
   std::string_view bytes(TokenId id) const { return is_known(id) ? slice(entries_[id].text) : ""; }
   UnknownId unknown() const { return unknown_; }
 
+  /// A number that another vocabulary does not have but by chance. Takes some milliseconds, once.
+  std::uint64_t fingerprint() const;
+
  private:
   friend class Detokenizer;
   friend struct VocabularyFile;
@@ -116,10 +120,11 @@ class Vocabulary {
   UnknownId unknown_ = UnknownId::ignored;
   bool special_breaks_text_ = false;
   bool is_sentencepiece_ = false;
-  bool joins_bytes_ = false;       // tokens may hold parts of characters
-  std::string strip_;              // cut off the whole text: this character,
-  std::uint32_t strip_start_ = 0;  // at most so many at its beginning
-  std::uint32_t strip_stop_ = 0;   // and so many at its end
+  bool joins_bytes_ = false;                           // tokens may hold parts of characters
+  std::string strip_;                                  // cut off the whole text: this character,
+  std::uint32_t strip_start_ = 0;                      // at most so many at its beginning
+  std::uint32_t strip_stop_ = 0;                       // and so many at its end
+  mutable std::atomic<std::uint64_t> fingerprint_{0};  // 0: no one has asked
 };
 
 /// The error for an id that the vocabulary refuses.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "text/archive.h"
 #include "text/error.h"
 #include "text/utf8.h"
 
@@ -156,6 +157,15 @@ void write_vocabulary(const Vocabulary& vocabulary, std::string& out) {
 
 std::shared_ptr<const Vocabulary> read_vocabulary(std::string_view bytes) {
   return VocabularyFile::read(bytes);
+}
+
+std::uint64_t Vocabulary::fingerprint() const {
+  if (const std::uint64_t known = fingerprint_.load(); known != 0) return known;
+  std::string bytes;
+  write_vocabulary(*this, bytes);
+  const std::uint64_t made = fingerprint_of(bytes) | 1;
+  fingerprint_.store(made);
+  return made;
 }
 
 }  // namespace unspool

@@ -1,5 +1,6 @@
-// Copies of a live stream: each goes on as a fresh stream does, and needs nothing of its origin,
-// which is gone by then. Under AddressSanitizer a link to the origin is found.
+// Copies of a live stream, and streams restored from snapshots: each goes on as a fresh stream does,
+// and needs nothing of its origin, which is gone by then. Under AddressSanitizer a link to the
+// origin is found.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -130,6 +131,12 @@ void check_forks(const std::shared_ptr<const Format>& format, const TokenStreame
     std::optional<TokenStreamer> middle(std::in_place, fork.fork());
     TokenStreamer last = middle->fork();
     middle.reset();
+    TokenStreamer restored(format, options);
+    {
+      const std::string state = origin->snapshot();
+      restored.restore(state);
+      CHECK_EQUAL(restored.snapshot(), state);
+    }
     const std::span<const TokenId> rest = std::span(ids).subspan(place);
     const std::string of_origin = rest_of(*origin, others);
     origin.reset();
@@ -140,6 +147,7 @@ void check_forks(const std::shared_ptr<const Format>& format, const TokenStreame
     const std::string expected = rest_of(fresh, rest);
     CHECK_EQUAL(rest_of(fork, rest), expected);
     CHECK_EQUAL(rest_of(last, rest), expected);
+    CHECK_EQUAL(rest_of(restored, rest), expected);
     CHECK_EQUAL(of_origin, rest_of(fresh_too, others));
   }
 }
@@ -198,9 +206,15 @@ void writers() {
     auto origin = make_wire_writer(protocol, options);
     origin->write(hello, begun);
     const auto copy = origin->clone();
+    const auto restored = restore_wire_writer(origin->snapshot(), protocol, options);
     origin.reset();
-    for (const Delta& one : {you, end}) copy->write(one, begun);
+    std::string resumed = begun;
+    for (const Delta& one : {you, end}) {
+      copy->write(one, begun);
+      restored->write(one, resumed);
+    }
     CHECK_EQUAL(begun, straight);
+    CHECK_EQUAL(resumed, straight);
   }
 }
 

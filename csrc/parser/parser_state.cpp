@@ -1,0 +1,142 @@
+// The parser's state as an Archive holds it.
+#include <algorithm>
+#include <vector>
+
+#include "parser/parser.h"
+
+namespace unspool {
+
+namespace {
+
+std::vector<const MarkerSet*> sets_of(const MarkerTable& table) {
+  std::vector<const MarkerSet*> sets = {&table.content,   &table.inside,    &table.after_call,
+                                        &table.reasoning, &table.rehearsal, &table.malformed,
+                                        &table.openers};
+  for (const MarkerSet& header : table.headers) sets.push_back(&header);
+  for (const CallMarkers& call : table.calls) sets.push_back(&call.header);
+  return sets;
+}
+
+std::uint64_t fingerprint_of(const ValueSchema& value, std::uint64_t made) {
+  made = unspool::fingerprint_of({}, made + value.types.bits());
+  for (const ValueSchema& item : value.items) made = fingerprint_of(item, made + 1);
+  for (const auto& [name, inner] : value.properties)
+    made = fingerprint_of(inner, unspool::fingerprint_of(name, made));
+  return made;
+}
+
+std::uint64_t fingerprint_of(const ToolSchema& tool, std::uint64_t made) {
+  for (const auto& [name, value] : tool.parameters)
+    made = fingerprint_of(value, unspool::fingerprint_of(name, made));
+  for (const std::string& name : tool.required) made = unspool::fingerprint_of(name, made + 1);
+  return made;
+}
+
+// Whether such an output can stand there.
+bool is_sound(const Place& at, const Program& program) {
+  using State = Place::State;
+  const std::size_t calls = program.calls.size();
+  const bool needs_call = at.is_in_call() || at.may_chain || at.closer_pending ||
+                          at.state == State::fence || at.bare_candidate >= 0;
+  const bool has_label = at.label_read != std::string::npos;
+  if (needs_call ? at.call >= calls : at.call > calls) return false;
+  if (at.bare_candidate < -1 || !std::cmp_less(at.bare_candidate, calls)) return false;
+  if (at.state == State::markup ? at.markup >= program.markup.size()
+                                : at.markup > program.markup.size()) {
+    return false;
+  }
+  if (at.state == State::reasoning && !program.reasoning) return false;
+  return !has_label || (program.reasoning && at.label_read < program.reasoning->label.size());
+}
+
+}  // namespace
+
+void know_tools(Archive& archive, const ToolSchemas* tools) {
+  archive.known.clear();
+  archive.same("list of tools", tools != nullptr);
+  if (tools == nullptr) return;
+  std::uint64_t made = 0;
+  for (const auto& [name, schema] : tools->tools) {
+    archive.known.push_back(&schema);
+    made = fingerprint_of(schema, unspool::fingerprint_of(name, made));
+  }
+  archive.same("list of tools", made);
+}
+
+void Place::visit(Archive& archive) {
+  archive.choice(state, State::malformed);
+  archive.choice(markup_return, State::malformed);
+  archive.choice(boundary, Boundary::after_markup);
+  archive.choice(line, Line::inside);
+  archive(call, markup, bare_candidate, last_byte, in_section, in_fence, closer_pending);
+  archive(closer_is_calls, may_chain, has_slip, reasoning_is_empty, has_content);
+  archive(skip_is_reasonings, label_read, space, idle);
+  archive.view(skip);
+}
+
+void Trial::visit(Archive& archive) {
+  archive(is_on_, number_);
+  if (!is_on_) return;  // the next one sets all of this
+  archive.scratch(outcome, replay_left);
+  if (!kept_) kept_ = std::make_unique<Kept>();
+  archive(is_amid_line, tries_call, is_word, has_call_markup, rehearsed_bytes, *kept_);
+}
+
+void Trial::Kept::visit(Archive& archive) {
+  archive.scratch(closer);
+  archive(start, marker, is_token, input, pieces, events);
+  for (const Piece& piece : pieces) {
+    archive.expect(piece.begin <= piece.end && piece.end <= input.size());
+    archive.expect(piece.symbol == kText || piece.symbol == kSpecial ||
+                   (piece.symbol >= kFirstTokenSymbol && piece.symbol < archive.symbol_end));
+  }
+}
+
+void ParserCore::visit(Archive& archive) {
+  archive.given(format_, program_);
+  archive.scratch(events_, callers_, token_end, reads_turn);
+  archive(options.by_id, at, trial);
+  archive.expect(is_sound(at, program_));
+  archive.expect(!trial.is_on() || is_sound(trial.start().place, program_));
+  cursor.visit(archive, sets_of(markers()));
+  archive(echo, calls, raw, specials, audit_trail_);
+  if (labels) archive(*labels);
+}
+
+void CallReader::visit(Archive& archive) {
+  archive.given(parser_);
+  archive(opener_, opener_bytes_, repairs_, in_parameter_, has_called_, is_announced_);
+  archive(has_closer_, malformed_is_empty_, name_, pending_text_, body_call_);
+  archive.literal(problem_);
+  const std::size_t openers = core_.format().openers().size();
+  archive.expect(opener_ < std::max<std::size_t>(openers, 1));
+  archive.expect(at_.state != State::opening || opener_ < openers);
+  bool has_body = body_ != nullptr;
+  archive(has_body);
+  archive.expect(has_body || at_.state != State::body);
+  if (archive.is_reading()) {
+    body_.reset();
+    if (has_body) {
+      archive.expect(body_call_ < core_.program().calls.size());
+      build_body({}, false);
+    }
+  }
+  if (!has_body) return;
+  body_->visit(archive);
+  if (archive.is_reading()) body_->link(core_.marks());
+}
+
+void Parser::visit(Archive& archive) {
+  const ParserOptions& options = core_.options;
+  archive.same("choice of options", kParser, options.audit, options.label_paths != nullptr,
+               options.call_text, options.repair, options.limits.max_calls,
+               options.limits.max_argument_bytes, options.limits.max_depth,
+               options.limits.max_held_bytes);
+  know_tools(archive, core_.tools());
+  archive.given(echo_, content_, trial_, turn_);
+  archive.symbol_end =
+      static_cast<std::uint32_t>(kFirstTokenSymbol + core_.format().symbols().size());
+  archive(core_, call_, header_);
+}
+
+}  // namespace unspool
