@@ -84,6 +84,14 @@ def test_the_page_on_learning_prints_what_it_says(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == block[2]
 
 
+def test_the_page_on_snapshots_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (DOCS / "snapshots.md").read_text(encoding="utf-8")
+    block = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", page, re.S)
+    assert block
+    exec(block[1], {})
+    assert capsys.readouterr().out == block[2]
+
+
 def block_after(page: str, heading: str) -> str:
     """The first block of TOML after a text."""
     found = re.search(r"```toml\n(.*?)```", page[page.index(heading) :], re.S)

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <exception>
+#include <stdexcept>
 #ifdef __GLIBCXX__
 #include <cxxabi.h>
 #endif
@@ -34,6 +35,10 @@ PyObject* guarded(Body&& body) {
     error.set_error();
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
+  } catch (const std::out_of_range& error) {  // as pybind11 has it: after a false snapshot
+    PyErr_SetString(PyExc_IndexError, error.what());
+  } catch (const std::length_error& error) {
+    PyErr_SetString(PyExc_ValueError, error.what());
 #ifdef __GLIBCXX__
   } catch (abi::__forced_unwind&) {
     throw;  // CPython ends a thread while it finalizes

@@ -319,6 +319,14 @@ void register_token_streamer(py::module_& module) {
       .def_property_readonly(
           "token_count",
           [](const PyTokenStreamer& self) { return look(self).stream().token_count(); })
+      .def("_state", [](const PyTokenStreamer& self) { return py::bytes(look(self).snapshot()); })
+      .def(
+          "_restore_state",
+          [](PyTokenStreamer& self, const py::bytes& state) {
+            const ScopedFlag busy(free_flag(self));
+            self.streamer.restore(std::string_view(state));
+          },
+          py::arg("state"))
       .def("_message", &message, py::arg("deltas"), py::arg("reasoning_field"))
       .def("labels",
            [](const PyTokenStreamer& self) {

@@ -6,6 +6,7 @@
 #include "bindings/fast_method.h"
 #include "bindings/gil.h"
 #include "bindings/native_class.h"
+#include "bindings/snapshots.h"
 #include "text/error.h"
 #include "text/scratch.h"
 #include "vocabulary/detokenizer.h"
@@ -110,8 +111,9 @@ struct PyDetokenizer {
   std::shared_ptr<const Vocabulary> vocabulary;
   Detokenizer detokenizer;
   bool has_ended = false;
-  std::string out;
-  std::vector<TokenId> ids;
+  std::string out = {};
+  std::vector<TokenId> ids = {};
+  std::shared_ptr<const void> texts = {};  // that the state of a restored one points into
 };
 
 PyObject* put(PyObject* object, PyObject* argument) {
@@ -203,7 +205,28 @@ std::unique_ptr<PyDetokenizer> make_detokenizer(const py::object& source, bool s
   }
   read_token_ids(context, options.context);
   return std::make_unique<PyDetokenizer>(
-      PyDetokenizer{shared, Detokenizer(shared, std::move(options)), false, {}, {}});
+      PyDetokenizer{shared, Detokenizer(shared, std::move(options))});
+}
+
+py::bytes snapshot(const PyDetokenizer& self, const py::object& key) {
+  std::string state;
+  Archive archive(state);
+  Detokenizer copy = self.detokenizer;  // one visit both writes and reads
+  bool has_ended = self.has_ended;
+  archive(has_ended, copy);
+  return seal_snapshot("Detokenizer", state, key);
+}
+
+std::unique_ptr<PyDetokenizer> restore(const py::object& snapshot, const py::object& source,
+                                       const py::object& key, const py::kwargs& options) {
+  const std::string state = open_snapshot("Detokenizer", snapshot, key);
+  const py::object made = py::type::of<PyDetokenizer>()(source, **options);
+  auto restored = std::make_unique<PyDetokenizer>(made.cast<PyDetokenizer&>());
+  Archive archive{std::string_view(state)};
+  archive(restored->has_ended, restored->detokenizer);
+  archive.end();
+  restored->texts = archive.texts();
+  return restored;
 }
 
 py::list spans(PyDetokenizer& self) {
@@ -221,6 +244,9 @@ void register_detokenizer(py::module_& module) {
            py::arg("include_stop") = false, py::arg("exact") = false,
            py::arg("clean_up_tokenization_spaces") = false, py::arg("context") = py::tuple())
       .def("spans", &spans)
+      .def("snapshot", &snapshot, py::kw_only(), py::arg("key") = py::bytes())
+      .def_static("restore", &restore, py::arg("snapshot"), py::arg("vocabulary"), py::kw_only(),
+                  py::arg("key") = py::bytes())
       .def("fork", [](const PyDetokenizer& self) { return std::make_unique<PyDetokenizer>(self); })
       .def_property_readonly(
           "is_stopped", [](const PyDetokenizer& self) { return self.detokenizer.is_stopped(); })

@@ -9,6 +9,7 @@
 #include "bindings/fast_method.h"
 #include "bindings/gil.h"
 #include "bindings/py_wire_writer.h"
+#include "bindings/snapshots.h"
 #include "delta/wire_writer.h"
 #include "text/error.h"
 #include "text/scratch.h"
@@ -179,15 +180,11 @@ PyObject* write(PyObject* object, PyObject* value) {
 PyMethodDef kWrite = {"write", as_method(write), METH_O,
                       "write($self, deltas, /)\n--\n\nThe bytes of a delta, or of several."};
 
-std::unique_ptr<PyWireWriter> make_writer(const py::str& protocol, const py::str& model,
-                                          const py::object& id, const py::object& created,
-                                          const py::object& n, bool stream, bool sse,
-                                          bool include_usage, const std::string& reasoning_field,
-                                          const py::str& reasoning_events,
-                                          const py::object& prompt_token_count,
-                                          const py::object& extra,
-                                          const py::str& incomplete_calls) {
-  const WireProtocol parsed = parse_protocol(read_text(protocol));
+WireOptions read_wire_options(const py::str& model, const py::object& id, const py::object& created,
+                              const py::object& n, bool stream, bool sse, bool include_usage,
+                              const std::string& reasoning_field, const py::str& reasoning_events,
+                              const py::object& prompt_token_count, const py::object& extra,
+                              const py::str& incomplete_calls) {
   WireOptions options;
   options.model = read_text(model);
   options.id = text_of(id);
@@ -203,8 +200,27 @@ std::unique_ptr<PyWireWriter> make_writer(const py::str& protocol, const py::str
   options.prompt_token_count = read_count(prompt_token_count, "prompt_token_count");
   options.incomplete_calls = parse_incomplete_calls(read_text(incomplete_calls));
   if (!extra.is_none()) options.extra = to_json(extra);
+  return options;
+}
+
+template <typename... Options>
+std::unique_ptr<PyWireWriter> make_writer(const py::str& protocol, const Options&... options) {
+  const WireProtocol parsed = parse_protocol(read_text(protocol));
   return std::unique_ptr<PyWireWriter>(
-      new PyWireWriter{make_wire_writer(parsed, std::move(options)), parsed});
+      new PyWireWriter{make_wire_writer(parsed, read_wire_options(options...)), parsed});
+}
+
+py::bytes snapshot(const PyWireWriter& self, const py::object& key) {
+  return seal_snapshot(to_string(self.protocol).data(), self.native().snapshot(), key);
+}
+
+template <typename... Options>
+std::unique_ptr<PyWireWriter> restore(const py::object& snapshot, const py::str& protocol,
+                                      const py::object& key, const Options&... options) {
+  const WireProtocol parsed = parse_protocol(read_text(protocol));
+  const std::string state = open_snapshot(to_string(parsed).data(), snapshot, key);
+  return std::unique_ptr<PyWireWriter>(
+      new PyWireWriter{restore_wire_writer(state, parsed, read_wire_options(options...)), parsed});
 }
 
 py::bytes begin(PyWireWriter& self) {
@@ -261,12 +277,25 @@ std::unique_ptr<PyWireWriter> fork(const PyWireWriter& self) {
 void register_wire(py::module_& module) {
   py::class_<PyWireWriter> writer(module, "WireWriter", py::is_final());
   writer
-      .def(py::init(&make_writer), py::arg("protocol"), py::kw_only(), py::arg("model"),
-           py::arg("id") = py::none(), py::arg("created") = py::none(), py::arg("n") = 1,
-           py::arg("stream") = true, py::arg("sse") = true, py::arg("include_usage") = false,
+      .def(py::init(&make_writer<py::str, py::object, py::object, py::object, bool, bool, bool,
+                                 std::string, py::str, py::object, py::object, py::str>),
+           py::arg("protocol"), py::kw_only(), py::arg("model"), py::arg("id") = py::none(),
+           py::arg("created") = py::none(), py::arg("n") = 1, py::arg("stream") = true,
+           py::arg("sse") = true, py::arg("include_usage") = false,
            py::arg("reasoning_field") = "reasoning_content",
            py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
            py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward")
+      .def("snapshot", &snapshot, py::kw_only(), py::arg("key") = py::bytes())
+      .def_static("restore",
+                  &restore<py::str, py::object, py::object, py::object, bool, bool, bool,
+                           std::string, py::str, py::object, py::object, py::str>,
+                  py::arg("snapshot"), py::arg("protocol"), py::kw_only(),
+                  py::arg("key") = py::bytes(), py::arg("model"), py::arg("id") = py::none(),
+                  py::arg("created") = py::none(), py::arg("n") = 1, py::arg("stream") = true,
+                  py::arg("sse") = true, py::arg("include_usage") = false,
+                  py::arg("reasoning_field") = "reasoning_content",
+                  py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
+                  py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward")
       .def("begin", &begin)
       .def("end", &end, py::arg("usage") = py::none(), py::kw_only(),
            py::arg("stop_sequence") = py::none())

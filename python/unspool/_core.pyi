@@ -195,6 +195,27 @@ class Detokenizer:
     def fork(self) -> Detokenizer:
         """A copy that reads on by itself, from where this one stands."""
 
+    def snapshot(self, *, key: bytes = b"") -> bytes:
+        """The state as bytes, for `restore` in this process or another one; with spans that no one took.
+
+        Args:
+            key: A secret of 16 to 64 bytes: without it no one makes bytes that `restore` takes with it.
+        """
+
+    @staticmethod
+    def restore(snapshot: bytes, vocabulary: Any, *, key: bytes = b"", **options: Any) -> Detokenizer:
+        """A detokenizer that goes on where the one of the snapshot stood.
+
+        Args:
+            snapshot: What `snapshot` returned. Without a key, only from those you trust.
+            vocabulary, options: What that one was made with.
+            key: That of `snapshot`.
+
+        Raises:
+            ArgumentError: The bytes are no snapshot, or damaged, or of another vocabulary or other options;
+                or the key is another one.
+        """
+
     def spans(self) -> list[tuple[str, list[int]]]:
         """The pieces since the last call, each with the ids that made it; the last 4,096 at most."""
 
@@ -628,6 +649,47 @@ class WireWriter:
             StreamError: A step of a batch writes with this writer at the moment.
         """
 
+    def snapshot(self, *, key: bytes = b"") -> bytes:
+        """The state as bytes, for `restore` in this process or another one.
+
+        Args:
+            key: A secret of 16 to 64 bytes: without it no one makes bytes that `restore` takes with it.
+
+        Raises:
+            StreamError: A step of a batch writes with this writer at the moment.
+        """
+
+    @staticmethod
+    def restore(
+        snapshot: bytes,
+        protocol: str,
+        *,
+        key: bytes = b"",
+        model: str,
+        id: str | None = None,
+        created: int | None = None,
+        n: int = 1,
+        stream: bool = True,
+        sse: bool = True,
+        include_usage: bool = False,
+        reasoning_field: str = "reasoning_content",
+        reasoning_events: str = "summary",
+        prompt_token_count: int = 0,
+        extra: Mapping[str, Any] | None = None,
+        incomplete_calls: str = "forward",
+    ) -> WireWriter:
+        """A writer whose bytes follow those that the one of the snapshot has written.
+
+        Args:
+            snapshot: What `snapshot` returned. Without a key, only from those you trust.
+            protocol, model, …: What that writer was made with. Its `id` and `created` are in the snapshot.
+            key: That of `snapshot`.
+
+        Raises:
+            ArgumentError: The bytes are no snapshot, or damaged, or of another protocol or other options;
+                or the key is another one.
+        """
+
     def keep_alive(self) -> bytes:
         """What may be sent between two writes while nothing comes; clients skip it."""
 
@@ -881,6 +943,12 @@ class TokenStreamer:
             ArgumentError: This stream has a channel and the fork has none, or the fork has a channel and
                 a `rollback_window`.
         """
+
+    def _state(self) -> bytes:
+        """What `Parser.snapshot` seals."""
+
+    def _restore_state(self, state: bytes) -> None:
+        """Take the place of a stream that has read nothing."""
 
     def rollback(self, count: int, /) -> list[Delta]:
         """Take the last token ids back: the next `put` follows the ids before them, as in a fresh stream.

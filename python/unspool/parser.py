@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unspool import _core
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.format_files import FormatFile
 from unspool.message import Message, build_message
+from unspool.snapshots import seal, unseal
 from unspool.stray_tag import warn_of_stray_tag
 from unspool.stream_options import (
     IncompleteCalls,
@@ -21,6 +22,9 @@ from unspool.stream_options import (
     WhiteSpace,
 )
 from unspool.stream_recipe import make_recipe, with_defaults
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["ChannelParser", "Parser", "begin_stream", "parse"]
 
@@ -141,6 +145,37 @@ class Parser(_core.TokenStreamer):
         if not self.is_finished:
             deltas = self.parse_chunk(None, None, reason)
         return self._whole(deltas)
+
+    def snapshot(self, *, key: bytes = b"") -> bytes:
+        """The stream's state as bytes, for `restore` in this process or another one.
+
+        Args:
+            key: A secret of 16 to 64 bytes: without it no one makes bytes that `restore` takes with it.
+
+        Raises:
+            StreamError: Deltas wait for their channel.
+            ArgumentError: The stream has a `rollback_window`.
+        """
+        return seal("TokenStreamer", self._state(), key)
+
+    @classmethod
+    def restore(cls, snapshot: bytes, *args: Any, key: bytes = b"", **options: Any) -> Self:
+        """A stream that goes on where the one of the snapshot stood.
+
+        Args:
+            snapshot: What `snapshot` returned. Without a key, only from those you trust.
+            args, options: What that stream was made with. The prompt, `choice`, and where deltas go need not
+                be the same.
+            key: That of `snapshot`.
+
+        Raises:
+            ArgumentError: The bytes are no snapshot, or damaged, or of a stream with another vocabulary, format,
+                list of tools or choice of options; or the key is another one.
+        """
+        state = unseal("TokenStreamer", snapshot, key)
+        stream = cls(*args, **options)
+        stream._restore_state(state)
+        return stream
 
     def _whole(self, deltas: list[Delta]) -> Message:
         message = build_message(self, deltas, self._reasoning_field)

@@ -15,8 +15,8 @@ from unspool.formats import compile_format
 
 CLASSES = [value for value in vars(_core).values() if isinstance(value, type)]
 CLEAN = (TypeError, AttributeError, ValueError, unspool.UnspoolError)
-# Static methods.
-STATIC = {"from_tokenizer", "from_file", "from_tiktoken", "from_bytes", "from_response_template"}
+# Static methods, and those of the class.
+STATIC = {"from_tokenizer", "from_file", "from_tiktoken", "from_bytes", "from_response_template", "restore"}
 
 
 def make(cls: type) -> Any:

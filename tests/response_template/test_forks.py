@@ -1,4 +1,4 @@
-"""A fork at any byte of a response template's output equals a fresh run."""
+"""A fork, and a stream of a snapshot, at any byte of a response template's output equal a fresh run."""
 
 from __future__ import annotations
 
@@ -29,3 +29,4 @@ def test_at_every_byte(case: Case, withholds: bool) -> None:
             outputs[number - 1][len(output) // 2 :],
         )
         law.check(range(len(output) + 1))
+        law.check_snapshots(range(number % 3, len(output) + 1, 3))

@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from unspool import ArgumentError, Detokenizer, StreamError, Vocabulary
+from unspool import ArgumentError, Detokenizer, Parser, StreamError, Vocabulary
 
 # One id a character, for rules that look at text.
 LETTERS = "abcd .,!?'nmsvretoд\n"
@@ -268,7 +268,9 @@ def test_transformers_tokenizer(deepseek: Any) -> None:
         {"clean_up_tokenization_spaces": True, "skip_special_tokens": False},
     ],
 )
-def test_a_fork_at_every_token_goes_on_as_a_fresh_one(real_tokenizer: Any, options: dict[str, Any]) -> None:
+def test_a_fork_and_a_restored_one_at_every_token_go_on_as_a_fresh_one(
+    real_tokenizer: Any, options: dict[str, Any]
+) -> None:
     ids = real_tokenizer.encode("Hello , world . Grüße 世界 👩‍👩‍👧 don 't")
     others = real_tokenizer.encode(" 🎉 to tok en")
 
@@ -286,6 +288,28 @@ def test_a_fork_at_every_token_goes_on_as_a_fresh_one(real_tokenizer: Any, optio
             expected.append(rest(fresh, tail))
         fork = walker.fork()
         twin = fork.fork()
-        assert rest(fork, others) == expected[0]
-        assert rest(twin, ids[place:]) == expected[1]
+        snapshot = walker.snapshot()
+        restored = Detokenizer.restore(snapshot, real_tokenizer.vocabulary, **options)
+        assert restored.snapshot() == snapshot
+        assert len(snapshot) < 1024
+        assert rest(fork, others) == rest(restored, others) == expected[0]
+        restored = Detokenizer.restore(snapshot, real_tokenizer.vocabulary, **options)
+        assert rest(twin, ids[place:]) == rest(restored, ids[place:]) == expected[1]
         walker.put(ids[place : place + 1])
+
+
+def test_a_snapshot_of_another_vocabulary_or_other_options_is_refused() -> None:
+    detokenizer = Detokenizer(VOCABULARY, stop=["one"])
+    detokenizer.put([0])
+    snapshot = detokenizer.snapshot()
+    other = Vocabulary({b"a": 0}, [], is_bytes=True)
+    for vocabulary, options, match in [
+        (other, {"stop": ["one"]}, "another vocabulary"),
+        (VOCABULARY, {"stop": ["two"]}, "another list of stop strings"),
+        (VOCABULARY, {"stop": ["one"], "include_stop": True}, "another choice of options"),
+        (VOCABULARY, {}, "another choice of options"),
+    ]:
+        with pytest.raises(ArgumentError, match=match):
+            Detokenizer.restore(snapshot, vocabulary, **options)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="of Detokenizer, not"):
+        Parser.restore(snapshot, "hermes")

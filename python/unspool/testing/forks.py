@@ -1,4 +1,4 @@
-"""Two laws: a fork goes on as a fresh stream does, and so does a stream after a rollback."""
+"""Three laws: a fork, a stream of a snapshot and a stream after a rollback go on as a fresh stream does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Said = tuple[list[Delta], Any, Message]
 
 
 class ForkLaw:
-    """Tries the first law at places of one output.
+    """Tries the laws of forks and of snapshots at places of one output.
 
     Args:
         make: Makes a fresh stream.
@@ -63,6 +63,24 @@ class ForkLaw:
             self.count += 2
         nothing = self.output[:0]
         assert self._go_on(stream, nothing) == self._fresh(fed, nothing)
+
+    def check_snapshots(self, places: Iterable[int]) -> None:
+        """Take a snapshot at each place: a stream of it gets the other input, another one the rest."""
+        stream = self.make()
+        fed: list[Input] = []
+        place = 0
+        for cut in sorted({*places, len(self.output)}):
+            fed.append(self.output[place:cut])
+            self.put(stream, fed[-1])
+            place = cut
+            state = stream._state()
+            for rest in (self.other, self.output[cut:]):
+                restored = self.make()
+                restored._restore_state(state)
+                assert restored._state() == state, place
+                assert restored.held == stream.held
+                assert self._go_on(restored, rest) == self._fresh(fed, rest), place
+                self.count += 1
 
     def _fresh(self, fed: Iterable[Input], rest: Input) -> Said:
         stream = self.make()

@@ -1,0 +1,24 @@
+// Snapshots of native classes: python/unspool/snapshots.py puts state and tag together.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "bindings/python_types.h"
+
+namespace unspool::bindings {
+
+/// `kind`: the class; `key`: bytes, empty for none.
+inline py::bytes seal_snapshot(const char* kind, const std::string& state, const py::object& key) {
+  return py::module_::import("unspool.snapshots").attr("seal")(kind, py::bytes(state), key);
+}
+
+/// The state in a snapshot; throws ArgumentError where it is damaged or of another class.
+inline std::string open_snapshot(const char* kind, const py::object& snapshot,
+                                 const py::object& key) {
+  const py::object state =
+      py::module_::import("unspool.snapshots").attr("unseal")(kind, snapshot, key);
+  return state.cast<std::string>();
+}
+
+}  // namespace unspool::bindings

@@ -1,0 +1,70 @@
+"""The bytes of a snapshot: what it is of, the state, and a tag over both."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+from unspool.errors import ArgumentError
+
+__all__ = ["seal", "unseal"]
+
+_MAGIC = b"unspoolS"
+#: Of the state's layout: another one is refused.
+_VERSION = 1
+_TAG_BYTES = 16
+
+_KINDS = {
+    "TokenStreamer": 1,
+    "Detokenizer": 2,
+    "chat_completions": 3,
+    "completions": 4,
+    "responses": 5,
+    "messages": 6,
+    "open_inference": 7,
+}
+
+
+def seal(kind: str, state: bytes, key: bytes) -> bytes:
+    """The snapshot of a state.
+
+    Args:
+        kind: The class, or the protocol of a `WireWriter`.
+        key: Makes the tag one that only its owners can make; empty: anyone can.
+
+    Raises:
+        ArgumentError: The key has other than 16 to 64 bytes.
+    """
+    body = _MAGIC + bytes([_VERSION, _KINDS[kind]]) + state
+    return body + _tag(body, key)
+
+
+def unseal(kind: str, snapshot: bytes, key: bytes) -> bytes:
+    """The state in a snapshot.
+
+    Raises:
+        ArgumentError: It is no snapshot, of another version or class, damaged, or sealed with another key.
+    """
+    if not isinstance(snapshot, bytes):
+        raise TypeError(f"snapshot is of type {type(snapshot).__name__}; pass the bytes of snapshot()")
+    begin = len(_MAGIC)
+    if len(snapshot) < begin + 2 + _TAG_BYTES or not snapshot.startswith(_MAGIC):
+        raise ArgumentError("this is no snapshot; pass the bytes that snapshot() returned")
+    body, tag = snapshot[:-_TAG_BYTES], snapshot[-_TAG_BYTES:]
+    if body[begin] != _VERSION:
+        raise ArgumentError(
+            f"the snapshot has the layout {body[begin]}, and this version of unspool reads {_VERSION};"
+            " restore it where it was made"
+        )
+    if not hmac.compare_digest(tag, _tag(body, key)):
+        raise ArgumentError("the snapshot is damaged, or was sealed with another key; pass that key")
+    if body[begin + 1] != _KINDS[kind]:
+        known = {number: name for name, number in _KINDS.items()}
+        raise ArgumentError(f"the snapshot is of {known.get(body[begin + 1], 'another class')}, not {kind}")
+    return body[begin + 2 :]
+
+
+def _tag(body: bytes, key: bytes) -> bytes:
+    if not isinstance(key, bytes) or (key and not 16 <= len(key) <= hashlib.blake2b.MAX_KEY_SIZE):
+        raise ArgumentError("key is no secret of 16 to 64 bytes; pass one, or none")
+    return hashlib.blake2b(body, digest_size=_TAG_BYTES, key=key, person=b"unspool snapshot").digest()

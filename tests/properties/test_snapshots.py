@@ -1,0 +1,75 @@
+"""A stream restored from a snapshot at any byte and at any token goes on as a fresh stream does.
+
+In deltas, ids, message, audit and labels; and its own snapshot is the same bytes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import pytest
+from unspool.testing.forks import ForkLaw
+
+from .test_forks import FILTERS, law_of_bytes, law_of_ids, pairs, places
+
+pytestmark = pytest.mark.filterwarnings("ignore:the content has")
+
+
+def some(format: str, law: ForkLaw, number: int, thorough: bool) -> Iterable[int]:
+    """Every place when thorough, else about twelve of each case."""
+    size = len(law.output)
+    if thorough:
+        return places(format, size, number, thorough)
+    return range(number % 5, size + 1, max(1, size // 12))
+
+
+def test_at_every_byte(format: str, thorough: bool) -> None:
+    for number, (case, other) in enumerate(pairs(format)):
+        law = law_of_bytes(case, other)
+        law.check_snapshots(some(format, law, number, thorough))
+
+
+def test_at_every_token(format: str, thorough: bool) -> None:
+    for number, (case, other) in enumerate(pairs(format)):
+        if "only_reasoning" in case.options:
+            continue
+        law = law_of_ids(case, other)
+        law.check_snapshots(some(format, law, number, thorough))
+
+
+def test_with_every_filter(format: str, thorough: bool) -> None:
+    for number, (case, other) in enumerate(pairs(format)):
+        options = {name: value for name, value in FILTERS.items() if name not in case.options}
+        law = law_of_bytes(case, other, **options)
+        law.check_snapshots(some(format, law, number, thorough))
+
+
+def test_false_bytes_do_no_harm(format: str, thorough: bool) -> None:
+    """A state that no stream wrote, under a right tag, is refused, or makes a stream that may raise."""
+    rng = random.Random(format)
+    refused = 0
+    for number, (case, other) in enumerate(pairs(format)[:: 1 if thorough else 4]):
+        options = FILTERS if number % 2 else {}
+        law = law_of_bytes(case, other, **{n: v for n, v in options.items() if n not in case.options})
+        stream = law.make()
+        law.put(stream, law.output[: rng.randrange(len(law.output) + 1)])
+        state = stream._state()
+        for _ in range(200 if thorough else 25):
+            changed = damaged(state, rng)
+            try:
+                copy = law.make()
+                copy._restore_state(changed)
+                law.put(copy, law.other)
+                copy.finish(law.finish_reason)
+            except (ValueError, RuntimeError, IndexError, MemoryError):
+                refused += 1
+    assert refused > 0
+
+
+def damaged(state: bytes, rng: random.Random) -> bytes:
+    changed = bytearray(state)
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        at = rng.randrange(len(changed))
+        changed[at] = rng.choice((0, 1, 2, 0x7F, 0xFF, changed[at] ^ 1, rng.randrange(256)))
+    return bytes(changed)
