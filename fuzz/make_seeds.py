@@ -58,6 +58,19 @@ def parser_seeds(source: Path, formats: list[dict[str, Any]]) -> list[bytes]:
     return seeds
 
 
+def snapshot_seeds(seeds: list[bytes], formats: int) -> list[bytes]:
+    """The same outputs, and those of templates: some whole, some whose snapshot changes in a few places."""
+    made = []
+    for index in range(formats, formats + len(TEMPLATES)):
+        head = bytes([index % 256, index // 256, *(0,) * 4])
+        seeds = [*seeds, *(head + output.encode() for output in OUTPUTS for _ in range(6))]
+    for number, seed in enumerate(seeds):
+        changes = bytes(number * 7919 * (i + 1) % 256 for i in range(3 * (number % 4)))
+        header = [seed[2], number % 128, number * 53 % 256, number % 4]
+        made.append(seed[:2] + bytes(header) + changes + seed[6:])
+    return made
+
+
 def file_seeds(formats: list[dict[str, Any]]) -> list[bytes]:
     tools = [
         {
@@ -122,7 +135,9 @@ PATTERNS = [
 
 def main(source: Path, target: Path) -> None:
     formats = read_formats(source)
-    write(target / "parser", parser_seeds(source, formats))
+    seeds = parser_seeds(source, formats)
+    write(target / "parser", seeds)
+    write(target / "snapshot", snapshot_seeds(seeds, len(formats)))
     write(target / "files", file_seeds(formats))
     pairs = [(template, output) for template in TEMPLATES for output in OUTPUTS]
     write(target / "template", [f"{one}\0{n}<a>\0{output}".encode() for n, (one, output) in enumerate(pairs)])
@@ -134,6 +149,7 @@ def main(source: Path, target: Path) -> None:
     texts |= {f'"{key}"' for key in ("type", "$ref", "anyOf", "properties", "open", "close", "fields")}
     escaped = ("".join(f"\\x{byte:02x}" for byte in text.encode()) for text in sorted(texts))
     (target / "dictionary").write_text("".join(f'"{text}"\n' for text in escaped))
+    (target / "templates.json").write_text(json.dumps([json.loads(one) for one in TEMPLATES]))
     # Written last: the build takes it for all.
     (target / "formats.json").write_text(json.dumps(formats))
 

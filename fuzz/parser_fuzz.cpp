@@ -4,13 +4,11 @@
 //
 // An input: which format (two bytes), options, input, cuts, then the output. Ids are made of it:
 // a marker is one token (or is spelled, as the options say), any other byte is its own.
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "body/value_reader.h"
+#include "families.h"
 #include "fuzz.h"
-#include "text/json_value.h"
 #include "text/utf8.h"
 #include "unspool.h"
 
@@ -22,60 +20,6 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 namespace {
 
 constexpr std::size_t kHeader = 6;
-
-struct Family {
-  std::vector<std::string> markers;  // and other texts that matter
-  std::shared_ptr<const Vocabulary> vocabulary;
-  std::shared_ptr<const Format> by_text;
-  std::shared_ptr<const Format> by_id;
-};
-
-std::shared_ptr<const Vocabulary> make_vocabulary(const std::vector<std::string>& markers) {
-  VocabularySource source;
-  source.is_bytes = true;
-  for (TokenId byte = 0; byte < 256; ++byte)
-    source.tokens.emplace_back(byte, std::string(1, static_cast<char>(byte)));
-  for (const std::string& text : markers) {
-    const auto id = static_cast<TokenId>(256 + source.added.size());
-    source.added.push_back({id, text, text, true});
-  }
-  return std::make_shared<Vocabulary>(std::move(source));
-}
-
-std::vector<Family> read_families() {
-  std::ifstream file(UNSPOOL_SEEDS "/formats.json");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto all = parse_json(text);
-  expect(all.has_value(), "formats.json is JSON");
-  std::vector<Family> families;
-  for (const JsonValue& item : all->items) {
-    Family& family = families.emplace_back();
-    std::vector<std::string> tokens;
-    for (const JsonValue& token : item.find("tokens")->items) tokens.push_back(token.text);
-    for (const JsonValue& marker : item.find("markers")->items)
-      family.markers.push_back(marker.text);
-    const std::string& file_text = item.find("file")->text;
-    family.vocabulary = make_vocabulary(tokens);
-    family.by_text = read_format(file_text);
-    FormatOptions options;
-    options.vocabulary = family.vocabulary;
-    family.by_id = read_format(file_text, options);
-  }
-  return families;
-}
-
-const std::vector<Family>& families() {
-  static const std::vector<Family> all = read_families();
-  return all;
-}
-
-std::shared_ptr<const ToolSchemas> some_tools() {
-  static const auto tools = read_tools(R"([
-    {"name": "f", "parameters": {"properties": {"s": {"type": "string"}, "n": {"type": "integer"},
-      "o": {"type": "object"}, "u": {"type": ["string", "null", "array"]}}}},
-    {"name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}])");
-  return tools;
-}
 
 enum class Kind : std::uint8_t { text, ids, both };
 

@@ -22,6 +22,7 @@ run() {
 status=0
 run parser 20000 &
 first=$!
+run snapshot 20000 || status=1
 run files 60000 || status=1
 run template 20000 || status=1
 run pattern 60000 || status=1
