@@ -24,7 +24,7 @@ class _Environment:
 
 @functools.cache
 def _parsers() -> tuple[Any, Any, Any]:
-    sglang_parsers._import_without_its_server()
+    sglang_parsers.import_without_its_server()
     import sys
 
     sys.modules["sglang.srt.environ"].envs = _Environment()  # type: ignore[attr-defined]

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import tokenizers
+from harness import real_tokenizers
+from harness.workloads import Load
 
-import workloads
+from peers import Absent, Stream, each
 
 label = "tokenizers DecodeStream"
 
 
 def version() -> str:
-    import tokenizers
-
     return str(tokenizers.__version__)
 
 
-def _detokenize(load: workloads.Workload) -> Any:
+def _detokenize(load: Load) -> Stream:
     from tokenizers.decoders import DecodeStream
 
-    stream, tokenizer = DecodeStream(skip_special_tokens=True), workloads.tokenizer()
-    ids, put, out = load.ids, stream.step, []
+    source = real_tokenizers.of(load.tokenizer).source
+    if not isinstance(source, tokenizers.Tokenizer):
+        raise Absent
+    put, ids = DecodeStream(skip_special_tokens=True).step, load.ids
+    return Stream(
+        lambda i: put(source, ids[i]), lambda out: ("".join(part or "" for part in out), ""), len(ids)
+    )
 
-    def step(i: int) -> None:
-        out.append(put(tokenizer, ids[i]))
 
-    return step, lambda: "".join(piece or "" for piece in out)
-
-
-def runners() -> dict[str, Any]:
-    return {"detokenize": _detokenize}
+WORKS = {"detokenize": each(_detokenize)}

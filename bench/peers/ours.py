@@ -1,111 +1,101 @@
-"""unspool."""
+"""unspool, a call for each stream and token."""
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-import workloads
+import unspool
+from harness import real_tokenizers
+from harness.answers import of_sse
+from harness.workloads import Load
+
+from peers import Answer, Stream, Streams, each, makes
 
 label = "unspool"
 
 
 def version() -> str:
-    import unspool
-
     return unspool.__version__
 
 
-@functools.cache
-def _vocabulary() -> Any:
-    import unspool
-
-    return unspool.Vocabulary.from_tokenizer(workloads.tokenizer())
-
-
-def _detokenize(load: workloads.Workload) -> Any:
-    import unspool
-
-    detokenizer = unspool.Detokenizer(_vocabulary())
-    ids, put, out = load.ids, detokenizer.put, []
-
-    def step(i: int) -> None:
-        out.append(put(ids[i]))
-
-    return step, lambda: "".join(out) + detokenizer.end()
+def _detokenize(load: Load) -> Stream:
+    detokenizer = unspool.Detokenizer(real_tokenizers.vocabulary(load.tokenizer))
+    ids, put = load.ids, detokenizer.put
+    return Stream(lambda i: put(ids[i]), lambda out: ("".join(out) + detokenizer.end(), ""), len(ids))
 
 
-def _deltas(format: str) -> Any:
-    def runner(load: workloads.Workload) -> Any:
-        import unspool
-
-        streamer = unspool.TokenStreamer(_vocabulary(), format, workloads.TOOLS)
-        ids, put, out = load.ids, streamer.put, []
-
-        def step(i: int) -> None:
-            for delta in put(ids[i]):
-                if delta.kind == "tool_call_arguments":
-                    out.append(delta.text)
-
-        def result() -> str:
-            out.extend(d.text for d in streamer.end() if d.kind == "tool_call_arguments")
-            return "".join(out)
-
-        return step, result
-
-    return runner
+def answer_of(deltas: Any) -> Answer:
+    content = "".join(delta.text for delta in deltas if delta.kind == "content")
+    return content, "".join(delta.text for delta in deltas if delta.kind == "tool_call_arguments")
 
 
-def batch(load: workloads.Workload, count: int) -> Any:
-    """A step of all streams in one call."""
-    import numpy as np
-    import unspool
-
-    made = unspool.StreamBatch(_vocabulary(), "hermes", keep_message=False)
-    writers = [unspool.WireWriter("chat_completions", model="model") for _ in range(count)]
-    slots = np.array([made.add(workloads.TOOLS, writer=writer) for writer in writers], np.int32)
-    columns = [np.full(count, id, np.int32) for id in load.ids]
-    last: list[bytes] = []
-
-    def step(i: int) -> None:
-        last.append(made.step(slots, columns[i]).sse(count - 1))
-
-    def result() -> str:
-        return (b"".join(last) + made.finish(count - 1).sse(count - 1)).decode()
-
-    return step, result
+def _parse(load: Load) -> Stream:
+    parser = unspool.Parser(load.format, load.tools, keep_message=False)
+    pieces, put = load.pieces, parser.parse_chunk
+    return Stream(
+        lambda i: put(pieces[i]),
+        lambda out: answer_of([*(d for part in out for d in part), *parser.finish().deltas]),
+        len(pieces),
+    )
 
 
-def streams(load: workloads.Workload, count: int) -> Any:
-    """A streamer and a writer a stream, called one after the other."""
-    import unspool
+def streamer(load: Load) -> unspool.TokenStreamer:
+    vocabulary = real_tokenizers.vocabulary(load.tokenizer)
+    return unspool.TokenStreamer(vocabulary, load.format, load.tools, keep_message=False)
 
-    rows = [
-        (
-            unspool.TokenStreamer(_vocabulary(), "hermes", workloads.TOOLS, keep_message=False),
-            unspool.WireWriter("chat_completions", model="model"),
+
+def _deltas(load: Load) -> Stream:
+    made = streamer(load)
+    ids, put = load.ids, made.put
+    return Stream(
+        lambda i: put(ids[i]),
+        lambda out: answer_of([*(d for part in out for d in part), *made.end()]),
+        len(ids),
+    )
+
+
+def _sse(load: Load) -> Stream:
+    made, writer = streamer(load), unspool.WireWriter("chat_completions", model="model")
+    ids, put, write = load.ids, made.put, writer.write
+
+    def step(i: int) -> bytes:
+        deltas = put(ids[i])
+        return write(deltas) if deltas else b""
+
+    return Stream(step, lambda out: of_sse((b"".join(out) + write(made.end())).decode()), len(ids))
+
+
+def _whole(source: str, threads: int = 1) -> Any:
+    """Whole outputs as "texts", "lists" of ids, or "arrays" of them."""
+
+    def work(loads: list[Load]) -> Streams:
+        import numpy as np
+
+        first = loads[0]
+        if source == "texts":
+            outputs: list[Any] = ["".join(load.pieces) for load in loads]
+        else:
+            outputs = [load.ids if source == "lists" else np.array(load.ids, np.int32) for load in loads]
+        options = {} if source == "texts" else {"tokenizer": real_tokenizers.vocabulary(first.tokenizer)}
+        batch = unspool.BatchParser(first.format, first.tools, threads=threads, **options)
+        return Streams(
+            [lambda _: batch.parse(outputs)],
+            lambda out: [
+                (message.content or "", "".join(call.arguments for call in message.tool_calls))
+                for message in out[0][0]
+            ],
+            1,
         )
-        for _ in range(count)
-    ]
-    ids, out = load.ids, [[] for _ in range(count)]
 
-    def step(i: int) -> None:
-        id = ids[i]
-        for (streamer, writer), sent in zip(rows, out, strict=True):
-            deltas = streamer.put(id)
-            if deltas:
-                sent.append(writer.write(deltas))
-
-    def result() -> str:
-        streamer, writer = rows[-1]
-        return (b"".join(out[-1]) + writer.write(streamer.end())).decode()
-
-    return step, result
+    return work
 
 
-def runners() -> dict[str, Any]:
-    return {
-        "detokenize": _detokenize,
-        "hermes": _deltas("hermes"),
-        "llama3_json": _deltas("llama3_json"),
-    }
+WORKS = {
+    "detokenize": each(_detokenize),
+    "parse": each(_parse),
+    "deltas": each(_deltas),
+    "sse": each(_sse),
+    **{f"whole {source}": _whole(source) for source in ("texts", "lists", "arrays")},
+    **{f"whole {source}, 2 threads": _whole(source, 2) for source in ("texts", "lists", "arrays")},
+    "set-up": makes(streamer),
+}

@@ -2,134 +2,126 @@
 
 from __future__ import annotations
 
-import sys
-import types
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
-import workloads
+from harness import real_tokenizers
+from harness.answers import of_sse
+from harness.without_server import root_of, skip_inits, stand_in
+from harness.workloads import Load
+
+from peers import Absent, Answer, Stream, each, makes, once
 
 label = "SGLang"
+_DETECTORS = {
+    "hermes": ("hermes_detector", "HermesDetector"),
+    "llama3_json": ("llama32_detector", "Llama32Detector"),
+    "qwen3_coder": ("qwen3_coder_detector", "Qwen3CoderDetector"),
+    "deepseek_v4": ("deepseekv4_detector", "DeepSeekV4Detector"),
+}
 
 
 def version() -> str:
-    folder = Path(_root())
-    return next(
-        (path.name.split("-")[1].removesuffix(".dist") for path in folder.glob("sglang-*.dist-info")),
-        "unknown",
+    folder = root_of("sglang", "srt")
+    found = (path.name.split("-")[1].removesuffix(".dist") for path in folder.glob("sglang-*.dist-info"))
+    return next(found, "unknown")
+
+
+def import_without_its_server() -> None:
+    """What its helpers import and its parsers never use is replaced."""
+    skip_inits(
+        root_of("sglang", "srt"),
+        (
+            "sglang",
+            "sglang.srt",
+            "sglang.srt.function_call",
+            "sglang.srt.entrypoints",
+            "sglang.srt.entrypoints.openai",
+            "sglang.srt.parser",
+            "sglang.srt.utils",
+        ),
     )
+    stand_in(("IPython", "IPython.display", "sglang.utils", "sglang.srt.utils.common", "sglang.srt.environ"))
 
 
-def _root() -> str:
-    for entry in sys.path:
-        if (Path(entry) / "sglang" / "srt").is_dir():
-            return entry
-    raise ImportError("sglang is not on the path")
+import_without_its_server()
 
 
-def _import_without_its_server() -> None:
-    """Make `sglang.srt` packages importable without running their __init__, which want a GPU's libraries."""
-    root = Path(_root())
-    for name in (
-        "sglang",
-        "sglang.srt",
-        "sglang.srt.function_call",
-        "sglang.srt.entrypoints",
-        "sglang.srt.entrypoints.openai",
-        "sglang.srt.parser",
-        "sglang.srt.utils",
-    ):
-        if name not in sys.modules:
-            module = types.ModuleType(name)
-            module.__path__ = [str(root.joinpath(*name.split(".")))]
-            sys.modules[name] = module
-    # What its helpers import and its parsers never use.
-    for name in (
-        "IPython",
-        "IPython.display",
-        "sglang.utils",
-        "sglang.srt.utils.common",
-        "sglang.srt.environ",
-    ):
-        if name not in sys.modules:
-            sys.modules[name] = _Anything(name)
+def _protocol() -> Any:
+    return import_module("sglang.srt.entrypoints.openai.protocol")
 
 
-class _Anything(types.ModuleType):
-    """A module in which every name exists and does nothing."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Nothing()
-
-
-class _Nothing:
-    def __getattr__(self, name: str) -> Any:
-        return _Nothing()
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        return _Nothing()
-
-    def __bool__(self) -> bool:
-        return False
+def _detector(load: Load) -> tuple[Any, list[Any]]:
+    """The detector of a format, and the request's tools."""
+    if load.format not in _DETECTORS:
+        raise Absent
+    module, name = _DETECTORS[load.format]
+    detector = getattr(import_module(f"sglang.srt.function_call.{module}"), name)()
+    return detector, [_protocol().Tool(**tool) for tool in load.tools]
 
 
-def _detector(module: str, name: str) -> Any:
-    def runner(load: workloads.Workload) -> Any:
-        from importlib import import_module
-
-        from tokenizers.decoders import DecodeStream
-
-        _import_without_its_server()
-        protocol = import_module("sglang.srt.entrypoints.openai.protocol")
-        detector = getattr(import_module(f"sglang.srt.function_call.{module}"), name)()
-        tools = [protocol.Tool(**tool) for tool in workloads.TOOLS]
-        base, stream, ids, out = workloads.tokenizer(), DecodeStream(), load.ids, []
-
-        def step(i: int) -> None:
-            text = stream.step(base, ids[i])
-            for call in detector.parse_streaming_increment(text, tools).calls if text else ():
-                out.append(call.parameters or "")
-
-        return step, lambda: "".join(out)
-
-    return runner
+def _answer(results: list[Any]) -> Answer:
+    found = [result for result in results if result is not None]
+    arguments = "".join(call.parameters or "" for result in found for call in result.calls)
+    return "".join(result.normal_text or "" for result in found), arguments
 
 
-def streams(load: workloads.Workload, count: int) -> Any:
-    """A detokenizer and a detector a stream, and the chunk that its serving layer makes of a call's fragment."""
-    from importlib import import_module
+def _parse(load: Load) -> Stream:
+    detector, tools = _detector(load)
+    pieces, put = load.pieces, detector.parse_streaming_increment
+    return Stream(lambda i: put(pieces[i], tools) if pieces[i] else None, _answer, len(pieces))
 
+
+def _stepper(load: Load) -> Any:
     from tokenizers.decoders import DecodeStream
 
-    _import_without_its_server()
-    protocol = import_module("sglang.srt.entrypoints.openai.protocol")
-    detector = import_module("sglang.srt.function_call.hermes_detector").HermesDetector
-    tools = [protocol.Tool(**tool) for tool in workloads.TOOLS]
-    base, ids = workloads.tokenizer(), load.ids
-    rows = [(DecodeStream(), detector(), []) for _ in range(count)]
+    detector, tools = _detector(load)
+    source, ids = real_tokenizers.of(load.tokenizer).source, load.ids
+    decode, put = DecodeStream(skip_special_tokens=False).step, detector.parse_streaming_increment
 
-    def step(i: int) -> None:
-        for stream, parser, sent in rows:
-            text = stream.step(base, ids[i])
-            for call in parser.parse_streaming_increment(text, tools).calls if text else ():
-                function = protocol.FunctionResponse(name=call.name, arguments=call.parameters)
-                tool_call = protocol.ToolCall(id="call_1", index=call.tool_index, function=function)
-                choice = protocol.ChatCompletionResponseStreamChoice(
-                    index=0, delta=protocol.DeltaMessage(tool_calls=[tool_call]), finish_reason=None
-                )
-                chunk = protocol.ChatCompletionStreamResponse(
-                    id="1", created=1, choices=[choice], model="model"
-                )
-                sent.append(f"data: {chunk.model_dump_json()}\n\n")
+    def step(i: int) -> Any:
+        text = decode(source, ids[i])
+        return put(text, tools) if text else None
 
-    return step, lambda: "".join(rows[-1][2])
+    return step
 
 
-def runners() -> dict[str, Any]:
-    _root()
-    return {
-        "hermes": _detector("hermes_detector", "HermesDetector"),
-        "llama3_json": _detector("llama32_detector", "Llama32Detector"),
-    }
+def _deltas(load: Load) -> Stream:
+    return Stream(_stepper(load), _answer, len(load.ids))
+
+
+def _sse(load: Load) -> Stream:
+    """And the chunks that its serving layer makes."""
+    protocol, parse = _protocol(), _stepper(load)
+
+    def chunk(delta: Any) -> str:
+        choice = protocol.ChatCompletionResponseStreamChoice(index=0, delta=delta, finish_reason=None)
+        made = protocol.ChatCompletionStreamResponse(id="1", created=1, choices=[choice], model="model")
+        return f"data: {made.model_dump_json()}\n\n"
+
+    def step(i: int) -> str:
+        result = parse(i)
+        if result is None:
+            return ""
+        sent = chunk(protocol.DeltaMessage(content=result.normal_text)) if result.normal_text else ""
+        for call in result.calls:
+            function = protocol.FunctionResponse(name=call.name, arguments=call.parameters)
+            tool_call = protocol.ToolCall(id="call_1", index=call.tool_index, function=function)
+            sent += chunk(protocol.DeltaMessage(tool_calls=[tool_call]))
+        return sent
+
+    return Stream(step, lambda out: of_sse("".join(out)), len(load.ids))
+
+
+def _whole(load: Load) -> Any:
+    detector, tools = _detector(load)
+    return detector.detect_and_parse("".join(load.pieces), tools)
+
+
+WORKS = {
+    "parse": each(_parse),
+    "deltas": each(_deltas),
+    "sse": each(_sse),
+    "whole texts": once(_whole, lambda result: _answer([result])),
+    "set-up": makes(_detector),
+}

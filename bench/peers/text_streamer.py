@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-import workloads
+import torch
+import transformers
+from harness import real_tokenizers
+from harness.workloads import Load
+from transformers import PreTrainedTokenizerFast, TextStreamer
+
+from peers import Absent, Stream, each
 
 label = "transformers TextStreamer"
 
 
 def version() -> str:
-    import transformers
-
     return str(transformers.__version__)
 
 
-def _detokenize(load: workloads.Workload) -> Any:
-    import torch
-    from transformers import PreTrainedTokenizerFast, TextStreamer
+@functools.cache
+def _tokenizer() -> Any:
+    return PreTrainedTokenizerFast(tokenizer_object=real_tokenizers.of("deepseek").source)
 
-    out: list[str] = []
+
+def _detokenize(load: Load) -> Stream:
+    if load.tokenizer != "deepseek":
+        raise Absent
+    parts: list[str] = []
 
     class Streamer(TextStreamer):  # type: ignore[misc]
         def on_finalized_text(self, text: str, stream_end: bool = False) -> None:  # noqa: ARG002
-            out.append(text)
+            parts.append(text)
 
-    streamer = Streamer(
-        PreTrainedTokenizerFast(tokenizer_object=workloads.tokenizer()), skip_special_tokens=True
-    )
-    ids = [torch.tensor([id]) for id in load.ids]
+    streamer = Streamer(_tokenizer(), skip_special_tokens=True)
+    put, ids = streamer.put, [torch.tensor([id]) for id in load.ids]
 
-    def step(i: int) -> None:
-        streamer.put(ids[i])
-
-    def result() -> str:
+    def answer(_: list[Any]) -> tuple[str, str]:
         streamer.end()
-        return "".join(out)
+        return "".join(parts), ""
 
-    return step, result
+    return Stream(lambda i: put(ids[i]), answer, len(ids))
 
 
-def runners() -> dict[str, Any]:
-    return {"detokenize": _detokenize}
+WORKS = {"detokenize": each(_detokenize)}

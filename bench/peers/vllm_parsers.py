@@ -1,60 +1,61 @@
-"""vLLM's detokenizer step and tool parsers, called as its serving layer calls them, a token at a time."""
+"""vLLM's detokenizer and its parser, called as its output processor and chat endpoint call them."""
 
 from __future__ import annotations
 
-from importlib import import_module
+import functools
+import logging
 from typing import Any
 
-import workloads
+import vllm
+from harness import real_tokenizers
+from harness.answers import of_deltas, of_sse
+from harness.workloads import Load
+
+from peers import Absent, Answer, Stream, each, makes, once
 
 label = "vLLM"
+_FORMATS = ("hermes", "llama3_json", "qwen3_coder", "deepseek_v4")
 
 
 def version() -> str:
-    import vllm
-
     return str(getattr(vllm, "__version__", "unknown"))
 
 
-def _parser(path: str, name: str) -> Any:
-    def runner(load: workloads.Workload) -> Any:
-        from tokenizers.decoders import DecodeStream
-        from transformers import PreTrainedTokenizerFast
-        from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+@functools.cache
+def _tokenizer(name: str) -> Any:
+    from transformers import PreTrainedTokenizerFast
+    from vllm.tokenizers.hf import get_cached_tokenizer
 
-        base = workloads.tokenizer()
-        tokenizer = PreTrainedTokenizerFast(tokenizer_object=base)
-        tokenizer.add_tokens(["<|python_tag|>", "<tool_call>", "</tool_call>"])
-        request = ChatCompletionRequest(model="m", messages=[], tools=workloads.TOOLS)
-        cls = getattr(import_module(path), name)
-        try:
-            parser = cls(tokenizer, request.tools)
-        except TypeError:
-            parser = cls(tokenizer)
-        stream, ids, out = DecodeStream(skip_special_tokens=False), load.ids, []
-        state: dict[str, Any] = {"text": "", "ids": []}
-
-        def step(i: int) -> None:
-            delta_text = stream.step(base, ids[i]) or ""
-            before, ids_before = state["text"], state["ids"]
-            state["text"], state["ids"] = before + delta_text, [*ids_before, ids[i]]
-            delta = parser.extract_tool_calls_streaming(
-                before, state["text"], delta_text, ids_before, state["ids"], [ids[i]], request
-            )
-            for call in (delta.tool_calls or ()) if delta is not None else ():
-                if call.function and call.function.arguments:
-                    out.append(call.function.arguments)
-
-        return step, lambda: "".join(out)
-
-    return runner
+    logging.disable(logging.CRITICAL)
+    return get_cached_tokenizer(PreTrainedTokenizerFast(tokenizer_object=real_tokenizers.of(name).source))
 
 
-def _detokenizer(tokenizer: Any, *, skip_special_tokens: bool = True) -> Any:
+@functools.cache
+def _class(format: str) -> Any:
+    from vllm.parser.parser_manager import ParserManager
+
+    if format not in _FORMATS:
+        raise Absent
+    return ParserManager.get_parser(
+        tool_parser_name=format, reasoning_parser_name=None, enable_auto_tools=True, is_harmony=False
+    )
+
+
+def _parser(load: Load) -> tuple[Any, Any]:
+    """The parser of a request, and the request."""
+    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+
+    request = ChatCompletionRequest(model="m", messages=[], tools=load.tools or None)
+    return _class(load.format)(_tokenizer(load.tokenizer), request.tools, chat_template_kwargs={}), request
+
+
+def _detokenizer(load: Load, *, skip_special_tokens: bool = True) -> Any:
     from vllm.sampling_params import SamplingParams
     from vllm.v1.engine import EngineCoreRequest
     from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer
 
+    if load.tokenizer != "deepseek":
+        raise Absent
     sampling = SamplingParams(skip_special_tokens=skip_special_tokens)
     values = {
         "request_id": "r", "prompt_token_ids": [0], "mm_features": None, "sampling_params": sampling,
@@ -63,63 +64,82 @@ def _detokenizer(tokenizer: Any, *, skip_special_tokens: bool = True) -> Any:
     }  # fmt: skip
     fields = set(EngineCoreRequest.__struct_fields__)
     request = EngineCoreRequest(**{key: value for key, value in values.items() if key in fields})
-    return FastIncrementalDetokenizer(tokenizer, request)
+    return FastIncrementalDetokenizer(_tokenizer(load.tokenizer), request)
 
 
-def _detokenize(load: workloads.Workload) -> Any:
-    from transformers import PreTrainedTokenizerFast
+def _detokenize(load: Load) -> Stream:
+    detokenizer, ids, last = _detokenizer(load), load.ids, len(load.ids) - 1
 
-    detokenizer = _detokenizer(PreTrainedTokenizerFast(tokenizer_object=workloads.tokenizer()))
-    ids, out = load.ids, []
-
-    def step(i: int) -> None:
+    def step(i: int) -> str:
         detokenizer.update([ids[i]], False)
-        out.append(detokenizer.get_next_output_text(False, True))
+        return str(detokenizer.get_next_output_text(i == last, True))
 
-    return step, lambda: "".join(out)
+    return Stream(step, lambda out: ("".join(out), ""), len(ids))
 
 
-def streams(load: workloads.Workload, count: int) -> Any:
-    """What its output processor and its serving layer do for each stream and token, without their queues."""
-    from transformers import PreTrainedTokenizerFast
-    from vllm.entrypoints.openai.chat_completion import protocol
-    from vllm.tool_parsers.hermes_tool_parser import Hermes2ProToolParser
+def _parse(load: Load) -> Stream:
+    parser, request = _parser(load)
+    pieces, ids, put, last = load.pieces, load.ids, parser.parse_delta, len(load.pieces) - 1
+    return Stream(
+        lambda i: put(pieces[i], [ids[i]], request, prompt_token_ids=None if i else [0], finished=i == last),
+        of_deltas,
+        len(pieces),
+    )
 
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=workloads.tokenizer())
-    tokenizer.add_tokens(["<tool_call>", "</tool_call>"])
-    request = protocol.ChatCompletionRequest(model="m", messages=[], tools=workloads.TOOLS)
 
-    def make() -> Any:
-        detokenizer = _detokenizer(tokenizer, skip_special_tokens=False)
-        parser = Hermes2ProToolParser(tokenizer, request.tools)
-        return {"detokenizer": detokenizer, "parser": parser, "text": "", "ids": [], "sent": []}
+def _stepper(load: Load) -> Any:
+    detokenizer = _detokenizer(load, skip_special_tokens=False)
+    parser, request = _parser(load)
+    ids, put, last = load.ids, parser.parse_delta, len(load.ids) - 1
 
-    rows, ids = [make() for _ in range(count)], load.ids
-
-    def step(i: int) -> None:
+    def step(i: int) -> Any:
         id = ids[i]
-        for row in rows:
-            row["detokenizer"].update([id], False)
-            delta_text = row["detokenizer"].get_next_output_text(False, True)
-            before, ids_before = row["text"], row["ids"]
-            row["text"], row["ids"] = before + delta_text, [*ids_before, id]
-            delta = row["parser"].extract_tool_calls_streaming(
-                before, row["text"], delta_text, ids_before, row["ids"], [id], request
-            )
-            if delta is None:
-                continue
-            choice = protocol.ChatCompletionResponseStreamChoice(index=0, delta=delta)
-            chunk = protocol.ChatCompletionStreamResponse(
-                id="chatcmpl-1", created=1, model="model", choices=[choice]
-            )
-            row["sent"].append(f"data: {chunk.model_dump_json(exclude_unset=True)}\n\n")
+        detokenizer.update([id], False)
+        text = detokenizer.get_next_output_text(i == last, True)
+        return put(text, [id], request, prompt_token_ids=None if i else [0], finished=i == last)
 
-    return step, lambda: "".join(rows[-1]["sent"])
+    return step
 
 
-def runners() -> dict[str, Any]:
-    return {
-        "detokenize": _detokenize,
-        "hermes": _parser("vllm.tool_parsers.hermes_tool_parser", "Hermes2ProToolParser"),
-        "llama3_json": _parser("vllm.tool_parsers.llama_tool_parser", "Llama3JsonToolParser"),
-    }
+def _deltas(load: Load) -> Stream:
+    return Stream(_stepper(load), of_deltas, len(load.ids))
+
+
+def _sse(load: Load) -> Stream:
+    from vllm.entrypoints.openai.chat_completion import protocol
+
+    parse = _stepper(load)
+
+    def step(i: int) -> str:
+        delta = parse(i)
+        if delta is None:
+            return ""
+        choice = protocol.ChatCompletionResponseStreamChoice(index=0, delta=delta)
+        chunk = protocol.ChatCompletionStreamResponse(
+            id="chatcmpl-1", created=1, model="model", choices=[choice]
+        )
+        return f"data: {chunk.model_dump_json(exclude_unset=True)}\n\n"
+
+    return Stream(step, lambda out: of_sse("".join(out)), len(load.ids))
+
+
+def _whole(load: Load) -> Any:
+    parser, request = _parser(load)
+    return parser.parse(
+        "".join(load.pieces), request, enable_auto_tools=True, model_output_token_ids=load.ids
+    )
+
+
+def _whole_answer(result: Any) -> Answer:
+    _, content, calls = result
+    return content or "", "".join(call.arguments for call in calls or ())
+
+
+WORKS = {
+    "detokenize": each(_detokenize),
+    "parse": each(_parse),
+    "deltas": each(_deltas),
+    "sse": each(_sse),
+    "whole texts": once(_whole, _whole_answer),
+    "set-up": makes(_parser),
+}

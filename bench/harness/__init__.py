@@ -1,0 +1,1 @@
+"""What bench/run.py is made of: inputs, cases, a process for each peer, the report."""
