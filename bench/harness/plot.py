@@ -41,7 +41,7 @@ def plot(results: dict[str, Any], path: Path, order: list[str]) -> None:
     except ImportError:
         print("no plot: matplotlib is not installed", file=sys.stderr)
         return
-    matplotlib.rcParams.update({"svg.hashsalt": "unspool", "svg.fonttype": "path"})
+    matplotlib.rcParams.update({"svg.hashsalt": "unspool", "svg.fonttype": "none"})
     figure, axes = pyplot.subplots(2, 3, figsize=(12, 7.6), sharey=True, facecolor="white")
     lines: dict[str, Any] = {}
     for axis, (section, row, unit) in zip(axes.flat, PANELS, strict=True):
@@ -79,7 +79,7 @@ def _frame(axis: Any, title: str, unit: str) -> None:
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
     ticks = sorted({int(x) for line in axis.lines for x in line.get_xdata()})
-    axis.set_xticks(ticks, [f"{tick:,}" if tick < 1000 else f"{tick / 1000:g}k" for tick in ticks])
+    axis.set_xticks(ticks, [f"{tick:,}" if tick % 1000 else f"{tick // 1000}k" for tick in ticks])
     axis.xaxis.set_minor_locator(_no_ticks())
 
 

@@ -20,8 +20,8 @@ GROWS = ("streams", "growth", "worst", "threads")  # their last column is over t
 MEMORY_COLUMNS = ["bytes, fresh", "bytes, half-way", "allocations a token"]
 LEGEND = """\
 In parentheses is the ratio to the first line of the same work. ✗: the answers are wrong, as said below the table. ?: not
-compared, since one answer took too long. …: stopped early; the figure is that of the part that ran, and the whole would cost
-more. –: the subject has no such work."""
+compared, since one answer took too long. …: stopped early; the figure is that of the part that ran, which is low where the
+cost grows with the length. –: the subject has no such work."""
 Row = tuple[str, str, list[str]]
 
 
