@@ -55,7 +55,7 @@ void ChunkParser::put_output(std::span<const TokenId> ids, Events& out) {
   end_put(out);
 }
 
-// The text of `count` tokens. Whether the region is what it was, and nothing waits for what follows.
+// The text of `count` tokens. Whether the region is what it was, and nothing waits for more.
 bool ChunkParser::put_run(std::string_view text, std::size_t count, Events& out) {
   const Region before = parser_->region();
   token_count_ += count;

@@ -1,8 +1,7 @@
 #include "text/utf8.h"
 
-#include "text/find_byte.h"
-
 #include "text/archive.h"
+#include "text/find_byte.h"
 
 namespace unspool {
 

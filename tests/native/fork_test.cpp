@@ -1,6 +1,6 @@
-// Copies of a live stream, and streams restored from snapshots: each goes on as a fresh stream does,
-// and needs nothing of its origin, which is gone by then. Under AddressSanitizer a link to the
-// origin is found.
+// Copies of a live stream, and streams restored from snapshots: each goes on as a fresh stream
+// does, and needs nothing of its origin, which is gone by then. Under AddressSanitizer a link to
+// the origin is found.
 #include <algorithm>
 #include <optional>
 #include <string>
