@@ -8,10 +8,16 @@
 #include "bindings/delta_type.h"
 #include "bindings/native_class.h"
 #include "bindings/python_types.h"
+#include "bindings/state_lock.h"
 
 namespace unspool::bindings {
 
 namespace {
+
+struct PyArgumentReader {
+  ArgumentReader reader = {};
+  StateLock lock = {};
+};
 
 py::object path_of(const ArgumentEvent& event) {
   std::vector<const ArgumentPath*> steps;
@@ -35,13 +41,14 @@ void put_one(ArgumentReader& reader, const py::handle& object, std::vector<Argum
   reader.put(*delta, out);
 }
 
-std::vector<ArgumentEvent> put(ArgumentReader& reader, const py::object& deltas) {
+std::vector<ArgumentEvent> put(PyArgumentReader& self, const py::object& deltas) {
+  const StateGuard guard(self.lock);
   std::vector<ArgumentEvent> out;
   if (as_delta(deltas.ptr()) != nullptr || !py::isinstance<py::iterable>(deltas)) {
-    put_one(reader, deltas, out);
+    put_one(self.reader, deltas, out);
     return out;
   }
-  for (const py::handle& delta : py::cast<py::iterable>(deltas)) put_one(reader, delta, out);
+  for (const py::handle& delta : py::cast<py::iterable>(deltas)) put_one(self.reader, delta, out);
   return out;
 }
 
@@ -67,7 +74,7 @@ void register_argument_reader(py::module_& module) {
                ", text=" + std::string(py::repr(py::str(event.text))) +
                ", is_final=" + (event.is_final ? "True" : "False") + ")";
       });
-  py::class_<ArgumentReader>(module, "ArgumentReader")
+  py::class_<PyArgumentReader>(module, "ArgumentReader")
       .def(py::init<>())
       .def("put", &put, py::arg("deltas"));
 }

@@ -1,5 +1,8 @@
 // Reads what Python callers pass: token ids in their many shapes, and text.
+#include <pybind11/critical_section.h>
+
 #include <limits>
+#include <optional>
 
 #include "bindings/gil.h"
 #include "bindings/python_types.h"
@@ -45,8 +48,9 @@ TokenId read_item(PyObject* object) {
 }
 
 // A list or tuple. From the first item that is not an int it reads a copy: that item's __index__
-// may change the list.
+// may change the list. Without the GIL other threads may: the list is locked.
 void read_sequence(PyObject* object, std::vector<TokenId>& ids) {
+  std::optional<py::scoped_critical_section> section(object);
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
   PyObject** items = PySequence_Fast_ITEMS(object);
   Py_ssize_t i = 0;
@@ -55,6 +59,7 @@ void read_sequence(PyObject* object, std::vector<TokenId>& ids) {
   const auto copy = py::reinterpret_steal<py::object>(
       PyList_Check(object) ? PyList_GetSlice(object, 0, count) : Py_NewRef(object));
   if (!copy) throw py::error_already_set();
+  section.reset();
   for (; i < count; ++i) ids.push_back(read_item(PySequence_Fast_GET_ITEM(copy.ptr(), i)));
 }
 

@@ -69,7 +69,7 @@ Result wait_in_slices(Attempt&& attempt, Wait&& wait, const Deadline& deadline, 
 }
 
 py::object to_python(Delta&& delta, const PyChannel& self) {
-  PyObject* object = wrap_delta(std::move(delta), self.field);
+  PyObject* object = wrap_delta(std::move(delta), self.field());
   if (object == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(object);
 }
@@ -80,7 +80,7 @@ Delta to_native(PyChannel& self, py::handle object) {
     throw py::type_error(std::string("a channel holds Delta objects, not ") +
                          Py_TYPE(object.ptr())->tp_name);
   }
-  self.field = reasoning_field_of(object.ptr());
+  self.set_field(reasoning_field_of(object.ptr()));
   return *delta;
 }
 
@@ -214,18 +214,24 @@ DeltaChannel& PyChannel::native() {
 void PyChannel::fail(py::object error) {
   DeltaChannel* channel = native_or_null();
   if (channel == nullptr) return;
+  const StateGuard guard(lock_);
   std::swap(failure_, error);  // before a consumer can ask for it
   if (!channel->fail(std::make_exception_ptr(PythonFailure{}))) std::swap(failure_, error);
 }
 
 void PyChannel::raise_failure() {
+  const py::object failure = [this] {
+    const StateGuard guard(lock_);
+    return failure_;
+  }();
   // The garbage collector takes the error of a channel that no one can reach any more.
-  if (!failure_) throw ChannelClosedError("the channel has failed, and its error is gone");
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(failure_.ptr())), failure_.ptr());
+  if (!failure) throw ChannelClosedError("the channel has failed, and its error is gone");
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(failure.ptr())), failure.ptr());
   throw py::error_already_set();
 }
 
 std::uint64_t PyChannel::arm(py::object callback, std::uint64_t ticket) {
+  const StateGuard guard(lock_);  // a waker that is called now waits for its callback
   // Whoever calls the waker holds a reference to this.
   const bool is_armed = native().arm([this] {
     const GilAcquire acquire;
@@ -239,14 +245,19 @@ std::uint64_t PyChannel::arm(py::object callback, std::uint64_t ticket) {
 
 void PyChannel::disarm(std::uint64_t ticket) {
   DeltaChannel* channel = native_or_null();
-  const auto waiter = waiters_.extract(ticket);  // destroyed after the map is in order
+  std::map<std::uint64_t, py::object>::node_type waiter;  // destroyed after the map is in order
+  const StateGuard guard(lock_);
+  waiter = waiters_.extract(ticket);
   if (channel != nullptr && waiters_.empty()) channel->disarm();
 }
 
 // All of them: one that is woken may never come to take what is there.
 void PyChannel::wake() {
   std::map<std::uint64_t, py::object> waiters;
-  waiters.swap(waiters_);
+  {
+    const StateGuard guard(lock_);
+    waiters.swap(waiters_);
+  }
   for (const auto& [ticket, callback] : waiters) {
     if (!callback) continue;  // the garbage collector has it
     try {

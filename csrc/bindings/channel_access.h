@@ -1,12 +1,14 @@
 // How other bindings reach a channel, and wait for it without blocking the interpreter.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "bindings/python_types.h"
+#include "bindings/state_lock.h"
 #include "channel/delta_channel.h"
 #include "delta/chat_writer.h"
 #include "stream/token_streamer.h"
@@ -14,7 +16,8 @@
 namespace unspool::bindings {
 
 /// A channel and what Python adds to it. The Python objects are here, and not in the native
-/// channel, because the garbage collector must see them; they are touched only with the GIL held.
+/// channel, because the garbage collector must see them; they are touched only with the GIL held,
+/// and under `lock_`.
 class PyChannel {
  public:
   explicit PyChannel(std::size_t maxsize);
@@ -50,12 +53,16 @@ class PyChannel {
     for (auto& waiter : waiters_) use(waiter.second);
   }
 
-  ReasoningField field = ReasoningField::reasoning_content;
+  /// Of the deltas that come out: as the last one had it that came in.
+  ReasoningField field() const { return field_.load(std::memory_order_relaxed); }
+  void set_field(ReasoningField field) { field_.store(field, std::memory_order_relaxed); }
 
  private:
   void wake();
 
   unsigned fork_;  // in which process it was made
+  std::atomic<ReasoningField> field_ = ReasoningField::reasoning_content;
+  StateLock lock_;
   std::shared_ptr<DeltaChannel> channel_;
   py::object failure_;
   std::map<std::uint64_t, py::object> waiters_;  // by ticket

@@ -53,6 +53,8 @@ py::list make_paths(const CallPaths& paths) {
   return list;
 }
 
+}  // namespace
+
 py::object labels_type() {
   PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
   return storage
@@ -60,8 +62,6 @@ py::object labels_type() {
           [] { return py::object(py::module_::import("unspool.labels").attr("Labels")); })
       .get_stored();
 }
-
-}  // namespace
 
 py::object make_labels(const TokenLabels* labels, const Message& message) {
   if (labels == nullptr) return py::none();

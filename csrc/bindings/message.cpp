@@ -2,11 +2,13 @@
 // Python, some 3 µs a message, which in a batch is more than the parsing: here it is passed by.
 #include <pybind11/gil_safe_call_once.h>
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 
 #include "bindings/gil.h"
 #include "bindings/message_type.h"
+#include "bindings/state_lock.h"
 
 namespace unspool::bindings {
 
@@ -117,10 +119,24 @@ py::object make_counts(const TokenCounts& counts) {
       {py::int_(counts.content), py::int_(counts.reasoning), py::int_(counts.tool_calls)});
 }
 
+/// Whether Python code makes parts of the message.
+bool needs_python(const TokenStreamer& streamer) {
+  const ChunkParser& stream = streamer.stream();
+  const std::vector<ToolCall>& calls = streamer.message().tool_calls;
+  return stream.labels() != nullptr || !stream.extra().empty() ||
+         std::any_of(calls.begin(), calls.end(),
+                     [](const ToolCall& call) { return call.repairs != 0; });
+}
+
 }  // namespace
 
+void import_message_types() {
+  records();
+  labels_type();
+}
+
 py::object make_message(const Message& message, const TokenCounts& counts, std::string_view extra,
-                        const std::vector<Events::Audited>& audit, const TokenLabels* labels,
+                        const std::vector<Events::Audited>& audit, py::handle labels,
                         py::handle deltas, py::handle reasoning_field) {
   const Records& made = records();
   const py::object reason = message.is_finished
@@ -135,14 +151,23 @@ py::object make_message(const Message& message, const TokenCounts& counts, std::
                             to_tuple(message.tool_calls, make_call), reason,
                             to_tuple(message.malformed, make_malformed),
                             to_tuple(message.dropped, make_malformed), make_counts(counts), deltas,
-                            fates, reasoning_field, fields, make_labels(labels, message)});
+                            fates, reasoning_field, fields, labels});
 }
 
 py::object make_message(const TokenStreamer& streamer, py::handle deltas,
                         py::handle reasoning_field) {
   const ChunkParser& stream = streamer.stream();
-  return make_message(streamer.message(), stream.token_counts(), stream.extra(), streamer.audit(),
-                      stream.labels(), deltas, reasoning_field);
+  const TokenCounts counts = stream.token_counts();
+  if (!kFreeThreaded && !needs_python(streamer)) {
+    return make_message(streamer.message(), counts, stream.extra(), streamer.audit(), py::none(),
+                        deltas, reasoning_field);
+  }
+  // While Python code runs, another thread may feed the stream or free it.
+  const Message message = streamer.message();
+  const std::string extra(stream.extra());
+  const std::vector<Events::Audited> audit = streamer.audit();
+  const py::object labels = make_labels(stream.labels(), message);
+  return make_message(message, counts, extra, audit, labels, deltas, reasoning_field);
 }
 
 }  // namespace unspool::bindings

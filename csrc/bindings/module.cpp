@@ -1,10 +1,12 @@
 #include "bindings/native_class.h"
 #include "bindings/python_types.h"
 
+namespace py = pybind11;
+
 // pybind11's entry point under another name, so that ours can look at the interpreter before it.
 #define PyInit__core initialize_core
 
-PYBIND11_MODULE(_core, module) {
+PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   using namespace unspool::bindings;
   module.attr("__version__") = UNSPOOL_VERSION;
   register_errors(module);

@@ -4,6 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -19,11 +20,17 @@ namespace unspool::bindings {
   throw py::type_error("__init__ of this object has not run; create it by calling its class");
 }
 
-/// What pybind11 knows of a class, looked up once.
+/// What pybind11 knows of a class, looked up once. Without a static's guard: no thread may wait for
+/// one that waits for Python.
 template <typename T>
 const py::detail::type_info* type_info_of() {
-  static const py::detail::type_info* const info = py::detail::get_type_info(typeid(T), true);
-  return info;
+  static std::atomic<const py::detail::type_info*> info = nullptr;
+  const py::detail::type_info* known = info.load(std::memory_order_relaxed);
+  if (known == nullptr) {
+    known = py::detail::get_type_info(typeid(T), true);
+    info.store(known, std::memory_order_relaxed);
+  }
+  return known;
 }
 
 /// The native object inside `self`, an instance of T's class; null before __init__ has run.

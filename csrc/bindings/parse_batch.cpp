@@ -12,6 +12,7 @@
 #include "bindings/fast_method.h"
 #include "bindings/gil.h"
 #include "bindings/message_type.h"
+#include "bindings/state_lock.h"
 #include "bindings/stream_recipe.h"
 #include "bindings/text_argument.h"
 #include "text/error.h"
@@ -45,6 +46,7 @@ class Turns {
 
 /// No garbage is collected while it lives. Messages that all live on would be gone through again
 /// and again. It must live while the GIL is held and no Python code runs: then no one can see it.
+/// Without the GIL others would, and there garbage is collected only where Python code runs.
 class CollectorPause {
  public:
   CollectorPause() = default;
@@ -55,7 +57,7 @@ class CollectorPause {
   }
 
  private:
-  bool was_enabled_ = PyGC_Disable() != 0;
+  bool was_enabled_ = !kFreeThreaded && PyGC_Disable() != 0;
 };
 
 /// Whether Python code makes parts of its message: what it repaired, a template's further fields,
@@ -178,8 +180,9 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
     {
       std::optional<CollectorPause> pause;
       if (!needs_python(output)) pause.emplace();
+      const py::object labels = make_labels(output.labels.get(), output.message);
       messages.append(make_message(output.message, output.token_counts, output.extra, output.audit,
-                                   output.labels.get(), no_deltas, reasoning_field));
+                                   labels, no_deltas, reasoning_field));
     }
     turns.pass_if_due();
   }

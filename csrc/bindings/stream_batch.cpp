@@ -15,6 +15,7 @@
 #include "bindings/native_class.h"
 #include "bindings/py_wire_writer.h"
 #include "bindings/scoped_flag.h"
+#include "bindings/state_lock.h"
 #include "text/error.h"
 
 namespace unspool::bindings {
@@ -60,6 +61,7 @@ py::object view_of(const PyBatchResult& self, std::span<const T> items, const ch
   return py::memoryview(column);
 }
 
+// Under the batch's lock.
 StreamBatch& native_batch(PyStreamBatch& self) {
   if (self.loan->is_stepping)
     throw StreamError("this batch is in a step, in another thread; use it before or after that");
@@ -73,6 +75,7 @@ PyObject* wrap(PyStreamBatch& self, std::shared_ptr<BatchResult> result) {
 PyObject* step(PyObject* object, PyObject* const* args, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
     PyStreamBatch& self = native<PyStreamBatch>(object);
+    const StateGuard guard(self.loan->lock);
     StreamBatch& batch = native_batch(self);
     if (count < 2 || count > 3)
       throw py::type_error("step takes slots and ids, and offsets or not");
@@ -84,7 +87,7 @@ PyObject* step(PyObject* object, PyObject* const* args, Py_ssize_t count) {
     std::optional<IntColumn<std::int64_t>> offsets;
     if (count == 3 && args[2] != Py_None) offsets.emplace(args[2], "offsets", self.offsets);
     const bool is_long = ids.view().size() >= kLongStep;
-    if (is_long) {
+    if (is_long || kFreeThreaded) {
       slots.keep_in(self.slots);
       ids.keep_in(self.ids);
       if (offsets) offsets->keep_in(self.offsets);
@@ -104,25 +107,28 @@ PyObject* step(PyObject* object, PyObject* const* args, Py_ssize_t count) {
 PyMethodDef kStep = {"step", as_method(step), METH_FASTCALL,
                      "step($self, slots, ids, offsets=None, /)\n--\n\nFeed each slot its ids."};
 
-PyWireWriter* writer_of(const PyStreamBatch& self, const py::object& writer) {
-  if (writer.is_none()) return nullptr;
-  auto* lent = py::cast<PyWireWriter*>(writer);
-  const auto loan = lent->loan.lock();
-  if (loan && loan != self.loan)
-    throw StreamError("another batch writes with this writer; create a new WireWriter");
-  return lent;
-}
-
-SlotOptions read_slot_options(PyWireWriter* writer, const py::object& choice, bool deltas) {
+SlotOptions read_slot_options(const py::object& choice, bool deltas) {
   SlotOptions options;
   options.choice = read_number(choice, "choice", "answers");
   options.keeps_deltas = deltas;
-  if (writer != nullptr) options.writer = writer->writer;
   return options;
 }
 
-/// The batch writes with the writer as long as the slot is taken.
-Slot lend(PyStreamBatch& self, Slot slot, PyWireWriter* lent, const py::object& writer) {
+/// Makes a slot by `make(batch, options)`. The batch writes with the writer as long as it is taken.
+template <typename Make>
+Slot take_slot(PyStreamBatch& self, SlotOptions options, const py::object& writer, Make&& make) {
+  PyWireWriter* lent = nullptr;
+  if (!writer.is_none()) lent = py::cast<PyWireWriter*>(writer);
+  // Only now: to read the arguments may have run Python code, and another thread's step.
+  const StateGuard guard(self.loan->lock, lent == nullptr ? self.loan->lock : lent->lock);
+  StreamBatch& batch = native_batch(self);
+  if (lent != nullptr) {
+    const auto loan = lent->loan.lock();
+    if (loan && loan != self.loan)
+      throw StreamError("another batch writes with this writer; create a new WireWriter");
+    options.writer = lent->writer;
+  }
+  const Slot slot = make(batch, std::move(options));
   if (static_cast<std::size_t>(slot) >= self.writers.size())
     self.writers.resize(static_cast<std::size_t>(slot) + 1);
   if (lent != nullptr) {
@@ -136,25 +142,38 @@ Slot lend(PyStreamBatch& self, Slot slot, PyWireWriter* lent, const py::object& 
 
 Slot add(PyStreamBatch& self, const StreamRecipe& recipe, const py::object& writer,
          const py::object& choice, bool deltas, const py::object& end_ids) {
-  StreamBatch& batch = native_batch(self);
-  PyWireWriter* const lent = writer_of(self, writer);
-  SlotOptions options = read_slot_options(lent, choice, deltas);
-  if (!end_ids.is_none()) read_token_ids(end_ids, options.end_ids);
-  return lend(self, batch.add(recipe, std::move(options)), lent, writer);
+  SlotOptions given = read_slot_options(choice, deltas);
+  if (!end_ids.is_none()) read_token_ids(end_ids, given.end_ids);
+  return take_slot(self, std::move(given), writer, [&](StreamBatch& batch, SlotOptions options) {
+    return batch.add(recipe, std::move(options));
+  });
 }
 
 Slot fork(PyStreamBatch& self, Slot slot, const py::object& writer, const py::object& choice,
           bool deltas) {
-  StreamBatch& batch = native_batch(self);
-  PyWireWriter* const lent = writer_of(self, writer);
-  return lend(self, batch.fork(slot, read_slot_options(lent, choice, deltas)), lent, writer);
+  return take_slot(self, read_slot_options(choice, deltas), writer,
+                   [&](StreamBatch& batch, SlotOptions options) {
+                     return batch.fork(slot, std::move(options));
+                   });
+}
+
+PyBatchResult rollback(PyStreamBatch& self, Slot slot, const py::object& count) {
+  const auto taken = static_cast<std::size_t>(read_number(count, "count", "ids"));
+  const StateGuard guard(self.loan->lock);
+  return PyBatchResult{native_batch(self).rollback(slot, taken), self.field};
+}
+
+py::object remove_stream(PyStreamBatch& self, Slot slot) {
+  const StateGuard guard(self.loan->lock);
+  native_batch(self).remove(slot);
+  return std::exchange(self.writers[static_cast<std::size_t>(slot)], {});
 }
 
 void remove(PyStreamBatch& self, Slot slot) {
-  native_batch(self).remove(slot);
-  const py::object writer = std::exchange(self.writers[static_cast<std::size_t>(slot)], {});
+  const py::object writer = remove_stream(self, slot);
   if (!writer) return;
   auto* lent = py::cast<PyWireWriter*>(writer);
+  const StateGuard guard(self.loan->lock, lent->lock);
   if (--lent->slot_count == 0) lent->loan.reset();
 }
 
@@ -163,6 +182,7 @@ const TokenStreamer& stream(PyStreamBatch& self, Slot slot) {
 }
 
 py::object message(PyStreamBatch& self, Slot slot, const py::str& reasoning_field) {
+  const StateGuard guard(self.loan->lock);
   return make_message(stream(self, slot), py::tuple(), reasoning_field);
 }
 
@@ -232,6 +252,7 @@ void register_stream_batch(py::module_& module) {
       .def(
           "finish",
           [](PyStreamBatch& self, Slot slot, const py::str& reason) {
+            const StateGuard guard(self.loan->lock);
             StreamBatch& native = native_batch(self);
             return PyBatchResult{native.finish(slot, parse_finish_reason(read_text(reason))),
                                  self.field};
@@ -239,28 +260,27 @@ void register_stream_batch(py::module_& module) {
           py::arg("slot"), py::arg("finish_reason") = "stop")
       .def("fork", &fork, py::arg("slot"), py::kw_only(), py::arg("writer") = py::none(),
            py::arg("choice") = 0, py::arg("deltas") = false)
-      .def(
-          "rollback",
-          [](PyStreamBatch& self, Slot slot, const py::object& count) {
-            StreamBatch& native = native_batch(self);
-            return PyBatchResult{
-                native.rollback(slot, static_cast<std::size_t>(read_number(count, "count", "ids"))),
-                self.field};
-          },
-          py::arg("slot"), py::arg("count"))
+      .def("rollback", &rollback, py::arg("slot"), py::arg("count"))
       .def("remove", &remove, py::arg("slot"))
       .def("_message", &message, py::arg("slot"), py::arg("reasoning_field"))
       .def(
           "stop_reason",
           [](PyStreamBatch& self, Slot slot) {
+            const StateGuard guard(self.loan->lock);
             return text_or_none(stream(self, slot).stream().stop_reason());
           },
           py::arg("slot"))
       .def(
           "token_count",
-          [](PyStreamBatch& self, Slot slot) { return stream(self, slot).stream().token_count(); },
+          [](PyStreamBatch& self, Slot slot) {
+            const StateGuard guard(self.loan->lock);
+            return stream(self, slot).stream().token_count();
+          },
           py::arg("slot"))
-      .def("__len__", [](PyStreamBatch& self) { return native_batch(self).size(); });
+      .def("__len__", [](PyStreamBatch& self) {
+        const StateGuard guard(self.loan->lock);
+        return native_batch(self).size();
+      });
   add_fast_method(batch, &kStep);
   refuse_pickle(batch, "a batch of live streams");
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bindings/gil.h"
+#include "bindings/message_type.h"
 #include "bindings/native_class.h"
 #include "bindings/python_types.h"
 #include "stream/stream_options.h"
@@ -114,6 +115,7 @@ std::shared_ptr<StreamRecipe> make_recipe(const std::shared_ptr<Format>& format,
                                           const py::object& prompt,
                                           const std::optional<bool>& starts_in_reasoning,
                                           const std::shared_ptr<Format>& kept_reasoning) {
+  import_message_types();
   auto recipe = std::make_shared<StreamRecipe>();
   recipe->format = format;
   read_options(options, recipe->options);

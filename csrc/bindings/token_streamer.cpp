@@ -13,6 +13,7 @@
 #include "bindings/message_type.h"
 #include "bindings/native_class.h"
 #include "bindings/scoped_flag.h"
+#include "bindings/state_lock.h"
 #include "bindings/text_argument.h"
 #include "stream/stream_recipe.h"
 #include "text/error.h"
@@ -35,6 +36,7 @@ struct PyTokenStreamer {
   std::vector<TokenId> ids = {};  // of one call's arguments
   bool is_busy = false;
   bool is_unattended = false;
+  StateLock lock = {};  // of all of this; held by every method
 
   template <typename Use>
   void for_each_object(Use&& use) {
@@ -49,12 +51,21 @@ bool& free_flag(PyTokenStreamer& self) {
   return self.is_busy;
 }
 
-/// The native streamer, for a look at it.
-const TokenStreamer& look(const PyTokenStreamer& self) {
-  if (self.is_unattended)
-    throw StreamError("another thread feeds this stream a chunk; look at it before or after that");
-  return self.streamer;
-}
+/// A look at the native streamer; no one feeds it meanwhile.
+class Look {
+ public:
+  explicit Look(const PyTokenStreamer& self) : guard_(self.lock), streamer_(self.streamer) {
+    if (self.is_unattended)
+      throw StreamError(
+          "another thread feeds this stream a chunk; look at it before or after that");
+  }
+  const TokenStreamer& operator*() const { return streamer_; }
+  const ChunkParser* operator->() const { return &streamer_.stream(); }
+
+ private:
+  StateGuard guard_;
+  const TokenStreamer& streamer_;
+};
 
 // What Ctrl-C has left unsent goes first.
 void send(PyTokenStreamer& self) {
@@ -79,7 +90,7 @@ void read_chunk(PyTokenStreamer& self, std::size_t size, Read&& read) {
 // The deltas of the last read, as a list; or into the channel, and an empty list.
 PyObject* deliver(PyTokenStreamer& self) {
   if (self.channel) {
-    native_or_null<PyChannel>(self.channel.ptr())->field = self.field;
+    native_or_null<PyChannel>(self.channel.ptr())->set_field(self.field);
     send(self);
     return PyList_New(0);
   }
@@ -138,6 +149,7 @@ void read_named(PyObject* const* args, PyObject* names, const char* takes,
 PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
+    const StateGuard guard(self.lock);
     const ScopedFlag busy(free_flag(self));
     std::array<PyObject*, 3> values = {nullptr, nullptr, nullptr};
     constexpr std::array kNames = {"text", "tokens", "finish_reason"};
@@ -161,6 +173,7 @@ bool is_row(PyObject* value) {
 PyObject* put(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
+    const StateGuard guard(self.lock);
     const ScopedFlag busy(free_flag(self));
     send(self);
     const bool row = self.streamer.first_put() == FirstPut::row_is_prompt && is_row(value);
@@ -182,6 +195,7 @@ void copy_attributes(PyObject* from, PyObject* to) {
 PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
+    const StateGuard guard(self.lock);
     const ScopedFlag busy(free_flag(self));
     std::array<PyObject*, 2> values = {nullptr, nullptr};
     constexpr std::array kNames = {"channel", "choice"};
@@ -211,6 +225,7 @@ PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
 PyObject* rollback(PyObject* object, PyObject* count) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
+    const StateGuard guard(self.lock);
     const ScopedFlag busy(free_flag(self));
     self.streamer.read_rollback(static_cast<std::size_t>(read_number(count, "count", "ids")));
     return deliver(self);
@@ -242,7 +257,7 @@ const char* region_name(Region region) {
 
 py::object message(const PyTokenStreamer& self, const py::tuple& deltas,
                    const py::str& reasoning_field) {
-  return make_message(look(self), deltas, reasoning_field);
+  return make_message(*Look(self), deltas, reasoning_field);
 }
 
 FirstPut parse_first_put(std::string_view name) {
@@ -283,43 +298,37 @@ void register_token_streamer(py::module_& module) {
            py::arg("channel") = py::none(), py::arg("choice") = 0, py::arg("closes_channel") = true,
            py::arg("first_put") = "output")
       .def_property_readonly(
-          "region",
-          [](const PyTokenStreamer& self) { return region_name(look(self).stream().region()); })
-      .def_property_readonly(
-          "held_bytes",
-          [](const PyTokenStreamer& self) { return look(self).stream().held().bytes(); })
+          "region", [](const PyTokenStreamer& self) { return region_name(Look(self)->region()); })
+      .def_property_readonly("held_bytes",
+                             [](const PyTokenStreamer& self) { return Look(self)->held().bytes(); })
       .def_property_readonly("held",
                              [](const PyTokenStreamer& self) {
-                               const Held held = look(self).stream().held();
+                               const Look look(self);
+                               const Held held = look->held();
                                return py::make_tuple(py::bytes(held.text()),
                                                      std::string(to_string(held.reason())));
                              })
-      .def_property_readonly(
-          "held_markers",
-          [](const PyTokenStreamer& self) {
-            py::list list;
-            for (const std::string_view marker : look(self).stream().held().markers()) {
-              list.append(std::string(marker));
-            }
-            return list;
-          })
-      .def_property_readonly(
-          "is_finished",
-          [](const PyTokenStreamer& self) { return look(self).stream().is_finished(); })
-      .def_property_readonly(
-          "_has_prompt",
-          [](const PyTokenStreamer& self) { return look(self).stream().has_prompt(); })
-      .def_property_readonly(
-          "is_stopped",
-          [](const PyTokenStreamer& self) { return look(self).stream().is_stopped(); })
-      .def_property_readonly("stop_reason",
+      .def_property_readonly("held_markers",
                              [](const PyTokenStreamer& self) {
-                               return text_or_none(look(self).stream().stop_reason());
+                               py::list list;
+                               const Look look(self);
+                               for (const std::string_view marker : look->held().markers()) {
+                                 list.append(std::string(marker));
+                               }
+                               return list;
                              })
+      .def_property_readonly("is_finished",
+                             [](const PyTokenStreamer& self) { return Look(self)->is_finished(); })
+      .def_property_readonly("_has_prompt",
+                             [](const PyTokenStreamer& self) { return Look(self)->has_prompt(); })
+      .def_property_readonly("is_stopped",
+                             [](const PyTokenStreamer& self) { return Look(self)->is_stopped(); })
       .def_property_readonly(
-          "token_count",
-          [](const PyTokenStreamer& self) { return look(self).stream().token_count(); })
-      .def("_state", [](const PyTokenStreamer& self) { return py::bytes(look(self).snapshot()); })
+          "stop_reason",
+          [](const PyTokenStreamer& self) { return text_or_none(Look(self)->stop_reason()); })
+      .def_property_readonly("token_count",
+                             [](const PyTokenStreamer& self) { return Look(self)->token_count(); })
+      .def("_state", [](const PyTokenStreamer& self) { return py::bytes((*Look(self)).snapshot()); })
       .def(
           "_restore_state",
           [](PyTokenStreamer& self, const py::bytes& state) {
@@ -330,15 +339,16 @@ void register_token_streamer(py::module_& module) {
       .def("_message", &message, py::arg("deltas"), py::arg("reasoning_field"))
       .def("labels",
            [](const PyTokenStreamer& self) {
-             const TokenStreamer& streamer = look(self);
-             if (streamer.stream().labels() == nullptr) {
+             const Look look(self);
+             if (look->labels() == nullptr) {
                throw ArgumentError("this stream keeps no labels; pass labels=True");
              }
-             return make_labels(streamer.stream().labels(), streamer.message());
+             return make_labels(look->labels(), (*look).message());
            })
       .def("_audit", [](const PyTokenStreamer& self) {
         py::list list;
-        for (const Events::Audited& item : look(self).audit()) {
+        const Look look(self);
+        for (const Events::Audited& item : (*look).audit()) {
           list.append(py::make_tuple(std::string(to_string(item.fate)), item.text));
         }
         return list;

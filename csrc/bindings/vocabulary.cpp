@@ -7,6 +7,7 @@
 #include "bindings/gil.h"
 #include "bindings/native_class.h"
 #include "bindings/snapshots.h"
+#include "bindings/state_lock.h"
 #include "text/error.h"
 #include "text/scratch.h"
 #include "vocabulary/detokenizer.h"
@@ -114,11 +115,13 @@ struct PyDetokenizer {
   std::string out = {};
   std::vector<TokenId> ids = {};
   std::shared_ptr<const void> texts = {};  // that the state of a restored one points into
+  StateLock lock = {};
 };
 
 PyObject* put(PyObject* object, PyObject* argument) {
   return guarded([&]() -> PyObject* {
     PyDetokenizer& self = native<PyDetokenizer>(object);
+    const StateGuard guard(self.lock);
     std::vector<TokenId> ids = std::move(self.ids);  // not its own: a caller's Python may come back
     ids.clear();
     read_token_ids(argument, ids);
@@ -145,6 +148,7 @@ PyObject* put(PyObject* object, PyObject* argument) {
 PyObject* end(PyObject* object, PyObject*) {
   return guarded([&]() -> PyObject* {
     PyDetokenizer& self = native<PyDetokenizer>(object);
+    const StateGuard guard(self.lock);
     if (self.has_ended)
       throw StreamError("this stream has ended; create a new Detokenizer for the next one");
     self.has_ended = true;
@@ -210,10 +214,13 @@ std::unique_ptr<PyDetokenizer> make_detokenizer(const py::object& source, bool s
 
 py::bytes snapshot(const PyDetokenizer& self, const py::object& key) {
   std::string state;
-  Archive archive(state);
-  Detokenizer copy = self.detokenizer;  // one visit both writes and reads
-  bool has_ended = self.has_ended;
-  archive(has_ended, copy);
+  {
+    const StateGuard guard(self.lock);
+    Archive archive(state);
+    Detokenizer copy = self.detokenizer;  // one visit both writes and reads
+    bool has_ended = self.has_ended;
+    archive(has_ended, copy);
+  }
   return seal_snapshot("Detokenizer", state, key);
 }
 
@@ -230,6 +237,7 @@ std::unique_ptr<PyDetokenizer> restore(const py::object& snapshot, const py::obj
 }
 
 py::list spans(PyDetokenizer& self) {
+  const StateGuard guard(self.lock);
   py::list pieces;
   for (const Piece& piece : self.detokenizer.take_pieces())
     pieces.append(py::make_tuple(py::str(piece.text), py::cast(piece.ids)));
@@ -247,10 +255,18 @@ void register_detokenizer(py::module_& module) {
       .def("snapshot", &snapshot, py::kw_only(), py::arg("key") = py::bytes())
       .def_static("restore", &restore, py::arg("snapshot"), py::arg("vocabulary"), py::kw_only(),
                   py::arg("key") = py::bytes())
-      .def("fork", [](const PyDetokenizer& self) { return std::make_unique<PyDetokenizer>(self); })
-      .def_property_readonly(
-          "is_stopped", [](const PyDetokenizer& self) { return self.detokenizer.is_stopped(); })
+      .def("fork",
+           [](const PyDetokenizer& self) {
+             const StateGuard guard(self.lock);
+             return std::make_unique<PyDetokenizer>(self);
+           })
+      .def_property_readonly("is_stopped",
+                             [](const PyDetokenizer& self) {
+                               const StateGuard guard(self.lock);
+                               return self.detokenizer.is_stopped();
+                             })
       .def_property_readonly("stop_reason", [](const PyDetokenizer& self) {
+        const StateGuard guard(self.lock);
         return text_or_none(self.detokenizer.stop_reason());
       });
   add_fast_method(detokenizer, &kPut);

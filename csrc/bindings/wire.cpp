@@ -29,6 +29,19 @@ WireWriter& PyWireWriter::native_for_deltas() const {
   return native();
 }
 
+// A writer may change hands before both locks are held; with the GIL there is nothing to wait for.
+WriterGuard::WriterGuard(const PyWireWriter& self) {
+  if constexpr (kFreeThreaded) {
+    for (;;) {
+      guard_.emplace(self.lock);
+      loan_ = self.loan.lock();
+      if (!loan_) return;
+      guard_.emplace(self.lock, loan_->lock);
+      if (self.loan.lock() == loan_) return;
+    }
+  }
+}
+
 namespace {
 
 constexpr std::array kProtocols = {WireProtocol::chat_completions, WireProtocol::completions,
@@ -133,15 +146,20 @@ PyObject* to_bytes(std::string& out) {
   return bytes;
 }
 
+py::bytes taken(std::string& out) {
+  PyObject* bytes = to_bytes(out);
+  if (bytes == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::bytes>(bytes);
+}
+
 // Runs `body` on an empty buffer, gives what it appended.
 template <typename Body>
 py::bytes written(PyWireWriter& self, Body&& body) {
+  const WriterGuard guard(self);
   WireWriter& writer = self.native();
   self.out.clear();
   body(writer, self.out);
-  PyObject* bytes = to_bytes(self.out);
-  if (bytes == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::bytes>(bytes);
+  return taken(self.out);
 }
 
 const Delta* read_delta(PyObject* object) {
@@ -157,14 +175,17 @@ PyObject* write(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
     PyWireWriter& self = native<PyWireWriter>(object);
     if (const Delta* delta = as_delta(value)) {
+      const WriterGuard guard(self);
       WireWriter& writer = self.native_for_deltas();
       self.out.clear();
       writer.write(*delta, self.out);
       return to_bytes(self.out);
     }
-    const auto list = py::reinterpret_steal<py::object>(call_python(
+    auto list = py::reinterpret_steal<py::object>(call_python(
         [&] { return PySequence_Fast(value, "write takes a Delta or an iterable of them"); }));
     if (!list) throw py::error_already_set();
+    if (kFreeThreaded) list = py::tuple(list);  // other threads may change a caller's list
+    const WriterGuard guard(self);
     PyObject** items = PySequence_Fast_ITEMS(list.ptr());
     self.deltas.clear();
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
@@ -211,7 +232,12 @@ std::unique_ptr<PyWireWriter> make_writer(const py::str& protocol, const Options
 }
 
 py::bytes snapshot(const PyWireWriter& self, const py::object& key) {
-  return seal_snapshot(to_string(self.protocol).data(), self.native().snapshot(), key);
+  std::string state;
+  {
+    const WriterGuard guard(self);
+    state = self.native().snapshot();
+  }
+  return seal_snapshot(to_string(self.protocol).data(), state, key);
 }
 
 template <typename... Options>
@@ -246,15 +272,15 @@ py::bytes fail(PyWireWriter& self, const py::str& message, const py::object& typ
 }
 
 py::bytes drain(PyWireWriter& self, PyChannel& channel) {
-  self.native_for_deltas();
+  const WriterGuard guard(self);
+  WireWriter& writer = self.native_for_deltas();
   self.drained.clear();
   drain_channel(channel, self.drained);
-  py::bytes bytes = written(self, [&](auto& native, auto& out) {
-    native.write_many(std::span<const Delta>(self.drained), out);
-  });
+  self.out.clear();
+  writer.write_many(std::span<const Delta>(self.drained), self.out);
   self.drained.clear();
   shrink_scratch(self.drained);
-  return bytes;
+  return taken(self.out);
 }
 
 py::bytes keep_alive(PyWireWriter& self) {
@@ -265,10 +291,12 @@ void add_logprobs(PyWireWriter& self, const py::object& choice, const py::iterab
   const std::int32_t number = read_number(choice, "choice", "answers");
   std::vector<TokenLogprob> read;
   for (const py::handle& entry : entries) read.push_back(read_token_logprob(entry));
+  const WriterGuard guard(self);
   self.native().add_logprobs(number, std::move(read));
 }
 
 std::unique_ptr<PyWireWriter> fork(const PyWireWriter& self) {
+  const WriterGuard guard(self);
   return std::unique_ptr<PyWireWriter>(new PyWireWriter{self.native().clone(), self.protocol});
 }
 
@@ -315,9 +343,14 @@ void register_wire(py::module_& module) {
       .def_property_readonly(
           "created", [](const PyWireWriter& self) { return self.writer->options().created; })
       .def_property_readonly("has_begun",
-                             [](const PyWireWriter& self) { return self.native().has_begun(); })
-      .def_property_readonly("has_ended",
-                             [](const PyWireWriter& self) { return self.native().has_ended(); });
+                             [](const PyWireWriter& self) {
+                               const WriterGuard guard(self);
+                               return self.native().has_begun();
+                             })
+      .def_property_readonly("has_ended", [](const PyWireWriter& self) {
+        const WriterGuard guard(self);
+        return self.native().has_ended();
+      });
   add_fast_method(writer, &kWrite);
   refuse_pickle(writer, "a WireWriter", true);
 }

@@ -1,6 +1,7 @@
 #include "stream/stream_batch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <utility>
 
@@ -173,6 +174,9 @@ std::shared_ptr<BatchResult> StreamBatch::new_result() {
     if (!result || result.use_count() == 1) place = &result;
   }
   if (!*place || place->use_count() > 1) *place = std::make_shared<BatchResult>();
+#ifndef __SANITIZE_THREAD__                             // which does not know fences
+  std::atomic_thread_fence(std::memory_order_acquire);  // another thread may have read it last
+#endif
   return *place;
 }
 

@@ -55,7 +55,7 @@ def get_format(name: str) -> FormatFile:
         UnknownFormatError: There is none; the message names the nearest.
     """
     key = name.lower()
-    for file in _registered.values():
+    for file in list(_registered.values()):  # another thread may register one
         if key in (file.name.lower(), *(alias.lower() for alias in file.aliases)):
             return file
     found = _shipped_names().get(key)
