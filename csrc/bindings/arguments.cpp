@@ -165,6 +165,14 @@ py::object to_index(py::handle object) {
   return index;
 }
 
+py::object attribute_or_null(py::handle object, const char* name) {
+  auto found = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object.ptr(), name));
+  if (found) return found;
+  if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw py::error_already_set();
+  PyErr_Clear();
+  return found;
+}
+
 void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
   PyObject* object = handle.ptr();
   if (PyLong_CheckExact(object)) {
@@ -180,7 +188,7 @@ void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
   }
   if (is_no_id(object)) refuse(object, "ids");
   // NumPy's 1-element arrays have __index__ too: shapes go first.
-  if (py::hasattr(handle, "shape") && py::hasattr(handle, "tolist")) {
+  if (attribute_or_null(handle, "shape") && attribute_or_null(handle, "tolist")) {
     if (PyObject_CheckBuffer(object) != 0) return read_buffer(object, ids);
     return read_tensor(handle, ids);
   }

@@ -160,9 +160,9 @@ IntColumn<T>::IntColumn(PyObject* object, const char* name, std::vector<T>& scra
     }
     return;
   }
-  if (!py::hasattr(object, "__dlpack__"))
-    refuse(name, std::string("is of type ") + Py_TYPE(object)->tp_name);
-  capsule_ = py::handle(object).attr("__dlpack__")();  // frees the tensor, since no one takes it
+  const py::object make_capsule = attribute_or_null(object, "__dlpack__");
+  if (!make_capsule) refuse(name, std::string("is of type ") + Py_TYPE(object)->tp_name);
+  capsule_ = make_capsule();  // frees the tensor, since no one takes it
   const void* tensor = PyCapsule_GetPointer(capsule_.ptr(), "dltensor");
   if (tensor == nullptr) throw py::error_already_set();
   view_ = read_items(items_of(*static_cast<const DlTensor*>(tensor), name), name, scratch);

@@ -34,6 +34,9 @@ bool set_python_error(const std::exception_ptr& pointer);
 /// The int that `object` counts as, by `__index__`. Throws what that raises.
 py::object to_index(py::handle object);
 
+/// An attribute; null where there is none. Throws what else the look-up raises.
+py::object attribute_or_null(py::handle object, const char* name);
+
 /// Appends the token ids of `object`: an int, a list, tuple or range of ints, a one-row buffer of
 /// integers (NumPy), or a tensor of one row. Throws a Python TypeError or an ArgumentError.
 void read_token_ids(py::handle object, std::vector<TokenId>& ids);

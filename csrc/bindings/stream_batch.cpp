@@ -68,39 +68,37 @@ StreamBatch& native_batch(PyStreamBatch& self) {
   return self.batch;
 }
 
-PyObject* wrap(PyStreamBatch& self, std::shared_ptr<BatchResult> result) {
-  return py::cast(PyBatchResult{std::move(result), self.field}).release().ptr();
+std::shared_ptr<BatchResult> run_step(PyStreamBatch& self, PyObject* const* args,
+                                      Py_ssize_t count) {
+  const StateGuard guard(self.loan->lock);
+  StreamBatch& batch = native_batch(self);
+  if (count < 2 || count > 3) throw py::type_error("step takes slots and ids, and offsets or not");
+  // Reading the arguments may run Python code, and the step may let go of the GIL: no one else
+  // uses the batch meanwhile.
+  const ScopedFlag stepping(self.loan->is_stepping);
+  IntColumn<Slot> slots(args[0], "slots", self.slots);
+  IntColumn<TokenId> ids(args[1], "ids", self.ids);
+  std::optional<IntColumn<std::int64_t>> offsets;
+  if (count == 3 && args[2] != Py_None) offsets.emplace(args[2], "offsets", self.offsets);
+  const bool is_long = ids.view().size() >= kLongStep;
+  if (is_long || kFreeThreaded) {
+    slots.keep_in(self.slots);
+    ids.keep_in(self.ids);
+    if (offsets) offsets->keep_in(self.offsets);
+  }
+  std::optional<std::span<const std::int64_t>> places;
+  if (offsets) places = offsets->view();
+  std::optional<GilRelease> release;
+  if (is_long) release.emplace();
+  return batch.step(slots.view(), ids.view(), places);
 }
 
 PyObject* step(PyObject* object, PyObject* const* args, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
     PyStreamBatch& self = native<PyStreamBatch>(object);
-    const StateGuard guard(self.loan->lock);
-    StreamBatch& batch = native_batch(self);
-    if (count < 2 || count > 3)
-      throw py::type_error("step takes slots and ids, and offsets or not");
-    // Reading the arguments may run Python code, and the step may let go of the GIL: no one else
-    // uses the batch meanwhile.
-    const ScopedFlag stepping(self.loan->is_stepping);
-    IntColumn<Slot> slots(args[0], "slots", self.slots);
-    IntColumn<TokenId> ids(args[1], "ids", self.ids);
-    std::optional<IntColumn<std::int64_t>> offsets;
-    if (count == 3 && args[2] != Py_None) offsets.emplace(args[2], "offsets", self.offsets);
-    const bool is_long = ids.view().size() >= kLongStep;
-    if (is_long || kFreeThreaded) {
-      slots.keep_in(self.slots);
-      ids.keep_in(self.ids);
-      if (offsets) offsets->keep_in(self.offsets);
-    }
-    std::optional<std::span<const std::int64_t>> places;
-    if (offsets) places = offsets->view();
-    std::shared_ptr<BatchResult> result;
-    {
-      std::optional<GilRelease> release;
-      if (is_long) release.emplace();
-      result = batch.step(slots.view(), ids.view(), places);
-    }
-    return wrap(self, std::move(result));
+    // A new object may wait for other threads, so the batch is free by then.
+    std::shared_ptr<BatchResult> result = run_step(self, args, count);
+    return py::cast(PyBatchResult{std::move(result), self.field}).release().ptr();
   });
 }
 

@@ -166,8 +166,8 @@ PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count,
 // A tensor of two dimensions; a list never is.
 bool is_row(PyObject* value) {
   if (PyLong_Check(value) || PyList_Check(value) || PyTuple_Check(value)) return false;
-  const py::handle object(value);
-  return py::hasattr(object, "dim") && object.attr("dim")().cast<int>() >= 2;
+  const py::object dim = attribute_or_null(value, "dim");
+  return dim && dim().cast<int>() >= 2;
 }
 
 PyObject* put(PyObject* object, PyObject* value) {
@@ -192,31 +192,36 @@ void copy_attributes(PyObject* from, PyObject* to) {
   if (!copy || PyObject_GenericSetDict(to, copy.ptr(), nullptr) != 0) throw py::error_already_set();
 }
 
+std::unique_ptr<PyTokenStreamer> copy_of(PyTokenStreamer& self, py::object held,
+                                         std::optional<std::int32_t> choice) {
+  std::shared_ptr<DeltaChannel> channel;
+  if (held) channel = native<PyChannel>(held.ptr()).shared();
+  const StateGuard guard(self.lock);
+  const ScopedFlag busy(free_flag(self));
+  return std::unique_ptr<PyTokenStreamer>(new PyTokenStreamer{
+      self.streamer.fork(std::move(channel), choice), self.field, std::move(held)});
+}
+
 PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
-    const StateGuard guard(self.lock);
-    const ScopedFlag busy(free_flag(self));
     std::array<PyObject*, 2> values = {nullptr, nullptr};
     constexpr std::array kNames = {"channel", "choice"};
     constexpr const char* kTakes = "fork takes channel= and choice=";
     if (count > 0) throw py::type_error(std::string(kTakes) + ", by name");
     if (names != nullptr) read_named(args, names, kTakes, kNames, values);
     py::object held;
-    std::shared_ptr<DeltaChannel> channel;
     if (is_there(values[0])) {
       held = py::reinterpret_borrow<py::object>(values[0]);
       if (!py::isinstance<PyChannel>(held)) {
         throw py::type_error(std::string("channel is of type ") + Py_TYPE(values[0])->tp_name +
                              "; pass a DeltaChannel");
       }
-      channel = native<PyChannel>(values[0]).shared();
     }
     std::optional<std::int32_t> choice;
     if (is_there(values[1])) choice = read_number(values[1], "choice", "answers");
-    std::unique_ptr<PyTokenStreamer> copy(new PyTokenStreamer{
-        self.streamer.fork(std::move(channel), choice), self.field, std::move(held)});
-    py::object made = make_instance(Py_TYPE(object), std::move(copy));
+    // A new object may wait for other threads, so the stream is free by then.
+    py::object made = make_instance(Py_TYPE(object), copy_of(self, std::move(held), choice));
     copy_attributes(object, made.ptr());
     return made.release().ptr();
   });

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool import Delta, DeltaChannel, Parser, StreamError, Vocabulary, WireWriter
+from unspool import Delta, DeltaChannel, Parser, StreamBatch, StreamError, Vocabulary, WireWriter
 from unspool.parse_batch import parse_batch
 
 
@@ -210,6 +210,27 @@ def test_a_released_view() -> None:
     ):
         with pytest.raises(ValueError, match="released"):
             use()
+
+
+class Closed:
+    """An object whose attributes cannot be looked up."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"{name} is closed")
+
+
+def test_an_attribute_that_raises() -> None:
+    """As it is: since 3.13 CPython reports an error that a look-up passes over."""
+    batch = StreamBatch(vocabulary(), "hermes")
+    slot = batch.add()
+    for use in (
+        lambda: parser().parse_chunk(tokens=Closed()),
+        lambda: unspool.TokenStreamer(vocabulary(), "hermes", skip_prompt=True).put(Closed()),
+        lambda: batch.step([slot], Closed()),
+    ):
+        with pytest.raises(RuntimeError, match="is closed"):
+            use()
+    assert batch.step([slot], [0])
 
 
 class Tensor:
