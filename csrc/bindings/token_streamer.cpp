@@ -337,6 +337,7 @@ void register_token_streamer(py::module_& module) {
       .def(
           "_restore_state",
           [](PyTokenStreamer& self, const py::bytes& state) {
+            const StateGuard guard(self.lock);
             const ScopedFlag busy(free_flag(self));
             self.streamer.restore(std::string_view(state));
           },

@@ -14,7 +14,7 @@ from unspool import _core
 from unspool.formats import compile_format
 
 CLASSES = [value for value in vars(_core).values() if isinstance(value, type)]
-CLEAN = (TypeError, AttributeError, ValueError, unspool.UnspoolError)
+CLEAN = (TypeError, AttributeError, ValueError, BufferError, unspool.UnspoolError)
 # Static methods, and those of the class.
 STATIC = {"from_tokenizer", "from_file", "from_tiktoken", "from_bytes", "from_response_template", "restore"}
 

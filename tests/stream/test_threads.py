@@ -251,7 +251,7 @@ def test_a_detokenizer_in_many_threads() -> None:
 
 
 def test_a_batch_in_many_threads() -> None:
-    batch = StreamBatch(BYTES, "hermes", threads=2)
+    batch = StreamBatch(BYTES, "hermes", threads=2, rollback_window=2)
     writer = WireWriter("chat_completions", model="m", n=2)
     writer.begin()
     shared = [batch.add(writer=writer, choice=choice) for choice in range(2)]
@@ -282,6 +282,17 @@ def test_a_batch_in_many_threads() -> None:
             when_free(partial(batch.remove, slot))
         return 0
 
+    def fork(_: int) -> int:
+        for _ in range(50 * ROUNDS):
+            copy = when_free(partial(batch.fork, own[0], deltas=True))
+            when_free(partial(batch.step, [copy], [X, X]))
+            when_free(partial(batch.rollback, copy, 1))
+            count = when_free(partial(batch.token_count, copy))
+            when_free(partial(batch.finish, copy))
+            assert when_free(partial(batch.message, copy)).content == "x" * count
+            when_free(partial(batch.remove, copy))
+        return 0
+
     def keep_alive(_: int) -> int:
         for _ in range(400 * ROUNDS):
             with contextlib.suppress(StreamError):
@@ -289,7 +300,7 @@ def test_a_batch_in_many_threads() -> None:
                 assert (writer.has_begun, writer.has_ended) == (True, False)
         return 0
 
-    accepted = sum(in_threads(step, step, come_and_go, keep_alive))
+    accepted = sum(in_threads(step, step, come_and_go, keep_alive, fork))
     assert [batch.token_count(slot) for slot in shared] == [accepted] * 2
     assert accepted > 0
     assert len(batch) == len(shared) + len(own)
