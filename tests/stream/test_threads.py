@@ -285,7 +285,7 @@ def test_a_batch_in_many_threads() -> None:
     def fork(_: int) -> int:
         for _ in range(50 * ROUNDS):
             copy = when_free(partial(batch.fork, own[0], deltas=True))
-            when_free(partial(batch.step, [copy], [X, X]))
+            when_free(partial(batch.step, [copy], [X, X], [0, 2]))
             when_free(partial(batch.rollback, copy, 1))
             count = when_free(partial(batch.token_count, copy))
             when_free(partial(batch.finish, copy))
