@@ -333,7 +333,8 @@ void register_token_streamer(py::module_& module) {
           [](const PyTokenStreamer& self) { return text_or_none(Look(self)->stop_reason()); })
       .def_property_readonly("token_count",
                              [](const PyTokenStreamer& self) { return Look(self)->token_count(); })
-      .def("_state", [](const PyTokenStreamer& self) { return py::bytes((*Look(self)).snapshot()); })
+      .def("_state",
+           [](const PyTokenStreamer& self) { return py::bytes((*Look(self)).snapshot()); })
       .def(
           "_restore_state",
           [](PyTokenStreamer& self, const py::bytes& state) {
