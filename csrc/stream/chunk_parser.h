@@ -148,19 +148,19 @@ class ChunkParser : LabelledParser {
   std::shared_ptr<const Vocabulary> vocabulary_;
   bool skip_special_tokens_;
   StopIn stop_in_;
-  bool start_is_given_;  // the prompt does not show where the output starts
+  bool start_is_given_;       // the prompt does not show where the output starts
+  bool repeats_tag_ = false;  // the content begins with the prompt's tag
+  bool is_finished_ = false;
+  bool has_prompt_ = false;
+  Input input_ = Input::none;
   std::shared_ptr<const Format> kept_reasoning_;
   std::optional<Detokenizer> detokenizer_;
-  bool repeats_tag_ = false;  // the content begins with the prompt's tag
   ClonedPtr<ContentStop> content_stop_;
   std::string special_;  // special tokens that count if the output goes on
   std::uint64_t special_end_ = 0;
   MessageBuilder builder_;
   ClonedPtr<TextAligner> aligner_;  // null: no text has come with ids
   Utf8Stream utf8_;
-  Input input_ = Input::none;
-  bool is_finished_ = false;
-  bool has_prompt_ = false;
   std::string text_;             // of one token, reused
   std::vector<TokenId> ids_;     // those that no event has reported before this put
   std::uint64_t ids_begin_ = 0;  // position of the first of them

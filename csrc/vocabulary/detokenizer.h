@@ -98,11 +98,11 @@ class Detokenizer {
   bool is_first_ = true;
   bool is_quiet_ = false;  // nothing held, no rule but "append" applies
   Utf8Stream utf8_;
+  std::uint32_t strip_left_ = 0;
   std::string run_;                  // exact: a run of byte tokens
   std::string_view held_in_middle_;  // what the last token adds if another one follows
   std::string_view held_at_end_;     // and if none does
-  std::uint32_t strip_left_ = 0;
-  std::string tail_;  // characters that are stripped if the text ends here
+  std::string tail_;                 // characters that are stripped if the text ends here
   ClonedPtr<SpaceCleanup> cleanup_;
   ClonedPtr<StopStrings> stop_;
   std::string raw_;           // reused
