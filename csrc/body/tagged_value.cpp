@@ -26,8 +26,7 @@ void TaggedValue::begin(TypeSet types, std::string& out) {
   entities_ = EntityDecoder();
   candidate_ = TypedCandidate(types_, slot_.python_values);
   reader_.reset();
-  held_.clear();
-  first_ = std::string::npos;
+  clear_held();
   space_.clear();
   if (types_.is_only(TypeSet::string)) become_string(out);
 }
@@ -199,7 +198,12 @@ void TaggedValue::become_string(std::string& out) {
   mode_ = Mode::string;
   out += '"';
   append_json_escaped(held_, out);
+  clear_held();
+}
+
+void TaggedValue::clear_held() {
   held_.clear();
+  first_ = std::string::npos;
 }
 
 void TaggedValue::end(std::string& out) {
@@ -220,7 +224,7 @@ void TaggedValue::end(std::string& out) {
       }
       break;
   }
-  held_.clear();
+  clear_held();
   space_.clear();
 }
 
@@ -241,9 +245,9 @@ void TaggedValue::cut_off(std::string& out) {
   std::string beginning;
   append_typed_beginning(held_, types_, beginning);
   out += beginning;
+  clear_held();
   if (beginning.starts_with('"')) {
     mode_ = Mode::string;
-    held_.clear();
   } else {
     held_ = beginning;
   }
@@ -268,7 +272,7 @@ void TaggedValue::visit(Archive& archive) {
   archive.literal(problem_);
   archive.expect(opener_read_ == 0 || opener_read_ == kNotLookedFor ||
                  opener_read_ < slot_.value_open.size());
-  archive.expect(first_ == std::string::npos || first_ <= held_.size());
+  archive.expect(first_ == std::string::npos || first_ < held_.size());
 }
 
 }  // namespace unspool

@@ -81,6 +81,7 @@ class TaggedValue {
   void put_container(std::string_view text, std::string& out);
   void give_up_opener(std::string& out);
   void become_string(std::string& out);
+  void clear_held();
   void hold(char byte, std::string& out);
   bool opens_container(char byte) const;
   bool may_follow_opener(char byte) const;
@@ -95,9 +96,9 @@ class TaggedValue {
   std::size_t opener_read_ = 0;  // how much of value_open; npos: it is no longer looked for
   EntityDecoder entities_;
   TypedCandidate candidate_;
-  std::string held_;       // an undecided value
-  std::size_t first_ = 0;  // where its first byte that is not white space stands
-  std::string space_;      // white space that may be the value's end
+  std::string held_;                       // an undecided value
+  std::size_t first_ = std::string::npos;  // its first byte that is not white space
+  std::string space_;                      // white space that may be the value's end
   const char* problem_ = "";
   std::string unread_;
 };

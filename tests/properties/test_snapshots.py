@@ -45,6 +45,19 @@ def test_with_every_filter(format: str, thorough: bool) -> None:
         law.check_snapshots(some(format, law, number, thorough))
 
 
+def test_every_state_has_a_snapshot(format: str) -> None:
+    """At each byte and each token the state is written, and a restored stream writes the same."""
+    for case, other in pairs(format):
+        for law_of in (law_of_bytes, law_of_ids):
+            law = law_of(case, other)
+            stream, copy = law.make(), law.make()
+            for place in range(len(law.output)):
+                law.put(stream, law.output[place : place + 1])
+                state = stream._state()
+                copy._restore_state(state)
+                assert copy._state() == state, f"{case.name}: after {law.output[: place + 1]!r}"
+
+
 def test_false_bytes_do_no_harm(format: str, thorough: bool) -> None:
     """A state that no stream wrote, under a right tag, is refused, or makes a stream that may raise."""
     rng = random.Random(format)
