@@ -51,18 +51,9 @@ def test_one_version() -> None:
 @in_checkout
 def test_readmes_commands_are_what_ci_runs() -> None:
     readme, ci = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
-    for command in ("pip install . && unspool demo", "pip install -e '.[test]' && pytest"):
+    for command in ("pip install '.[cli]' && unspool demo", "pip install -e '.[test]' && pytest"):
         assert command in readme
         assert f"\n{command}" in ci
-
-
-def test_import_is_light() -> None:
-    code = (
-        "import sys, time; t = time.perf_counter(); import unspool; t = time.perf_counter() - t;"
-        "print(*(m for m in ('torch', 'transformers', 'numpy', 'tokenizers', 'click', 'rich') if m in sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
 
 
 @in_checkout

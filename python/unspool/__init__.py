@@ -1,5 +1,8 @@
 """Token ids in; text, reasoning and tool calls out, natively, as they arrive."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from unspool._core import (
     ArgumentEvent,
     ArgumentReader,
@@ -13,8 +16,6 @@ from unspool._core import (
     WireWriter,
     __version__,
 )
-from unspool.bridging import Bridge, bridge
-from unspool.detection import Detection, Evidence, detect
 from unspool.errors import (
     ArgumentError,
     ChannelCancelledError,
@@ -32,34 +33,83 @@ from unspool.errors import (
 )
 from unspool.format_files import FormatFile
 from unspool.formats import formats, get_format, register_format
-from unspool.generation import (
-    ConditioningHook,
-    DeltaStream,
-    InferenceConfig,
-    PreCompileConfig,
-    PromptOutput,
-    SampleState,
-    SamplingParams,
-    StreamGenerator,
-    StreamMetrics,
-    StreamResult,
-    add_special_tokens,
-    generate,
-    iterate_streamer,
-)
-from unspool.generation.prefill import PrefillConfig, PrefillScope, iter_prompt_token_pieces
-from unspool.grammar.json_answer import json_grammar
-from unspool.grammar.result import Dropped, Grammar
 from unspool.labels import Labels, LabelSpan
-from unspool.learning import learn
 from unspool.loss_mask import loss_mask, sum_logprobs
 from unspool.message import MalformedText, Message, TokenCounts, ToolCall
 from unspool.parse_batch import BatchParser, parse_batch
 from unspool.parser import Parser, parse
-from unspool.partial_arguments import PartialArguments, to_partial_args
-from unspool.slow_detokenizer import SlowDetokenizer
-from unspool.stream_batch import StreamBatch
 from unspool.token_streamer import TokenStreamer
+
+# The rest is imported at its first use: it needs asyncio, logging and ssl, which take longer than all of the above.
+_MODULE_OF = {
+    "Bridge": "bridging",
+    "ConditioningHook": "generation",
+    "DeltaStream": "generation",
+    "Detection": "detection",
+    "Dropped": "grammar.result",
+    "Evidence": "detection",
+    "Grammar": "grammar.result",
+    "InferenceConfig": "generation",
+    "PartialArguments": "partial_arguments",
+    "PreCompileConfig": "generation",
+    "PrefillConfig": "generation.prefill",
+    "PrefillScope": "generation.prefill",
+    "PromptOutput": "generation",
+    "SampleState": "generation",
+    "SamplingParams": "generation",
+    "SlowDetokenizer": "slow_detokenizer",
+    "StreamBatch": "stream_batch",
+    "StreamGenerator": "generation",
+    "StreamMetrics": "generation",
+    "StreamResult": "generation",
+    "add_special_tokens": "generation",
+    "bridge": "bridging",
+    "detect": "detection",
+    "generate": "generation.generate",
+    "iter_prompt_token_pieces": "generation.prefill",
+    "iterate_streamer": "generation.iterate_streamer",
+    "json_grammar": "grammar.json_answer",
+    "learn": "learning",
+    "to_partial_args": "partial_arguments",
+}
+
+if TYPE_CHECKING:
+    from unspool.bridging import Bridge, bridge
+    from unspool.detection import Detection, Evidence, detect
+    from unspool.generation import (
+        ConditioningHook,
+        DeltaStream,
+        InferenceConfig,
+        PreCompileConfig,
+        PromptOutput,
+        SampleState,
+        SamplingParams,
+        StreamGenerator,
+        StreamMetrics,
+        StreamResult,
+        add_special_tokens,
+    )
+    from unspool.generation.generate import generate
+    from unspool.generation.iterate_streamer import iterate_streamer
+    from unspool.generation.prefill import PrefillConfig, PrefillScope, iter_prompt_token_pieces
+    from unspool.grammar.json_answer import json_grammar
+    from unspool.grammar.result import Dropped, Grammar
+    from unspool.learning import learn
+    from unspool.partial_arguments import PartialArguments, to_partial_args
+    from unspool.slow_detokenizer import SlowDetokenizer
+    from unspool.stream_batch import StreamBatch
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module 'unspool' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"unspool.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "ArgumentError",

@@ -6,7 +6,6 @@ import weakref
 from typing import Any
 
 from unspool._core import Format
-from unspool.detection import detect
 from unspool.errors import ArgumentError
 from unspool.format_files import FormatFile
 from unspool.formats import compile_format, get_format
@@ -45,6 +44,8 @@ def choose_format(
         raise ArgumentError(f"format '{format}' asks the tokenizer; pass tokenizer=, or name a format")
     if name in TEMPLATE_NAMES:
         return _template_of(tokenizer), reasoning
+    from unspool.detection import detect
+
     found = detect(tokenizer)
     if not found:
         raise ArgumentError(

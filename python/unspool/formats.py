@@ -7,7 +7,7 @@ import functools
 import json
 import os
 import weakref
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from unspool._core import Format, Vocabulary
@@ -25,7 +25,7 @@ _lock = ForkSafeLock()
 
 @functools.cache
 def _shipped() -> dict[str, FormatFile]:
-    folder = files("unspool") / "parsers"
+    folder = Path(__file__).with_name("parsers")
     found = {}
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.name.endswith(".toml"):

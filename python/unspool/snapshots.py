@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-
 from unspool.errors import ArgumentError
 
 __all__ = ["seal", "unseal"]
@@ -47,6 +44,8 @@ def unseal(kind: str, snapshot: bytes, key: bytes) -> bytes:
     """
     if not isinstance(snapshot, bytes):
         raise TypeError(f"snapshot is of type {type(snapshot).__name__}; pass the bytes of snapshot()")
+    import hmac
+
     begin = len(_MAGIC)
     if len(snapshot) < begin + 2 + _TAG_BYTES or not snapshot.startswith(_MAGIC):
         raise ArgumentError("this is no snapshot; pass the bytes that snapshot() returned")
@@ -65,6 +64,8 @@ def unseal(kind: str, snapshot: bytes, key: bytes) -> bytes:
 
 
 def _tag(body: bytes, key: bytes) -> bytes:
+    import hashlib  # OpenSSL's library: too long to load for a stream without snapshots
+
     if not isinstance(key, bytes) or (key and not 16 <= len(key) <= hashlib.blake2b.MAX_KEY_SIZE):
         raise ArgumentError("key is no secret of 16 to 64 bytes; pass one, or none")
     return hashlib.blake2b(body, digest_size=_TAG_BYTES, key=key, person=b"unspool snapshot").digest()

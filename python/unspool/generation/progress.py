@@ -53,8 +53,11 @@ class ProgressCounter:
 
 
 def _make_bar() -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    except ImportError as error:
+        raise ImportError(f"progress=True: {error}; pip install 'unspool[cli]'") from None
 
     # No thread of its own, which would have to be joined; sys.stdout stays what it is.
     return Progress(
