@@ -36,6 +36,14 @@ def test_the_page_of_tolerances_is_made_from_their_cases() -> None:
     assert (DOCS / "tolerances.md").read_text(encoding="utf-8") == made, "run python docs/make_tolerances.py"
 
 
+def test_the_page_of_commands_is_made_from_their_help() -> None:
+    pytest.importorskip("click")
+    made = load_maker("make_command_line").make()
+    assert (DOCS / "command-line.md").read_text(encoding="utf-8") == made, (
+        "run python docs/make_command_line.py"
+    )
+
+
 def test_the_page_of_examples_is_made_from_the_files() -> None:
     page = (DOCS / "formats-by-example.md").read_text(encoding="utf-8")
     assert load_maker().examples_page() == page, "run python docs/make_formats.py"
@@ -75,23 +83,6 @@ def test_the_common_patterns_are_read_back() -> None:
         assert sample_faults(file, row) == []
 
 
-def test_the_page_on_learning_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("jinja2")
-    page = (DOCS / "learn.md").read_text(encoding="utf-8")
-    block = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", page, re.S)
-    assert block
-    exec(block[1], {})
-    assert capsys.readouterr().out == block[2]
-
-
-def test_the_page_on_snapshots_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (DOCS / "snapshots.md").read_text(encoding="utf-8")
-    block = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", page, re.S)
-    assert block
-    exec(block[1], {})
-    assert capsys.readouterr().out == block[2]
-
-
 def block_after(page: str, heading: str) -> str:
     """The first block of TOML after a text."""
     found = re.search(r"```toml\n(.*?)```", page[page.index(heading) :], re.S)
@@ -122,3 +113,95 @@ def test_the_page_on_training_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "name 0 () 'weather'" in printed
     assert "arguments 0 ('city',) '\"Paris\"'" in printed
     assert printed[-1].startswith("end None () '<|im_end|>")
+
+
+#: Pages whose blocks a test elsewhere runs: it reads the page by name.
+RUN_ELSEWHERE = {
+    "add-a-format.md": "test_docs.py",
+    "generation.md": "generation/test_docs.py",
+    "mlserver.md": "integrations/test_mlserver_docs.py",
+    "openvino.md": "integrations/test_openvino_page.py",
+    "ray.md": "integrations/test_ray.py",
+    "render.md": "render/test_docs.py",
+    "server.md": "serve/test_docs.py",
+    "stream-batch.md": "stream/test_engine_steps.py",
+    "training.md": "test_docs.py",
+    "transformers.md": "integrations/test_transformers.py",
+    "wire-shapes.md": "wire/test_docs.py",
+}
+#: Blocks that no test runs, with the reason that the page gives in a comment.
+NOT_RUN = {("grammar.md", "needs a server of llama.cpp")}
+BLOCK = re.compile(
+    r"(?:<!-- (not run|run by)[: ] ?(.*?) -->\n\n)?^```python\n(.*?)^```$(?:\n\n^```\n(.*?)^```$)?",
+    re.M | re.S,
+)
+PAGES = [path for path in sorted(DOCS.rglob("*.md")) if "```python\n" in path.read_text(encoding="utf-8")]
+HERE = [path.name for path in PAGES if path.name not in RUN_ELSEWHERE]
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_the_blocks_of_a_page_run(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are one program, and each prints the block without a language after it."""
+    monkeypatch.chdir(tmp_path)
+    names = given(name)
+    for how, _, code, printed in BLOCK.findall((DOCS / name).read_text(encoding="utf-8")):
+        if how:
+            continue
+        exec(compile(code, f"docs/{name}", "exec"), names)
+        found = re.sub(r"call_\w{24}", "call_…", capsys.readouterr().out)
+        if printed:
+            assert found == printed, code
+
+
+def given(name: str) -> dict[str, object]:
+    """The names that a page's blocks take from their reader."""
+    if name == "learn.md":
+        pytest.importorskip("jinja2")
+    pytest.importorskip("tokenizers")
+    from unspool.testing.marker_tokenizer import END, marker_tokenizer
+
+    if name == "how-it-works.md":
+        tokenizer = marker_tokenizer(unspool.get_format("qwen3"))
+        vocabulary = unspool.Vocabulary.from_tokenizer(tokenizer)
+        return {"unspool": unspool, "vocabulary": vocabulary, "drafted": [65, 66, 67], "chosen": [68]}
+    if name == "grammar.md":
+        for package in ("llguidance", "xgrammar", "transformers"):
+            pytest.importorskip(package)
+        from transformers import PreTrainedTokenizerFast
+
+        tokenizer = marker_tokenizer(unspool.get_format("qwen3_coder"))
+        call = "<tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>"
+        letters = [
+            id for letter in call for id in tokenizer.encode(letter).ids
+        ]  # the grammar is made without a tokenizer
+        ids = iter(letters)
+
+        def sample(_: object, mask: bytes) -> int:
+            allowed = [id for id in range(8 * len(mask)) if mask[id // 8] >> id % 8 & 1]
+            id = next(ids, allowed[-1])  # the last one ends the answer
+            assert id in allowed
+            return id
+
+        fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END)
+        return {"tokenizer": fast, "sample": sample, "logits": None}
+    return {}
+
+
+def test_every_block_of_every_page_is_run() -> None:
+    tests = Path(__file__).parent
+    not_run = set()
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        blocks = BLOCK.findall(text)
+        assert len(blocks) == text.count("```python\n"), page
+        for how, what, code, _ in blocks:
+            if how == "not run":
+                not_run.add((page.name, what))
+            elif how == "run by":
+                assert page.name in (tests.parent / what).read_text(encoding="utf-8"), (page, code)
+    assert not_run == NOT_RUN
+    for page_name, test in RUN_ELSEWHERE.items():
+        assert page_name in (tests / test).read_text(encoding="utf-8"), page_name
+    assert {path.name for path in PAGES} == {*HERE, *RUN_ELSEWHERE}

@@ -1,4 +1,4 @@
-"""The code in docs/generation.md runs."""
+"""The code in docs/generation.md runs, and that of docs/start.md that runs a model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import unspool
 from unspool.testing.outputs import TOOLS
 
 pytest.importorskip("llguidance", reason="the page makes grammars: needs unspool[constrain]")
@@ -28,3 +29,18 @@ def test_the_page(llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPat
     for block in blocks:
         exec(block, names)
     assert names["result"].finish_reason in ("stop", "length")
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
+def test_the_block_that_generates(
+    llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/start.md, as it stands, but for where the model comes from."""
+    transformers = pytest.importorskip("transformers")
+    monkeypatch.setattr(byte_tokenizer, "chat_template", "{{ messages[0].content }}<tool_call></tool_call>")
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", lambda _: llama)
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda _: byte_tokenizer)
+    page = PAGE.with_name("start.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(from transformers .*?)```", page, re.S)
+    exec(block, {"unspool": unspool, "tools": TOOLS})
+    assert "{'content': " in capsys.readouterr().out

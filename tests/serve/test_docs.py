@@ -76,6 +76,18 @@ def test_the_codes_examples_run(demo_url: str, monkeypatch: pytest.MonkeyPatch) 
     assert fired == [{"host": "127.0.0.1", "port": 11556}]
 
 
+def test_the_block_that_asks_the_demo(demo_url: str) -> None:
+    """docs/start.md, as it stands, but for the port."""
+    pytest.importorskip("openai")
+    page = PAGE.with_name("start.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(from openai .*?)```", page, re.S)
+    tools = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]
+    names: dict[str, Any] = {"tools": tools, "seen": []}
+    exec(block.replace("http://127.0.0.1:11556", demo_url).replace("print(", "seen.append("), names)
+    names["client"].close()
+    assert any(delta.tool_calls for delta in names["seen"])
+
+
 class _Model:
     def stream(self) -> None:
         """Makes it a model."""

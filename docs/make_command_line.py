@@ -1,0 +1,30 @@
+"""Writes docs/command-line.md from the commands' own help: `python docs/make_command_line.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from unspool.cli import cli
+
+PAGE = Path(__file__).with_name("command-line.md")
+HEAD = """# Command line
+
+Made from the commands' help by `python docs/make_command_line.py`; a test compares. The program needs `pip install
+'unspool[cli]'`. Bad input is one line on standard error, and exit code 2.
+"""
+
+
+def section(name: str, command: click.Command) -> str:
+    """A command's help."""
+    context = click.Context(command, info_name=f"unspool {name}", terminal_width=100, max_content_width=100)
+    return f"\n## unspool {name}\n\n```text\n{command.get_help(context)}\n```\n"
+
+
+def make() -> str:
+    """The whole page."""
+    return HEAD + "".join(section(name, command) for name, command in sorted(cli.commands.items()))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(make(), encoding="utf-8")
