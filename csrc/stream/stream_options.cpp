@@ -60,47 +60,49 @@ void add_policies(std::vector<StreamOption>& out) {
   out.push_back(choice(
       "unknown_tools", [](Options& all) -> auto& { return all.stream.parser.unknown_tools; },
       {"forward", "content", "drop-with-report"},
-      "What becomes of a call to a tool that the request does not offer: \"forward\" it, make "
-      "its text \"content\", or \"drop-with-report\" (`Message.dropped`)."));
+      "Handling of a call to a tool that the request does not offer: \"forward\" emits it, "
+      "\"content\" emits its text as content, \"drop-with-report\" only reports it in "
+      "`Message.dropped`."));
   out.push_back(plain(
       "parallel_tool_calls", [](Options& all) -> auto& { return all.stream.parser.parallel_calls; },
-      "False: only the first call is sent, the rest is in `Message.dropped`."));
+      "False: only the first call is emitted; further ones are reported in `Message.dropped`."));
   out.push_back(choice(
       "incomplete_calls", [](Options& all) -> auto& { return all.incomplete_calls; },
       {"forward", "withhold"},
-      "What the deltas show of a call that is cut off or malformed. \"forward\": what came of "
-      "it; \"withhold\": nothing, so the deltas of a call wait until it is complete. The "
-      "message has the call in any case, with its status."));
+      "What the deltas contain of a call that is cut off or malformed. \"forward\": what was read "
+      "of it. \"withhold\": nothing; a call's deltas are held back until it is complete. The "
+      "message always has the call, with its status."));
   out.push_back(plain(
       "repair", [](Options& all) -> auto& { return all.stream.parser.repair; },
-      "Read JSON with single quotes, trailing commas, Python's literals, bare keys, and close "
-      "what the end of the output left open; `ToolCall.repairs` lists what was done."));
+      "Accept JSON with single quotes, trailing commas, Python literals and bare keys, and close "
+      "what the end of the output left open. `ToolCall.repairs` lists the repairs."));
   out.push_back(plain(
       "only_reasoning", [](Options& all) -> auto& { return all.stream.parser.only_reasoning; },
-      "Take the reasoning with its markup out, and pass everything else on as content, byte "
-      "for byte, calls and their markup included: for a stack that reads reasoning first and "
-      "calls after it. `region` reports an open call all the same."));
+      "Extract only the reasoning and its markup. Everything else, calls and their markup "
+      "included, is emitted as content, byte for byte, for a stack that parses calls in a second "
+      "pass. `region` still reports an open call."));
 }
 
 // Bounds of one answer.
 void add_limits(std::vector<StreamOption>& out) {
   out.push_back(number(
       "max_calls", [](Options& all) -> auto& { return all.stream.parser.limits.max_calls; }, 1,
-      kHighestLimit, "How many calls one answer may have. The text of further ones is malformed."));
+      kHighestLimit,
+      "Maximum number of calls in one answer. The text of further calls is malformed."));
   out.push_back(number(
       "max_argument_bytes",
       [](Options& all) -> auto& { return all.stream.parser.limits.max_argument_bytes; }, 1,
-      kHighestLimit, "How long one call's arguments may be."));
+      kHighestLimit, "Maximum size of one call's arguments, in bytes."));
   out.push_back(number(
       "max_depth", [](Options& all) -> auto& { return all.stream.parser.limits.max_depth; }, 1,
       ParserLimits::kMaxDepth,
-      "How deep the arguments' lists and objects may be nested, at most 512."));
+      "Maximum nesting depth of lists and objects in the arguments, at most 512."));
   out.push_back(number(
       "max_held_bytes",
       [](Options& all) -> auto& { return all.stream.parser.limits.max_held_bytes; }, 1,
       kHighestLimit,
-      "How much text may be held back until it is clear whether it is a call. Beyond that, it "
-      "is text."));
+      "Maximum number of bytes held back while it is open whether they are a call. Beyond that, "
+      "they are text."));
 }
 
 // What counts as text, and where it stops.
@@ -108,50 +110,49 @@ void add_texts(std::vector<StreamOption>& out) {
   out.push_back(plain(
       "skip_special_tokens",
       [](Options& all) -> auto& { return all.stream.detokenizer.skip_special_tokens; },
-      "Leave special tokens that are no markers of the format out of content and reasoning. "
-      "Headers, names and arguments read them all the same."));
+      "Omit special tokens from content and reasoning unless they are markers of the format. "
+      "Headers, names and arguments still read them."));
   out.push_back(choice(
       "white_space", [](Options& all) -> auto& { return all.stream.parser.white_space; },
       {"keep", "trim"},
-      "White space at both ends of the content and of the reasoning. \"keep\": all but what "
-      "belongs to the format's markers; \"trim\": none. It then waits until text follows."));
+      "White space at both ends of the content and of the reasoning. \"keep\": keep it, except "
+      "what belongs to the format's markers. \"trim\": remove it; white space is then held back "
+      "until text follows."));
   out.push_back(plain(
       "stop", [](Options& all) -> auto& { return all.stream.detokenizer.stop; },
-      "Stop strings: the first one ends the output."));
+      "Stop strings. The first match ends the output."));
   out.push_back(plain(
       "include_stop", [](Options& all) -> auto& { return all.stream.detokenizer.include_stop; },
       "Whether the stop string is part of the output."));
   out.push_back(choice(
       "stop_in", [](Options& all) -> auto& { return all.stream.stop_in; },
       {"content", "everywhere"},
-      "\"content\": a stop string counts in content alone, and markup does not match; "
-      "\"everywhere\": in reasoning and in calls too, where ids come alone. One inside a call "
-      "leaves it incomplete."));
+      "\"content\": match stop strings in content only, and never in markup. \"everywhere\": also "
+      "match them in reasoning and calls, if the input is token ids alone. A match inside a call "
+      "leaves the call incomplete."));
 }
 
 // What is kept and reported.
 void add_records(std::vector<StreamOption>& out) {
   out.push_back(plain(
       "keep_message", [](Options& all) -> auto& { return all.stream.keeps_message; },
-      "False: `finish` gives no texts, so that memory stays flat."));
+      "False: `finish` returns a message without texts, so memory stays flat."));
   out.push_back(plain(
       "audit", [](Options& all) -> auto& { return all.stream.parser.audit; },
-      "Report the fate of every byte in `Message.audit`. With `keep_message=False` it holds "
-      "the last chunk's only: read `message.audit` after each chunk."));
+      "Report the fate of every byte in `Message.audit`. With `keep_message=False` it covers only "
+      "the last chunk: read `message.audit` after each chunk."));
   out.push_back(plain(
       "labels", [](Options& all) -> auto& { return all.stream.labels; },
-      "Say what each token id is, in `Message.labels`: content, reasoning, markup, a call's name "
-      "or "
+      "Label each token id in `Message.labels`: content, reasoning, markup, a call's name or "
       "arguments. Needs a tokenizer."));
   out.push_back(number(
       "rollback_window", [](Options& all) -> auto& { return all.rollback_window; }, 0,
       std::uint64_t{1} << 20,
-      "How many of the last token ids `rollback` may take back. 0: it takes none, and costs "
-      "nothing."));
+      "How many of the last token ids `rollback` can take back. 0 disables it, at no cost."));
   out.push_back(number(
       "id_seed", [](Options& all) -> auto& { return all.stream.parser.id_seed; }, 0,
       std::numeric_limits<std::uint64_t>::max(),
-      "Not 0: the same call ids every time, for tests."));
+      "Seed of the call ids; any value but 0 makes them reproducible, for tests."));
 }
 
 std::vector<StreamOption> make_options() {

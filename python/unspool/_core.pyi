@@ -28,26 +28,26 @@ HeldReason = Literal[
 ]
 
 def read_format_file(text: str, source: str) -> str:
-    """A format's file as JSON: its keys, the lines of its examples.
+    """Read a format file and return its keys and the lines of its examples as JSON.
 
     Raises:
-        FormatError: With source, line and column.
+        FormatError: The file is invalid; the error has source, line and column.
     """
 
 def format_words() -> str:
-    """Every word that a format's file may use, with its meaning, as JSON."""
+    """Return every word of the format notation with its meaning, as JSON."""
 
 def format_facts(patterns: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `FormatFacts`. Raises FormatError: the patterns cannot be compiled."""
+    """Return the arguments of `FormatFacts`. Raises FormatError if the patterns cannot be compiled."""
 
 def split_patterns(patterns: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `Patterns`, each pattern as texts and holes. Raises FormatError as `format_facts`."""
+    """Return the arguments of `Patterns`, each pattern split into texts and holes. Raises FormatError."""
 
 def explain_format(patterns: Mapping[str, Any]) -> list[str]:
-    """How the parser reads these patterns, in sentences. Raises FormatError: they cannot be compiled."""
+    """Return sentences that explain how the parser reads these patterns. Raises FormatError."""
 
 def old_facts(patterns: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What these patterns say, in the keys of old files. Raises FormatError: they cannot be compiled."""
+    """Return what these patterns say, as (key, value) pairs of old format files. Raises FormatError."""
 
 def _stream_options() -> list[tuple[str, Any, tuple[str, ...], str]]: ...
 def _compile_template(json: str, name: str, tokens: Sequence[tuple[int, str]]) -> Format: ...
@@ -57,9 +57,9 @@ def _find_pattern(pattern: str, pieces: Sequence[str]) -> tuple[int, int, dict[s
 
 @final
 class Vocabulary:
-    """What each token id stands for: a tokenizer's decoder chain compiled into a table.
+    """The bytes of each token id: a tokenizer's decoder chain, compiled into a table.
 
-    Immutable; one for a model, shared by all its streams.
+    Immutable. One vocabulary per model is shared by all its streams.
     """
 
     def __init__(
@@ -74,54 +74,57 @@ class Vocabulary:
         special_breaks_text: bool = False,
         is_sentencepiece: bool = False,
     ) -> None:
-        """Compile a table from plain data; `from_tokenizer` and `from_file` are the usual ways.
+        """Compile a table from plain data. Usually `from_tokenizer` or `from_file` does this.
 
         Args:
-            tokens: Token, as the tokenizer spells it (or its bytes), to id.
-            added: (id, content, what the decoder is given, is special) of each added token.
-            steps: The decoder chain, a dict a step with `kind`, `content`, ….
+            tokens: Maps each token, as the tokenizer spells it or as bytes, to its id.
+            added: (id, content, the decoder's input, is special) for each added token.
+            steps: The decoder chain: one dict per step, with `kind`, `content`, ….
 
         Raises:
-            VocabularyError: The chain cannot be compiled; the message says which step and why.
+            VocabularyError: The chain cannot be compiled; the message names the step and the reason.
         """
 
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> Vocabulary:
-        """Read a `tokenizer.json`, a `tekken.json`, a SentencePiece `.model` file, or an exported `.vocabulary`.
+        """Read a `tokenizer.json`, a `tekken.json`, a SentencePiece `.model` file, or an exported
+        `.vocabulary`.
 
         Raises:
-            VocabularyError: It is none of these, or its decoder cannot be compiled.
+                VocabularyError: The file is none of these, or its decoder cannot be compiled.
         """
 
     @staticmethod
     def from_tokenizer(tokenizer: Any) -> Vocabulary:
-        """Compile a live tokenizer: of tokenizers, transformers, tiktoken, mistral-common, SentencePiece, OpenVINO GenAI.
+        """Compile a live tokenizer of tokenizers, transformers, tiktoken, mistral-common, SentencePiece or
+        OpenVINO GenAI.
 
-        A Vocabulary is returned as it is.
+        A Vocabulary is returned unchanged.
 
         Raises:
-            VocabularyError: No way to read it, or its decoder cannot be compiled.
+            VocabularyError: The tokenizer's type is not supported, or its decoder cannot be compiled.
         """
 
     @staticmethod
     def from_tiktoken(
         path: str | os.PathLike[str], special_tokens: Mapping[str, int] | None = None
     ) -> Vocabulary:
-        """Read a `.tiktoken` file; its special tokens are not in it."""
+        """Read a `.tiktoken` file. The file does not contain the special tokens, so pass them."""
 
     @staticmethod
     def from_bytes(data: bytes) -> Vocabulary:
-        """Read what `to_bytes` wrote, also in another process, or on another machine.
+        """Read the result of `to_bytes`, possibly from another process or machine.
 
         Raises:
-            VocabularyError: The bytes are no vocabulary, of another version, cut off or damaged.
+            VocabularyError: The bytes are not a vocabulary, have another version, or are truncated or
+                damaged.
         """
 
     def to_bytes(self) -> bytes:
-        """The table as bytes, for hosts in C++ too (docs/embedding.md)."""
+        """Serialize the table; C++ hosts can read it too (docs/embedding.md)."""
 
     def __len__(self) -> int:
-        """One past the highest id."""
+        """The highest id plus 1."""
 
     def is_special(self, id: int) -> bool:
         """Whether the tokenizer marks this id as special."""
@@ -136,25 +139,26 @@ class Vocabulary:
         """The id of the added token with this text."""
 
     def token_bytes(self, id: int) -> bytes:
-        """What the id stands for in the middle of a text; empty for unknown ids."""
+        """The bytes of the token in the middle of a text; empty for unknown ids."""
 
     @property
     def added_tokens(self) -> dict[int, str]:
-        """Id to text of every added token."""
+        """Maps each added token's id to its text."""
 
 @final
 class Detokenizer:
-    """Ids in, text out: holds back only an unfinished character, or what may become a stop string.
+    """Turns token ids into text, and holds back only unfinished characters and possible stop strings.
 
     Args:
         vocabulary: A Vocabulary, or a tokenizer to compile.
-        skip_special_tokens: Leave special tokens out.
-        stop: Stop strings: the first to begin ends the text; of those at one place the longest.
+        skip_special_tokens: Whether to omit special tokens.
+        stop: Stop strings. The match that begins first ends the text; if several begin there, the longest.
         include_stop: Whether the stop string is part of the text.
-        exact: On runs of byte-fallback tokens that are not UTF-8, match Hugging Face to the letter, at
-            the price of holding the run.
-        clean_up_tokenization_spaces: Apply transformers' ten replacements; off, as serving stacks run.
-        context: The prompt's last ids: rules for a first token apply to it; none of it is emitted.
+        exact: Match Hugging Face exactly on runs of byte-fallback tokens that are not valid UTF-8. Such a run
+            is then held back.
+        clean_up_tokenization_spaces: Apply transformers' ten replacements. Off, as in serving stacks.
+        context: The last ids of the prompt. Rules for a first token then apply to the prompt; none of it is
+            emitted.
 
     Raises:
         VocabularyError: The tokenizer cannot be compiled.
@@ -173,51 +177,51 @@ class Detokenizer:
         context: Sequence[int] = (),
     ) -> None: ...
     def put(self, ids: SupportsIndex | Sequence[int] | Any, /) -> str:
-        """Feed token ids, get the text that became certain.
+        """Feed token ids and return the text that became certain.
 
         Args:
-            ids: An int; a list, tuple or range; a one-row integer array or tensor; n ids, n may be 0.
+            ids: An int, or n ids (n may be 0) as a list, tuple, range, or one-row integer array or tensor.
 
         Returns:
-            Text, possibly empty. At most 3 bytes are held for UTF-8's sake, and what may begin a stop
-            string.
+            Text, possibly empty. At most 3 bytes of an unfinished UTF-8 character are held back, and whatever
+            may begin a stop string.
 
         Raises:
-            TypeError: `ids` is not integral.
-            ArgumentError: More than one row, a negative id, or an id that the tokenizer itself would
-                refuse; nothing has changed then. Others contribute nothing, as with the tokenizer.
-            StreamError: `end` was called before.
+            TypeError: `ids` are not integers.
+            ArgumentError: There is more than one row, a negative id, or an id that the tokenizer itself
+                rejects. The state is unchanged then. Other unknown ids add no text, as with the tokenizer.
+            StreamError: The stream has ended.
         """
 
     def end(self) -> str:
-        """End the stream, get what was held; an unfinished character becomes U+FFFD."""
+        """End the stream and return the text held back; an unfinished character becomes U+FFFD."""
 
     def fork(self) -> Detokenizer:
-        """A copy that reads on by itself, from where this one stands."""
+        """Return an independent copy with the same state."""
 
     def snapshot(self, *, key: bytes = b"") -> bytes:
-        """The state as bytes, for `restore` in this process or another one; with spans that no one took.
+        """Serialize the state for `restore` in this or another process, including pending `spans`.
 
         Args:
-            key: A secret of 16 to 64 bytes: without it no one makes bytes that `restore` takes with it.
+            key: A secret of 16 to 64 bytes. `restore` then rejects snapshots that were made without it.
         """
 
     @staticmethod
     def restore(snapshot: bytes, vocabulary: Any, *, key: bytes = b"", **options: Any) -> Detokenizer:
-        """A detokenizer that goes on where the one of the snapshot stood.
+        """Return a detokenizer that continues from the snapshot's state.
 
         Args:
-            snapshot: What `snapshot` returned. Without a key, only from those you trust.
-            vocabulary, options: What that one was made with.
-            key: That of `snapshot`.
+            snapshot: The result of `snapshot`. Without a key, use only snapshots from a trusted source.
+            vocabulary, options: The same arguments as for the original detokenizer.
+            key: The key that was passed to `snapshot`.
 
         Raises:
-            ArgumentError: The bytes are no snapshot, or damaged, or of another vocabulary or other options;
-                or the key is another one.
+            ArgumentError: The bytes are not a snapshot, are damaged, were made with another vocabulary or
+                other options, or the key differs.
         """
 
     def spans(self) -> list[tuple[str, list[int]]]:
-        """The pieces since the last call, each with the ids that made it; the last 4,096 at most."""
+        """The pieces of text since the last call, each with its token ids; the last 4,096 pieces at most."""
 
     @property
     def is_stopped(self) -> bool:
@@ -225,11 +229,11 @@ class Detokenizer:
 
     @property
     def stop_reason(self) -> str | None:
-        """The stop string that ended the text; None if none has."""
+        """The stop string that ended the text, or None."""
 
 @final
 class Format:
-    """A format compiled; immutable, shared by all streams of a model. See docs/add-a-format.md."""
+    """A compiled format. Immutable; shared by all streams of a model. See docs/add-a-format.md."""
 
     def __init__(
         self,
@@ -244,19 +248,20 @@ class Format:
         tool_calls_in_reasoning: str = "",
         unmarked_calls: bool = False,
     ) -> None:
-        """Compile a file's patterns, with the vocabulary's added tokens as (id, text).
+        """Compile the patterns of a format file, with the vocabulary's added tokens as (id, text).
 
         Args:
-            patterns: The keys of a format's file that hold patterns, and its name.
+            patterns: The keys of a format file that hold patterns, and its name.
             has_tools: False: calls are content.
-            is_required: The output may be the bare list of calls that guided decoding writes.
-            tool_choice: The tool whose bare arguments the output may be; empty: none.
-            reasoning: The patterns of the format whose reasoning is read; True: this one's; False: none.
-            tool_calls_in_reasoning: "auto", "keep" or "end"; empty: as the patterns say.
-            unmarked_calls: A JSON object without markers is a call if it fits a tool.
+            is_required: The output may be the bare list of calls that guided decoding produces.
+            tool_choice: The output may be the bare arguments of this tool; empty: no tool.
+            reasoning: The patterns of the format that reasoning is read with. True: these patterns; False:
+                none.
+            tool_calls_in_reasoning: "auto", "keep" or "end"; empty: the patterns decide.
+            unmarked_calls: A JSON object without markers is a call if it matches a tool.
 
         Raises:
-            FormatError: They cannot be compiled.
+            FormatError: The patterns cannot be compiled.
         """
 
     @staticmethod
@@ -264,8 +269,8 @@ class Format:
         """Compile a Hugging Face response template, version 1: a dict, or a tokenizer that has one.
 
         Raises:
-            FormatError: It is no template that can be compiled; the message names the field.
-            ArgumentError: The tokenizer has none.
+                FormatError: The template is invalid or not supported; the message names the field.
+                ArgumentError: The tokenizer has no response template.
         """
 
     @property
@@ -274,27 +279,27 @@ class Format:
 
     @property
     def marker_ids(self) -> list[int]:
-        """Token ids that this format must see: hosts must not strip them."""
+        """Token ids that the parser needs: hosts must not strip them."""
 
     def starts_in_reasoning(self, prompt: str) -> bool:
         """Whether output that follows this prompt starts inside reasoning."""
 
     def ends_reasoning(self, text: str, before: str = "") -> bool:
-        """Whether text, a prompt or output after `before`, ends the reasoning of its last turn.
+        """Whether `text`, a prompt or output that follows `before`, ends the reasoning of its last turn.
 
-        Decided by the spelling of tags: the reasoning's, and those of calls that end it. For text that no
-        parser has read. False if the reasoning is opened again.
+        The check uses only the spelling of tags: those of the reasoning, and those of calls that end it. Use
+        it for text that no parser has read. Returns False if the reasoning is opened again.
         """
 
 @final
 class ToolSchemas:
-    """The request's tools compiled: names, and parameters with their types as bits."""
+    """A request's tools, compiled: their names, and the types of their parameters."""
 
     def __init__(self, tools: Mapping[str, str]) -> None:
-        """Read the JSON Schema of each tool's parameters, as text.
+        """Read the JSON Schema of each tool's parameters, given as JSON text.
 
         Raises:
-            ArgumentError: It is no JSON.
+            ArgumentError: A schema is not valid JSON.
         """
 
     def __contains__(self, name: str) -> bool: ...
@@ -332,121 +337,121 @@ class Delta:
     ) -> Delta: ...
     @property
     def kind(self) -> _Kind:
-        """What it reports."""
+        """What the delta reports."""
 
     @property
     def text(self) -> str:
-        """Content, reasoning, an arguments fragment, or raw text; "" if there is none."""
+        """Content, reasoning, a fragment of arguments, or raw text; may be empty."""
 
     @property
     def index(self) -> int | None:
-        """The call's number in the message, from 0 without gaps."""
+        """The call's index in the message: 0, 1, …."""
 
     @property
     def choice(self) -> int:
-        """Which of the request's answers it belongs to, from 0.
+        """Which of the request's answers the delta belongs to, from 0.
 
-        It is the `index` of a chat chunk's `choices[]`, and so beside what `to_openai` gives, not in it.
+        In a chat chunk it is the `index` of the `choices[]` entry, so `to_openai` does not include it.
         """
 
     @property
     def id(self) -> str | None:
-        """The call's id, if it begins."""
+        """The call's id; only in the delta that begins the call."""
 
     @property
     def name(self) -> str | None:
-        """The tool's name, if the call begins."""
+        """The tool's name; only in the delta that begins the call."""
 
     @property
     def status(self) -> Literal["complete", "incomplete", "malformed"] | None:
-        """How the call ended, if it does."""
+        """How the call ended; only in the delta that ends the call."""
 
     @property
     def finish_reason(self) -> Literal["stop", "length", "tool_calls", "error", "cancelled"] | None:
-        """Why the output ended, if it does."""
+        """Why the output ended; only in the last delta."""
 
     @property
     def reason(self) -> str | None:
-        """What was wrong, if text is malformed or dropped."""
+        """Why text is malformed or dropped."""
 
     @property
     def token_span(self) -> tuple[int, int]:
-        """The half-open range of positions of the token ids that it came from."""
+        """The half-open range of token positions that the delta was made from."""
 
     @property
     def token_ids(self) -> tuple[int, ...]:
-        """Those token ids; empty if only text came."""
+        """The token ids in `token_span`; empty if the input was text only."""
 
     def to_openai(self) -> dict[str, Any]:
-        """The `delta` of a chat completion chunk; {} for what the API has no words for."""
+        """The `delta` object of a chat completion chunk; {} if the API cannot express it."""
 
     @property
     def json(self) -> bytes:
-        """What `to_openai` gives, as JSON in UTF-8."""
+        """The result of `to_openai` as JSON in UTF-8."""
 
 @final
 class DeltaChannel:
-    """Deltas across threads and event loops: bounded, many producers, one consumer.
+    """A bounded queue of deltas between producer threads and one consumer, in a thread or an event loop.
 
     It ends once: closed, failed or cancelled, whichever comes first. Waits release the GIL. Several consumers
-    are allowed: each delta goes to one of them, and tasks that wait are served in the order in which they came.
+    are allowed: each delta goes to one of them, and waiting tasks are served in the order of their calls.
 
-    Ctrl-C ends a wait with KeyboardInterrupt. The interrupted call has put nothing and taken nothing, so it can
-    be repeated. The same holds for a timeout.
+    Ctrl-C ends a wait with KeyboardInterrupt. An interrupted or timed-out call has no effect and can be
+    repeated.
 
-    A channel belongs to the process that made it. After a fork it is cancelled in the child, and `get` and
-    `put` raise there.
+    A channel belongs to the process that created it. After a fork, the child's copy is cancelled, and `get`
+    and `put` raise there.
 
     Args:
-        maxsize: How many deltas it holds before `put` waits; 0: any number.
+        maxsize: Maximum number of deltas before `put` waits. 0: no limit.
     """
 
     def __init__(self, maxsize: int = 0) -> None: ...
     def put(self, delta: Delta, timeout: float | None = None) -> None:
-        """Put one in; waits while the channel is full.
+        """Add a delta; wait while the channel is full.
 
         Raises:
-            ChannelClosedError: After `close` or `fail`.
+            ChannelClosedError: `close` or `fail` was called.
             ChannelCancelledError: The consumer has cancelled.
-            ChannelTimeoutError: It stayed full for `timeout` seconds.
+            ChannelTimeoutError: The channel stayed full for `timeout` seconds.
         """
 
     def put_many(self, deltas: Iterable[Delta], timeout: float | None = None) -> None:
-        """Put several in, one after the other.
+        """Add several deltas, one after the other.
 
-        Each is taken from `deltas` once there is room for it. After an error an iterator still has those that
-        were not put.
+        Each is consumed from `deltas` only when there is room for it. After an error, an iterator still holds
+        the deltas that were not added.
         """
 
     def put_final(self, delta: Delta, timeout: float | None = None) -> None:
-        """Put the last one in: the consumer sees it and the end together."""
+        """Add the last delta and close: the consumer sees both together."""
 
     def close(self) -> None:
-        """No more puts; what is in it can be read."""
+        """End the channel normally. Later puts raise; queued deltas can still be read."""
 
     def fail(self, error: BaseException) -> None:
-        """No more puts; the consumer gets what is in it, then this very exception."""
+        """End the channel with an error. The consumer reads the queued deltas, then gets this exception."""
 
     def cancel(self) -> None:
-        """Drop what is in it; waiting producers and the consumer return."""
+        """Drop the queued deltas and end all waits."""
 
     def get(self, timeout: float | None = None) -> Delta | None:
-        """The next delta; None once the channel is closed and empty.
+        """Return the next delta, or None when the channel is closed and empty.
 
         Raises:
-            ChannelTimeoutError: Nothing came in `timeout` seconds.
-            ChannelCancelledError: It was cancelled.
-            BaseException: The one given to `fail`.
+            ChannelTimeoutError: No delta arrived within `timeout` seconds.
+            ChannelCancelledError: The channel was cancelled.
+            BaseException: The exception passed to `fail`.
         """
 
     async def aget(self, timeout: float | None = None) -> Delta | None:
-        """`get` for a running event loop; several at once are served in the order in which they came."""
+        """`get` for a running event loop; concurrent calls are served in order."""
 
     def drain(self) -> list[Delta]:
-        """All that is ready, without waiting."""
+        """Return all queued deltas without waiting."""
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until `get` would return at once; False if time ran out."""
+        """Wait until `get` would return at once; return False on a timeout."""
 
     def _get_ready(self, cancelled_is_end: bool = False) -> Delta | NotImplementedType | None: ...
     def _arm(self, callback: Callable[[], None], ticket: int = 0) -> int: ...
@@ -458,11 +463,11 @@ class DeltaChannel:
     def __bool__(self) -> Literal[True]: ...
     @property
     def maxsize(self) -> int:
-        """How many it holds before `put` waits; 0: any number."""
+        """Maximum number of deltas before `put` waits; 0: no limit."""
 
     @property
     def is_closed(self) -> bool:
-        """Whether it takes no more."""
+        """Whether it accepts no more deltas."""
 
     @property
     def is_cancelled(self) -> bool:
@@ -470,101 +475,105 @@ class DeltaChannel:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it is closed, and nothing is left to read."""
+        """Whether it is closed and empty."""
 
 @final
 class ArgumentEvent:
-    """What became known of one value of a call's arguments.
+    """An update about one value of a call's arguments.
 
-    An object or array comes twice: opened, and closed. A string comes in fragments, the last of which is final and may
-    be empty. Any other value comes once. The arguments themselves, with the path (), are final at the end of a complete
-    call; a call that is cut off or malformed never has that event.
+    An object or array has two events: when it opens and when it closes. A string has one event per fragment;
+    the last one is final and may be empty. Any other value has one event. The arguments as a whole, with the
+    path (), are final at the end of a complete call. A call that is cut off or malformed never has that
+    event.
     """
 
     @property
     def call(self) -> int:
-        """The call's number in the message, from 0."""
+        """The call's index in the message, from 0."""
 
     @property
     def path(self) -> tuple[str | int, ...]:
-        """Keys and indices from the arguments to the value."""
+        """Keys and indices that lead from the arguments to the value."""
 
     @property
     def kind(self) -> Literal["object", "array", "string", "number", "boolean", "null"]:
-        """What the value is."""
+        """The value's type."""
 
     @property
     def text(self) -> str:
-        """Of a string the fragment, decoded; of a number, true, false or null its JSON; else "".
+        """A string's decoded fragment; the JSON of a number, true, false or null; else "".
 
         A lone surrogate is the six characters of its escape.
         """
 
     @property
     def is_final(self) -> bool:
-        """Whether the value is whole, and nothing that may follow in a complete call changes it.
+        """Whether the value is whole and cannot change in a complete call.
 
-        Of two members by one name in an inner object both are reported, and the last counts, as in JSON. Two parameters
-        by one name make the call malformed.
+        If an inner object has a key twice, both members are reported and the last one counts, as in JSON. A
+        repeated parameter makes the call malformed.
         """
 
     @property
     def start(self) -> int:
-        """The first of the bytes of the call's arguments that it comes from. A string's fragments leave no gap."""
+        """Byte offset in the call's arguments where the event begins. A string's fragments have no gaps."""
 
     @property
     def end(self) -> int:
-        """The place after the last of them."""
+        """Byte offset just past the event's last byte."""
 
     @property
     def pointer(self) -> str:
-        """The path as RFC 6901 writes it, such as "/days/0"."""
+        """The path as an RFC 6901 JSON Pointer, such as "/days/0"."""
 
     @property
     def json_path(self) -> str:
-        """The path as RFC 9535 writes it, such as "$.days[0]"."""
+        """The path as an RFC 9535 JSONPath, such as "$.days[0]"."""
 
 class ArgumentReader:
-    """Follows the arguments of one answer's calls while they stream, in every format. One thread at a time."""
+    """Reads the arguments of one answer's calls while they stream, in any format. Not thread-safe."""
 
     def __init__(self) -> None: ...
     def put(self, deltas: Delta | Iterable[Delta]) -> list[ArgumentEvent]:
-        """Read deltas of one answer in their order.
+        """Read deltas of one answer, in order.
 
         Returns:
-            The events that they make. Deltas that are no part of a call make none.
+            The events that result. Deltas outside calls produce none.
 
         Raises:
-            TypeError: Something else than deltas is given.
+            TypeError: `deltas` holds something other than deltas.
         """
 
 class WireWriter:
-    """The bytes of one response, from deltas, in the protocol that the client speaks.
+    """Writes one response as bytes, from deltas, in the client's protocol.
 
-    See docs/wire-shapes.md. Not for two threads at once.
+    See docs/wire-shapes.md. Not thread-safe.
 
     Args:
         protocol: "chat_completions", "completions", "responses" (all OpenAI's), "messages" (Anthropic's) or
             "open_inference" (Open Inference Protocol v2).
         model: The model's name in the response.
-        id: The response's id; None: a random one in the protocol's form.
-        created: When it was made, in Unix seconds; None: now.
-        n: How many answers it has; 1 for responses and messages.
-        stream: False: nothing is written until `body`, which gives the response in one piece.
-        sse: Server-sent events; False: a JSON object a line, without what only an event stream has.
+        id: The response's id. None: a random one in the protocol's form.
+        created: Creation time in Unix seconds. None: now.
+        n: The number of answers; must be 1 for responses and messages.
+        stream: False: `body` returns the whole response, and nothing is written before.
+        sse: True: server-sent events. False: one JSON object per line, without what only event streams have.
         include_usage: Send the usage in a chunk of its own (chat_completions, completions) or with the
-            last response (open_inference); the other protocols always send it.
-        reasoning_field: The name of reasoning in chat deltas and messages, whatever the deltas' own.
-        reasoning_events: How responses sends reasoning: as a "summary", which all clients show, or as "text",
-            which LangChain and Vercel's AI SDK do not.
-        prompt_token_count: The prompt's length, if it is known; messages sends it at the start.
-        extra: More members of each chunk or response: `system_fingerprint`, `service_tier`,
-            `model_version`; for responses the request's own fields (`instructions`, `tools`, …).
-        incomplete_calls: "forward" writes what came of a call that is cut off or malformed; "withhold" writes
-            nothing of it, and each call in one piece once it is complete.
+            last response (open_inference). The other protocols always send it.
+        reasoning_field: The field that holds reasoning in chat deltas and messages; overrides the deltas'
+            own.
+        reasoning_events: How the responses protocol sends reasoning: as a "summary", which all clients show,
+            or as "text", which LangChain and Vercel's AI SDK do not show.
+        prompt_token_count: The prompt's length in tokens, if known; the messages protocol sends it at the
+            start.
+        extra: More members for each chunk or response: `system_fingerprint`, `service_tier`,
+            `model_version`; for the responses protocol, the request's own fields (`instructions`, `tools`,
+            …).
+        incomplete_calls: "forward" writes what was read of a call that is cut off or malformed. "withhold"
+            omits such calls, and writes each other call in one piece once it is complete.
 
     Raises:
-        ArgumentError: An option is none of its choices, or `extra` sets what the writer itself writes.
+        ArgumentError: An option has an invalid value, or `extra` sets a member that the writer itself writes.
     """
 
     def __init__(
@@ -585,78 +594,79 @@ class WireWriter:
         incomplete_calls: str = "forward",
     ) -> None: ...
     def begin(self) -> bytes:
-        """What comes before the first delta, possibly nothing; `write` does it if it was not done.
+        """Return the bytes before the first delta, possibly none; `write` calls it if you have not.
 
         Raises:
-            StreamError: It was done, or the response has ended.
+            StreamError: The response has already begun or has ended.
         """
 
     def write(self, deltas: Delta | Iterable[Delta], /) -> bytes:
-        """The bytes of a delta, or of several that are ready together, which share chunks if they can.
+        """Return the bytes of one delta, or of several that are ready together; these share chunks if they
+        can.
 
         Returns:
-            Whole frames; empty if the protocol has no words for it.
+            Whole frames; empty if the protocol cannot express the deltas.
 
         Raises:
-            ArgumentError: A delta is out of order: of a choice that `n` does not cover, after its
-                choice's finish, of a call that is not open or not the next. Nothing has changed then.
+            ArgumentError: A delta is out of order: its choice is not below `n`, its choice has finished, or
+                its call is neither open nor the next one. The state is unchanged then.
             StreamError: The response has ended.
         """
 
     def drain(self, channel: DeltaChannel) -> bytes:
-        """The bytes of all deltas that a channel has ready, none of which becomes a Python object.
+        """Return the bytes of all deltas in a channel, without creating Python objects for them.
 
-        Never waits; `channel.is_finished` says whether there will be more.
+        Never waits. `channel.is_finished` is True when no more will come.
 
         Raises:
-            ArgumentError, StreamError: As of `write`; the deltas are gone then.
+            ArgumentError, StreamError: As in `write`; the deltas are lost then.
             ChannelCancelledError: The channel was cancelled.
-            BaseException: The one given to the channel's `fail`, once the rest was read.
+            BaseException: The exception passed to the channel's `fail`, after the queued deltas.
         """
 
     def end(self, usage: Mapping[str, Any] | None = None, *, stop_sequence: str | None = None) -> bytes:
-        """The end of a stream.
+        """Return the bytes that end a stream.
 
         Args:
-            usage: `prompt_tokens`, `completion_tokens`, `cached_tokens`, `reasoning_tokens`, and any measures
-                under other names. Absent: the prompt as `prompt_token_count` says, the completion as the
-                deltas' spans do.
-            stop_sequence: The stop string that ended the text, if one did; messages sends it.
+            usage: `prompt_tokens`, `completion_tokens`, `cached_tokens`, `reasoning_tokens`, and any other
+                counts. By default the prompt's count is `prompt_token_count`, and the completion's is derived
+                from the deltas' spans.
+            stop_sequence: The stop string that ended the text, if any; the messages protocol sends it.
 
         Raises:
-            StreamError: A choice has not finished, the response has ended, or is not streamed.
+            StreamError: A choice has not finished, the response has ended, or `stream` is False.
         """
 
     def body(self, usage: Mapping[str, Any] | None = None, *, stop_sequence: str | None = None) -> bytes:
-        """The response in one piece, if `stream` is False; as `end` otherwise."""
+        """Return the whole response, if `stream` is False; arguments and errors as in `end`."""
 
     def fail(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
-        """The protocol's error, which ends the response; the body of an error if it is not streamed.
+        """End the response with the protocol's error. If it is not streamed, return the error's body.
 
         Args:
-            message: What went wrong, for the client to read.
-            type: The protocol's word for it; None: its word for a server's fault.
-            code: More of it, if the protocol has a place.
+            message: The error message for the client.
+            type: The protocol's error type. None: its type for a server error.
+            code: An error code, if the protocol has one.
         """
 
     def fork(self) -> WireWriter:
-        """A copy that writes on by itself: a response with the same id, from where this one stands.
+        """Return an independent copy with the same state and the same response id.
 
-        What it writes follows the bytes that this writer has written so far. If a `StreamBatch` writes with
-        this writer, the copy is no batch's.
+        The copy's output continues after the bytes written so far. It does not belong to a `StreamBatch`,
+        even if this writer does.
 
         Raises:
-            StreamError: A step of a batch writes with this writer at the moment.
+            StreamError: A batch is writing with this writer at the moment.
         """
 
     def snapshot(self, *, key: bytes = b"") -> bytes:
-        """The state as bytes, for `restore` in this process or another one.
+        """Serialize the state for `restore` in this or another process.
 
         Args:
-            key: A secret of 16 to 64 bytes: without it no one makes bytes that `restore` takes with it.
+            key: A secret of 16 to 64 bytes. `restore` then rejects snapshots that were made without it.
 
         Raises:
-            StreamError: A step of a batch writes with this writer at the moment.
+            StreamError: A batch is writing with this writer at the moment.
         """
 
     @staticmethod
@@ -678,20 +688,21 @@ class WireWriter:
         extra: Mapping[str, Any] | None = None,
         incomplete_calls: str = "forward",
     ) -> WireWriter:
-        """A writer whose bytes follow those that the one of the snapshot has written.
+        """Return a writer that continues after the bytes written before the snapshot.
 
         Args:
-            snapshot: What `snapshot` returned. Without a key, only from those you trust.
-            protocol, model, …: What that writer was made with. Its `id` and `created` are in the snapshot.
-            key: That of `snapshot`.
+            snapshot: The result of `snapshot`. Without a key, use only snapshots from a trusted source.
+            protocol, model, …: The same arguments as for the original writer. `id` and `created` are in the
+                snapshot.
+            key: The key that was passed to `snapshot`.
 
         Raises:
-            ArgumentError: The bytes are no snapshot, or damaged, or of another protocol or other options;
-                or the key is another one.
+            ArgumentError: The bytes are not a snapshot, are damaged, were made with another protocol or other
+                options, or the key differs.
         """
 
     def keep_alive(self) -> bytes:
-        """What may be sent between two writes while nothing comes; clients skip it."""
+        """Keep-alive bytes; may be sent between any two writes. Clients skip them."""
 
     def add_logprobs(
         self,
@@ -700,15 +711,15 @@ class WireWriter:
             tuple[str | bytes, float] | tuple[str | bytes, float, Iterable[tuple[str | bytes, float]]]
         ],
     ) -> None:
-        """Hand over log-probabilities of an answer's next token ids, before the deltas that come from them.
+        """Add the log-probabilities of an answer's next token ids, before the deltas of these ids.
 
         Args:
-            choice: Which answer.
-            entries: One for each token id, in order: the token as text or as bytes, its natural log
-                probability, and the likeliest tokens of its place with theirs.
+            choice: The answer's index.
+            entries: One per token id, in order: the token as text or bytes, its natural log-probability, and
+                optionally the most likely tokens at its position, with theirs.
 
         Raises:
-            ArgumentError: A value is NaN or above 0, or `n` does not cover the choice.
+            ArgumentError: A value is NaN or above 0, or `choice` is not below `n`.
         """
 
     @property
@@ -721,18 +732,18 @@ class WireWriter:
 
     @property
     def created(self) -> int:
-        """When it was made, in Unix seconds."""
+        """Creation time in Unix seconds."""
 
     @property
     def has_begun(self) -> bool:
-        """Whether the first bytes were asked for; an error before that can be a response of its own."""
+        """Whether the response has begun. An error before that can be sent as a response of its own."""
 
     @property
     def has_ended(self) -> bool:
-        """Whether it takes no more."""
+        """Whether the response has ended."""
 
 class StreamRecipe:
-    """What streams are made of; `unspool.parse_batch` reads with it."""
+    """The shared settings of streams; `unspool.parse_batch` parses with it."""
 
     def __init__(
         self,
@@ -744,14 +755,14 @@ class StreamRecipe:
         starts_in_reasoning: bool | None = None,
         kept_reasoning: Format | None = None,
     ) -> None:
-        """Collect what a stream needs.
+        """Collect the settings of a stream.
 
         Args:
-            options: The core's own options by name, those of `_stream_options`. A missing one has its default;
-                other names are ignored.
+            options: The core's options by name, as listed by `_stream_options`. Missing options keep their
+                defaults; other names are ignored.
 
         Raises:
-            TypeError, ArgumentError: A value is of another type, out of bounds or no choice.
+            TypeError, ArgumentError: A value has the wrong type, is out of bounds, or is not a valid choice.
         """
 
     def parse(
@@ -761,25 +772,25 @@ class StreamRecipe:
         threads: int,
         reasoning_field: str,
     ) -> list[Message]:
-        """Read whole outputs, each a text or token ids, with a stream for each; as of `parse_batch`."""
+        """Parse whole outputs, each a text or token ids, each with a stream of its own; see `parse_batch`."""
 
 class _BatchColumn:
-    """The buffer behind a view of a `BatchResult`."""
+    """The buffer of a `BatchResult` view."""
 
 @final
 class BatchResult:
-    """What a step of a `StreamBatch` made ready.
+    """The results of a `StreamBatch` step.
 
-    The views keep it alive. Its memory is used again once nothing holds it.
+    The views keep it alive. Its memory is reused when nothing references it.
     """
 
     @property
     def slots(self) -> memoryview:
-        """The slots of the step in its order, int32."""
+        """The slots of the step in their order, int32."""
 
     @property
     def ended(self) -> memoryview:
-        """Those whose answer has ended, int32: a stop string or an end token came, or `finish` was called."""
+        """The slots whose answer has ended (stop string, end token, or `finish`), int32."""
 
     @property
     def data(self) -> memoryview:
@@ -787,17 +798,17 @@ class BatchResult:
 
     @property
     def offsets(self) -> memoryview:
-        """Where each slot's bytes begin in `data`, int64; one more: where the last one's end."""
+        """Offsets into `data` where each slot's bytes begin, and the end of the last one, int64."""
 
     def sse(self, slot: int, /) -> bytes:
-        """The bytes that this slot's writer wrote; empty if nothing became certain, or it has no writer.
+        """The bytes from this slot's writer; empty if nothing became certain or the slot has no writer.
 
         Raises:
             ArgumentError: The slot was not in this step.
         """
 
     def deltas(self, slot: int) -> list[Delta]:
-        """The deltas of a slot without a writer, or added with `deltas=True`; else none.
+        """The deltas of a slot that has no writer or was added with `deltas=True`; otherwise empty.
 
         Raises:
             ArgumentError: The slot was not in this step.
@@ -807,7 +818,7 @@ class BatchResult:
     def __len__(self) -> int: ...
 
 class StreamBatch:
-    """The native base of `unspool.StreamBatch`; use that."""
+    """The native base of `unspool.StreamBatch`; use that class."""
 
     def __init__(self, threads: int, reasoning_field: str) -> None: ...
     def _add(
@@ -822,54 +833,57 @@ class StreamBatch:
         """Feed each slot its token ids.
 
         Args:
-            slots: Which streams, each once: a one-dimensional array of int32 (or int64) in the CPU's memory, such as NumPy's or
-                PyTorch's, or a list. Arrays of int32 are read in place.
-            ids: A token id for each slot; with `offsets`, the ids of all slots, one after the other.
-            offsets: Where each slot's ids begin in `ids`, and, last, the number of ids: one more than slots.
+            slots: The slots, each once: a list, or a one-dimensional int32 or int64 array in CPU memory, such
+                as NumPy's or PyTorch's. int32 arrays are read in place.
+            ids: One token id per slot; with `offsets`, the ids of all slots, concatenated.
+            offsets: Where each slot's ids begin in `ids`, and the total number of ids: one more entry than
+                slots.
 
         Raises:
-            TypeError, ArgumentError: An argument is bad, a slot is free or stands there twice, or a slot's id is one that
-                the tokenizer refuses.
-            StreamError: A slot has finished, or another thread steps this batch. Nothing has changed in either case.
+            TypeError, ArgumentError: An argument is invalid, a slot is free or repeated, or the tokenizer
+                rejects an id. The state is unchanged then.
+            StreamError: A slot has finished, or another thread is stepping this batch. The state is unchanged
+                then.
         """
 
     def finish(self, slot: int, finish_reason: str = "stop") -> BatchResult:
-        """End an answer: a result with this slot alone, its last deltas or bytes.
+        """End an answer and return its last deltas or bytes, as a result with this slot only.
 
         Args:
             finish_reason: "stop", "length", "error" or "cancelled".
 
         Raises:
             ArgumentError: The slot is free.
-            StreamError: It has finished.
+            StreamError: The slot has finished.
         """
 
     def fork(
         self, slot: int, *, writer: WireWriter | None = None, choice: int = 0, deltas: bool = False
     ) -> int:
-        """Copy a slot's stream into a slot of its own, where it reads on by itself: for beams and best-of.
+        """Copy a slot's stream into a new slot that continues independently, for beam search and best-of.
 
         Args:
-            writer: What makes the copy's bytes, such as `writer.fork()` of the slot's. None: the copy keeps deltas.
-            choice, deltas: As of `add`.
+            writer: The copy's writer, such as a `fork()` of the slot's. None: the copy collects deltas.
+            choice, deltas: As in `add`.
 
         Returns:
-            The copy's slot: the lowest number that is free.
+            The new slot: the lowest free number.
 
         Raises:
             ArgumentError: The slot is free, or another slot has this writer and choice.
-            StreamError: The writer's response has ended, or another batch writes with it.
+            StreamError: The writer's response has ended, or another batch uses the writer.
         """
 
     def rollback(self, slot: int, count: int) -> BatchResult:
-        """Take a slot's last token ids back, as `TokenStreamer.rollback` does; a result with this slot alone.
+        """Undo a slot's last token ids, as `TokenStreamer.rollback` does; return a result with this slot
+        only.
 
         Args:
-            count: How many ids, at most the `rollback_window` that the slot was added with.
+            count: How many ids, at most the slot's `rollback_window`.
 
         Raises:
-            ArgumentError: The slot is free, the window does not hold so many ids, or the slot has a writer: its bytes
-                are not taken back.
+            ArgumentError: The slot is free, the window holds fewer ids, or the slot has a writer, whose bytes
+                cannot be undone.
             StreamError: The slot has finished.
         """
 
@@ -877,21 +891,21 @@ class StreamBatch:
         """Free a slot, finished or not.
 
         Raises:
-            ArgumentError: It is free.
+            ArgumentError: The slot is free.
         """
 
     def _message(self, slot: int, reasoning_field: str) -> Message: ...
     def stop_reason(self, slot: int) -> str | None:
-        """The stop string that ended the slot's text."""
+        """The stop string that ended the slot's text, or None."""
 
     def token_count(self, slot: int) -> int:
-        """How many token ids of output the slot has read."""
+        """The number of output token ids that the slot has read."""
 
     def __len__(self) -> int:
-        """How many slots are taken."""
+        """The number of slots in use."""
 
 class TokenStreamer:
-    """The native base of `unspool.Parser` and `unspool.TokenStreamer`; use those."""
+    """The native base of `unspool.Parser` and `unspool.TokenStreamer`; use those classes."""
 
     def __init__(
         self,
@@ -909,87 +923,90 @@ class TokenStreamer:
         tokens: SupportsIndex | Sequence[int] | Any | None = None,
         finish_reason: str | None = None,
     ) -> list[Delta]:
-        """Feed a chunk, get the deltas that became certain.
+        """Feed a chunk and return the deltas that became certain.
 
         Args:
-            text: A str, or UTF-8 bytes that may be cut anywhere.
-            tokens: Token ids; alone (with a tokenizer), or those that produced the text. The text may come
-                later than its ids, and hold the text of special tokens or not.
+            text: A str, or UTF-8 bytes that may be split anywhere.
+            tokens: Token ids: on their own (needs a tokenizer), or the ids that produced the text. The text
+                may arrive later than its ids, with or without the text of special tokens.
             finish_reason: Ends the stream, as `finish` does.
 
         Returns:
             Deltas, possibly none.
 
         Raises:
-            TypeError, ArgumentError: A bad argument; nothing has changed then.
+            TypeError, ArgumentError: An argument is invalid; the state is unchanged then.
             StreamError: The stream has ended.
         """
 
     def put(self, ids: SupportsIndex | Sequence[int] | Any, /) -> list[Delta]:
-        """Feed token ids, get the deltas that became certain; `parse_chunk(tokens=ids)`."""
+        """Feed token ids and return the deltas that became certain; same as `parse_chunk(tokens=ids)`."""
 
     def fork(self, *, channel: DeltaChannel | None = None, choice: int | None = None) -> Self:
-        """A copy of the stream, which reads on by itself: for beams, best-of and drafts that may be dropped.
+        """Return an independent copy of the stream, for beam search, best-of and drafts that may be
+        discarded.
 
-        It is of the same class and has the message so far. Its deltas are those that a fresh stream of the
-        same input would give from here on. A call that both write gets the same id in both.
+        The copy has the same class and the message so far. Its deltas are those of a fresh stream with the
+        same input, from this point on. A call that both streams write has the same id in both.
 
         Args:
-            channel: Where the fork's deltas go; needed if this stream's go into one. What this stream has not
-                sent yet stays with it.
-            choice: Which of the request's answers the fork is; None: the same one.
+            channel: The channel for the copy's deltas; required if this stream has one. Deltas that this
+                stream has not sent yet stay with it.
+            choice: The index of the copy's answer. None: the same as this stream's.
 
         Raises:
-            ArgumentError: This stream has a channel and the fork has none, or the fork has a channel and
+            ArgumentError: This stream has a channel and the copy has none, or the copy has both a channel and
                 a `rollback_window`.
         """
 
     def _state(self) -> bytes:
-        """What `Parser.snapshot` seals."""
+        """The state that `Parser.snapshot` seals."""
 
     def _restore_state(self, state: bytes) -> None:
-        """Take the place of a stream that has read nothing."""
+        """Load a state into a stream that has read nothing."""
 
     def rollback(self, count: int, /) -> list[Delta]:
-        """Take the last token ids back: the next `put` follows the ids before them, as in a fresh stream.
+        """Undo the last token ids: the next `put` continues after the ids before them, as in a fresh stream.
 
-        Drop the deltas of each `put` that had one of these ids. If the first of those puts had earlier ids too,
-        the deltas of these are returned, and stand in place of what that put gave.
+        Discard the deltas of every `put` that contained one of these ids. If the first such `put` also
+        contained earlier ids, the returned deltas replace what it returned.
 
         Args:
             count: How many ids, at most `rollback_window`. Ids after a stop string count too.
 
         Raises:
-            ArgumentError: The window does not hold so many ids, or the stream has none.
+            ArgumentError: The window holds fewer ids, or the stream has no window.
             StreamError: The stream has ended.
         """
 
     @property
     def region(self) -> Literal["content", "reasoning", "tool_call"]:
-        """What is open now; takes constant time."""
+        """The region that is open now; constant time."""
 
     @property
     def held_bytes(self) -> int:
-        """How many bytes were received that no delta has shown yet: the length of `held`'s text."""
+        """The number of bytes received but not yet emitted: the length of `held`'s text."""
 
     @property
     def held(self) -> tuple[bytes, HeldReason]:
-        """What was received and no delta has shown yet, and why it waits.
+        """The bytes received but not yet emitted, and the reason.
 
-        The text is the end of the input, without what the format reads as markup. Inside a call whose name
-        has been emitted it is as the body's grammar holds it: character references are decoded, a Python
-        value is written as JSON. What a detokenizer holds (token ids alone) is not in it.
+        The bytes are the end of the input, without what the format treats as markup. Inside a call whose name
+        has been emitted, they are in the form that the body's reader holds: character references are decoded,
+        and Python values are written as JSON. Bytes in the detokenizer (if the input is token ids only) are
+        not included.
 
-        Why: "none"; "character": it is unfinished; "marker": it may be the beginning of one
-        (`held_markers`); "space": markup or text, as what follows; "header": once whole, it decides what
-        follows; "call": a call or content; "name": a call whose name is not certain; "key": a parameter's
-        name; "value": its type or end is open; "separator": it counts if a value follows; "closing_tag": it
-        ends the value or is part of it, what follows decides; "ids": its token ids have yet to come.
+        Reasons: "none"; "character": an unfinished character; "marker": possibly the start of a marker
+        (`held_markers`); "space": markup or text, depending on what follows; "header": a header that is not
+        complete; "call": either a call or content; "name": a tool name that is not certain yet; "key": a
+        parameter's name; "value": a value whose type or end is open; "separator": counts only if a value
+        follows; "closing_tag": either ends the value or belongs to it; "ids": the token ids have not arrived
+        yet.
         """
 
     @property
     def held_markers(self) -> list[str]:
-        """The markers that what is held may become, if "marker" is the reason.
+        """The markers that the held bytes may become, if the reason is "marker".
 
         Empty if the marker is a pattern, as in a response template.
         """
@@ -1004,14 +1021,14 @@ class TokenStreamer:
 
     @property
     def stop_reason(self) -> str | None:
-        """The stop string that ended the text; None if none has."""
+        """The stop string that ended the text, or None."""
 
     @property
     def token_count(self) -> int:
-        """How many token ids of output were read, alone or beside text.
+        """The number of output token ids read, with or without text.
 
-        The prompt's do not count. If ids come alone, those after a stop string do not count either: no delta
-        shows them.
+        The prompt is not counted. If the input is token ids only, ids after a stop string are not counted
+        either, because no delta covers them.
         """
 
     @property
@@ -1019,10 +1036,10 @@ class TokenStreamer:
     def _message(self, deltas: tuple[Delta, ...], reasoning_field: str) -> Message: ...
     def _audit(self) -> list[tuple[str, str]]: ...
     def labels(self) -> Labels:
-        """What each token id is, as far as that is certain; of all ids after the end.
+        """The label of each token id that is certain so far; of all ids after the end.
 
-        A label that is certain never changes.
+        A label never changes.
 
         Raises:
-            ArgumentError: The stream was made without `labels=True`.
+            ArgumentError: The stream was created without `labels=True`.
         """

@@ -1,4 +1,4 @@
-"""`async for` over a channel: one wake-up of the event loop for a burst of deltas."""
+"""`async for` over a channel, with one event-loop wake-up per burst of deltas."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["Iterator", "get", "wait"]
 
 
 async def _until(channel: DeltaChannel, attempt: Callable[[], Any], timeout: float | None) -> Any:
-    """Return the first result of `attempt` that is not NotImplemented; try again when the channel is ready.
+    """Return the first result of `attempt` that is not NotImplemented; retry when the channel is ready.
 
-    Several may wait. The channel wakes them in the order in which they came, and one that finds nothing keeps
-    its place. A cancelled one leaves nothing.
+    Several tasks may wait. The channel wakes them in the order of their calls, and a task that finds nothing
+    keeps its place. A cancelled task leaves no trace.
     """
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
@@ -42,7 +42,7 @@ async def _until(channel: DeltaChannel, attempt: Callable[[], Any], timeout: flo
             if is_late:
                 raise ChannelTimeoutError("no delta came in time; is the model still running?")
             armed = channel._arm(wake, ticket)
-            if armed:  # 0: the channel is ready by now
+            if armed:  # 0: the channel is already ready
                 ticket = armed
                 await ready.wait()
                 ready.clear()
@@ -58,13 +58,13 @@ async def wait(channel: DeltaChannel, timeout: float | None = None) -> None:
     """Wait until `channel.get` would return at once.
 
     Raises:
-        ChannelTimeoutError: Nothing came in `timeout` seconds.
+            ChannelTimeoutError: No delta arrived within `timeout` seconds.
     """
     await _until(channel, lambda: channel.wait(0) or NotImplemented, timeout)
 
 
 async def get(channel: DeltaChannel, timeout: float | None = None) -> Delta | None:
-    """`channel.get` for a running event loop; several at once are served in the order in which they came."""
+    """`channel.get` for a running event loop; concurrent calls are served in order."""
     delta: Delta | None = await _until(channel, channel._get_ready, timeout)
     return delta
 

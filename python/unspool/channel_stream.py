@@ -1,4 +1,4 @@
-"""The consumer's side of one request that a host runs."""
+"""The consumer's side of a request that a host runs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["ChannelStream"]
 
 
 class ChannelStream(Iterator[Delta]):
-    """A request's deltas: iterate it, with `for` or `async for`.
+    """The deltas of a request; iterate with `for` or `async for`.
 
-    `cancel()`, the end of its `with` block, and dropping it stop the request.
+    The request stops on `cancel()`, at the end of the `with` block, and when the stream is garbage-collected.
 
     Args:
-        check: Called at the end of the deltas; raises the host's error, if there was one.
-        timeout: Seconds to wait for the next token, then StreamTimeout; None: no limit.
+        check: Called after the last delta; raises the host's error, if there was one.
+        timeout: Seconds to wait for the next token before StreamTimeout is raised; None: no limit.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ChannelStream(Iterator[Delta]):
         return None if self._timeout is None else self._streamer.token_count
 
     def _give_up(self, count: int | None) -> None:
-        """Raise, unless tokens came that no delta shows yet."""
+        """Raise, unless tokens arrived that no delta shows yet."""
         if self._count() == count:
             self.cancel()
             raise StreamTimeout(
@@ -80,11 +80,11 @@ class ChannelStream(Iterator[Delta]):
 
     @property
     def message(self) -> Message:
-        """The message; whole once the iteration has ended."""
+        """The message; complete when the iteration has ended."""
         return self._streamer.message
 
     def cancel(self) -> None:
-        """Stop the request, from any thread; the iteration ends."""
+        """Stop the request, from any thread; the iteration then ends."""
         if not self._channel.is_finished:
             self._channel.cancel()
 

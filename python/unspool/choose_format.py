@@ -1,4 +1,4 @@
-"""The names that mean what a tokenizer says of its model."""
+"""Resolves the format names that depend on the tokenizer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from unspool.response_template import format_from_response_template
 
 __all__ = ["TEMPLATE_NAMES", "choose_format", "kept_reasoning_file"]
 
-#: What vLLM and SGLang call the checkpoint's own response template.
+#: The names that vLLM and SGLang use for the checkpoint's own response template.
 TEMPLATE_NAMES = ("hf", "response_template")
 
-#: Names of stacks for reasoning that stays in the content with its tags, and the format that has the tags.
+#: Reasoning parsers of other stacks that keep the reasoning and its tags in the content, with the format of
+#: the tags.
 _KEPT_REASONING = {"minimax_m2_append_think": "minimax_m2", "minimax-append-think": "minimax_m2"}
 
 _compiled: weakref.WeakKeyDictionary[Any, Format] = weakref.WeakKeyDictionary()
@@ -27,13 +28,13 @@ Reasoning = str | bool | None
 def choose_format(
     format: str | FormatFile | Format, tokenizer: Any, reasoning: Reasoning = None
 ) -> tuple[str | FormatFile | Format, Reasoning]:
-    """The format that is meant, and whose reasoning.
+    """Resolve the format and the reasoning format.
 
-    "auto" is the best that `detect` finds; "hf" and "response_template" are the tokenizer's own response
-    template; any other format is returned as it is.
+    "auto" is the best match of `detect`. "hf" and "response_template" are the tokenizer's own response
+    template. Any other format is returned unchanged.
 
     Raises:
-        ArgumentError: The tokenizer does not show its format, or there is none.
+        ArgumentError: The format cannot be detected from the tokenizer, or there is no tokenizer.
     """
     if not isinstance(format, str):
         return format, reasoning
@@ -61,7 +62,8 @@ def choose_format(
 
 
 def kept_reasoning(*names: Any) -> Format | None:
-    """The format whose reasoning stays in the content, opening tag included, if one of the names asks for it."""
+    """The format whose reasoning stays in the content, opening tag included, if one of the names requests
+    that."""
     for name in names:
         file = kept_reasoning_file(name) if isinstance(name, str) else None
         if file is not None:
@@ -70,7 +72,7 @@ def kept_reasoning(*names: Any) -> Format | None:
 
 
 def kept_reasoning_file(name: str) -> FormatFile | None:
-    """The format whose reasoning stays in the content under this name; None: it is no such name."""
+    """The format whose reasoning stays in the content under this name; None for other names."""
     kept = _KEPT_REASONING.get(name.lower())
     return None if kept is None else get_format(kept)
 
@@ -78,7 +80,7 @@ def kept_reasoning_file(name: str) -> FormatFile | None:
 def _template_of(tokenizer: Any) -> Format:
     try:
         found = _compiled.get(tokenizer)
-    except TypeError:  # not to be hashed, or referred to weakly
+    except TypeError:  # not hashable, or not weakly referenceable
         return format_from_response_template(tokenizer)
     if found is None:
         found = _compiled[tokenizer] = format_from_response_template(tokenizer)

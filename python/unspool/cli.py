@@ -42,7 +42,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; bad input is one line on standard error and exit code 2."""
+    """Run the command line. Bad input prints one line to standard error and exits with code 2."""
     try:
         cli(standalone_mode=False)
     except click.ClickException as error:
@@ -60,7 +60,7 @@ def main() -> None:
 @cli.command("formats")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a format.")
 def list_formats(as_json: bool) -> None:
-    """List the formats: what they read, and the other names that they answer to."""
+    """List the formats: what they parse, and their aliases."""
     for file in formats():
         reads = [
             *(["tools"] if file.has_tools else []),
@@ -84,7 +84,7 @@ def list_formats(as_json: bool) -> None:
 @click.option("--delay", default=0.0, help="Seconds between two token ids.")
 @click.option("--all", "show_all", is_flag=True, help="Every format, not one of each kind.")
 def demo(names: tuple[str, ...], delay: float, show_all: bool) -> None:
-    """Replay the formats' examples, id by id: how tokens become regions and deltas."""
+    """Replay the formats' examples token by token: how tokens become regions and deltas."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
@@ -92,7 +92,7 @@ def demo(names: tuple[str, ...], delay: float, show_all: bool) -> None:
         _show_demo(console, name, delay)
 
 
-# One of each kind of body, and reasoning.
+# One format for each kind of body, and reasoning.
 _SHOWN = ("qwen3", "llama3_json", "mistral", "qwen3_coder", "openai", "lfm2", "gemma4", "minimax_m3")
 
 
@@ -135,10 +135,10 @@ def _shortened(lines: list[str], most: int = 6) -> list[str]:
     "--migrate", is_flag=True, help="Print files that have tables, from before the notation, as new ones."
 )
 def check(paths: tuple[str, ...], schema: bool, migrate: bool) -> None:
-    """Validate format files. Print how the parser reads each, and a sample of what its model writes.
+    """Validate format files. Print how the parser reads each, and a sample of the model's output.
 
-    With --migrate the new file goes to standard output. What it cannot say goes to standard error. The exit
-    code is 0 if the new file reads all of the old one's examples.
+    With --migrate, the new file is printed to standard output, and what it cannot express to standard error.
+    The exit code is 0 if the new file parses all examples of the old one.
     """
     if schema:
         click.echo(json.dumps(format_schema(), indent=1))
@@ -159,7 +159,7 @@ def check(paths: tuple[str, ...], schema: bool, migrate: bool) -> None:
 
 
 def _print_reading(path: str, has_faults: bool) -> None:
-    """Print how the parser reads a format, also if its examples fail: the sentences show why."""
+    """Print how the parser reads a format, even if its examples fail: the sentences help to find out why."""
     try:
         file = read_format(path)
         compile_format(file)
@@ -171,7 +171,7 @@ def _print_reading(path: str, has_faults: bool) -> None:
 
 
 def _print_migrated(path: str, has_title: bool) -> bool:
-    """Print the new file of an old one. Returns whether it reads each example."""
+    """Print the new file for an old one. Returns whether it parses every example."""
     try:
         migration = migrate_file(path)
     except FormatError as error:
@@ -272,9 +272,9 @@ def parse_command(
     as_message: bool,
     audit: bool,
 ) -> None:
-    """Turn an output into deltas, one JSON object a line, or into a message.
+    """Parse an output into deltas, one JSON object per line, or into a message.
 
-    FILE holds text, or with --tokenizer token ids, separated by spaces, commas or lines; "-" is standard
+    FILE holds text or, with --tokenizer, token ids separated by spaces, commas or lines; "-" is standard
     input.
     """
     from unspool.vocabulary_sources import from_file
@@ -306,9 +306,9 @@ def parse_command(
 @click.option("--name", default="learnt", show_default=True, help="The format's name.")
 @click.option("--timeout", default=10.0, show_default=True, help="Seconds for all of it.")
 def learn_command(model: str, name: str, timeout: float) -> None:
-    """Write a format file that is learnt from a chat template, to standard output.
+    """Learn a format from a chat template and print the format file.
 
-    MODEL is a template's file, a tokenizer_config.json, a model's folder, or a repository's name (with
+    MODEL is a template file, a tokenizer_config.json, a model's folder, or a repository's name (with
     transformers).
     """
     from unspool.learning.learn_command import learnt_text
@@ -321,7 +321,7 @@ def learn_command(model: str, name: str, timeout: float) -> None:
 @click.option("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
 @click.option("-o", "--output", default="-", help="A file; '-' is standard output.")
 def export_format_command(name: str, reasoning: str | None, output: str) -> None:
-    """Write a format as JSON, for hosts in C++. NAME is a format's, or a format file (.toml)."""
+    """Write a format as JSON for C++ hosts. NAME is a format or a format file (.toml)."""
 
     file = read_format(name) if name.endswith(".toml") else name
     _write(output, export_format(file, reasoning=reasoning).encode())
@@ -331,7 +331,7 @@ def export_format_command(name: str, reasoning: str | None, output: str) -> None
 @click.argument("tokenizer", type=click.Path(exists=True, dir_okay=False))
 @click.option("-o", "--output", required=True, help="A file; '-' is standard output.")
 def export_vocabulary(tokenizer: str, output: str) -> None:
-    """Write what each token id stands for, for hosts in C++.
+    """Write a vocabulary (the bytes of each token id) for C++ hosts.
 
     TOKENIZER is a tokenizer.json, tekken.json or SentencePiece model.
     """
@@ -351,7 +351,7 @@ def _write(path: str, data: bytes) -> None:
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any.")
 @click.option("--host", default="127.0.0.1", show_default=True)
 def playground(port: int, host: str) -> None:
-    """Serve a page that shows, piece by piece, what the parser makes of an output."""
+    """Serve a page that shows, step by step, how the parser reads an output."""
     try:
         import uvicorn
 
@@ -401,7 +401,7 @@ def _print_deltas(deltas: Any) -> None:
 
 
 def _delta_json(delta: Delta) -> dict[str, Any]:
-    """The wire's shape, with what the API has no words for beside it."""
+    """The delta in the API's form, plus fields that the API does not have."""
     entry: dict[str, Any] = {"delta": delta.to_openai()}
     if delta.kind == "tool_call_end":
         entry = {"tool_call_end": {"index": delta.index, "status": delta.status}}

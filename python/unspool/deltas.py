@@ -1,4 +1,4 @@
-"""Rebuilding a Delta from its values, for pickle."""
+"""Rebuilds a Delta from its fields, for pickle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`unspool.detect`: which format a model writes, and what shows it."""
+"""`unspool.detect`: finds the format that a model writes, with the evidence for it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SOURCES = (
 
 @dataclass(frozen=True)
 class Evidence:
-    """One thing that speaks for a format: its kind, and what was found."""
+    """A fact that suggests a format: its kind and value."""
 
     kind: Kind
     what: str
@@ -53,14 +53,14 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Detection:
-    """A format that fits.
+    """A format that matches a model.
 
     Attributes:
-        format: Its name; "response_template" if the checkpoint itself says how it writes.
-        evidence: What speaks for it, the strongest first.
-        score: How strong the strongest is: 5 response_template, 4 template or learnt, 3 tokens, 2 model_type,
-            1 name, 0 shared_type (a model_type that several families have).
-        file: The format itself if it was learnt from the chat template, "learnt"; None: `get_format` has it.
+        format: The format's name; "response_template" if the checkpoint has its own.
+        evidence: The evidence, strongest first.
+        score: The strength of the strongest evidence: 5 response_template, 4 template or learnt, 3 tokens,
+            2 model_type, 1 name, 0 shared_type (a model_type that several families use).
+        file: The format, if it was learnt from the chat template ("learnt"). None: use `get_format`.
     """
 
     format: str
@@ -81,23 +81,23 @@ def detect(
     name: str | None = None,
     learn: bool = True,
 ) -> tuple[Detection, ...]:
-    """The formats that fit a model, best first; empty if nothing shows one.
+    """Return the formats that match a model, best first; empty if there is no evidence.
 
-    If no known family fits a chat template, or none that has the calls that it writes, the format is learnt from
-    it as `unspool.learn` does, once in a process; that takes half a second, and ten at most.
+    If no known format matches the chat template and its calls, a format is learnt from the template, as
+    `unspool.learn` does: once per process, usually in half a second, at most in ten.
 
     Args:
-        source: A tokenizer of any kind, a processor, a model or its config; a chat template (a text
-            with "{%" or "{{" in it, a list of named ones, or a dict); the content of a
+        source: A tokenizer of any kind, a processor, a model or its config; a chat template (a text that
+            contains "{%" or "{{", a list of named templates, or a dict); the content of a
             tokenizer_config.json or config.json; or a model type or a checkpoint's name.
-        chat_template: The chat template, in place of the source's.
-        tokens: Added tokens beside the source's.
-        model_type: `model_type` of config.json, in place of the source's.
-        name: The checkpoint's name or path, in place of the source's.
-        learn: False: never learn.
+        chat_template: A chat template that replaces the source's.
+        tokens: Added tokens, in addition to the source's.
+        model_type: `model_type` of config.json; replaces the source's.
+        name: The checkpoint's name or path; replaces the source's.
+        learn: False: never learn a format.
 
     Raises:
-        ArgumentError: There is nothing to look at.
+        ArgumentError: There is nothing to detect from.
     """
     if source is None and not (chat_template or model_type or name or tokens):
         raise ArgumentError("nothing to detect from; pass a tokenizer, a chat template or a model's name")
@@ -116,7 +116,7 @@ def detect(
             found[file.name] = (fit, Detection(file.name, evidence, _SCORES[evidence[0].kind]))
     ranked = [detection for _, detection in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
     if any(_has(detection, "template") and get_format(detection.format).has_tools for detection in ranked):
-        # the template has spoken: what it speaks against does not fit
+        # The template decides: formats that it contradicts do not match.
         ranked = [item for item in ranked if _has(item, "template") or not _is_known_by_template(item.format)]
     if learn and not model.response_template:
         ranked = [*_learnt(source, chat_template, model, ranked), *ranked]
@@ -128,10 +128,10 @@ def detect(
 
 
 def _learnt(source: Any, chat_template: Any, model: _Model, ranked: list[Detection]) -> list[Detection]:
-    """The format of a chat template that no known family writes, if it can be learnt."""
+    """Learn a format from a chat template that matches no known format, if possible."""
     if not model.template or any(get_format(item.format).has_tools for item in ranked):
         return []
-    if ranked and "tool_calls" not in model.template:  # it has no calls to learn
+    if ranked and "tool_calls" not in model.template:  # there are no calls to learn
         return []
     file = learn_once(chat_template or source)
     if file is None or (ranked and not file.has_tools):
@@ -142,7 +142,7 @@ def _learnt(source: Any, chat_template: Any, model: _Model, ranked: list[Detecti
 
 @dataclass(frozen=True)
 class _Model:
-    """The facts that are known of a model, in one shape for every source."""
+    """What is known about a model, in one form for every kind of source."""
 
     template: str = ""
     tokens: frozenset[str] | set[str] = frozenset()
@@ -164,7 +164,7 @@ def _look_at(source: Any) -> _Model:
         return _Model(_template_text(source))
     parts = [
         part for part in (source, getattr(source, "tokenizer", None)) if part is not None
-    ]  # a processor's
+    ]  # of a processor
     if not any(hasattr(part, key) for part in parts for key in _SOURCES):
         raise ArgumentError(
             f"a {type(source).__name__} shows nothing of its format; "
@@ -186,7 +186,7 @@ def _look_at(source: Any) -> _Model:
 
 
 def _template_text(template: Any) -> str:
-    """All templates as one text: comments out, escapes as they are printed."""
+    """All templates as one text, without comments, with escapes replaced."""
     if isinstance(template, Mapping):
         template = list(template.values())
     if isinstance(template, (list, tuple)):
@@ -207,7 +207,7 @@ def _added_tokens(source: Any) -> Iterator[str]:
 
 
 def _rules() -> Iterator[tuple[FormatFile, dict[str, Any]]]:
-    """Each format that says what shows that a model writes it."""
+    """Each format that has detection rules, with its rules."""
     return ((file, file.detect) for file in formats() if file.detect)
 
 
@@ -216,14 +216,14 @@ def _is_known_by_template(format: str) -> bool:
 
 
 def _compare(rule: Mapping[str, Any], model: _Model) -> tuple[tuple[Evidence, ...], tuple[int, ...]]:
-    """The facts of the model that fit the rule, and how much of the rule they fit."""
+    """The evidence that satisfies the rule, and which parts of the rule it satisfies."""
     found: dict[Kind, list[str]] = {
         "template": _all_of(rule.get("template", ()), model.template),
         "tokens": _all_of(rule.get("tokens", ()), model.tokens),
         "model_type": [item for item in rule.get("model_types", ()) if item == _key(model.model_type, "_")],
         "name": [word for word in rule.get("names", ()) if _has_word(_last_part(model.name), word)],
     }
-    if not model.template and not any(found.values()):  # the last resort
+    if not model.template and not any(found.values()):  # only if there is nothing better
         shared = _key(model.model_type, "_")
         if shared in rule.get("shared_types", ()):
             return (Evidence("shared_type", repr(shared)),), ()
@@ -250,13 +250,13 @@ def _key(text: str | None, separator: str) -> str:
 
 
 def _last_part(name: str | None) -> str:
-    """The model's own name in a path, a repository id or a folder of the hub's cache."""
+    """The model's own name in a path, a repository id, or a folder of the hub's cache."""
     cached = re.search(r"models--(?:[^/\\]*--)?([^/\\]+)", name or "")
     return cached.group(1) if cached else re.split(r"[/\\]", (name or "").rstrip("/\\"))[-1]
 
 
 def _has_word(name: str, word: str) -> bool:
-    # a version that goes on is another version: "step-3" is not in "step-3.5"
+    # A longer version is another version: "step-3" does not match "step-3.5".
     pattern = rf"(?<![a-z0-9]){re.escape(_key(word, '-'))}(?![a-z0-9]|\.\d)"
     return re.search(pattern, _key(name, "-")) is not None
 

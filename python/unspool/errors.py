@@ -26,11 +26,11 @@ class UnspoolError(Exception):
 
 
 class ArgumentError(UnspoolError, ValueError):
-    """An argument is outside what the function takes."""
+    """An argument is invalid for the function."""
 
 
 class ContextLengthError(ArgumentError):
-    """A prompt, with the answer that was asked for, does not fit into the model's positions."""
+    """A prompt and the requested answer together exceed the model's context length."""
 
 
 class FormatError(UnspoolError, ValueError):
@@ -38,7 +38,7 @@ class FormatError(UnspoolError, ValueError):
 
 
 class LearnError(UnspoolError, ValueError):
-    """A chat template does not show how its model writes, or is not rendered within its limits."""
+    """No format can be learnt from a chat template, or the template exceeds its limits while rendering."""
 
 
 class UnknownFormatError(FormatError, LookupError):
@@ -50,7 +50,7 @@ class VocabularyError(UnspoolError, ValueError):
 
 
 class StreamError(UnspoolError, RuntimeError):
-    """A stream was used after its end, or by two threads at once."""
+    """A stream was used after its end, or by two threads at the same time."""
 
 
 class ChannelClosedError(StreamError):
@@ -62,12 +62,12 @@ class ChannelCancelledError(StreamError):
 
 
 class ChannelTimeoutError(UnspoolError, TimeoutError):
-    """A wait on a channel or a model ran out of time."""
+    """A wait for a channel or a model timed out."""
 
 
 class PrefillError(UnspoolError, RuntimeError):
-    """A prompt cannot be prepared for the model: it is empty, or its processor answered nonsense."""
+    """A prompt cannot be prepared for the model: it is empty, or its processor returned invalid data."""
 
 
 class StreamTimeout(ChannelTimeoutError, queue.Empty):
-    """The model gave nothing in time. Also a `queue.Empty`, which transformers' own streamers raise."""
+    """The model produced no token in time. Also a `queue.Empty`, which transformers' streamers raise."""

@@ -1,4 +1,4 @@
-"""How the parser reads a format, in sentences: a blank or a bracket in a pattern decides."""
+"""Explains in sentences how the parser reads a format."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ __all__ = [
 ]
 
 SAMPLE_CALL: tuple[str, dict[str, Any]] = ("get_weather", {"city": "Paris"})
-#: The tool that the sample's call is to.
+#: The tool that the sample calls.
 SAMPLE_TOOLS = [
     {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
 ]
-#: The sample's reasoning in a format that has some.
+#: The sample's reasoning, if the format has reasoning.
 SAMPLE_REASONING = "I think."
-#: The sample's content in a format without calls.
+#: The sample's content, if the format has no calls.
 SAMPLE_CONTENT = "Hello!"
 
 
 def explain_format(file: FormatFile) -> list[str]:
-    """Sentences that say how the format is read."""
+    """Sentences that explain how the format is read."""
     return _core.explain_format(file.to_core())
 
 
 def reading_of(file: FormatFile) -> list[str]:
-    """What `unspool check` prints: the sentences, and a sample of what the model writes."""
+    """The output of `unspool check`: the sentences, and a sample of the model's output."""
     return [*explain_format(file), f"A sample: {sample_of(file)!r}"]
 
 
 def sample_of(file: FormatFile) -> str:
-    """An answer as the format's model writes it: reasoning, content and a call, as far as it has them."""
+    """An answer in the format, with reasoning, content and a call if the format has them."""
     name, arguments = SAMPLE_CALL
     calls = [{"name": name, "arguments": arguments}]
     content = "" if file.has_tools else SAMPLE_CONTENT

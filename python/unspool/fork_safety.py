@@ -10,13 +10,13 @@ __all__ = ["ForkSafeLock", "in_child"]
 
 
 def in_child(reset: Callable[[], None]) -> None:
-    """Have `reset` called in each forked child, for as long as the process lives."""
+    """Call `reset` in each forked child from now on."""
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(after_in_child=reset)
 
 
 class ForkSafeLock:
-    """A lock of a module; a thread that held it at a fork does not exist in the child."""
+    """A module's lock that is free again in a forked child, where the thread that held it does not exist."""
 
     def __init__(self) -> None:
         self._reset()

@@ -1,4 +1,4 @@
-"""Checks a format file as its author would want it checked."""
+"""Validates a format file and its examples."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ _QUOTED_HOLE = re.compile(r'"(\$\{\w+\})"')
 
 
 def check_file(path: str | os.PathLike[str]) -> list[str]:
-    """What is wrong with a format file, each fault with its line; empty if nothing is.
+    """Return the faults of a format file, each with its line; empty if there are none.
 
-    Its keys and patterns are validated, each example is run at every split, and a sample of what the model
-    writes is read back.
+    Validates keys and patterns, runs each example at every split, and parses a rendered sample.
     """
     name = Path(path).name
     try:
@@ -45,7 +44,7 @@ def check_file(path: str | os.PathLike[str]) -> list[str]:
 
 
 def quote_faults(file: FormatFile, text: str, name: str) -> list[str]:
-    """A fault for each quoted hole in `object`: a hole there stands for a JSON value, quotes included."""
+    """Report quoted holes in `object`: such a hole stands for a JSON value, which includes its quotes."""
     found = [hole for pattern in file.patterns.get("object", ()) for hole in _QUOTED_HOLE.findall(pattern)]
     key = re.search(r"^\s*object\b", text, re.M)
     line = text.count("\n", 0, key.end()) + 1 if key else 1
@@ -56,7 +55,7 @@ def quote_faults(file: FormatFile, text: str, name: str) -> list[str]:
 
 
 def example_faults(file: FormatFile, name: str) -> list[str]:
-    """A fault for each example that is not read as it says, at any split."""
+    """Report examples whose result differs from the expected one at any split."""
     faults = []
     for number, (place, example) in enumerate(zip(file.example_lines, file.examples, strict=True), 1):
         try:
@@ -67,7 +66,7 @@ def example_faults(file: FormatFile, name: str) -> list[str]:
 
 
 def sample_faults(file: FormatFile, name: str) -> list[str]:
-    """A fault if the parser does not get back what the sample was written from, with and without its end."""
+    """Report a sample that does not parse to the message it was rendered from, with and without its end."""
     sample = sample_of(file)
     written = (
         [SAMPLE_CALL] if file.has_tools else [],

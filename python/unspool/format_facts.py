@@ -1,4 +1,4 @@
-"""What a format's patterns say, as attributes: its markers, and what calls and reasoning begin and end with."""
+"""Properties of a format's patterns: its markers, and how calls and reasoning begin and end."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class ReasoningFacts:
     """How reasoning is written.
 
     Attributes:
-        label: May follow an opener, and is markup as a whole.
-        starts_open: Whether the output starts inside reasoning if the prompt is not known.
-        tool_calls: What becomes of a call inside reasoning, as of `Parser(tool_calls_in_reasoning=)`.
+        label: Optional markup after an opener.
+        starts_open: Whether the output starts inside reasoning if the prompt is unknown.
+        tool_calls: Handling of a call inside reasoning, as for `Parser(tool_calls_in_reasoning=)`.
     """
 
     openers: tuple[str, ...]
@@ -30,11 +30,11 @@ class ReasoningFacts:
 
 @dataclass(frozen=True)
 class HeaderFacts:
-    """Markup with an end of its own. What is written in it may decide what follows it.
+    """Markup with its own end; its content may decide what follows.
 
     Attributes:
-        names_tool: Whether it is the name of the tool that is called.
-        is_inline: Whether it stands within a text, which continues after it.
+        names_tool: Whether it holds the name of the called tool.
+        is_inline: Whether it occurs within a text, which continues after it.
     """
 
     openers: tuple[str, ...]
@@ -48,12 +48,12 @@ class CallFacts:
     """One form of a call.
 
     Attributes:
-        bare: Where it may begin without an opener; "" if nowhere.
-        first_letters: What such a call begins with, letter by letter; "" for anything.
-        after_header: Whether a header announces it.
-        may_be_content: Whether it is content unless it reads as a call.
-        needs_known_tool: Whether it must name one of the request's tools.
-        body: How its arguments are written.
+        bare: Where the call may begin without an opener; "" if nowhere.
+        first_letters: The letters that such a call can begin with; "" for any.
+        after_header: Whether a header announces the call.
+        may_be_content: Whether the text is content unless it parses as a call.
+        needs_known_tool: Whether the call must name one of the request's tools.
+        body: The notation of the arguments.
     """
 
     openers: tuple[str, ...]
@@ -70,16 +70,16 @@ class CallFacts:
 
 @dataclass(frozen=True)
 class FormatFacts:
-    """What the parser understands of a format's patterns.
+    """Properties of a format's compiled patterns.
 
     Attributes:
         markers: Every text that opens or closes something.
-        marker_tokens: What a tokenizer for this format would hold of the markers as one token each.
-        ends: What ends an answer.
-        reasoning: None if the format has none.
-        dropped: Markup that stands alone.
-        section_openers, section_closers: What stands around all calls.
-        call_ids: The style of ids that the model's template wants.
+        marker_tokens: The markers that a tokenizer for this format would have as single tokens.
+        ends: The markers that end an answer.
+        reasoning: None if the format has no reasoning.
+        dropped: Markup that has no meaning of its own and is dropped.
+        section_openers, section_closers: The markers around all calls.
+        call_ids: The style of call ids that the model's template requires.
     """
 
     markers: tuple[str, ...]
@@ -95,10 +95,10 @@ class FormatFacts:
 
     @classmethod
     def read(cls, patterns: Mapping[str, Any]) -> FormatFacts:
-        """What these patterns say.
+        """Compile the patterns and return their properties.
 
         Raises:
-            FormatError: They cannot be compiled.
+            FormatError: The patterns cannot be compiled.
         """
         facts = _core.format_facts(patterns)
         reasoning = facts["reasoning"]

@@ -1,4 +1,4 @@
-"""A format's file: TOML that says what a model writes, with holes. The core reads and checks it."""
+"""Format files: TOML that shows what a model writes, with holes. The core reads and validates them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ PATTERN_KEYS = (
 
 @dataclass(frozen=True)
 class FormatFile:
-    """One format as its file says it.
+    """A format, as its file defines it.
 
     Attributes:
-        patterns: What the model writes, with holes: the alternatives of each key.
-        examples: Inputs with what they parse to.
+        patterns: For each key, its alternatives: text as the model writes it, with holes.
+        examples: Inputs with the expected results.
         example_lines: The line of each example in the file.
-        detect: What shows that a model writes it; `unspool.detect` reads it.
+        detect: The rules that `unspool.detect` uses to recognize a model of this format.
     """
 
     name: str
@@ -51,39 +51,39 @@ class FormatFile:
 
     @property
     def has_tools(self) -> bool:
-        """Whether it says how calls are written."""
+        """Whether the format has tool calls."""
         return "call" in self.patterns
 
     @property
     def has_reasoning(self) -> bool:
-        """Whether it says how reasoning is written."""
+        """Whether the format has reasoning."""
         return "reasoning" in self.patterns
 
     @property
     def is_plain(self) -> bool:
-        """Whether everything is content."""
+        """Whether all output is content."""
         return not self.has_tools and not self.has_reasoning
 
     @functools.cached_property
     def facts(self) -> FormatFacts:
-        """What the parser understands of the patterns.
+        """Properties of the compiled patterns.
 
         Raises:
-            FormatError: They cannot be compiled.
+            FormatError: The patterns cannot be compiled.
         """
-        from unspool.format_facts import FormatFacts  # few need it; the package's import stays light
+        from unspool.format_facts import FormatFacts  # imported here because few callers need it
 
         return FormatFacts.read(self.to_core())
 
     def with_reasoning(self, other: FormatFile | None) -> FormatFile:
-        """The format with another one's reasoning in place of its own; None: with none."""
+        """Return the format with another one's reasoning in place of its own; None: without reasoning."""
         patterns = {key: value for key, value in self.patterns.items() if key != "reasoning"}
         if other is not None and other.has_reasoning:
             patterns["reasoning"] = other.patterns["reasoning"]
         return replace(self, patterns=patterns)
 
     def to_core(self) -> dict[str, Any]:
-        """The patterns as the core takes them, the name among them."""
+        """Return the patterns and the name in the form that the core reads."""
         return {"name": self.name, **self.patterns}
 
     def grammar(
@@ -99,32 +99,32 @@ class FormatFile:
         syntax: Syntax = "lark",
         tokenizer: Any = None,
     ) -> Grammar:
-        """The grammar that makes a model write this format: an engine masks every token that does not fit.
+        """Build a grammar that constrains a model to this format: an engine masks tokens that do not fit.
 
-        What it admits is parsed to complete calls, whose arguments are valid under the tools' schemas.
+        Everything that the grammar accepts parses to complete calls with arguments that are valid under the
+        tools' schemas.
 
         Args:
-            tools: The request's tools, as the API holds them.
-            tool_choice: "auto": text is free, and a call is constrained from its opener on. "required": calls
-                and nothing else follow the reasoning. Or the name of the tool that must be called. "none": no
-                calls.
-            response_schema: The JSON Schema of the content; then an answer is one such JSON value or, if calls are
-                allowed, calls. None: content is free text.
-            parallel: Whether there may be several calls.
-            reasoning: False: the grammar begins after the reasoning, for an engine that applies it there. None
-                or True: the reasoning is part of it; if the prompt has opened it, the answer begins inside it.
-            prompt: The end of what the model is given; None: it ends as the format's own turn does.
-            strict: Whether arguments follow the schemas; False: they are any JSON object. None: as each tool's
-                own `strict` says, and True for a tool that does not say it.
-            syntax: The engine's language: "lark" for llguidance, which xgrammar reads too.
-            tokenizer: A tokenizer or `Vocabulary`: markers that it holds as tokens are written as tokens.
+            tools: The request's tools, as the API sends them.
+            tool_choice: "auto": text is free, and a call is constrained from its opener on. "required": only
+                calls follow the reasoning. "none": no calls. Or the name of the tool that must be called.
+            response_schema: The JSON Schema of the content. An answer is then one such JSON value or, if
+                calls are allowed, calls. None: content is free text.
+            parallel: Whether several calls are allowed.
+            reasoning: False: the grammar begins after the reasoning, for engines that apply it there. None
+                or True: it includes the reasoning; if the prompt has opened it, the answer begins inside it.
+            prompt: The end of the prompt. None: the prompt ends as the format's own turn does.
+            strict: Whether arguments follow the schemas; False: any JSON object. None: each tool's own
+                `strict` decides; True if the tool has none.
+            syntax: The engine's grammar language: "lark" for llguidance; xgrammar reads it too.
+            tokenizer: A tokenizer or `Vocabulary`. Markers that are tokens of it are written as tokens.
 
         Raises:
-            FormatError: Calls are asked for, and the format has none.
-            ArgumentError: There is neither a tool nor `response_schema`, a tool's name or parameter cannot be
-                written in this format, `tool_choice` names no tool, or another argument is none of its choices.
+            FormatError: Calls are required, and the format has none.
+            ArgumentError: There is neither a tool nor `response_schema`, this format cannot write the name of
+                a tool or parameter, `tool_choice` names no tool, or another argument has an invalid value.
         """
-        from unspool.grammar.make_grammar import make_grammar  # few need it; the package's import stays light
+        from unspool.grammar.make_grammar import make_grammar  # imported here because few callers need it
 
         return make_grammar(
             self, tools, tool_choice=tool_choice, response_schema=response_schema, parallel=parallel,
@@ -139,26 +139,28 @@ class FormatFile:
         continues: bool = False,
         exact: bool = True,
     ) -> str:
-        """The text that the model writes for a message, without the token that ends the answer.
+        """Return the text that the model writes for a message, without the token that ends the answer.
 
-        The text is read back before it is returned, and the same message comes out of it. Of alternatives in the
-        file the first that is read back is taken.
+        The text is parsed before it is returned and must yield the same message. The first alternative in the
+        file that does so is used.
 
         Args:
-            message: A parsed `Message`, or an assistant's message as OpenAI's API has it: `content`,
-                `reasoning_content` or `reasoning`, and `tool_calls` with arguments as JSON text or as a dict. An id is
-                written where the format writes ids. If it has another shape than they have, one is made.
-            tools: The request's tools. Formats that write values as bare text need them to know `3` from `"3"`.
-            continues: Whether the text goes on where the format's own turn ends. If the turn opens the reasoning, the
-                text then begins inside it. False: the opener is a part of the text.
-            exact: Whether content and reasoning must come back with the white space at their ends. A pattern's own
-                white space is next to it, so many formats cannot keep it.
+            message: A parsed `Message`, or an assistant message of OpenAI's API: `content`,
+                `reasoning_content` or `reasoning`, and `tool_calls` with arguments as JSON text or as a dict.
+                Ids are written if the format has them; an id that does not fit the format's style is
+                replaced.
+            tools: The request's tools. Formats that write values as bare text need them to tell `3` from
+                `"3"`.
+            continues: Whether the text continues after the format's own turn. If the turn opens the
+                reasoning, the text then begins inside it. False: the text includes the opener.
+            exact: Whether content and reasoning must keep the white space at their ends. Patterns often have
+                white space of their own there, so many formats cannot keep it.
 
         Raises:
-            ArgumentError: The format cannot write the message; the error names the part and how it is read. Or the
-                argument is no such message.
+            ArgumentError: The format cannot write the message, and the error names the part and how it is
+                parsed; or `message` is not a message.
         """
-        from unspool.render.render import render_text  # few need it; the package's import stays light
+        from unspool.render.render import render_text  # imported here because few callers need it
 
         return render_text(self, message, tools=tools, continues=continues, exact=exact)
 
@@ -172,22 +174,22 @@ class FormatFile:
         continues: bool = False,
         exact: bool = True,
     ) -> list[int]:
-        """The token ids that the model writes for a message. Text in it never becomes a marker.
+        """Return the token ids that the model writes for a message. Text in it never becomes a marker.
 
-        A marker that the vocabulary has as a token is written by its id. A text that spells one is encoded in two
-        parts, so it stays text. The ids are read back before they are returned.
+        A marker that is a token of the vocabulary is written as its id. Text that spells a marker is encoded
+        in two parts, so it stays text. The ids are parsed before they are returned.
 
         Args:
             vocabulary: A tokenizer or `Vocabulary`.
-            encode: Text to ids, without tokens at the beginning or end, such as
-                `lambda text: tokenizer.encode(text, add_special_tokens=False)`.
-            message, tools, continues, exact: As of `render`.
+            encode: Encodes text without adding tokens at the beginning or end, such as `lambda text:
+                tokenizer.encode(text, add_special_tokens=False)`.
+            message, tools, continues, exact: See `render`.
 
         Raises:
-            ArgumentError: As of `render`, or `encode` makes a special token of text.
+            ArgumentError: As in `render`; or `encode` turns text into a special token.
             VocabularyError: The tokenizer cannot be compiled.
         """
-        from unspool.render.render import render_ids  # few need it; the package's import stays light
+        from unspool.render.render import render_ids  # imported here because few callers need it
 
         return render_ids(
             self, message, vocabulary, encode, tools=tools, continues=continues, exact=exact
@@ -195,16 +197,16 @@ class FormatFile:
 
 
 def read_format(path: str | os.PathLike[str]) -> FormatFile:
-    """Read one format file.
+    """Read a format file.
 
     Raises:
-        FormatError: The file is not TOML, or not a format; the message names line and column.
+        FormatError: The file is not valid TOML or not a valid format; the message has line and column.
     """
     return parse_format(read_text(path), source=Path(path).name)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a format file. Raises FormatError if it is not UTF-8."""
+    """Return the text of a format file. Raises FormatError if it is not UTF-8."""
     file = Path(path)
     try:
         return file.read_text(encoding="utf-8")
@@ -213,7 +215,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def parse_format(text: str, source: str = "<format>") -> FormatFile:
-    """Read one format from its text."""
+    """Read a format from TOML text."""
     read = json.loads(read_format_file(text, source))
     data = read["file"]
     return FormatFile(

@@ -1,4 +1,4 @@
-"""A format as the key of a cache."""
+"""A format as a cache key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["FormatKey"]
 
 
 class FormatKey:
-    """Equal if the patterns are: a format of the same name may have been registered since."""
+    """Compares by patterns, because another format may have been registered under the same name."""
 
     def __init__(self, file: FormatFile) -> None:
         self.file = file

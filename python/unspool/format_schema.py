@@ -1,4 +1,4 @@
-"""The JSON Schema of a format's file, for editors: `unspool check --schema`."""
+"""The JSON Schema of format files, for editors: `unspool check --schema`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TYPES: dict[str, dict[str, Any]] = {
 
 
 def format_schema() -> dict[str, Any]:
-    """The schema, made from the table of words that the reader uses."""
+    """Build the schema from the reader's own table of words."""
     words = json.loads(format_words())
     types = {
         **_TYPES,

@@ -1,4 +1,4 @@
-"""The formats by name, and their compiled forms."""
+"""The registry of formats, and a cache of their compiled forms."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def _shipped_names() -> dict[str, FormatFile]:
 
 
 def formats() -> tuple[FormatFile, ...]:
-    """All formats, shipped and registered, by name."""
+    """All formats, shipped and registered, sorted by name."""
     return tuple(sorted({**_shipped(), **_registered}.values(), key=lambda file: file.name))
 
 
 def get_format(name: str) -> FormatFile:
-    """The format of this name or alias.
+    """Return the format with this name or alias.
 
     Raises:
-        UnknownFormatError: There is none; the message names the nearest.
+        UnknownFormatError: There is none; the message suggests the nearest names.
     """
     key = name.lower()
     for file in list(_registered.values()):  # another thread may register one
@@ -72,13 +72,13 @@ def get_format(name: str) -> FormatFile:
 
 
 def register_format(path: str | os.PathLike[str]) -> FormatFile:
-    """Add a format from a file of your own, for this process.
+    """Register a format file of your own, for this process.
 
     Raises:
         FormatError: The file cannot be compiled, or its name or an alias is taken.
     """
     file = read_format(path)
-    Format(file.to_core())  # what cannot be compiled is refused here
+    Format(file.to_core())  # raises if it cannot be compiled
     with _lock:
         for name in (file.name, *file.aliases):
             taken = name.lower() in _shipped_names() or name in _registered
@@ -100,24 +100,24 @@ def compile_format(
     vocabulary: Vocabulary | None = None,
     trust: Trust = "id",
 ) -> Format:
-    """Compile a format for a model; the result is shared by its streams.
+    """Compile a format for a model; the result is shared by the model's streams.
 
     Args:
-        format: A name, a format file, or an already compiled format, which is returned as it is.
-        reasoning: The name of the format whose reasoning is meant; None: the format's own; False or
-            "none": tags are content.
-        tool_calls_in_reasoning: "auto", "keep" or "end"; None: as the format says.
+        format: A name, a format file, or a compiled format, which is returned unchanged.
+        reasoning: The name of the format that reasoning is read with. None: this format's own. False or
+            "none": reasoning tags are content.
+        tool_calls_in_reasoning: "auto", "keep" or "end"; None: the format decides.
         tools: False: calls are content.
         tool_choice: The name of the tool that must be called.
-        required: Some tool must be called.
-        unmarked_calls: A JSON object without markers is a call if it fits a tool.
-        vocabulary: Markers that it holds as tokens are known by id.
-        trust: "id": where a marker is a token, only the token counts; "text": its spelling counts;
-            "either": both.
+        required: Whether some tool must be called.
+        unmarked_calls: A JSON object without markers is a call if it matches a tool.
+        vocabulary: Markers that are tokens of it are matched by id.
+        trust: How to match a marker that is a token: "id": only the token; "text": its spelling; "either":
+            both.
 
     Raises:
         UnknownFormatError: No format has this name.
-        ArgumentError: `trust` is none of its choices.
+        ArgumentError: An option has an invalid value.
     """
     if isinstance(format, Format):
         return bind_template(format, vocabulary)
@@ -146,9 +146,9 @@ def compile_format(
         unmarked_calls=unmarked_calls,
     )
     with _lock:
-        if len(cache) > 1024:  # a server with endless tool names
+        if len(cache) > 1024:  # a server with ever new tool names
             cache.clear()
-        cache[key] = (file, made)  # the file keeps its id from another's use
+        cache[key] = (file, made)  # holding the file keeps its id from being reused
     return made
 
 
@@ -158,14 +158,14 @@ def export_format(
     reasoning: str | bool | None = None,
     tool_calls_in_reasoning: str | None = None,
 ) -> str:
-    """A format as JSON for hosts in C++, which read it with `unspool::read_format` (docs/embedding.md).
+    """Return a format as JSON for C++ hosts, which read it with `unspool::read_format` (docs/embedding.md).
 
     Args:
-        format, reasoning, tool_calls_in_reasoning: As of `compile_format`. The host sets what depends on a
-            request: its tools and their choice.
+        format, reasoning, tool_calls_in_reasoning: See `compile_format`. The host sets what depends on a
+            request: its tools and `tool_choice`.
 
     Raises:
-        UnknownFormatError, ArgumentError: As of `compile_format`.
+        UnknownFormatError, ArgumentError: As in `compile_format`.
     """
     file, keeps_own, other = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
     made: dict[str, Any] = {"unspool_format": 2, "format": file.to_core()}
@@ -205,7 +205,8 @@ def _reasoning_file(reasoning: str | bool | None) -> FormatFile | None:
 def _read_reasoning(
     format: str | FormatFile, reasoning: str | bool | None, tool_calls: str | None
 ) -> tuple[FormatFile, bool, FormatFile | None]:
-    """The format's file, whether its own reasoning is meant, and the one whose is."""
+    """The format's file, whether its own reasoning is used, and the file that reasoning is read with
+    instead."""
     if not isinstance(format, (str, FormatFile)):
         raise TypeError(f"format is of type {type(format).__name__}; pass a format's name, or 'auto'")
     file = get_format(format) if isinstance(format, str) else format

@@ -1,4 +1,4 @@
-"""What each token of an answer is."""
+"""The label of each token of an answer."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ OVERLAPS = ("any", "first", "inside")
 
 
 class LabelSpan(NamedTuple):
-    """Tokens in a row with one label.
+    """Consecutive tokens with one label.
 
     Attributes:
         start, end: The half-open range of tokens.
-        region: What they are.
+        region: The tokens' region.
         call: The index of the call, or None.
-        path: Of arguments: the keys and indices that lead to the value, from the call's arguments on.
+        path: For arguments: the keys and indices that lead from the call's arguments to the value.
     """
 
     start: int
@@ -38,26 +38,28 @@ class LabelSpan(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Bytes in a row with one label; the next run's beginning is their end."""
+    """Consecutive bytes with one label; the run ends where the next one begins."""
 
     token: int
-    is_inside: int  # 1: they begin inside the token
+    is_inside: int  # 1: begins inside the token
     region: int
     call: int
     path: int
 
 
 class Labels:
-    """The label of each token: its region, its call, and the path of the value that it writes.
+    """The label of each token: its region, its call, and the path of the value that it belongs to.
 
-    A token has the label of its first byte. A marker is markup, and belongs to the call that it opens or
-    closes if the call has an opener of its own. Arrays are NumPy's if NumPy is installed, else `array.array`;
-    both can be read only or must not be changed.
+    A token has the label of its first byte. A marker is markup. It belongs to the call that it opens or
+    closes, if
+    the call has an opener of its own. Arrays are NumPy arrays, or `array.array` if NumPy is not installed. Do
+    not
+    modify them; NumPy's are read-only.
 
     Attributes:
-        regions: uint8, an entry for each token: an index into `REGIONS`.
+        regions: uint8, one entry per token: an index into `REGIONS`.
         calls: int32: the index of the call, or -1.
-        is_mixed: bool (uint8 without NumPy): the token has bytes of another region or call too.
+        is_mixed: bool (uint8 without NumPy): the token also has bytes of another region or call.
         complete_calls: For each call of the message, whether it is complete.
         is_final: Whether the stream has ended, so that every token has its label.
     """
@@ -107,17 +109,17 @@ class Labels:
 
     @functools.cached_property
     def is_mixed(self) -> Any:
-        """Whether the token has bytes of another region or call too."""
+        """For each token, whether it also has bytes of another region or call."""
         return _column(self._columns[2], "bool", "B")
 
     @property
     def settled(self) -> int:
-        """How many tokens have their label, which will not change; all once the stream has ended."""
+        """The number of tokens with a final label; all tokens once the stream has ended."""
         return len(self)
 
     @functools.cached_property
     def spans(self) -> list[LabelSpan]:
-        """The labels of all tokens, those in a row with one label as one span."""
+        """The labels of all tokens, with one span for consecutive tokens of one label."""
         spans: list[LabelSpan] = []
         for run, (end, is_inside) in self._runs_and_ends():
             start, stop = run.token + run.is_inside, end + is_inside
@@ -127,7 +129,7 @@ class Labels:
         return spans
 
     def counts(self) -> dict[Region, int]:
-        """How many tokens each region has."""
+        """The number of tokens in each region."""
         return {name: self._columns[0].count(number) for number, name in enumerate(REGIONS)}
 
     def tokens(
@@ -141,13 +143,14 @@ class Labels:
         """The positions of the tokens that match, in order.
 
         Args:
-            path: Of arguments: a value, with all that is in it; () is all arguments. None: any region.
+            path: A value in the arguments, including everything inside it; () is all arguments. None: any
+                region.
             call: The index of the call.
-            region: What the tokens are.
-            overlap: "any": a byte of the token matches; "first": its first byte; "inside": all of them.
+            region: The region of the tokens.
+            overlap: "any": some byte of the token matches; "first": its first byte; "inside": all its bytes.
 
         Raises:
-            ArgumentError: An argument is none of its choices.
+            ArgumentError: An argument has an invalid value.
         """
         if overlap not in OVERLAPS:
             raise ArgumentError(f"overlap is '{overlap}'; use 'any', 'first' or 'inside'")

@@ -1,4 +1,4 @@
-"""What is trained on, and how likely it was: made of the labels of an answer."""
+"""Loss masks and log-probability sums from the labels of an answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unspool.labels import REGIONS, Labels, Region
 
 __all__ = ["TRAINED", "loss_mask", "sum_logprobs"]
 
-#: All that the model has sampled, the token that ended the answer too.
+#: Everything that the model sampled, including the token that ended the answer.
 TRAINED: tuple[Region, ...] = ("content", "reasoning", "markup", "name", "arguments", "end")
 
 
@@ -23,22 +23,22 @@ def loss_mask(
     calls: Literal["all", "complete"] = "all",
     weights: Mapping[Region, float] | None = None,
 ) -> Any:
-    """Which tokens are trained on.
+    """Return which tokens to train on.
 
     Args:
-        labels: Of a stream that has ended.
-        prompt: How many tokens stand before the answer; their mask is 0.
-        train: The regions that are trained on. "skipped" is not one of them: special tokens that the format
-            does not know, what stands behind a stop string, calls that were dropped.
-        calls: "complete": the tokens of a malformed or incomplete call are not trained on, markers included.
-        weights: Regions and their weights, in place of 1.
+        labels: The labels of a stream that has ended.
+        prompt: The number of prompt tokens before the answer; their mask is 0.
+        train: The regions to train on. The default omits "skipped": special tokens that the format does not
+            define, tokens after a stop string, and dropped calls.
+        calls: "complete": do not train on malformed or incomplete calls, including their markers.
+        weights: Regions with a weight other than 1.
 
     Returns:
-        An entry for each token, the prompt's first: 1 or 0, uint8; with `weights` float32. NumPy's array if
-        NumPy is installed, else `array.array`. Trainers take `.tolist()`.
+        One entry per token, the prompt's first: 1 or 0 as uint8; float32 if `weights` is given. A NumPy
+        array, or `array.array` if NumPy is not installed. Trainers accept `.tolist()`.
 
     Raises:
-        ArgumentError: An argument is none of its choices, or the stream has not ended.
+        ArgumentError: An argument has an invalid value, or the stream has not ended.
     """
     _check(labels, prompt, train, calls)
     for region in weights or {}:
@@ -96,15 +96,15 @@ def sum_logprobs(
     """The log-probability of a value, a name or a region: the sum over its tokens.
 
     Args:
-        logprobs: One for each token of the answer, a list or an array.
-        labels: The answer's.
-        path, call, region, overlap: As of `Labels.tokens`.
+        logprobs: One per token of the answer, as a list or an array.
+        labels: The answer's labels.
+        path, call, region, overlap: See `Labels.tokens`.
 
     Returns:
-        The sum, or None if the answer has no such tokens.
+        The sum, or None if no token matches.
 
     Raises:
-        ArgumentError: There are more or fewer log-probabilities than tokens.
+        ArgumentError: The number of log-probabilities differs from the number of tokens.
     """
     if len(logprobs) != len(labels):
         raise ArgumentError(f"there are {len(logprobs)} logprobs for {len(labels)} tokens; pass one for each")

@@ -20,9 +20,9 @@ class ToolCall:
     """One call; run it only when its status is "complete".
 
     Attributes:
-        arguments: JSON text as the model wrote it: an object when complete, a prefix of one when
-            incomplete, whatever was read when malformed.
-        repairs: With `repair=True`: what had to be mended to read it.
+        arguments: JSON text: an object if complete, a prefix of one if incomplete, the text read so far if
+            malformed.
+        repairs: With `repair=True`: the repairs that parsing needed.
     """
 
     id: str
@@ -33,11 +33,11 @@ class ToolCall:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the call ended well."""
+        """Whether the status is "complete"."""
         return self.status == "complete"
 
     def to_openai(self) -> dict[str, Any]:
-        """The call as a chat completion's message holds it."""
+        """The call in the form of a chat completion message."""
         return {
             "id": self.id,
             "type": "function",
@@ -50,9 +50,9 @@ class MalformedText:
     """Raw text that looked like a call.
 
     Attributes:
-        text: What could not be read; for a call that was announced, from the fault on.
-        reason: What was wrong.
-        index: The call that broke off, or None if none was announced; the text is content then.
+        text: The text that could not be parsed; for a call that was announced, from the error on.
+        reason: What is wrong with it.
+        index: The index of the broken call, or None if no call was announced; the text is then content.
     """
 
     text: str
@@ -62,7 +62,7 @@ class MalformedText:
 
 @dataclass(frozen=True)
 class TokenCounts:
-    """How many token ids went into each region; markers count to the region that they open or close."""
+    """The number of token ids in each region; a marker counts towards the region that it opens or closes."""
 
     content: int = 0
     reasoning: int = 0
@@ -76,23 +76,22 @@ class TokenCounts:
 
 @dataclass(frozen=True)
 class Message:
-    """The whole answer that a stream adds up to.
+    """A whole answer.
 
-    The native core makes them (csrc/bindings/message.cpp), and knows the fields' names.
+    The native core creates instances (csrc/bindings/message.cpp) and depends on the fields' names.
 
     Attributes:
-        content: Text for the user, "" if there is none.
-        reasoning: The model's reasoning, "" if there is none.
-        tool_calls: The calls, in the order in which they were written.
-        finish_reason: "tool_calls" if calls were made, all are complete and the model stopped.
-        malformed: What looked like a call and could not be read.
-        dropped: Calls that were read and, as `unknown_tools` or `parallel_tool_calls` wants it, are
-            not sent.
-        token_counts: Token ids by region; zeros if only text came.
-        deltas: What the last step still emitted.
-        extra: Further fields that a response template names, by name.
+        content: Text for the user; may be empty.
+        reasoning: The model's reasoning; may be empty.
+        tool_calls: The calls, in the order of the output.
+        finish_reason: "tool_calls" if there are calls, all are complete, and the model stopped.
+        malformed: Texts that looked like a call but could not be parsed.
+        dropped: Calls that were not emitted because of `unknown_tools` or `parallel_tool_calls`.
+        token_counts: Token ids by region; zeros if the input was text only.
+        deltas: The deltas of the last step.
+        extra: Further fields of a response template, by name.
         audit: With `audit=True`: the fate of every byte of the output, in order.
-        labels: With `labels=True`: what each token id is.
+        labels: With `labels=True`: the label of each token id.
     """
 
     content: str
@@ -117,11 +116,11 @@ class Message:
         """The message of a chat completion's choice.
 
         Args:
-            incomplete_calls: "withhold": only complete calls, since a client takes each call for a whole one;
-                "forward": all of them.
+                incomplete_calls: "withhold": only complete calls, since clients assume that every call is
+                    complete; "forward": all calls.
 
         Raises:
-            ArgumentError: `incomplete_calls` is neither.
+                ArgumentError: `incomplete_calls` is neither.
         """
         if incomplete_calls not in ("forward", "withhold"):
             raise ArgumentError(f"incomplete_calls is '{incomplete_calls}'; use 'forward' or 'withhold'")
@@ -134,7 +133,7 @@ class Message:
         return message
 
 
-# The bits of csrc/body/literal_scanner.h.
+# The bits are those of csrc/body/literal_scanner.h.
 _REPAIRS = {
     1: "single quotes",
     2: "trailing comma",

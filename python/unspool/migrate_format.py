@@ -1,4 +1,4 @@
-"""Converts a format file that says how to read to one that says what the model writes."""
+"""Converts format files from the old table notation to patterns."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Migration:
 
     Attributes:
         text: The new file.
-        format: What it says; None if it cannot be compiled.
-        notes: What the old file says and the new one does not, or the reverse: a sentence each.
-        faults: Why the new file cannot be compiled, or which examples it does not read.
+        format: The new format; None if it cannot be compiled.
+        notes: What only the old or only the new file expresses, one sentence each.
+        faults: Why the new file cannot be compiled, or which examples it does not parse.
     """
 
     text: str
@@ -44,7 +44,7 @@ class Migration:
 
 
 def migrate_file(path: str | os.PathLike[str]) -> Migration:
-    """Convert an old file. The file stays as it is.
+    """Convert an old file; the file itself is not changed.
 
     Raises:
         FormatError: See `migrate_format`.
@@ -56,8 +56,8 @@ def migrate_format(text: str, source: str = "<format>") -> Migration:
     """Convert the text of an old file.
 
     Raises:
-        FormatError: The file is not TOML, is in the notation already, or has an unknown key or a value of
-            the wrong type.
+            FormatError: The file is not valid TOML, already uses the new notation, or has an unknown key or a
+                value of the wrong type.
     """
     text = text.replace("\r\n", "\n")
     tables = read_tables(text, source)
@@ -78,7 +78,7 @@ def migrate_format(text: str, source: str = "<format>") -> Migration:
 
 
 def _escaped(value: Any) -> Any:
-    """The tables with the letters ${ as a pattern writes them."""
+    """The tables, with `${` escaped as in patterns."""
     if isinstance(value, dict):
         return {_escaped(key): _escaped(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -93,7 +93,7 @@ def _patterns(tables: Table) -> dict[str, list[str]]:
 
 
 def _add_markup(patterns: dict[str, list[str]], tables: Table, made: FormatFile) -> None:
-    """Add the markers that are dropped wherever they stand, unless a pattern says them."""
+    """Add the markers that are dropped everywhere, unless a pattern contains them."""
     headers = [text for header in made.facts.headers for text in header.openers]
     known = {*made.facts.dropped, *headers}
     for text, marker in Messages(tables).leftover_markup():

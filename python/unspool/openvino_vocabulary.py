@@ -1,4 +1,4 @@
-"""Reads a tokenizer of OpenVINO GenAI, which gives its tokens and no description of its decoder."""
+"""Reads OpenVINO GenAI tokenizers, which expose their tokens but not their decoder."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _IDS_PER_DECODE = 8192
 def from_openvino(tokenizer: Any) -> Vocabulary:
     """Compile an `openvino_genai.Tokenizer`.
 
-    Its own `decode` shows which ids are special and whether spaces are spelled as U+2581, and then checks the table:
-    each id alone must give the same text. The tokenizer does not mark added tokens that are not special. A token
-    that is spelled as a marker of a known format counts as one.
+    The tokenizer's `decode` shows which ids are special and whether spaces are spelled as U+2581. It then
+    validates the table: each id on its own must decode to the same text. The tokenizer does not mark added
+    tokens that are not special, so a token that is spelled like a marker of a known format counts as added.
 
     Raises:
-        VocabularyError: The table's text differs from the tokenizer's own.
+        VocabularyError: The table decodes a token differently from the tokenizer.
     """
     tokens: dict[int, bytes] = {id: token for token, id in tokenizer.get_vocab().items()}
     kept, skipped = (dict(_texts(tokenizer, list(tokens), skip)) for skip in (False, True))
@@ -39,13 +39,13 @@ def from_openvino(tokenizer: Any) -> Vocabulary:
 
 
 def marker_tokens(tokens: Any) -> set[str]:
-    """Those of the tokens that are spelled as a marker of a known format."""
+    """The tokens that are spelled like a marker of a known format."""
     shaped = {token for token in tokens if len(token) > 2 and token[0] in "<[" and token[-1] in ">]"}
     return shaped & {marker for file in formats() for marker in file.facts.marker_tokens} if shaped else set()
 
 
 def _texts(tokenizer: Any, ids: list[int], skips_special: bool) -> Iterator[tuple[int, str]]:
-    """Each id with the text that it decodes to alone."""
+    """Each id with the text that it decodes to on its own."""
     for start in range(0, len(ids), _IDS_PER_DECODE):
         part = ids[start : start + _IDS_PER_DECODE]
         yield from zip(
@@ -76,7 +76,7 @@ def _check(vocabulary: Vocabulary, tokens: Mapping[int, bytes], texts: Mapping[i
     for id, token in tokens.items():
         stream = Detokenizer(vocabulary, skip_special_tokens=False)
         text = stream.put(id) + stream.end()
-        # A GGUF's tokenizer drops bytes that are not UTF-8, others write U+FFFD for them.
+        # Tokenizers from GGUF files drop bytes that are not UTF-8; others write U+FFFD for them.
         if text.replace("\ufffd", "") != texts[id].replace("\ufffd", ""):
             raise VocabularyError(
                 f"token {id} ({token!r}) decodes as {texts[id]!r}, and its bytes read {text!r}: this decoder is not "

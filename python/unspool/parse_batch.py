@@ -1,4 +1,4 @@
-"""Many whole outputs in one native call."""
+"""Parses many whole outputs in one native call."""
 
 from __future__ import annotations
 
@@ -25,39 +25,40 @@ def parse_batch(
     threads: int = 1,
     **options: Any,
 ) -> list[Message]:
-    """Parse whole outputs, as `parse` does it for one, in a single native call without the GIL.
+    """Parse whole outputs in a single native call that releases the GIL; see `parse` for one output.
 
     Args:
-        outputs: A text or the token ids of each: a list of str, bytes, lists of ints or arrays; a NumPy array
-            of texts, or of two dimensions, a row each, without padding; a pyarrow Array or ChunkedArray of
-            texts or of lists of ids. Ids need a `tokenizer` to become text, and are refused without.
-        format, tools: As of `Parser`; the same for all.
-        finish_reason: Why generation ended, for all or for each: "stop", "length", "error" or "cancelled".
-        threads: How many threads share the work. 1, since who has many outputs has a worker on each core
-            already, most of the time; a job that owns its machine passes `os.cpu_count()`.
-        options: The parser's; the same for all.
+        outputs: Texts or token ids, one item per output: a list of str, bytes, lists of ints or arrays; a
+            NumPy array of texts, or a two-dimensional one with one unpadded row per output; a pyarrow Array
+            or ChunkedArray of texts or of lists of ids. Ids need a `tokenizer`.
+        format, tools: See `Parser`; the same for all outputs.
+        finish_reason: Why generation ended, for all outputs or for each: "stop", "length", "error" or
+            "cancelled".
+        threads: Number of threads. The default is 1, because jobs with many outputs usually run one worker
+            per core already; a job that owns its machine passes `os.cpu_count()`.
+        options: Options of `Parser`; the same for all outputs.
 
     Returns:
-        A message for each output, in order; what `parse` gives, but for `deltas`, which are empty.
+        One message per output, in order. They equal those of `parse`, except that `deltas` is empty.
 
     Raises:
-        TypeError, ArgumentError: An argument is bad, and if it is an output, which one. Nothing has been
-            parsed then. What a model wrote is never an error.
-        UnknownFormatError, VocabularyError: As of `Parser`.
+        TypeError, ArgumentError: An argument is invalid; the message gives the index of a bad output. Nothing
+            has been parsed then. Malformed model output never raises.
+        UnknownFormatError, VocabularyError: As in `Parser`.
     """
     return BatchParser(format, tools, threads=threads, **options).parse(outputs, finish_reason)
 
 
 class BatchParser:
-    """`parse_batch` for one batch after the other: the format and the tokenizer are compiled once.
+    """Runs `parse_batch` repeatedly; compiles the format and the tokenizer once.
 
-    May be used by several threads at a time.
+    Thread-safe.
 
     Args:
-        format, tools, threads, options: As of `parse_batch`.
+        format, tools, threads, options: See `parse_batch`.
 
     Raises:
-        ArgumentError, UnknownFormatError, VocabularyError: As of `parse_batch`.
+        ArgumentError, UnknownFormatError, VocabularyError: As in `parse_batch`.
     """
 
     def __init__(
@@ -74,20 +75,20 @@ class BatchParser:
         self._reasoning_field = given["reasoning_field"]
 
     def parse(self, outputs: Iterable[Any], finish_reason: str | Iterable[str] = "stop") -> list[Message]:
-        """Parse whole outputs, as `parse_batch`."""
+        """Parse whole outputs; see `parse_batch`."""
         reasons = finish_reason if isinstance(finish_reason, str) else _rows(finish_reason, "finish_reason")
         return self._recipe.parse(_rows(outputs, "outputs"), reasons, self._threads, self._reasoning_field)
 
 
 def read_thread_count(threads: int) -> int:
-    """An argument `threads`. Raises ArgumentError: it is below 1."""
+    """Validate an argument `threads`. Raises ArgumentError if it is below 1."""
     if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
         raise ArgumentError(f"threads is {threads}; pass 1 or more")
     return threads
 
 
 def _rows(column: Any, name: str) -> tuple[Any, ...]:
-    """The items of a list, of an array of NumPy's, or of a column of pyarrow's."""
+    """The items of a list, a NumPy array, or a pyarrow column."""
     if isinstance(column, (str, bytes, bytearray, memoryview, Mapping, Set)) or not isinstance(
         column, Iterable
     ):
@@ -100,7 +101,7 @@ def _rows(column: Any, name: str) -> tuple[Any, ...]:
 
 
 def _arrow_rows(column: Any) -> tuple[Any, ...]:
-    """Lists of ids stay arrays, views of pyarrow's memory."""
+    """The items of a pyarrow column; lists of ids become views of its memory."""
     rows: list[Any] = []
     for chunk in column.chunks if hasattr(column, "chunks") else [column]:
         if hasattr(chunk, "storage"):  # an extension type, such as Ray's tensors

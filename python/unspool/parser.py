@@ -30,63 +30,66 @@ __all__ = ["ChannelParser", "Parser", "begin_stream", "parse"]
 
 
 class Parser(_core.TokenStreamer):
-    """One answer's parser: feed it chunks, get the deltas that became certain.
+    """Parses one answer: feed it chunks, and it returns the deltas that became certain.
 
     Args:
-        format: The name of a format (`unspool.formats()` lists them), a `FormatFile`, or a compiled
-            `Format`. "auto" is what `detect` finds best for the tokenizer, "hf" or
-            "response_template" the tokenizer's own response template.
-        tools: The request's tools, as the API holds them, or compiled `ToolSchemas`. None: not known,
-            every name is taken; an empty list: the request has none, and calls are content.
-        reasoning: The name of the format whose reasoning is meant; None: the format's own; False or "none":
-            reasoning tags are content.
-        prompt: What the model was given, as text or (with `tokenizer`) token ids. It shows whether the output
-            starts inside reasoning. Not emitted.
-        tokenizer: A tokenizer or `Vocabulary`, for token ids; markers that are tokens are then known by id,
-            and text that merely spells one is text.
-        tool_choice: "auto"; "none": calls are content; "required", or a tool's name (also as the API's dict):
-            the output may also be what guided decoding writes, the list of calls or the arguments alone.
-        tool_calls_in_reasoning: "auto": a call inside reasoning waits. It is text if the reasoning closes
-            after it, and a call if the output ends or another call follows. "keep": it is text. "end": it
-            ends the reasoning and counts. None: as the format says.
-        unmarked_calls: True: a bare or fenced JSON object on a line of its own is a call too, if it names one of
-            `tools` and fits its schema. For models that do not write the markers they were asked for. Such a
-            call is sent when it is complete.
-        unknown_tools: What becomes of a call to a tool that the request does not offer: "forward" it, make
-            its text "content", or "drop-with-report" (`Message.dropped`).
-        parallel_tool_calls: False: only the first call is sent, the rest is in `Message.dropped`.
-        repair: Read JSON with single quotes, trailing commas, Python's literals, bare keys, and close what
-            the end of the output left open; `ToolCall.repairs` lists what was done.
-        only_reasoning: Take the reasoning with its markup out, and pass everything else on as content, byte
-            for byte, calls and their markup included: for a stack that reads reasoning first and calls after
-            it. `region` reports an open call all the same.
-        start_in: "auto": as the prompt and the format say; or "content" or "reasoning".
-        max_calls: How many calls one answer may have. The text of further ones is malformed.
-        max_argument_bytes: How long one call's arguments may be.
-        max_depth: How deep the arguments' lists and objects may be nested, at most 512.
-        max_held_bytes: How much text may be held back until it is clear whether it is a call. Beyond that, it
-            is text.
-        reasoning_field: The name of reasoning on the wire.
-        trust: How markers that are tokens are known if ids come: "id", "text" or "either".
-        skip_special_tokens: Leave special tokens that are no markers of the format out of content and
-            reasoning. Headers, names and arguments read them all the same.
-        white_space: White space at both ends of the content and of the reasoning. "keep": all but what belongs
-            to the format's markers; "trim": none. It then waits until text follows.
-        stop: Stop strings: the first one ends the output.
+            format: The name of a format (`unspool.formats()` lists them), a `FormatFile`, or a compiled
+                `Format`. "auto" is the format that `detect` finds for the tokenizer. "hf" or
+                "response_template" is the tokenizer's own response template.
+            tools: The request's tools, as the API sends them, or compiled `ToolSchemas`. None: unknown, so
+                every tool name is accepted. An empty list: the request has no tools, and calls are content.
+        reasoning: The name of the format that reasoning is read with. None: this format's own. False or
+            "none": reasoning tags are content.
+        prompt: The prompt, as text or (with `tokenizer`) as token ids. It decides whether the output starts
+            inside reasoning. None of it is emitted.
+        tokenizer: A tokenizer or `Vocabulary`; required for token ids. Markers that are tokens are then
+            matched by id, and text that only spells one stays text.
+        tool_choice: "auto"; "none": calls are content; "required" or a tool's name (also as the API's dict):
+            the output may also have the form of guided decoding, a bare list of calls or only the arguments.
+        tool_calls_in_reasoning: "auto": hold back a call inside reasoning. It becomes text if the reasoning
+            closes after it, and a call if the output ends or another call follows. "keep": it is text. "end":
+            it is a call and ends the reasoning. None: the format decides.
+        unmarked_calls: True: a bare or fenced JSON object on a line of its own is also a call, if it names
+            one of `tools` and matches its schema. For models that omit the markers. Such a call is emitted
+            when it is complete.
+        unknown_tools: Handling of a call to a tool that the request does not offer: "forward" emits it,
+            "content" emits its text as content, "drop-with-report" only reports it in `Message.dropped`.
+        parallel_tool_calls: False: only the first call is emitted; further ones are reported in
+            `Message.dropped`.
+        repair: Accept JSON with single quotes, trailing commas, Python literals and bare keys, and close what
+            the end of the output left open. `ToolCall.repairs` lists the repairs.
+        only_reasoning: Extract only the reasoning and its markup. Everything else, calls and their markup
+            included, is emitted as content, byte for byte, for a stack that parses calls in a second pass.
+            `region` still reports an open call.
+        start_in: The region in which the output starts: "content", "reasoning", or "auto" to derive it from
+            the prompt and the format.
+        max_calls: Maximum number of calls in one answer. The text of further calls is malformed.
+        max_argument_bytes: Maximum size of one call's arguments, in bytes.
+        max_depth: Maximum nesting depth of lists and objects in the arguments, at most 512.
+        max_held_bytes: Maximum number of bytes held back while it is open whether they are a call. Beyond
+            that, they are text.
+        reasoning_field: The field that holds reasoning in deltas and messages.
+        trust: How markers that are tokens are matched when ids are given: by "id", by "text", or "either".
+        skip_special_tokens: Omit special tokens from content and reasoning unless they are markers of the
+            format. Headers, names and arguments still read them.
+        white_space: White space at both ends of the content and of the reasoning. "keep": keep it, except
+            what belongs to the format's markers. "trim": remove it; white space is then held back until text
+            follows.
+        stop: Stop strings. The first match ends the output.
         include_stop: Whether the stop string is part of the output.
-        stop_in: "content": a stop string counts in content alone, and markup does not match; "everywhere": in
-            reasoning and in calls too, where ids come alone. One inside a call leaves it incomplete.
-        incomplete_calls: What the deltas show of a call that is cut off or malformed. "forward": what came of
-            it; "withhold": nothing, so the deltas of a call wait until it is complete. The message has the
-            call in any case, with its status.
-        keep_message: False: `finish` gives no texts, so that memory stays flat.
-        audit: Report the fate of every byte in `Message.audit`. With `keep_message=False` it holds the last
-            chunk's only: read `message.audit` after each chunk.
-        labels: Say what each token id is, in `Message.labels`: content, reasoning, markup, a call's name or
+        stop_in: "content": match stop strings in content only, and never in markup. "everywhere": also match
+            them in reasoning and calls, if the input is token ids alone. A match inside a call leaves the
+            call incomplete.
+        incomplete_calls: What the deltas contain of a call that is cut off or malformed. "forward": what was
+            read of it. "withhold": nothing; a call's deltas are held back until it is complete. The message
+            always has the call, with its status.
+        keep_message: False: `finish` returns a message without texts, so memory stays flat.
+        audit: Report the fate of every byte in `Message.audit`. With `keep_message=False` it covers only the
+            last chunk: read `message.audit` after each chunk.
+        labels: Label each token id in `Message.labels`: content, reasoning, markup, a call's name or
             arguments. Needs a tokenizer.
-        rollback_window: How many of the last token ids `rollback` may take back. 0: it takes none, and costs
-            nothing.
-        id_seed: Not 0: the same call ids every time, for tests.
+        rollback_window: How many of the last token ids `rollback` can take back. 0 disables it, at no cost.
+        id_seed: Seed of the call ids; any value but 0 makes them reproducible, for tests.
 
     Raises:
         UnknownFormatError: No format has this name.
@@ -95,7 +98,7 @@ class Parser(_core.TokenStreamer):
     """
 
     _reasoning_field: str
-    _untold: tuple[Any, Any] | None  # the format and reasoning that a stray tag is compared with
+    _untold: tuple[Any, Any] | None  # compared with a stray tag
 
     def __init__(
         self,
@@ -134,12 +137,12 @@ class Parser(_core.TokenStreamer):
         begin_stream(self, locals())
 
     def finish(self, reason: str = "stop") -> Message:
-        """End the stream; get the last deltas (`Message.deltas`) and the whole message.
+        """End the stream; return the whole message, with the last deltas in `Message.deltas`.
+
+        If a chunk's finish reason has already ended the stream, the message has no deltas.
 
         Args:
             reason: Why generation ended: "stop", "length", "error" or "cancelled".
-
-        A stream that a chunk's finish reason has ended gives its message, without deltas.
         """
         deltas: list[Delta] = []
         if not self.is_finished:
@@ -147,30 +150,30 @@ class Parser(_core.TokenStreamer):
         return self._whole(deltas)
 
     def snapshot(self, *, key: bytes = b"") -> bytes:
-        """The stream's state as bytes, for `restore` in this process or another one.
+        """Serialize the stream's state for `restore` in this or another process.
 
         Args:
-            key: A secret of 16 to 64 bytes: without it no one makes bytes that `restore` takes with it.
+            key: A secret of 16 to 64 bytes. `restore` then rejects snapshots that were made without it.
 
         Raises:
-            StreamError: Deltas wait for their channel.
+            StreamError: Deltas are still waiting for the channel.
             ArgumentError: The stream has a `rollback_window`.
         """
         return seal("TokenStreamer", self._state(), key)
 
     @classmethod
     def restore(cls, snapshot: bytes, *args: Any, key: bytes = b"", **options: Any) -> Self:
-        """A stream that goes on where the one of the snapshot stood.
+        """Create a stream that continues from a snapshot's state.
 
         Args:
-            snapshot: What `snapshot` returned. Without a key, only from those you trust.
-            args, options: What that stream was made with. The prompt, `choice`, and where deltas go need not
-                be the same.
-            key: That of `snapshot`.
+            snapshot: The result of `snapshot`. Without a key, use only snapshots from a trusted source.
+            args, options: The same arguments as for the original stream. The prompt, `choice`, and the
+                channel may differ.
+            key: The key that was passed to `snapshot`.
 
         Raises:
-            ArgumentError: The bytes are no snapshot, or damaged, or of a stream with another vocabulary, format,
-                list of tools or choice of options; or the key is another one.
+            ArgumentError: The bytes are not a snapshot, are damaged, were made with another vocabulary,
+                format, list of tools or options, or the key differs.
         """
         state = unseal("TokenStreamer", snapshot, key)
         stream = cls(*args, **options)
@@ -198,11 +201,11 @@ class Parser(_core.TokenStreamer):
 
 
 class ChannelParser(Parser):
-    """A `Parser` whose deltas go into a channel; `TokenStreamer` is the one for token ids.
+    """A `Parser` that sends its deltas to a channel. For token ids, use `TokenStreamer`.
 
     Args:
-        format, tools, options: As of `Parser`.
-        channel, choice, closes_channel: As of `TokenStreamer`.
+        format, tools, options: See `Parser`.
+        channel, choice, closes_channel: See `TokenStreamer`.
     """
 
     def __init__(
@@ -224,7 +227,7 @@ def begin_stream(stream: Parser, given: dict[str, Any], **delivery: Any) -> None
 
     Args:
         given: The format, the tools and every option by name.
-        delivery: Arguments of the native class that say where deltas go.
+        delivery: The native class's arguments for the destination of the deltas.
     """
     recipe, format, reasoning = make_recipe(given)
     stream._reasoning_field = given["reasoning_field"]
@@ -241,5 +244,5 @@ def parse(
     finish_reason: str = "stop",
     **options: Any,
 ) -> Message:
-    """Parse a whole output with a new `Parser`; `options` are the parser's."""
+    """Parse a whole output with a new `Parser`; `options` are those of `Parser`."""
     return Parser(format, tools, **options).parse(output, finish_reason)

@@ -1,4 +1,4 @@
-"""A call's arguments before the call ends: what is final, and what is written so far."""
+"""Access to a call's arguments before the call ends."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NO_VALUE = object()
 class PartialArguments:
     """The arguments of one answer's calls while they stream.
 
-    A value is final once nothing that may follow in a complete call changes it. That says that it stays, not that the
-    call may run: a call may run when its arguments are final, `()` among the paths.
+    A final value does not change if the call completes. The call itself can still fail: run it only when its
+    arguments as a whole, path `()`, are final.
     """
 
     def __init__(self) -> None:
@@ -26,10 +26,10 @@ class PartialArguments:
         self._calls: dict[int, _Call] = {}
 
     def put(self, deltas: Delta | Iterable[Delta]) -> list[ArgumentEvent]:
-        """Read deltas of one answer, in their order; get the events that they make.
+        """Read deltas of one answer, in order, and return the resulting events.
 
         Raises:
-            TypeError: Something else than deltas is given.
+            TypeError: `deltas` holds something other than deltas.
         """
         events = self._reader.put(deltas)
         for event in events:
@@ -40,7 +40,7 @@ class PartialArguments:
         """The final value at a path of keys and indices.
 
         Raises:
-            KeyError: The call has no value there, or none that is final yet.
+            KeyError: There is no value at the path, or it is not final yet.
         """
         found = self._calls.get(call, _Call()).final.get(tuple(path), _NO_VALUE)
         if found is _NO_VALUE:
@@ -48,16 +48,17 @@ class PartialArguments:
         return found
 
     def final(self, call: int = 0) -> dict[str, Any]:
-        """The call's arguments without what is not final: objects and lists that are open have their final members."""
+        """The arguments without values that are not final. Open objects and lists contain their final
+        members."""
         return self._calls[call].tree(False) if call in self._calls else {}
 
     def shown(self, call: int = 0) -> dict[str, Any]:
-        """The call's arguments as far as they are written: with the string that is still open."""
+        """The arguments as written so far, including the string that is still open."""
         return self._calls[call].tree(True) if call in self._calls else {}
 
 
 class _Call:
-    """One call's values by their paths."""
+    """The values of one call, by path."""
 
     def __init__(self) -> None:
         self.final: dict[Path, Any] = {}
@@ -120,9 +121,9 @@ def _copy(value: Any) -> Any:
 
 
 def to_partial_args(events: Iterable[ArgumentEvent]) -> list[dict[str, Any]]:
-    """The events in the shape of `partialArgs` of Google's Gemini API, one entry a scalar or a string's fragment.
+    """Convert events to `partialArgs` of Google's Gemini API: one entry per scalar or string fragment.
 
-    That wire has no entry for objects and arrays: an empty one cannot be told.
+    That API has no entries for objects and arrays, so empty ones are lost.
     """
     made = []
     for event in events:

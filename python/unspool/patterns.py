@@ -1,4 +1,4 @@
-"""A format's patterns, as the core reads them: literal texts with holes between them."""
+"""A format's patterns, split as in the core: literal texts with holes between them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Hole:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Texts and holes in turn: a text, a hole, a text, …, a text."""
+    """Alternating texts and holes; begins and ends with a text."""
 
     texts: tuple[str, ...]
     holes: tuple[Hole, ...]
@@ -37,7 +37,7 @@ class Pattern:
         return self.texts[-1]
 
     def count(self, kind: str) -> int:
-        """How many holes of this kind it has."""
+        """The number of holes of this kind."""
         return sum(hole.kind == kind for hole in self.holes)
 
     def has(self, kind: str) -> bool:
@@ -45,7 +45,7 @@ class Pattern:
         return self.count(kind) > 0
 
     def index(self, kind: str) -> int:
-        """The place of the first hole of this kind among the holes. Raises ValueError if there is none."""
+        """The index of the first hole of this kind among the holes. Raises ValueError if there is none."""
         return [hole.kind for hole in self.holes].index(kind)
 
     def options(self, kind: str) -> tuple[str, ...]:
@@ -63,10 +63,10 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Patterns:
-    """What a format's file says, key by key; of each key the alternatives.
+    """The patterns of a format file: the alternatives of each key.
 
     Attributes:
-        leftovers: Alternatives without a hole: markup wherever they stand.
+        leftovers: Alternatives without a hole: markup that is dropped wherever it occurs.
     """
 
     turn: tuple[str, ...]
@@ -84,10 +84,10 @@ class Patterns:
 
     @classmethod
     def read(cls, patterns: Mapping[str, Any]) -> Patterns:
-        """Split what `FormatFile.to_core` gives.
+        """Split the result of `FormatFile.to_core`.
 
         Raises:
-            FormatError: A pattern cannot be read.
+            FormatError: A pattern is invalid.
         """
         keys = _core.split_patterns(patterns)
         for key, alternatives in keys.items():

@@ -1,4 +1,4 @@
-"""Formats from the `response_template` that a checkpoint's tokenizer config may carry."""
+"""Compiles the `response_template` that a checkpoint's tokenizer config may contain."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _bound: weakref.WeakKeyDictionary[Vocabulary, dict[int, tuple[Format, Format]]] 
 def format_from_response_template(
     template_or_tokenizer: Any, *, vocabulary: Vocabulary | None = None
 ) -> Format:
-    """Compile a response template of Hugging Face, version 1.
+    """Compile a Hugging Face response template, version 1.
 
     Args:
         template_or_tokenizer: The template as a dict, or a tokenizer (or processor) that has one.
-        vocabulary: That of the token ids to come; None: the parser's own.
+        vocabulary: The vocabulary of the token ids. None: the parser's own.
 
     Raises:
-        FormatError: It is no template that can be compiled; the message names the field.
-        ArgumentError: The tokenizer has none.
+        FormatError: The template is invalid or not supported; the message names the field.
+        ArgumentError: The tokenizer has no response template.
     """
     template = _find_template(template_or_tokenizer)
     try:
@@ -41,7 +41,7 @@ def format_from_response_template(
 
 
 def bind_template(format: Format, vocabulary: Vocabulary | None) -> Format:
-    """The same format, for token ids of this vocabulary; one of markers is returned as it is."""
+    """Bind a compiled template to a vocabulary; other formats are returned unchanged."""
     if vocabulary is None or not _is_template(format):
         return format
     with _lock:
@@ -53,7 +53,7 @@ def bind_template(format: Format, vocabulary: Vocabulary | None) -> Format:
     with _lock:
         if len(cache) > 64:
             cache.clear()
-        cache[id(format)] = (format, made)  # which keeps its id from another's use
+        cache[id(format)] = (format, made)  # holding the format keeps its id from being reused
     return made
 
 

@@ -1,4 +1,4 @@
-"""Reduces the parameters of a request's tools to what the parser needs."""
+"""Reduces the parameters of a request's tools to the facts that the parser needs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["compile_tools", "read_tool"]
 
 
 def compile_tools(tools: Iterable[Any] | ToolSchemas | None) -> ToolSchemas | None:
-    """Compile tools as chat or Responses requests hold them; None stays None: not known.
+    """Compile the tools of a chat or Responses request. None (unknown tools) is returned unchanged.
 
-    Their schemas are read natively (csrc/format/tool_schemas.h).
+    The core reads the schemas (csrc/format/tool_schemas.h).
 
     Raises:
         ArgumentError: A tool has no name, or is not a mapping (or an object with `model_dump`).
@@ -29,7 +29,7 @@ def compile_tools(tools: Iterable[Any] | ToolSchemas | None) -> ToolSchemas | No
     if isinstance(tools, (list, tuple)):
         try:
             data = marshal.dumps(tools, _WITHOUT_REFERENCES)
-        except ValueError:  # not plain data all through
+        except ValueError:  # not plain data throughout
             data = b""
         if 0 < len(data) <= _MAX_KNOWN_BYTES:
             return _compile_known(data)
@@ -40,19 +40,19 @@ def _compile(tools: Iterable[Any]) -> ToolSchemas:
     return ToolSchemas(dict(read_tool(index, tool) for index, tool in enumerate(tools)))
 
 
-#: In this version equal data are equal bytes.
+#: The marshal version in which equal data give equal bytes.
 _WITHOUT_REFERENCES = 2
 _MAX_KNOWN_BYTES = 1 << 18
 
 
 @functools.lru_cache(maxsize=32)
 def _compile_known(data: bytes) -> ToolSchemas:
-    """The same for tools that come again, as a server's do: to recognise them takes a tenth of the time."""
+    """Compile tools, with a cache for repeated ones, as in a server: a hit takes a tenth of the time."""
     return _compile(marshal.loads(data))
 
 
 def read_tool(index: int, tool: Any) -> tuple[str, str]:
-    """A tool's name, and the schema of its parameters as JSON."""
+    """A tool's name and the JSON of its parameters' schema."""
     data = tool.model_dump() if hasattr(tool, "model_dump") else tool
     if not isinstance(data, Mapping):
         raise ArgumentError(f"tools[{index}] is a {type(tool).__name__}; pass a dict")
@@ -73,14 +73,16 @@ def read_tool(index: int, tool: Any) -> tuple[str, str]:
         raise ArgumentError(f"the parameters of tools[{index}] ({name}) are no JSON: {error}") from None
 
 
-_MAX_DEPTH = 200  # where `json` meets the interpreter's limit; below it a value may be of any type
+_MAX_DEPTH = (
+    200  # `json` reaches the interpreter's recursion limit beyond it; deeper values may have any type
+)
 
 
 def _to_json(schema: Any) -> str:
     try:
         value = json.loads(schema) if isinstance(schema, str) else schema
     except RecursionError:
-        return str(schema)  # the core reads it as deep as it can
+        return str(schema)  # the core reads it up to its own limit
     try:
         return json.dumps(value, allow_nan=False, default=_plain)
     except RecursionError:

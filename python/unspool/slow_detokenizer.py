@@ -9,17 +9,17 @@ from unspool.errors import StreamError
 
 __all__ = ["SlowDetokenizer"]
 
-# Text that the tokenizer still may change reaches no further back than this many tokens.
+# The tokenizer can change no text further back than this many tokens.
 _WINDOW = 8
 _REPLACEMENT = "\ufffd"
 
 
 class SlowDetokenizer:
-    """The same `put` and `end` as `Detokenizer`, some 100 times slower.
+    """Has the same `put` and `end` as `Detokenizer`, but is about 100 times slower.
 
-    Text is emitted once the tokenizer has shown that it does not change it: it is decoded with a window
-    of 8 tokens before it. A decoder that looks further back than that may be served wrongly, and text
-    that ends in U+FFFD waits for the next token.
+    It decodes with a window of the 8 tokens before, and emits text when the tokenizer no longer changes it.
+    The output can be wrong for a decoder that looks further back. Text that ends in U+FFFD waits for the next
+    token.
     """
 
     def __init__(self, tokenizer: Any, skip_special_tokens: bool = True) -> None:
@@ -28,11 +28,11 @@ class SlowDetokenizer:
         self._tokenizer = tokenizer
         self._skip = skip_special_tokens
         self._ids: list[int] = []
-        self._done = 0  # ids before this one are emitted
+        self._done = 0  # ids before this one have been emitted
         self._ended = False
 
     def put(self, ids: int | Sequence[int]) -> str:
-        """Feed one id or several, get the text that became certain."""
+        """Feed one or several ids and return the text that became certain."""
         if self._ended:
             raise StreamError("this stream has ended; create a new SlowDetokenizer")
         text = ""
@@ -42,7 +42,7 @@ class SlowDetokenizer:
         return text
 
     def end(self) -> str:
-        """Emit what is held. No `put` may follow."""
+        """Return the text held back. No `put` may follow."""
         if self._ended:
             raise StreamError("this stream has ended; create a new SlowDetokenizer")
         self._ended = True

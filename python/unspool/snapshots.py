@@ -1,4 +1,4 @@
-"""The bytes of a snapshot: what it is of, the state, and a tag over both."""
+"""The byte layout of a snapshot: its kind, the state, and an authentication tag over both."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from unspool.errors import ArgumentError
 __all__ = ["seal", "unseal"]
 
 _MAGIC = b"unspoolS"
-#: Of the state's layout: another one is refused.
+#: Version of the state's layout; other versions are rejected.
 _VERSION = 1
 _TAG_BYTES = 16
 
@@ -23,24 +23,24 @@ _KINDS = {
 
 
 def seal(kind: str, state: bytes, key: bytes) -> bytes:
-    """The snapshot of a state.
+    """Build the snapshot of a state.
 
     Args:
         kind: The class, or the protocol of a `WireWriter`.
-        key: Makes the tag one that only its owners can make; empty: anyone can.
+        key: Authenticates the snapshot: only holders of the key can make it. Empty: anyone can.
 
     Raises:
-        ArgumentError: The key has other than 16 to 64 bytes.
+        ArgumentError: The key is not 16 to 64 bytes long.
     """
     body = _MAGIC + bytes([_VERSION, _KINDS[kind]]) + state
     return body + _tag(body, key)
 
 
 def unseal(kind: str, snapshot: bytes, key: bytes) -> bytes:
-    """The state in a snapshot.
+    """Return the state in a snapshot.
 
     Raises:
-        ArgumentError: It is no snapshot, of another version or class, damaged, or sealed with another key.
+        ArgumentError: It is not a snapshot, has another version or class, is damaged, or has another key.
     """
     if not isinstance(snapshot, bytes):
         raise TypeError(f"snapshot is of type {type(snapshot).__name__}; pass the bytes of snapshot()")

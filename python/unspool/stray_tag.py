@@ -1,4 +1,4 @@
-"""A warning for reasoning that became content: the parser did not get the prompt that opens it."""
+"""Warns if reasoning became content because the parser was not given the prompt that opens it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ _warned: set[str] = set()
 
 
 def warn_of_stray_tag(content: str, format: Any, reasoning: Any) -> None:
-    """Warn once per format if `content` has a closing tag of its reasoning that nothing opened.
+    """Warn, once per format, if `content` has a closing reasoning tag that nothing opened.
 
-    The tag counts if it ends or begins a line, as templates write it, so that a mention in prose is none.
+    The tag counts only at the beginning or end of a line, as templates write it, so mentions in prose do not
+    count.
 
     Args:
-        format, reasoning: As of `Parser`; a compiled format does not show its tags here.
+        format, reasoning: As in `Parser`; the tags of a compiled format are not known here.
     """
     file = _reasoning_file(format, reasoning)
     tags = file.facts.reasoning if file else None

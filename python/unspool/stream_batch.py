@@ -1,4 +1,4 @@
-"""An engine's step in one call: the streams of all its running requests."""
+"""Parses one step of an inference engine, for all running requests, in one call."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ __all__ = ["StreamBatch"]
 class StreamBatch(_core.StreamBatch):
     """The streams of an engine's running requests, fed together.
 
-    `add` makes a request's stream and returns its slot, a small number. `step(slots, ids)` feeds each slot its token ids and
-    returns a `BatchResult`: the bytes for each client, and which answers have ended. `finish` ends an answer, `remove`
-    frees its slot for the next request.
+    `add` creates a stream and returns its slot, a small integer. `step(slots, ids)` feeds each slot its token
+    ids and returns a `BatchResult`: the bytes for each client, and the slots whose answers have ended.
+    `finish` ends an answer, and `remove` frees its slot for another request.
 
-    One thread at a time; another one gets a `StreamError`.
+    Only one thread may call it at a time; a concurrent call raises `StreamError`.
 
     Args:
         tokenizer: A tokenizer or `Vocabulary`, for all streams.
-        format: The name of a format, a `FormatFile`, or a compiled `Format`; as of `Parser`.
-        threads: How many threads may share a step. A step is shared if it has 384 ids for each thread or more.
-        end_ids: Token ids that end an answer, besides those of the format: the model's `eos_token_id`.
-        reasoning_field: The name of reasoning in the deltas.
-        options: Those of `Parser`, for all streams; `add` may override them.
+        format: The name of a format, a `FormatFile`, or a compiled `Format`; see `Parser`.
+        threads: Maximum number of threads per step. A step uses several only if it has at least 384 ids per
+            thread.
+        end_ids: Token ids that end an answer, in addition to the format's: the model's `eos_token_id`.
+        reasoning_field: The field that holds reasoning in the deltas.
+        options: Options of `Parser`, for all streams; `add` can override them.
 
     Raises:
-        UnknownFormatError, ArgumentError, VocabularyError: As of `Parser`.
+        UnknownFormatError, ArgumentError, VocabularyError: As in `Parser`.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class StreamBatch(_core.StreamBatch):
         self._format = format
         self._options = {**options, "tokenizer": tokenizer}
         given = with_defaults(format, None, self._options)
-        make_recipe(given)  # a bad option raises here
+        make_recipe(given)  # raises if an option is invalid
         self._reasoning_field = given["reasoning_field"]
         self._end_ids = None if end_ids is None else list(end_ids)
         super().__init__(read_thread_count(threads), self._reasoning_field)
@@ -66,23 +67,23 @@ class StreamBatch(_core.StreamBatch):
         deltas: bool = False,
         **options: Any,
     ) -> int:
-        """Make a request's stream.
+        """Create a stream for a request.
 
         Args:
-            tools, prompt: As of `Parser`.
-            writer: What makes the stream's bytes, in any of its protocols. The batch writes the deltas with it; `begin`,
-                `end`, `fail`, `keep_alive` and `add_logprobs` stay the caller's. Answers of one response share a
-                writer. None: the stream keeps deltas.
-            choice: Which of the writer's answers this is.
-            deltas: Keep deltas beside the bytes, for `BatchResult.deltas`.
-            options: Those of `Parser`, instead of the batch's.
+            tools, prompt: See `Parser`.
+            writer: Writes the stream's bytes, in any of its protocols. The batch calls only `write`; the
+                caller calls `begin`, `end`, `fail`, `keep_alive` and `add_logprobs`. Answers of one response
+                share a writer. None: the stream collects deltas.
+            choice: The answer's index in the writer's response.
+            deltas: Also collect deltas for `BatchResult.deltas`.
+            options: Options of `Parser`; they override the batch's.
 
         Returns:
-            The slot: the lowest number that is free.
+            The slot: the lowest free number.
 
         Raises:
-            TypeError, ArgumentError: An option is bad, or the writer has this answer already.
-            StreamError: The writer's response has ended, or another batch writes with it.
+            TypeError, ArgumentError: An option is invalid, or another slot has this writer and choice.
+            StreamError: The writer's response has ended, or another batch uses the writer.
         """
         if prompt is not None:
             options["prompt"] = prompt
@@ -90,7 +91,7 @@ class StreamBatch(_core.StreamBatch):
         return self._add(recipe, writer, choice, deltas, self._end_ids)
 
     def message(self, slot: int) -> Message:
-        """The whole message of a slot so far, without deltas.
+        """The message of a slot so far, without deltas.
 
         Raises:
             ArgumentError: The slot is free.

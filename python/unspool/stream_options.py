@@ -1,7 +1,7 @@
-"""The options of a stream in one table.
+"""The table of stream options.
 
-The core has those that it reads itself, with their defaults (csrc/stream/stream_options.cpp); those that Python
-resolves first are here. Signatures, docstrings and docs/options.md are checked against the table.
+The core defines its own options with their defaults (csrc/stream/stream_options.cpp). This module adds those
+that Python resolves first. A test compares signatures, docstrings and docs/options.md with the table.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ START_IN = get_args(StartIn)
 
 
 class Option(NamedTuple):
-    """One option: its default, its choices if it is one of several words, and what it does."""
+    """An option: its default, its allowed words if it is a choice, and its meaning."""
 
     name: str
     default: Any
@@ -40,7 +40,7 @@ def _table(*options: Option) -> dict[str, Option]:
     return {option.name: option for option in options}
 
 
-#: Options that the core reads itself.
+#: Options that the core reads.
 CORE_OPTIONS = _table(*(Option(*row) for row in _stream_options()))
 
 #: Every option of `Parser`.
@@ -50,91 +50,93 @@ PARSER_OPTIONS = {
             "reasoning",
             None,
             (),
-            "The name of the format whose reasoning is meant; None: the format's own; False or "
+            "The name of the format that reasoning is read with. None: this format's own. False or "
             '"none": reasoning tags are content.',
         ),
         Option(
             "prompt",
             None,
             (),
-            "What the model was given, as text or (with `tokenizer`) token ids. It shows whether the output "
-            "starts inside reasoning. Not emitted.",
+            "The prompt, as text or (with `tokenizer`) as token ids. It decides whether the output "
+            "starts inside reasoning. None of it is emitted.",
         ),
         Option(
             "tokenizer",
             None,
             (),
-            "A tokenizer or `Vocabulary`, for token ids; markers that are tokens are then known by id, and "
-            "text that merely spells one is text.",
+            "A tokenizer or `Vocabulary`; required for token ids. Markers that are tokens are then "
+            "matched by id, and text that only spells one stays text.",
         ),
         Option(
             "tool_choice",
             "auto",
             (),
-            '"auto"; "none": calls are content; "required", or a tool\'s name (also as the API\'s dict): the '
-            "output may also be what guided decoding writes, the list of calls or the arguments alone.",
+            '"auto"; "none": calls are content; "required" or a tool\'s name (also as the API\'s dict): '
+            "the output may also have the form of guided decoding, a bare list of calls or only the "
+            "arguments.",
         ),
         Option(
             "tool_calls_in_reasoning",
             None,
             get_args(ToolCallsInReasoning),
-            '"auto": a call inside reasoning waits. It is text if the reasoning closes after it, and a call if '
-            'the output ends or another call follows. "keep": it is text. "end": it ends the reasoning and '
-            "counts. None: as the format says.",
+            '"auto": hold back a call inside reasoning. It becomes text if the reasoning closes after '
+            'it, and a call if the output ends or another call follows. "keep": it is text. "end": it is '
+            "a call and ends the reasoning. None: the format decides.",
         ),
         Option(
             "unmarked_calls",
             False,
             (),
-            "True: a bare or fenced JSON object on a line of its own is a call too, if it names one of `tools` and "
-            "fits its schema. For models that do not write the markers they were asked for. Such a call is sent "
+            "True: a bare or fenced JSON object on a line of its own is also a call, if it names one of "
+            "`tools` and matches its schema. For models that omit the markers. Such a call is emitted "
             "when it is complete.",
         ),
         Option(
             "start_in",
             "auto",
             START_IN,
-            '"auto": as the prompt and the format say; or "content" or "reasoning".',
+            'The region in which the output starts: "content", "reasoning", or "auto" to derive it from '
+            "the prompt and the format.",
         ),
         Option(
             "reasoning_field",
             "reasoning_content",
             get_args(ReasoningField),
-            "The name of reasoning on the wire.",
+            "The field that holds reasoning in deltas and messages.",
         ),
         Option(
             "trust",
             "id",
             get_args(Trust),
-            'How markers that are tokens are known if ids come: "id", "text" or "either".',
+            'How markers that are tokens are matched when ids are given: by "id", by "text", or "either".',
         ),
     ),
     **CORE_OPTIONS,
 }
 
-#: What `TokenStreamer` takes besides: where deltas go, and what comes first.
+#: Further options of `TokenStreamer`: where deltas go, and what the first `put` is.
 DELIVERY_OPTIONS = _table(
-    Option("channel", None, (), "Where deltas go; the channel is closed by `end`."),
+    Option("channel", None, (), "The channel that receives the deltas; `end` closes it."),
     Option(
         "choice",
         0,
         (),
-        "Which of the request's answers this is, from 0 (`Delta.choice`), if it has several. With an "
-        "`id_seed`, each has other call ids; those of formats that number calls by the tool's name "
-        '("functions.f:0") are as the model\'s template demands, whatever the choice.',
+        "Which of the request's answers this is, from 0 (`Delta.choice`). With an `id_seed`, each "
+        "answer has its own call ids, except in formats that number calls by the tool's name "
+        '("functions.f:0"), as the model\'s template requires.',
     ),
     Option(
         "closes_channel",
         True,
         (),
-        "False: `end` leaves the channel open, so that several streamers, one for each choice, share it. "
-        "Whoever made it closes it after the last of them.",
+        "False: `end` leaves the channel open, so that several streamers, one for each choice, can "
+        "share it. The caller closes it after the last one.",
     ),
     Option(
         "skip_prompt",
         None,
         (),
-        "Whether the first `put` is the prompt. None: if it is a tensor of two dimensions; a list of ids "
-        "never is.",
+        "Whether the first `put` is the prompt. None: yes if it is a two-dimensional tensor; a list "
+        "of ids is never a prompt.",
     ),
 )

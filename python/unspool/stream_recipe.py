@@ -1,4 +1,4 @@
-"""Makes the parts of a stream from a caller's options."""
+"""Turns a caller's options into the shared parts of streams."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["grammar_choice", "make_recipe", "read_tool_choice", "with_defaults"]
 
 
 def with_defaults(format: Any, tools: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Every option of a `Parser` by name, and the format and the tools.
+    """Return every option of a `Parser` by name, and the format and the tools.
 
     Raises:
-        TypeError: There is no such option.
+        TypeError: An option does not exist.
     """
     unknown = sorted(options.keys() - PARSER_OPTIONS)
     if unknown:
@@ -33,13 +33,13 @@ def with_defaults(format: Any, tools: Any, options: Mapping[str, Any]) -> dict[s
 def make_recipe(
     given: dict[str, Any],
 ) -> tuple[StreamRecipe, str | FormatFile | Format, str | bool | None]:
-    """Compile what streams share; also returns the format and the reasoning that were chosen.
+    """Compile what streams share; also return the chosen format and reasoning.
 
     Args:
         given: `format`, `tools`, and every option of a `Parser` by name; others are ignored.
 
     Raises:
-        UnknownFormatError, ArgumentError, VocabularyError: As of `Parser`.
+        UnknownFormatError, ArgumentError, VocabularyError: As in `Parser`.
     """
     tokenizer, start_in = given["tokenizer"], given["start_in"]
     kept = kept_reasoning(given["format"], given["reasoning"])
@@ -68,10 +68,10 @@ def make_recipe(
 def read_tool_choice(
     choice: str | Mapping[str, Any] | None, schemas: ToolSchemas | None
 ) -> tuple[str | None, bool, bool]:
-    """The named tool, whether some tool is required, whether tools are off.
+    """Return the named tool, whether some tool is required, and whether tools are off.
 
     Raises:
-        ArgumentError: The choice is none of the words, and names no tool.
+        ArgumentError: The choice is neither one of the words nor the name of a tool.
     """
     if choice is None or choice == "auto":
         return None, False, False
@@ -92,10 +92,10 @@ def read_tool_choice(
 
 
 def grammar_choice(choice: str | Mapping[str, Any] | None) -> str:
-    """A request's choice as `FormatFile.grammar` takes it: a word or a name.
+    """Convert a request's `tool_choice` for `FormatFile.grammar`: a word or a tool's name.
 
     Raises:
-        ArgumentError: As of `read_tool_choice`.
+        ArgumentError: As in `read_tool_choice`.
     """
     named, is_required, is_off = read_tool_choice(choice, None)
     return named or ("none" if is_off else "required" if is_required else "auto")

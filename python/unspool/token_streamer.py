@@ -27,28 +27,27 @@ __all__ = ["TokenStreamer"]
 class TokenStreamer(Parser):
     """One answer's stream of token ids.
 
-    `put(ids)` takes an int, a list, a NumPy array or a tensor of one row, and returns the deltas that
-    became certain; `end()` returns the last ones. With `channel`, deltas go there instead, the last one
-    together with the end. An answer's ids go into its own streamer: rows of a batch are refused.
+    `put(ids)` accepts an int, a list, a NumPy array or a one-row tensor, and returns the deltas that became
+    certain; `end()` returns the last ones. With `channel`, deltas go into the channel instead, the last one
+    together with the end. A streamer reads one answer: batches with several rows are rejected.
 
-    If Ctrl-C ends the wait for a full channel, the ids have been read: do not put them again. The deltas that
-    did not fit go first with the next call.
+    If Ctrl-C interrupts the wait for a full channel, the ids have been consumed: do not put them again. The
+    next call sends the pending deltas first.
 
-    It is a valid `streamer=` for `model.generate` of transformers: the first `put` there is the prompt,
-    a tensor of two dimensions, which is read and not emitted.
+    It is also a `streamer=` for transformers' `model.generate`: the first `put` is then the prompt, a
+    two-dimensional tensor, which is read and not emitted.
 
     Args:
-        tokenizer: A tokenizer or `Vocabulary`.
-        format: The name of a format, a `FormatFile`, or a compiled `Format`; as of `Parser`.
-        tools, reasoning, tool_choice, prompt, …: as of `Parser`.
-        channel: Where deltas go; the channel is closed by `end`.
-        choice: Which of the request's answers this is, from 0 (`Delta.choice`), if it has several. With an
-            `id_seed`, each has other call ids; those of formats that number calls by the tool's name
-            ("functions.f:0") are as the model's template demands, whatever the choice.
+        tokenizer: A tokenizer or `Vocabulary`. format: The name of a format, a `FormatFile`, or a compiled
+            `Format`; see `Parser`. tools, reasoning, tool_choice, prompt, …: See `Parser`.
+        channel: The channel that receives the deltas; `end` closes it.
+        choice: Which of the request's answers this is, from 0 (`Delta.choice`). With an `id_seed`, each
+            answer has its own call ids, except in formats that number calls by the tool's name
+            ("functions.f:0"), as the model's template requires.
         closes_channel: False: `end` leaves the channel open, so that several streamers, one for each choice,
-            share it. Whoever made it closes it after the last of them.
-        skip_prompt: Whether the first `put` is the prompt. None: if it is a tensor of two dimensions; a
-            list of ids never is.
+            can share it. The caller closes it after the last one.
+        skip_prompt: Whether the first `put` is the prompt. None: yes if it is a two-dimensional tensor; a
+            list of ids is never a prompt.
 
     Raises:
         UnknownFormatError, ArgumentError, VocabularyError: as of `Parser`.

@@ -1,4 +1,4 @@
-"""Reads the description in a `tokenizer.json`; a damaged one raises VocabularyError and nothing else."""
+"""Reads a `tokenizer.json`; damaged files raise VocabularyError and nothing else."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from unspool.errors import VocabularyError
 
 __all__ = ["compile_chain", "foreign", "from_description", "normalized"]
 
-_MAX_DEPTH = 32  # of decoder sequences inside each other
+_MAX_DEPTH = 32  # of nested decoder sequences
 _ABSENT: Any = object()
 
 
 @contextlib.contextmanager
 def foreign(what: str) -> Iterator[None]:
-    """Turn what another library raises for a damaged file into a VocabularyError."""
+    """Convert another library's errors about a damaged file to VocabularyError."""
     try:
         yield
     except (OSError, MemoryError, KeyboardInterrupt, SystemExit, VocabularyError):
@@ -33,7 +33,7 @@ def from_description(data: Any) -> Vocabulary:
     """Compile the content of a `tokenizer.json`.
 
     Raises:
-        VocabularyError: Something is missing, has another type, or exceeds a limit.
+        VocabularyError: A member is missing, has the wrong type, or exceeds a limit.
     """
     vocab = _field(_field(data, "model", dict, "the tokenizer"), "vocab", (dict, list), "the model")
     tokens = vocab if isinstance(vocab, dict) else {_piece(item): id for id, item in enumerate(vocab)}
@@ -57,7 +57,7 @@ def compile_chain(
     added: list[tuple[int, str, str, bool]],
     decoder: dict[str, Any] | None,
 ) -> Vocabulary:
-    """Compile tokens with their decoder as `tokenizer.json` describes it; None: there is no decoder."""
+    """Compile tokens with a decoder as described in `tokenizer.json`; None: there is no decoder."""
     steps = [] if decoder is None else [step for part in _flatten(decoder) for step in _step(part)]
     return Vocabulary(dict(tokens), added, steps, joins_with_space=decoder is None)
 
@@ -74,7 +74,7 @@ _ADDED = "an added token"
 
 
 def _field(table: Any, key: str, kinds: type | tuple[type, ...], where: str, default: Any = _ABSENT) -> Any:
-    """A member of this type; null and no member are `default`, if there is one."""
+    """A member of this type. A null or missing member gives `default`, if there is one."""
     if not isinstance(table, dict):
         raise VocabularyError(f"{where} is a {type(table).__name__}; it must be an object")
     value = table.get(key)
@@ -109,7 +109,7 @@ def _flatten(decoder: Any, depth: int = 0) -> Iterable[dict[str, Any]]:
 
 
 def _step(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """One decoder of the crate `tokenizers` as a step of the native table."""
+    """Convert one decoder of the `tokenizers` crate to steps of the native table."""
     kind = part["type"]
     where = f"the decoder {kind}"
     if kind == "ByteLevel":

@@ -1,4 +1,4 @@
-"""Reads tokenizers with the libraries that own them, and hands plain data to the native table."""
+"""Reads tokenizers with the libraries that own them, and passes plain data to the native table."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _from_file(file: Path) -> Vocabulary:
 
 
 def _check_tekken(data: dict[str, Any]) -> None:
-    """Refuse counts for which the library would make tokens for ever."""
+    """Reject counts that would make the library create an unlimited number of tokens."""
     vocab, config = data["vocab"], data["config"]
     if not isinstance(vocab, list) or not isinstance(config, dict):
         raise VocabularyError("'vocab' of a tekken.json must be a list, and 'config' an object")
@@ -71,7 +71,7 @@ def _check_tekken(data: dict[str, Any]) -> None:
 def from_tiktoken(
     path: str | os.PathLike[str], special_tokens: Mapping[str, int] | None = None
 ) -> Vocabulary:
-    """Read a `.tiktoken` file; its special tokens are not in it.
+    """Read a `.tiktoken` file. The file does not contain the special tokens, so pass them.
 
     Raises:
         VocabularyError: A line is damaged, or an id or a token exceeds a limit of `Vocabulary`.
@@ -89,15 +89,15 @@ def from_tiktoken(
 
 
 def from_tokenizer(tokenizer: Any) -> Vocabulary:
-    """Compile a live tokenizer of any library that we know; a Vocabulary is returned as it is.
+    """Compile a live tokenizer of any supported library; a Vocabulary is returned unchanged.
 
-    A tokenizer is compiled once, and its vocabulary lives as long as it does. It is compiled anew
-    when it has changed since: another number of tokens, another decoder, or an added token that is
-    new or has other flags. To look for changes costs some 2 µs for each added token; a host that
-    changes nothing passes the `Vocabulary` itself.
+    A tokenizer is compiled once, and its vocabulary is cached as long as it lives. It is compiled again if it
+    has changed: another number of tokens, another decoder, or an added token that is new or has other flags.
+    This check costs about 2 µs per added token. A host that never changes its tokenizer can pass a
+    `Vocabulary`.
 
     Raises:
-        VocabularyError: Its type is unknown, its decoder cannot be compiled, or it exceeds a limit.
+        VocabularyError: The type is not supported, the decoder cannot be compiled, or a limit is exceeded.
     """
     if isinstance(tokenizer, Vocabulary):
         return tokenizer
@@ -113,7 +113,7 @@ def from_tokenizer(tokenizer: Any) -> Vocabulary:
 
 
 def _layers(tokenizer: Any) -> Iterable[Any]:
-    """The tokenizer, and those that it wraps: libraries keep them under a few names."""
+    """The tokenizer and those that it wraps; libraries keep them under a few attribute names."""
     names = (
         "instruct_tokenizer",
         "backend_tokenizer",
@@ -133,7 +133,7 @@ def _layers(tokenizer: Any) -> Iterable[Any]:
 
 class _Reader(NamedTuple):
     compile: Callable[[Any], Vocabulary]
-    fingerprint: Callable[[Any], Hashable]  # of what the vocabulary is made of; cheap
+    fingerprint: Callable[[Any], Hashable]  # cheap; changes if the vocabulary may have changed
 
 
 class _Entry(NamedTuple):
@@ -143,31 +143,31 @@ class _Entry(NamedTuple):
 
 
 class _Cache:
-    """Vocabularies by the id of the tokenizer, which a weak reference guards: it need not be hashable."""
+    """Vocabularies by the tokenizer's id, guarded by a weak reference: tokenizers need not be hashable."""
 
     def __init__(self) -> None:
         self._entries: dict[int, _Entry] = {}
         self.renew_lock()
-        if hasattr(os, "register_at_fork"):  # another thread may hold the lock when a process forks
+        if hasattr(os, "register_at_fork"):  # another thread may hold the lock at a fork
             os.register_at_fork(after_in_child=self.renew_lock)
 
     def renew_lock(self) -> None:
         self._lock = threading.RLock()
 
     def get(self, tokenizer: Any, inner: Any, reader: _Reader) -> Vocabulary:
-        """The vocabulary of `inner`, which `tokenizer` wraps or is."""
+        """The vocabulary of `inner`, which is `tokenizer` or is wrapped by it."""
         with foreign("the tokenizer"):
             fingerprint = (id(inner), reader.fingerprint(inner))
         found = self._find(inner, fingerprint) or self._find(tokenizer, fingerprint)
         if found is not None:
             return found
-        with self._lock:  # streams that start together wait for the first
+        with self._lock:  # streams that start together wait for the first one
             found = self._find(inner, fingerprint) or self._find(tokenizer, fingerprint)
             if found is None:
                 with foreign("the tokenizer"):
                     found = reader.compile(inner)
-                # What cannot be referenced weakly is compiled each time: a strong cache would keep
-                # it alive, and its id may pass to another object.
+                # An object without weak references is compiled each time: a strong reference would keep
+                # it alive, and without one its id may be reused for another object.
                 if not self._keep(inner, fingerprint, found):
                     self._keep(tokenizer, fingerprint, found)
         return found
@@ -255,7 +255,7 @@ def _from_sentencepiece(model: Any) -> Vocabulary:
         {"kind": "byte_fallback"},
         {"kind": "fuse"},
     ]
-    # A dummy prefix shows in how the model writes a word at the start of a text.
+    # The spelling of a word at the start of a text shows whether the model has a dummy prefix.
     pieces = model.encode("a", out_type=str)
     if pieces and pieces[0].startswith(_SPACE):
         steps.append({"kind": "strip", "content": " ", "start": 1})
@@ -270,7 +270,9 @@ def _from_sentencepiece(model: Any) -> Vocabulary:
 
 
 def _from_openvino(tokenizer: Any) -> Vocabulary:
-    from unspool.openvino_vocabulary import from_openvino  # which reads the formats, for their markers
+    from unspool.openvino_vocabulary import (
+        from_openvino,
+    )  # imported here because it reads all formats for their markers
 
     return from_openvino(tokenizer)
 
@@ -311,7 +313,7 @@ def _hugging_face_fingerprint(tokenizer: Any) -> Hashable:
 
 
 def _state(part: Any) -> Hashable:
-    """A decoder or normalizer as JSON; None: there is none, or it is Python code."""
+    """The JSON of a decoder or normalizer; None if there is none, or it is Python code."""
     try:
         return None if part is None else bytes(part.__getstate__())
     except Exception:
