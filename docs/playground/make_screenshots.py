@@ -57,7 +57,8 @@ PICTURES: list[tuple[str, int, int, str, dict[str, Any]]] = [
     ("light", 1100, 800, "light", {"f": "qwen3", "t": QWEN3, "c": "tokens", "k": 26}),
     ("dark", 1100, 800, "dark", {"f": "qwen3_coder", "t": CODER, "tools": TOOLS, "c": "tokens", "k": 44}),
     ("arguments", 1100, 900, "light", {"f": "qwen3", "t": BOOKING, "c": "tokens", "k": 52}),
-    ("narrow", 390, 844, "light", {"f": "hermes", "t": BROKEN, "c": "tokens", "k": 999}),
+    ("narrow", 390, 844, "light", {"f": "hermes", "t": BROKEN, "c": "tokens", "k": 18}),
+    ("error", 1100, 720, "light", {"f": "qwen3", "t": QWEN3, "tools": '[{"name": get_weather}]', "k": 26}),
 ]
 
 
@@ -74,8 +75,6 @@ def main() -> None:
                 browser.emulate(width, height, colours)
                 browser.open(f"http://127.0.0.1:{port}/#{link}")
                 browser.wait("return document.getElementById('place').textContent.includes('/')")
-                if width < 600:
-                    browser.run("document.getElementById('result').scrollIntoView()")
                 time.sleep(0.3)  # fonts and scrolling
                 browser.screenshot(FOLDER / f"{name}.png")
         finally:

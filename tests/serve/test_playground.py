@@ -1,4 +1,4 @@
-"""The playground's endpoint: what it says of every step is what the parser says."""
+"""The playground's endpoint reports of every step what the parser reports."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def test_regions_are_the_text_and_steps_only_go_on(format: str) -> None:
         answer = run(read_request(json.dumps(request_of(case, "tokens")).encode()))
         units = len(case.input.encode("utf-16-le")) // 2
         assert "".join(region["text"] for region in answer["regions"]) == case.input
-        told = [step["told"] for step in answer["steps"]]
+        emitted = [step["emitted"] for step in answer["steps"]]
         ends = [step["end"] for step in answer["steps"]]
-        assert told == sorted(told)
+        assert emitted == sorted(emitted)
         assert ends == sorted(ends)
-        assert told[-1] == ends[-1] == units
+        assert emitted[-1] == ends[-1] == units
         for step in answer["steps"]:
-            assert step["told"] <= step["end"]
+            assert step["emitted"] <= step["end"]
             assert (step["held"] is None) or step["held"]["why"]
         named = "".join(region["text"] for region in answer["regions"] if region["kind"] == "name")
         for name, _, _ in case.calls:
@@ -139,12 +139,12 @@ def test_a_step_says_what_is_held_and_why() -> None:
         "reason": "character",
         "why": "an unfinished character",
     }
-    assert (steps[0]["piece"], steps[0]["end"], steps[0]["told"]) == ("\\xc3", 0, 0)
-    assert (steps[1]["held"], steps[1]["end"], steps[1]["told"]) == (None, 1, 1)
-    assert steps[2]["held"]["why"].startswith("may be the beginning of")
+    assert (steps[0]["piece"], steps[0]["end"], steps[0]["emitted"]) == ("\\xc3", 0, 0)
+    assert (steps[1]["held"], steps[1]["end"], steps[1]["emitted"]) == (None, 1, 1)
+    assert steps[2]["held"]["why"].startswith("may be the start of")
     assert "<tool_call>" in steps[2]["held"]["why"]
     assert steps[3]["deltas"] == [{"kind": "content", "text": "<b", "wire": {"content": "<b"}}]
-    assert steps[20]["held"]["why"] == "a call, until its name is certain"
+    assert steps[20]["held"]["why"] == "a call whose name is not complete"
     assert steps[-1]["deltas"][-1] == {
         "kind": "finish",
         "text": "",
@@ -155,10 +155,9 @@ def test_a_step_says_what_is_held_and_why() -> None:
 
 def test_why_names_the_markers() -> None:
     assert why_held("none", []) == ""
-    assert why_held("marker", []) == "may be the beginning of a marker"
+    assert why_held("marker", []) == "may be the start of a marker"
     assert (
-        why_held("marker", ["\n<tool_call>", "<tool_call>"])
-        == "may be the beginning of the marker <tool_call>"
+        why_held("marker", ["\n<tool_call>", "<tool_call>"]) == "may be the start of the marker <tool_call>"
     )
     many = why_held("marker", [f"<{letter}>" for letter in "abcdefgh"])
     assert many.endswith("<a>  <b>  <c>  <d>  <e>  <f>  and 2 more")
@@ -190,11 +189,11 @@ def test_two_runs_give_the_same_ids() -> None:
 @pytest.mark.parametrize(
     ("fields", "status", "where", "message"),
     [
-        ({"text": "a"}, 422, "format", "name a format"),
+        ({"text": "a"}, 422, "format", "must be a name"),
         ({"format": "nosuch", "text": "a"}, 422, "format", "nosuch"),
         ({"format": "hf", "text": "a"}, 422, "format", "hf"),
         ({"format": "hermes"}, 422, "text", "missing"),
-        ({"format": "hermes", "text": 5}, 422, "text", "no string"),
+        ({"format": "hermes", "text": 5}, 422, "text", "not a string"),
         ({"format": "hermes", "text": "a" * (MAX_TEXT_BYTES + 1)}, 413, "text", "200,000"),
         ({"format": "hermes", "text": "é" * 100_001}, 413, "text", "200,002 bytes"),
         ({"format": "hermes", "text": "a" * (MAX_STEPS + 1)}, 413, "chunk", "larger chunks"),
@@ -202,7 +201,7 @@ def test_two_runs_give_the_same_ids() -> None:
         ({"format": "hermes", "text": "a", "chunk": True}, 422, "chunk", "above 0"),
         ({"format": "hermes", "text": "a", "chunk": "words"}, 422, "chunk", "tokens"),
         ({"format": "hermes", "text": "a", "color": 1}, 422, "color", "no field"),
-        ({"format": "hermes", "text": "a", "tools": {"name": "f"}}, 422, "tools", "a list"),
+        ({"format": "hermes", "text": "a", "tools": {"name": "f"}}, 422, "tools", "must be a list"),
         ({"format": "hermes", "text": "a", "tools": [5]}, 422, "tools", "tools[0]"),
         ({"format": "hermes", "text": "a", "tools": [{"function": 5}]}, 422, "tools", "pass a dict"),
         ({"format": "hermes", "text": "a", "tools": [{"name": "f", "parameters": "{"}]}, 422, "tools", "no JSON"),
@@ -324,6 +323,7 @@ def test_every_example_is_a_request(format: str) -> None:
     examples = send("GET", f"/playground/examples/{format}").json()["examples"]
     for case, example in zip(shipped_cases(format), examples, strict=True):
         assert example.pop("name") == case.name
+        assert example.pop("calls") == len(case.calls)
         request = read_request(json.dumps({"format": format, **example}).encode())
         assert (request.text, request.options) == (case.input, case.options)
     assert ask(format=format, **examples[0]).status_code == 200

@@ -1,7 +1,8 @@
-"""The playground's page in headless Chromium: it shows what the endpoint says."""
+"""The playground's page in headless Chromium shows what the endpoint reports."""
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import json
 import sys
@@ -88,17 +89,22 @@ def place(page: Any) -> tuple[int, int]:
     return int(at), int(of)
 
 
+def set_field(page: Any, field: str, value: str) -> None:
+    """Set a field as typing does."""
+    page.run(
+        "const field = document.getElementById(arguments[0]); field.value = arguments[1];"
+        "field.dispatchEvent(new Event('input', {bubbles: true}));"
+        "field.dispatchEvent(new Event('change', {bubbles: true}))",
+        field,
+        value,
+    )
+
+
 def fill(page: Any, **fields: str) -> None:
-    """As a user would leave them, and the run that follows."""
+    """Set fields, and wait for the run that follows."""
     page.run("document.getElementById('output').replaceChildren()")
     for field, value in fields.items():
-        page.run(
-            "const field = document.getElementById(arguments[0]); field.value = arguments[1];"
-            "field.dispatchEvent(new Event('input', {bubbles: true}));"
-            "field.dispatchEvent(new Event('change', {bubbles: true}))",
-            field,
-            value,
-        )
+        set_field(page, field, value)
     page.wait("return document.getElementById('output').childNodes.length > 0")
 
 
@@ -126,16 +132,51 @@ def shown_regions(page: Any) -> list[list[str]]:
     return [list(item) for item in found if item[1]]
 
 
-def told_text(regions: list[list[str]]) -> str:
+def emitted_text(regions: list[list[str]]) -> str:
     return "".join(text for kind, text in regions if kind not in ("held", "later"))
 
 
-def test_the_page_opens_with_an_example(page: Any) -> None:
+def shown_calls(page: Any) -> int:
+    return int(page.run("return document.querySelectorAll('#message .status').length"))
+
+
+def test_the_page_opens_at_the_first_step_of_an_example_with_a_call(page: Any) -> None:
     at, of = place(page)
-    assert at == of > 1
+    assert (at, of > 10) == (1, True)
     assert page.run("return document.getElementById('format').value") == "qwen3"
-    assert page.run("return document.getElementById('text').value") == told_text(shown_regions(page))
+    assert page.run("return document.getElementById('play').getAttribute('aria-label')") == "Play"
+    slide(page, of)
+    assert shown_calls(page) >= 1
+    assert page.run("return document.getElementById('text').value") == emitted_text(shown_regions(page))
     assert page.run("return document.getElementById('error').hidden")
+
+
+def test_the_page_plays_if_motion_is_not_reduced(page: Any, server: str) -> None:
+    page.emulate(1280, 900, "light", motion="no-preference")
+    page.open(f"{server}/")
+    page.wait("return document.getElementById('play').getAttribute('aria-label') === 'Pause'")
+    begin = place(page)[0]
+    page.wait("return Number(document.getElementById('step').value) > arguments[0]", begin)
+    page.click("#play")
+    at, of = place(page)
+    assert at < of
+    time.sleep(0.4)  # longer than a step
+    assert place(page) == (at, of)
+    page.click("#play")
+    page.wait(
+        "return Number(document.getElementById('step').value) === Number(document.getElementById('step').max)",
+        timeout_s=60,
+    )
+    assert shown_calls(page) >= 1
+
+
+def test_another_example_begins_at_its_first_step(page: Any) -> None:
+    slide(page, 5)
+    page.run(
+        "const example = document.getElementById('example'); example.selectedIndex = 3;"
+        "example.dispatchEvent(new Event('change'))"
+    )
+    page.wait("return document.getElementById('step').value === '1'")
 
 
 def test_every_step_shows_what_the_endpoint_says(page: Any, server: str) -> None:
@@ -146,13 +187,13 @@ def test_every_step_shows_what_the_endpoint_says(page: Any, server: str) -> None
     raw = TEXT.encode("utf-16-le")
     for number in [*range(len(steps) + 1), *range(len(steps), -1, -1)]:  # on, and back
         slide(page, number)
-        step = steps[number - 1] if number else {"told": 0, "end": 0, "held": None}
+        step = steps[number - 1] if number else {"emitted": 0, "end": 0, "held": None}
         regions = shown_regions(page)
         assert "".join(text for _, text in regions) == TEXT
-        assert told_text(regions).encode("utf-16-le") == raw[: 2 * step["told"]]
+        assert emitted_text(regions).encode("utf-16-le") == raw[: 2 * step["emitted"]]
         held = step["held"]
         assert "".join(text for kind, text in regions if kind == "held").encode("utf-16-le") == (
-            raw[2 * step["told"] : 2 * step["end"]] if held else b""
+            raw[2 * step["emitted"] : 2 * step["end"]] if held else b""
         )
         assert page.text("#why") == (held["why"] if held else "Nothing is held back.")
         assert page.text("#held-bytes").split(" ")[0] == (str(held["bytes"]) if held else "")
@@ -174,7 +215,7 @@ def test_the_message_grows_to_the_whole(page: Any, server: str) -> None:
     assert page.text("#message .arguments") == '{"a": 1}'
     assert page.text("#message .status") == "complete"
     slide(page, 0)
-    assert page.text("#message") == "nothing yet"
+    assert page.text("#message") == "Nothing has been emitted yet."
     kinds = {kind for kind, _ in shown_regions(page)}
     assert kinds == {"later"}
 
@@ -290,7 +331,7 @@ def test_markup_in_a_models_text_stays_text(page: Any) -> None:
     for number in range(0, place(page)[1], 7):
         slide(page, number)
     slide(page, place(page)[1])
-    assert told_text(shown_regions(page)) == text
+    assert emitted_text(shown_regions(page)) == text
     assert page.run("return document.title") == title
     assert page.run("return document.querySelectorAll('#result img, #result script').length") == 0
     assert EVIL in page.text("#message")
@@ -299,25 +340,82 @@ def test_markup_in_a_models_text_stays_text(page: Any) -> None:
     page.logs("browser")  # which the browser reports
 
 
-def test_a_fault_in_the_tools_says_where(page: Any) -> None:
-    page.run(
-        "const tools = document.getElementById('tools'); tools.value = '[\\n{,]';"
-        "tools.dispatchEvent(new Event('input'))"
+def test_an_error_in_the_tools_keeps_the_result_and_is_shown_at_the_field(page: Any) -> None:
+    fill(page, text=TEXT)
+    slide(page, 6)
+    seen = [shown_regions(page), page.text("#message"), page.text("#wire"), place(page)]
+    set_field(page, "tools", "[\n{,]")
+    page.wait("return document.getElementById('tools-error') !== null")
+    assert page.text("#tools-error").startswith("line 2, column 2: not JSON")
+    assert page.run(
+        "return document.getElementById('tools-error').parentNode.contains(document.getElementById('tools'))"
     )
-    page.wait("return !document.getElementById('error').hidden")
-    assert page.text("#error").startswith("tools, line 2, column 2: not JSON")
     assert page.run("return document.getElementById('tools').getAttribute('aria-invalid')") == "true"
+    assert [shown_regions(page), page.text("#message"), page.text("#wire"), place(page)] == seen
+    assert not page.run("return document.getElementById('stale').hidden")
+    slide(page, 7)
+    assert shown_regions(page) != seen[0], "the last valid result can still be stepped through"
     fill(page, tools="[]")
-    page.wait("return document.getElementById('error').hidden")
-    console = page.logs("browser")  # the browser's own word on the 422
+    page.wait("return document.getElementById('tools-error') === null")
+    assert page.run("return document.getElementById('stale').hidden")
+    assert page.run("return document.getElementById('tools').getAttribute('aria-invalid')") is None
+    console = page.logs("browser")  # the browser's own report of the 422
     assert all("422" in entry["message"] for entry in console)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("reasoning", "nosuch", "nosuch"),
+        ("tool_choice", "nosuch", "tool_choice is 'nosuch'"),
+    ],
+)
+def test_an_option_that_is_refused_keeps_the_result(page: Any, field: str, value: str, message: str) -> None:
+    fill(page, text=TEXT, tools='[{"name": "f"}]', unit="characters")
+    seen = shown_regions(page)
+    set_field(page, field, value)
+    page.wait(
+        "return [...document.querySelectorAll('.error')].some((e) => e.textContent.includes(arguments[0]))",
+        message,
+    )
+    assert shown_regions(page) == seen
+    assert not page.run("return document.getElementById('stale').hidden")
+    page.logs("browser")
+
+
+def test_a_link_with_an_error_shows_the_text_without_the_wrong_field(page: Any, server: str) -> None:
+    state = {"f": "qwen3", "t": TEXT, "tools": "[{", "c": "tokens"}
+    link = base64.urlsafe_b64encode(json.dumps(state).encode()).decode().rstrip("=")
+    page.open(f"{server}/#{link}")
+    wait_for_run(page)
+    assert emitted_text(shown_regions(page)) == TEXT
+    assert "not JSON" in page.text("#tools-error")
+    assert page.run("return document.getElementById('tools').value") == "[{"
+    page.logs("browser")
+
+
+def test_the_slider_is_in_view_on_a_phone(page: Any, server: str) -> None:
+    page.emulate(360, 640, "light")
+    page.open(f"{server}/")
+    wait_for_run(page)
+    bottoms = page.run(
+        "return ['#step', '#play', '#output'].map((s) => document.querySelector(s).getBoundingClientRect().bottom)"
+    )
+    assert max(bottoms[:2]) < 400
+    assert page.run("return document.getElementById('output').getBoundingClientRect().top") < 500
+    page.run("window.scrollTo(0, document.getElementById('result').offsetTop + 300)")
+    assert page.run("return document.getElementById('step').getBoundingClientRect().top") >= 0
 
 
 @pytest.mark.parametrize("width", [360, 800, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_the_window_and_can_be_read(page: Any, width: int, scheme: str) -> None:
     page.emulate(width, 800, scheme)
-    fill(page, text=TEXT + "x" * 300)
+    set_field(page, "tools", "x" * 100)
+    page.wait("return document.getElementById('tools-error') !== null")
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    page.logs("browser")
+    fill(page, text=TEXT + "x" * 300, tools="")
     assert page.run("return document.documentElement.scrollWidth") <= width
     slide(page, 8)
     contrasts = page.run(_CONTRASTS)
@@ -339,7 +437,7 @@ const behind = (node) => {
   return [255, 255, 255];
 };
 const found = {};
-for (const node of document.querySelectorAll('h1, label, .about, .region:not(.later):not(.whitespace), .why, code, h3, .id')) {
+for (const node of document.querySelectorAll('h1, label, .about, .region:not(.later):not(.whitespace), .why, code, h3, .id, .error:not([hidden])')) {
   if (!node.textContent.trim() || node.offsetParent === null) continue;
   const [a, b] = [light(parse(getComputedStyle(node).color)), light(behind(node))];
   const name = node.tagName + '.' + node.className;

@@ -154,8 +154,8 @@ class Browser:
         messages = [json.loads(entry["message"])["message"] for entry in self.logs("performance")]
         return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
 
-    def emulate(self, width: int, height: int, scheme: str) -> None:
-        """A window's size in CSS pixels, light or dark."""
+    def emulate(self, width: int, height: int, scheme: str, *, motion: str = "reduce") -> None:
+        """Set the window's size in CSS pixels, light or dark colours, and "reduce" or "no-preference" for motion."""
         self._command(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -163,8 +163,10 @@ class Browser:
             deviceScaleFactor=1,
             mobile=False,
         )
+        features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion}
         self._command(
-            "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
+            "Emulation.setEmulatedMedia",
+            features=[{"name": name, "value": value} for name, value in features.items()],
         )
 
     def _command(self, name: str, **parameters: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The playground: a page that shows, piece by piece, what the parser makes of an output."""
+"""The playground: a page that shows step by step how an output is parsed."""
 
 from unspool.serve.playground.routes import create_playground_app, playground_routes
 

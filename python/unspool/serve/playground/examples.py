@@ -1,4 +1,4 @@
-"""The formats that the page offers, and their bundled cases."""
+"""The formats on the page, and their bundled cases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_CALLS = "No calls"
 
 
 def format_list() -> list[dict[str, Any]]:
-    """Every format: its name, group, models, aliases and what it reads."""
+    """Every format: its name, group, models, aliases, and whether it has tools and reasoning."""
     order = [*dict.fromkeys(_GROUPS.values()), _NO_CALLS]
     found = [
         {
@@ -39,7 +39,7 @@ def format_list() -> list[dict[str, Any]]:
 
 
 def example_list(name: str) -> list[dict[str, Any]]:
-    """A format's bundled cases, as requests that the page can fill itself with.
+    """A format's bundled cases as requests, with the number of `calls` in each.
 
     Raises:
         UnknownFormatError: No format has this name or alias.
@@ -53,6 +53,7 @@ def example_list(name: str) -> list[dict[str, Any]]:
             "tools": None if case.tools is None else list(case.tools),
             "options": case.options,
             "finish_reason": case.finish_reason,
+            "calls": len(case.calls),
         }
         for case in cases
     ]

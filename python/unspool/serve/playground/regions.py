@@ -1,4 +1,4 @@
-"""Finds what each part of an output became, for the page's colours."""
+"""Finds the region of each part of an output, for the page's colours."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["regions_of"]
 
 
 def regions_of(text: str, message: Message, parser: Parser, finish_reason: str) -> list[dict[str, Any]]:
-    """The text's parts, in order: `kind` and `text`.
+    """The parts of the text, in order, each with its `kind` and `text`.
 
-    The kinds are the audit's (content, reasoning, marker, whitespace, malformed), and for a call's text
-    "name", "arguments" and "call": what is written around them.
+    The kinds are those of the audit (content, reasoning, marker, whitespace, malformed). The text of a call is
+    divided into "name", "arguments" and "call" for the rest.
 
     Args:
-        message: The whole, audited.
-        parser: A fresh parser of the same request; byte by byte it shows what became arguments.
+        message: The whole message, with its audit.
+        parser: A new parser of the same request. It reads byte by byte to find the arguments.
     """
     kinds: list[str] = []
     for fate, part in message.audit:
         kinds += [fate] * len(part.encode())
     raw = text.encode()
-    if len(kinds) != len(raw):  # what the parser read is not what was written: nothing to colour by
+    if len(kinds) != len(raw):  # the audit does not cover the text
         return [{"kind": "content", "text": text}]
     _find_names_and_arguments(raw, kinds, parser, finish_reason)
     starts = [0]
@@ -37,7 +37,7 @@ def regions_of(text: str, message: Message, parser: Parser, finish_reason: str) 
 
 
 def _find_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, finish_reason: str) -> None:
-    """Divides what is "tool_call" in `kinds`."""
+    """Replaces "tool_call" in `kinds` by "name", "arguments" or "call"."""
 
     def paint(begin: int, end: int, kind: str) -> None:
         for at in range(begin, end):
@@ -45,10 +45,10 @@ def _find_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, fini
                 kinds[at] = kind
 
     kinds[:] = ["call" if kind == "tool_call" else kind for kind in kinds]
-    painted: int | None = None  # the open call's arguments, up to here
-    last = 0  # the end of what was painted last
+    painted: int | None = None  # end of the open call's arguments so far
+    last = 0  # end of the last painted part
     for place in range(len(raw) + 1):
-        held = parser.held_bytes  # what this byte may make certain
+        held = parser.held_bytes  # bytes that this one may release
         is_over = place == len(raw)
         deltas = (
             parser.finish(finish_reason).deltas if is_over else parser.parse_chunk(raw[place : place + 1])
@@ -58,7 +58,7 @@ def _find_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, fini
             if delta.kind == "tool_call_begin" and delta.name:
                 at, last = _place_of(delta.name.encode(), raw, min(begin, last), end)
                 paint(at, last, "name")
-                begin, painted = place, None  # what was written around the name is no argument
+                begin, painted = place, None  # text around the name belongs to no argument
             elif delta.kind == "tool_call_arguments":
                 is_written = delta.text != "{}" or b"{" in raw[begin:end]
                 if painted is None and is_written:
@@ -69,7 +69,7 @@ def _find_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, fini
 
 
 def _place_of(name: bytes, raw: bytes, begin: int, end: int) -> tuple[int, int]:
-    """The last place between `begin` and `end` where the name stands as a word; empty if none does."""
+    """The last occurrence of the name as a word between `begin` and `end`; empty if there is none."""
     found = (end, end)
     for match in re.finditer(rb"(?<!\w)" + re.escape(name) + rb"(?!\w)", raw[begin:end]):
         found = (begin + match.start(), begin + match.end())

@@ -1,4 +1,4 @@
-"""The page, its files, and the two questions that it asks."""
+"""Routes of the page, its files and its endpoints."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TYPES = {
     "icon.svg": "image/svg+xml",
 }
 
-# What a model wrote is untrusted: no inline script or style, nothing from elsewhere, no HTML from text.
+# Model output is untrusted: no inline script or style, no other host, no HTML made from text.
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -42,7 +42,7 @@ _HEADERS = {
 
 
 def playground_routes() -> list[Route]:
-    """`/`, `/playground/…` for the page's files, and what it asks: `formats`, `examples/NAME`, `run`."""
+    """`/`, the files of the page under `/playground/`, and its endpoints `formats`, `examples/NAME` and `run`."""
     return [
         Route("/", _page),
         Route("/playground/formats", _formats),
@@ -53,13 +53,13 @@ def playground_routes() -> list[Route]:
 
 
 def create_playground_app() -> Starlette:
-    """The playground alone, as an ASGI application."""
+    """An ASGI application with the playground alone."""
     return Starlette(routes=playground_routes())
 
 
 def _static(name: str) -> Response:
     if name not in _TYPES:
-        return _failure(RunError("path", f"no file '{name}'", status=404))
+        return _failure(RunError("path", f"there is no file '{name}'", status=404))
     content = (files("unspool.serve.playground") / "static" / name).read_bytes()
     return Response(content, headers={**_HEADERS, "Content-Type": _TYPES[name]})
 
@@ -96,15 +96,15 @@ def _answer(request: RunRequest) -> Response:
 
 
 async def _body(request: Request) -> bytes:
-    # A page of another site can post text without being asked; JSON it cannot.
+    # A page of another origin can post text without a preflight request, but not JSON.
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != "application/json":
-        raise RunError("body", "send JSON, with Content-Type: application/json", status=415)
+        raise RunError("body", "send JSON with Content-Type: application/json", status=415)
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > MAX_BODY_BYTES:
-            raise RunError("body", f"the body is longer than {MAX_BODY_BYTES:,} bytes", status=413)
+            raise RunError("body", f"the body has more than {MAX_BODY_BYTES:,} bytes", status=413)
     return bytes(body)
 
 

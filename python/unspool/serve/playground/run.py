@@ -1,4 +1,4 @@
-"""One output, piece by piece, through the parser: what came out, what is open, what is held and why."""
+"""Runs the parser over one output step by step, and reports what is emitted, open and held back."""
 
 from __future__ import annotations
 
@@ -17,48 +17,50 @@ from unspool.serve.playground.run_request import RunError, RunRequest
 __all__ = ["MAX_STEPS", "run", "why_held"]
 
 MAX_STEPS = 5_000
-_MAX_SHOWN = 400  # characters of what is held, in one step
-_MAX_MARKERS = 6  # that are named
+_MAX_SHOWN = 400  # characters of held text in one step
+_MAX_MARKERS = 6  # named in one reason
 
 _WHY = {
     "character": "an unfinished character",
-    "space": "white space: markup if a marker follows, text if text does",
-    "header": "a header; once it is whole, it decides what follows",
+    "space": "white space: markup if a marker follows, content if text follows",
+    "header": "a header; what follows depends on it",
     "call": "may be a call or content",
-    "name": "a call, until its name is certain",
-    "key": "a parameter's name, until it is whole",
-    "value": "a value whose type or end is open",
+    "name": "a call whose name is not complete",
+    "key": "a parameter's name that is not complete",
+    "value": "a value whose type or end is not known yet",
     "separator": "counts only if another value follows",
-    "closing_tag": "ends the value or is part of it; what follows decides",
-    "ids": "its token ids have yet to come",
+    "closing_tag": "ends the value or is part of it, depending on what follows",
+    "ids": "its token ids have not arrived yet",
 }
 
 
 def run(request: RunRequest) -> dict[str, Any]:
-    """Every step of the parser over the request's text, and the message in the end.
+    """Every step of the parser over the request's text, and the final message.
 
     Returns:
-        `steps`: a dict a piece, the last one the end of the output; `end` and `told` count the text read
-        and shown so far in UTF-16 units, as the page's strings do; `arguments` says which values of calls became
-        known. `regions`: the text's parts, each with
-        what became of it. `message`: the whole.
+        `steps`: one dict per piece; the last one is the end of the output. `end` and `emitted` count the text
+        that was read and the text that was emitted, in UTF-16 units, as JavaScript's strings do. `arguments`
+        lists the values of calls that became known. `regions`: the parts of the text, each with its kind.
+        `message`: the whole message.
 
     Raises:
-        RunError: An option does not fit, or the steps are more than `MAX_STEPS`.
+        RunError: An option is wrong, or there are more steps than `MAX_STEPS`.
     """
     pieces = list(_pieces(request))
     if len(pieces) > MAX_STEPS:
         raise RunError(
-            "chunk", f"{len(pieces):,} steps are more than {MAX_STEPS:,}; take larger chunks", status=413
+            "chunk",
+            f"the run has {len(pieces):,} steps, at most {MAX_STEPS:,} are allowed; use larger chunks",
+            status=413,
         )
     parser, reader = _parser(request), ArgumentReader()
     units = _units(request.text)
-    steps, end, shown = [], 0, 0
+    steps, end, emitted = [], 0, 0
     for piece in pieces:
         deltas = parser.parse_chunk(piece)
         end += len(piece)
-        shown = max(shown, units[max(0, end - parser.held_bytes)])
-        steps.append(_step(parser, reader, _shown(piece), deltas, units[end], shown))
+        emitted = max(emitted, units[max(0, end - parser.held_bytes)])
+        steps.append(_step(parser, reader, _shown(piece), deltas, units[end], emitted))
     message = parser.finish(request.finish_reason)
     steps.append(_step(parser, reader, "", list(message.deltas), units[end], units[end]))
     return {
@@ -70,22 +72,22 @@ def run(request: RunRequest) -> dict[str, Any]:
 
 
 def why_held(reason: str, markers: list[str]) -> str:
-    """Why text is held, in words; "" if it is not."""
+    """Why text is held back, in words; "" if nothing is."""
     if reason != "marker":
         return _WHY.get(reason, "")
     if not markers:
-        return "may be the beginning of a marker"
+        return "may be the start of a marker"
     named = [marker.strip() or repr(marker) for marker in dict.fromkeys(markers)]
     named = list(dict.fromkeys(named))
     if len(named) == 1:
-        return f"may be the beginning of the marker {named[0]}"
+        return f"may be the start of the marker {named[0]}"
     rest = len(named) - _MAX_MARKERS
     listed = "  ".join(named[:_MAX_MARKERS]) + (f"  and {rest} more" if rest > 0 else "")
-    return f"may be the beginning of one of the markers {listed}"
+    return f"may be the start of one of the markers {listed}"
 
 
 def _parser(request: RunRequest) -> Parser:
-    try:  # the same ids every time, so that a link shows the same
+    try:  # fixed call ids, so that a link always shows the same result
         return Parser(request.format, request.tools, audit=True, id_seed=1, **request.options)
     except (UnspoolError, TypeError) as error:
         raise RunError("options", str(error)) from None
@@ -103,7 +105,7 @@ def _pieces(request: RunRequest) -> Iterator[bytes]:
 
 
 def _token_pieces(file: FormatFile, text: str) -> Iterator[str]:
-    """Pieces as a tokenizer makes them: markers whole, words with their space, runs of signs."""
+    """Pieces like a tokenizer's: whole markers, words with their space, runs of punctuation."""
     markers = sorted(file.facts.marker_tokens, key=len, reverse=True)
     words = r" ?[^\W\d_]{1,9}|\d{1,3}|\n+| {1,4}|[^\w\s]{1,2}|."
     pattern = "|".join([*map(re.escape, markers), words])
@@ -128,12 +130,12 @@ def _units(text: str) -> list[int]:
 
 
 def _step(
-    parser: Parser, reader: ArgumentReader, piece: str, deltas: list[Delta], end: int, shown: int
+    parser: Parser, reader: ArgumentReader, piece: str, deltas: list[Delta], end: int, emitted: int
 ) -> dict[str, Any]:
     step = {
         "piece": piece,
         "end": end,
-        "told": shown,
+        "emitted": emitted,
         "region": parser.region,
         "deltas": [_delta(delta) for delta in deltas],
         "arguments": [_argument(event) for event in reader.put(deltas)],

@@ -1,4 +1,4 @@
-"""Checks the page's request: each fault says where it stands."""
+"""Checks a request of the page. Each error names the field that is wrong."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _FINISH_REASONS = ("stop", "length", "error", "cancelled")
 
 
 class RunError(ArgumentError):
-    """The request cannot be run.
+    """A request that cannot be run.
 
     Attributes:
         where: The field that is wrong, such as "tools" or "options.repair".
-        line, column: The place in the field's text, from 1; None if it is no text.
+        line, column: The position in the field's text, from 1; None if the field is not a text.
         status: The HTTP status.
     """
 
@@ -61,11 +61,11 @@ class RunError(ArgumentError):
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One output and how to read it.
+    """One output and how to parse it.
 
     Attributes:
-        chunk: How it is cut: so many characters a piece, "tokens" (pieces as a tokenizer makes them) or
-            "bytes" (one byte a piece).
+        chunk: How the text is split: a number of characters, "tokens" (pieces like a tokenizer's) or "bytes"
+            (single bytes).
         options: Options of `Parser`.
     """
 
@@ -78,17 +78,17 @@ class RunRequest:
 
 
 def read_request(body: bytes) -> RunRequest:
-    """Read a request's JSON.
+    """Read the JSON of a request.
 
     Raises:
-        RunError: It is not JSON, a field is missing, unknown or wrong.
+        RunError: The body is not JSON, or a field is missing, unknown or wrong.
     """
     data = _json("body", body, 400)
     if not isinstance(data, dict):
-        raise RunError("body", "the body is no JSON object")
+        raise RunError("body", "the body must be a JSON object")
     for key in data:
         if key not in _KEYS:
-            raise RunError(key, f"no field is named '{key}'; there are {', '.join(_KEYS)}")
+            raise RunError(key, f"there is no field '{key}'; use {', '.join(_KEYS)}")
     return RunRequest(
         format=_format(data.get("format")),
         text=_text("text", data.get("text")),
@@ -113,7 +113,7 @@ def _json(where: str, text: bytes | str, status: int = 422) -> Any:
 
 def _format(name: Any) -> FormatFile:
     if not isinstance(name, str):
-        raise RunError("format", "name a format; /playground/formats lists them")
+        raise RunError("format", "format must be a name; /playground/formats lists them")
     try:
         return get_format(name)
     except UnknownFormatError as error:
@@ -122,13 +122,17 @@ def _format(name: Any) -> FormatFile:
 
 def _text(where: str, text: Any) -> str:
     if not isinstance(text, str):
-        raise RunError(where, f"'{where}' is missing or no string")
+        raise RunError(where, f"'{where}' is missing or not a string")
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        raise RunError(where, "half of a surrogate pair is no character; remove it") from None
+        raise RunError(where, "the text has an unpaired surrogate; remove it") from None
     if size > MAX_TEXT_BYTES:
-        raise RunError(where, f"{size:,} bytes are more than {MAX_TEXT_BYTES:,}; shorten it", status=413)
+        raise RunError(
+            where,
+            f"the text has {size:,} bytes, at most {MAX_TEXT_BYTES:,} are allowed; shorten it",
+            status=413,
+        )
     return text
 
 
@@ -138,7 +142,7 @@ def _tools(tools: Any) -> ToolSchemas | None:
     if tools is None:
         return None
     if not isinstance(tools, list):
-        raise RunError("tools", 'tools are a list; write [{"name": …, "parameters": {…}}]')
+        raise RunError("tools", 'tools must be a list; write [{"name": …, "parameters": {…}}]')
     try:
         return compile_tools(tools)
     except ArgumentError as error:
@@ -150,17 +154,17 @@ def _chunk(chunk: Any) -> int | str:
         return str(chunk)
     if isinstance(chunk, int) and not isinstance(chunk, bool) and chunk > 0:
         return chunk
-    raise RunError("chunk", "chunk is a number of characters above 0, 'tokens' or 'bytes'")
+    raise RunError("chunk", "chunk must be a number of characters above 0, 'tokens' or 'bytes'")
 
 
 def _options(options: Any) -> dict[str, Any]:
     if not isinstance(options, dict):
-        raise RunError("options", "options are a JSON object")
+        raise RunError("options", "options must be a JSON object")
     checked = {}
     for name, value in options.items():
         check = _CHECKS.get(name)
         if check is None:
-            raise RunError(f"options.{name}", f"no option '{name}'; there are {', '.join(_CHECKS)}")
+            raise RunError(f"options.{name}", f"there is no option '{name}'; use {', '.join(_CHECKS)}")
         if value is not None:
             checked[name] = check(f"options.{name}", value)
     return checked
@@ -174,19 +178,19 @@ def _one_of(where: str, value: Any, choices: tuple[str, ...]) -> str:
 
 def _boolean(where: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise RunError(where, "write true or false")
+        raise RunError(where, "must be true or false")
     return value
 
 
 def _reasoning(where: str, value: Any) -> Any:
     if not isinstance(value, (str, bool)):
-        raise RunError(where, "name a format, or write false")
+        raise RunError(where, "must be the name of a format, or false")
     return value
 
 
 def _tool_choice(where: str, value: Any) -> Any:
     if not isinstance(value, (str, dict)):
-        raise RunError(where, "write 'auto', 'none', 'required' or a tool's name")
+        raise RunError(where, "must be 'auto', 'none', 'required' or the name of a tool")
     return value
 
 

@@ -1,4 +1,4 @@
-// A text field with a grouped list under it: type to search, arrows to choose.
+// A text field with a grouped list below it: type to search, use the arrow keys to choose.
 
 export class Combobox {
   /** `items`: {value, group, label, search}; `onChoose(value)` is called for a new choice. */
@@ -61,7 +61,7 @@ export class Combobox {
     if (this.shown.length === 0) {
       const empty = document.createElement("div");
       empty.className = "group";
-      empty.textContent = "no format is called so";
+      empty.textContent = "No format matches.";
       this.list.append(empty);
     }
     this.list.hidden = false;

@@ -1,22 +1,26 @@
-// The page: its state, the link that holds it, the steps.
+// The page: its state, the link that stores it, and the steps.
 
 import { Combobox } from "./combobox.js";
 import { View } from "./view.js";
 
 const byId = (id) => document.getElementById(id);
 const OPTIONS = [...document.querySelectorAll("[data-option]")];
-const WAIT_MS = 250; // from the last key until the text is parsed again
+const prefersStillness = matchMedia("(prefers-reduced-motion: reduce)");
+const WAIT_MS = 250; // from the last key press to the next run
 
 const view = new View();
 const format = new Combobox(byId("format"), byId("format-list"), chooseFormat);
 let formats = [];
 let examples = [];
-let run = null; // what the server said last
-let asked = 0; // runs asked for, so that a late answer is left out
+let run = null; // the last valid result
+let requests = 0; // counts the runs, so that a late answer is dropped
 let timer = 0;
 let playing = 0;
 
-// ---- the state, as the form and the link have it
+// Used in place of a field that is wrong, until there is a first result.
+const DEFAULTS = { tools: "", chunk: "tokens", options: {}, finish_reason: "stop", format: "qwen3" };
+
+// ---- the state: in the form and in the link
 
 function readForm() {
   const options = {};
@@ -69,7 +73,7 @@ function isExample(state, example) {
   return example !== undefined && state.text === example.text && state.tools === toolsText(example.tools);
 }
 
-/** The state in the address: what an example holds is named, not written out. */
+/** Writes the state to the address. An example is stored by its name. */
 function writeLink() {
   const state = readForm();
   const example = examples.find((item) => item.name === byId("example").value);
@@ -99,7 +103,7 @@ function readLink() {
   }
 }
 
-// ---- asking the server
+// ---- requests
 
 async function ask(path, body) {
   const init = body === undefined ? {} : {
@@ -113,21 +117,46 @@ async function ask(path, body) {
   return answer;
 }
 
+/** Runs the parser over the form's text, and goes to step `place` (null: the last). True if it has run. */
 async function runNow(place = null) {
   clearTimeout(timer);
-  const number = (asked += 1);
+  const number = (requests += 1);
   const state = readForm();
   try {
     const answer = await ask("run", state);
-    if (number !== asked) return;
+    if (number !== requests) return false;
     showError(null);
-    run = answer;
-    view.load(run);
-    byId("step").max = String(run.steps.length);
-    goTo(place ?? run.steps.length);
+    showRun(answer, place);
+    return true;
   } catch (error) {
-    if (number === asked) showError(error);
+    if (number !== requests) return false;
+    showError(error);
+    if (run === null) await runWithout(error, state, number, place);
+    return false;
   }
+}
+
+/** The first result, if a field is wrong from the start: that field has its default. */
+async function runWithout(error, state, number, place) {
+  const field = (error.where || "").split(/[.[]/)[0];
+  if (!(field in DEFAULTS)) return;
+  try {
+    const answer = await ask("run", { ...state, [field]: DEFAULTS[field] });
+    if (number === requests && run === null) {
+      showRun(answer, place);
+      byId("stale").textContent = `The input has an error. This is the result without ${field}.`;
+      byId("stale").hidden = false;
+    }
+  } catch {
+    // The first error is shown.
+  }
+}
+
+function showRun(answer, place) {
+  run = answer;
+  view.load(run);
+  byId("step").max = String(run.steps.length);
+  goTo(place ?? run.steps.length);
 }
 
 function runSoon() {
@@ -136,32 +165,57 @@ function runSoon() {
   timer = setTimeout(() => runNow(), WAIT_MS);
 }
 
+// ---- errors, each at its field
+
+function clearErrors() {
+  for (const field of document.querySelectorAll("[aria-invalid]")) {
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("aria-errormessage");
+  }
+  for (const note of document.querySelectorAll(".field-error")) note.remove();
+  byId("error").hidden = true;
+  byId("stale").hidden = true;
+}
+
+/** Shows an error at the field that it names, or at the top. null: there is none. */
 function showError(error) {
-  const box = byId("error");
-  for (const field of document.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
-  box.hidden = error === null;
-  byId("result").classList.toggle("stale", error !== null);
+  clearErrors();
   if (error === null) return;
-  const [name, option] = (error.where || "").split(".");
-  const place = error.line ? `, line ${error.line}, column ${error.column}` : "";
-  box.textContent = `${option || name || "the server"}${place}: ${error.message}`;
-  const field = byId(option || { chunk: "size" }[name] || name);
-  if (field && field.form) field.setAttribute("aria-invalid", "true");
+  byId("stale").textContent = "The input has an error. This is the last valid result.";
+  byId("stale").hidden = run === null;
+  const [name, option] = (error.where || "").split(/[.[]/);
+  const place = error.line ? `line ${error.line}, column ${error.column}: ` : "";
+  const field = byId({ chunk: "size", parallel_tool_calls: "one_call" }[option || name] || option || name)
+    || byId(name);
+  if (!field || !field.form) {
+    byId("error").textContent = `${name ? `${name}: ` : ""}${place}${error.message}`;
+    byId("error").hidden = false;
+    return;
+  }
+  const note = document.createElement("p");
+  note.className = "error field-error";
+  note.id = `${field.id}-error`;
+  note.setAttribute("role", "alert");
+  note.textContent = place + error.message;
+  field.setAttribute("aria-invalid", "true");
+  field.setAttribute("aria-errormessage", note.id);
+  field.closest(".field, .check").append(note);
+  if (field.closest("details")) field.closest("details").open = true;
 }
 
 // ---- formats and examples
 
 async function chooseFormat(name) {
   await loadExamples(name);
-  if (examples.length > 0) chooseExample(examples[0].name);
-  else runSoon();
+  if (examples.length > 0) return chooseExample(firstExample().name);
+  return runSoon();
 }
 
 async function loadExamples(name) {
   pause();
   const found = formats.find((item) => item.name === name);
   byId("format-about").textContent = found
-    ? [found.models.join(", "), found.aliases.length ? `also called ${found.aliases.join(", ")}` : ""]
+    ? [found.models.join(", "), found.aliases.length ? `aliases: ${found.aliases.join(", ")}` : ""]
         .filter(Boolean).join(" · ")
     : "";
   try {
@@ -174,7 +228,12 @@ async function loadExamples(name) {
   byId("example").replaceChildren(own, ...examples.map((item) => new Option(item.name, item.name)));
 }
 
-function chooseExample(name, place = null) {
+/** An example with a call, if the format has one. */
+const firstExample = () => examples.find((item) => item.calls > 0) || examples[0];
+
+/** Fills the form with an example, and plays it from its first step. */
+async function chooseExample(name) {
+  pause();
   const example = examples.find((item) => item.name === name);
   byId("example").value = name;
   if (example === undefined) return runSoon();
@@ -182,7 +241,7 @@ function chooseExample(name, place = null) {
   byId("tools").value = toolsText(example.tools);
   byId("finish_reason").value = example.finish_reason;
   fillOptions(example.options);
-  return runNow(place);
+  if ((await runNow(1)) && !prefersStillness.matches) play();
 }
 
 // ---- steps
@@ -195,12 +254,12 @@ function goTo(place) {
   const step = place > 0 ? run.steps[place - 1] : null;
   const isEnd = place === run.steps.length;
   byId("place").textContent = `${place} / ${run.steps.length}`;
-  byId("step").setAttribute("aria-valuetext", step ? `${place} of ${run.steps.length}` : "before the first");
+  byId("step").setAttribute("aria-valuetext", step ? `${place} of ${run.steps.length}` : "before the first step");
   byId("first").disabled = byId("back").disabled = place === 0;
   byId("last").disabled = byId("next").disabled = isEnd;
   if (!playing) {
     byId("now").textContent = step
-      ? `${isEnd ? "the end" : step.piece}. ${step.held ? `Held: ${step.held.text}, ${step.held.why}` : "Nothing is held"}`
+      ? `${isEnd ? "End of the output" : step.piece}. ${step.held ? `Held back: ${step.held.text}, ${step.held.why}` : "Nothing is held back"}`
       : "Before the first step";
     writeLink();
   }
@@ -209,9 +268,9 @@ function goTo(place) {
 const place = () => Number(byId("step").value);
 
 function play() {
-  if (run === null) return;
+  if (run === null || playing) return;
   if (place() === run.steps.length) goTo(0);
-  const wait = Math.min(300, Math.max(30, 12000 / run.steps.length));
+  const wait = Math.min(250, Math.max(30, 8000 / run.steps.length));
   playing = setInterval(() => {
     goTo(place() + 1);
     if (place() === run.steps.length) pause();
@@ -264,7 +323,7 @@ async function copyLink() {
     await navigator.clipboard.writeText(location.href);
     button.textContent = "Copied";
   } catch {
-    button.textContent = "Copy it from the address bar";
+    button.textContent = "Copy the address instead";
   }
   setTimeout(() => { button.textContent = "Copy link"; }, 2000);
 }
@@ -319,7 +378,7 @@ async function begin() {
   if (link) return openLink(link);
   format.set("qwen3");
   await loadExamples("qwen3");
-  return chooseExample(examples[0].name);
+  if (examples.length > 0) await chooseExample(firstExample().name);
 }
 
 begin();

@@ -1,4 +1,4 @@
-// Shows one step of a run. Model text only ever becomes text nodes.
+// Shows one step of a run. Model text becomes text nodes only.
 
 const byId = (id) => document.getElementById(id);
 
@@ -7,12 +7,12 @@ const KINDS = {
   reasoning: "reasoning",
   marker: "marker",
   whitespace: "dropped white space",
-  name: "call's name",
+  name: "call name",
   arguments: "arguments",
-  call: "around a call's parts",
+  call: "rest of a call",
   malformed: "malformed",
   held: "held back",
-  later: "yet to come",
+  later: "not read yet",
 };
 
 function element(tag, className, text) {
@@ -22,7 +22,7 @@ function element(tag, className, text) {
   return made;
 }
 
-/** A stretch of the output; its line breaks can be seen. */
+/** One region of the output, with visible line breaks. */
 function regionOf(kind, text, title) {
   const made = element("span", `region ${kind}`);
   made.title = title;
@@ -32,7 +32,7 @@ function regionOf(kind, text, title) {
   return made;
 }
 
-/** What the deltas of the first steps add up to. */
+/** The message that the deltas of the first steps add up to. */
 export function accumulate(steps, count) {
   const message = { reasoning: "", content: "", calls: [], malformed: [], dropped: [], finish_reason: null };
   for (const step of steps.slice(0, count)) {
@@ -58,7 +58,7 @@ export function accumulate(steps, count) {
   return message;
 }
 
-/** Values by path, in the order in which they begin. */
+/** Adds an event to the values, which are kept by path in the order in which they begin. */
 function putArgument(values, event) {
   const place = JSON.stringify(event.path);
   const value = values.get(place);
@@ -70,7 +70,7 @@ function putArgument(values, event) {
   }
 }
 
-/** The values of a call as a tree. What is not final yet is marked. */
+/** The values of a call as a tree. Open values are marked. */
 function treeOf(values) {
   const lists = new Map();
   let tree = null;
@@ -92,7 +92,7 @@ function treeOf(values) {
   return tree;
 }
 
-/** What could not be read comes in pieces, too. */
+/** Malformed and dropped text arrives in pieces. */
 function report(items, delta) {
   const last = items.at(-1);
   if (last && last.index === delta.index && last.reason === delta.reason) last.text += delta.text;
@@ -106,7 +106,7 @@ export class View {
     this.wireShown = 0;
   }
 
-  /** A new run; nothing of it is shown yet. */
+  /** Takes a new run; `show` displays it. */
   load(run) {
     this.run = run;
     this.text = run.regions.map((region) => region.text).join("");
@@ -124,7 +124,7 @@ export class View {
     }));
   }
 
-  /** Shows the state after `place` steps; 0: before the first. */
+  /** Shows the state after `place` steps; 0 is before the first step. */
   show(place) {
     this.place = place;
     const { steps } = this.run;
@@ -136,7 +136,7 @@ export class View {
   }
 
   showOutput(step) {
-    const shown = step ? step.told : 0;
+    const shown = step ? step.emitted : 0;
     const end = step ? step.end : 0;
     const spans = [];
     let begin = 0;
@@ -187,9 +187,9 @@ export class View {
       parts.push(part);
     }
     for (const item of message.malformed) add(`malformed: ${item.reason}`, item.text, "region malformed");
-    for (const item of message.dropped) add(`not sent: ${item.reason}`, item.text, "region malformed");
+    for (const item of message.dropped) add(`dropped: ${item.reason}`, item.text, "region malformed");
     if (message.finish_reason) add("finish reason", message.finish_reason);
-    if (parts.length === 0) parts.push(element("p", "about", "nothing yet"));
+    if (parts.length === 0) parts.push(element("p", "about", "Nothing has been emitted yet."));
     byId("message").replaceChildren(...parts);
     byId("so-far").textContent = isWhole ? "whole" : "so far";
   }
@@ -231,18 +231,18 @@ function keepInView(box, inner) {
   }
 }
 
-/** An event that the API has no delta for. */
+/** An event without a delta in the API. */
 function silent(delta) {
   switch (delta.kind) {
     case "tool_call_end": return `call ${delta.index} is ${delta.status}`;
     case "malformed": return `malformed: ${delta.reason}: ${delta.text}`;
-    case "dropped": return `not sent: ${delta.reason}: ${delta.text}`;
+    case "dropped": return `dropped: ${delta.reason}: ${delta.text}`;
     case "finish": return `finish_reason: ${delta.finish_reason}`;
     default: return delta.kind;
   }
 }
 
-/** Text with its white space to be seen. */
+/** Text with visible white space. */
 function visible(text) {
   return text.replaceAll(" ", "␣").replaceAll("\n", "↵").replaceAll("\t", "⇥").replaceAll("\r", "␍");
 }
