@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 import unspool
 from unspool import BatchResult, Delta, StreamBatch, TokenStreamer, Vocabulary, WireWriter
 from unspool.errors import ArgumentError, StreamError
 from unspool.testing.cases import shipped_cases
+
+torch = pytest.importorskip("torch", reason="torch is not installed; pip install torch")
 
 CALL = '<tool_call>\n{"name": "now", "arguments": {"of": ["Kraków", 3]}}\n</tool_call>'
 PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference"]

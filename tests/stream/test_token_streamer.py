@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from unspool import ArgumentError, DeltaChannel, Parser, StreamError, TokenStreamer, Vocabulary
 from unspool.testing.outputs import TOOLS
+
+torch = pytest.importorskip("torch", reason="torch is not installed; pip install torch")
 
 ANSWER = 'I look.\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich 👩‍👩‍👧"}}\n</tool_call>'
 

@@ -6,8 +6,10 @@ import random
 from typing import Any
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 from unspool import Detokenizer, SlowDetokenizer, Vocabulary, VocabularyError
+
+tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed; pip install tokenizers")
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers  # noqa: E402
 
 SPACE = "\u2581"
 WORDS = [

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import ArgumentError, Detokenizer, Parser, StreamError, Vocabulary
+
+torch = pytest.importorskip("torch", reason="torch is not installed; pip install torch")
 
 # One id a character, for rules that look at text.
 LETTERS = "abcd .,!?'nmsvretoд\n"
