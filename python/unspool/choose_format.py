@@ -11,7 +11,7 @@ from unspool.format_files import FormatFile
 from unspool.formats import compile_format, get_format
 from unspool.response_template import format_from_response_template
 
-__all__ = ["TEMPLATE_NAMES", "choose_format", "kept_reasoning_file"]
+__all__ = ["TEMPLATE_NAMES", "check_format_names", "choose_format", "kept_reasoning_file"]
 
 #: The names that vLLM and SGLang use for the checkpoint's own response template.
 TEMPLATE_NAMES = ("hf", "response_template")
@@ -59,6 +59,14 @@ def choose_format(
     if reasoning is None and not files[0].has_reasoning:
         reasoning = next((file.name for file in files if not file.has_tools), None)
     return found[0].file or files[0].name, reasoning
+
+
+def check_format_names(format: Any, reasoning: Any = None) -> None:
+    """Raise UnknownFormatError, with near names, for a name that no format has."""
+    is_asked_of_tokenizer = isinstance(format, str) and format.lower() in ("auto", *TEMPLATE_NAMES)
+    for name in (None if is_asked_of_tokenizer else format, reasoning):
+        if isinstance(name, str) and kept_reasoning_file(name) is None:
+            get_format(name)
 
 
 def kept_reasoning(*names: Any) -> Format | None:

@@ -199,6 +199,9 @@ def _print_migrated(path: str, has_title: bool) -> bool:
 @click.option("--device", help="Where the model goes, such as cuda; where it is loaded otherwise.")
 @click.option("--dtype", default="auto", show_default=True, help="The weights' type, such as bfloat16.")
 @click.option("--gguf-file", help="The GGUF file in the model's folder.")
+@click.option(
+    "--chat-template", help="A file with a chat template, for a model without one, or instead of its own."
+)
 @click.option("--max-new-tokens", default=2048, show_default=True, help="For requests that set no limit.")
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=11556, show_default=True)

@@ -68,7 +68,7 @@ def get_format(name: str) -> FormatFile:
     known = [*_shipped_names(), *_registered]
     near = difflib.get_close_matches(key, known, n=3)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    raise UnknownFormatError(f"unknown format '{name}'; {hint}unspool.formats() lists all")
+    raise UnknownFormatError(f"unknown format '{name}'; {hint}`unspool formats` lists all")
 
 
 def register_format(path: str | os.PathLike[str]) -> FormatFile:

@@ -77,7 +77,10 @@ def anyio_backend() -> str:
 def client_of(app: Any, **options: Any) -> Any:
     """An asynchronous client of an app in this process."""
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://test", timeout=30, **options)
+    headers = {"Content-Type": "application/json", **options.pop("headers", {})}
+    return httpx.AsyncClient(
+        transport=transport, base_url="http://test", timeout=30, headers=headers, **options
+    )
 
 
 @pytest.fixture

@@ -332,7 +332,7 @@ async def test_sampling_reaches_the_model(client: Any, model: ScriptedModel) -> 
         "temperature": 0.5, "top_p": 0.9, "top_k": 7, "min_p": 0.1, "seed": 4, "n": 1, "stop": ["a", "b"],
         "presence_penalty": 0.1, "frequency_penalty": 0.2, "repetition_penalty": 1.1, "max_completion_tokens": 9,
     }  # fmt: skip
-    answer = await client.post("/v1/chat/completions", json={**CHAT, **sampling, "max_tokens": 8})
+    answer = await client.post("/v1/chat/completions", json={**CHAT, **sampling, "max_tokens": 9})
     assert answer.status_code == 200, answer.text
     asked = model.asked[0]["sampling"]
     assert asked.max_tokens == 9

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from unspool._core import DeltaChannel, ToolSchemas, Vocabulary
-from unspool.choose_format import choose_format
+from unspool.choose_format import check_format_names, choose_format
 from unspool.errors import ArgumentError, VocabularyError
+from unspool.generation.check_options import check_options
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.grammar_mask import GrammarMask
 from unspool.generation.grammar_matcher import GrammarMatcher
@@ -88,6 +89,7 @@ class DeltaGenerator:
             raise ArgumentError(f"backend is '{backend}'; use 'transformers' or 'native'")
         if backend == "native" and model_kind(model) == "seq2seq":
             raise ArgumentError("backend='native' is for decoder-only models; use backend='transformers'")
+        check_format_names(format, reasoning)
         unknown = set(parser_options) - _PARSER_OPTIONS
         if unknown:
             raise TypeError(f"StreamGenerator takes no {', '.join(sorted(unknown))}")
@@ -155,6 +157,7 @@ class DeltaGenerator:
                 answers, a tokenizer that does not show its format, or what no grammar can enforce; before any
                 thread starts.
             ImportError: A grammar is needed, and llguidance is missing.
+            TypeError: An option has a name that nothing reads.
         """
         tool_list = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
         given = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
@@ -186,6 +189,7 @@ class DeltaGenerator:
         Args:
             format, reasoning: As of `Parser`; None: as this one.
         """
+        check_format_names(format, reasoning)
         other = copy.copy(self)
         other._format = self._format if format is None else format
         other._reasoning = self._reasoning if reasoning is None else reasoning
@@ -248,8 +252,10 @@ class DeltaGenerator:
         settings = read_settings(self.model, self.config, sampling, stop, options)
         if self.backend == "native":
             check_native(settings)
-        elif settings.logprobs is not None:
-            check_recordable(self.model, settings)
+        else:
+            check_options(self.model, options)
+            if settings.logprobs is not None:
+                check_recordable(self.model, settings)
         format, reasoning = ("none", None) if raw else self._choose_format(tools)
         vocabulary = from_tokenizer(self.tokenizer)
         stream_options = {**self._parser_options, **parser_options}

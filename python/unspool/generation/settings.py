@@ -113,7 +113,7 @@ def read_settings(
     do_sample = bool(_first(merged.get("do_sample"), getattr(base, "do_sample", None), False))
     if n > 1 and not do_sample:
         raise ArgumentError(
-            f"n is {n} and decoding is greedy, so all answers would be the same; pass do_sample=True or a temperature"
+            f"n is {n} and decoding is greedy, so all answers would be the same; set a temperature above 0"
         )
     seed = _first(merged.pop("seed", None), sampling.seed)
     logprobs = _first(merged.pop("logprobs", None), sampling.logprobs)

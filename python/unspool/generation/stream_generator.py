@@ -54,6 +54,7 @@ class StreamGenerator(DeltaGenerator):
         parser_options: Further options of `Parser` for every stream, such as `repair=True`.
 
     Raises:
+        UnknownFormatError: No format has this name.
         ArgumentError: No tokenizer, an unknown backend, or no end token is known if `config` is given.
     """
 

@@ -18,6 +18,7 @@ from unspool.serve.api_errors import ApiError, Dialect, as_api_error, dialect_of
 from unspool.serve.begin_answer import begin_answer, usage_of
 from unspool.serve.check_answer import check_values, has_schemas, no_tool_call
 from unspool.serve.metrics import RequestMetrics
+from unspool.serve.request_ids import current_request_id
 from unspool.serve.served_model import format_name
 from unspool.serve.streaming import cancel_on_disconnect, pulses
 
@@ -63,16 +64,46 @@ class Answer:
         # Whether the status has gone out, and whether events may have.
         self._has_begun = False
         self._has_events = False
+        # The writer of a stream whose end has not been sent, with its first bytes until they are sent.
+        self._open_writer: WireWriter | None = None
+        self._begun = b""
+        self._is_whole = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with anyio.create_task_group() as group:
-            group.start_soon(cancel_on_disconnect, receive, group.cancel_scope)
-            try:
-                await self._run(scope, receive, send)
-            except Exception as error:
-                # Before the first event; after it `_send_events` has reported the error.
-                await self._refuse(error, scope, receive, send)
-            group.cancel_scope.cancel()
+        self._state.answer_count += 1
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(cancel_on_disconnect, receive, group.cancel_scope)
+                with anyio.CancelScope() as running:
+                    group.start_soon(self._cancel_after_drain, running)
+                    try:
+                        await self._run(scope, receive, send)
+                    except Exception as error:
+                        # Before the first event; after it `_send_events` has reported the error.
+                        await self._refuse(error, scope, receive, send)
+                if running.cancelled_caught and not self._is_whole:
+                    await self._cut_off(scope, receive, send)
+                group.cancel_scope.cancel()
+        finally:
+            self._state.answer_count -= 1
+
+    async def _cancel_after_drain(self, running: anyio.CancelScope) -> None:
+        await self._state.drain_ended.wait()
+        running.cancel()
+
+    async def _cut_off(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The end of an answer that outlives the time to drain."""
+        error = ApiError(
+            503,
+            "the server is stopping and has cut this answer off; try again",
+            code="server_stopping",
+            headers={"Retry-After": str(self._state.options.retry_after_s)},
+        )
+        if self._has_begun:
+            last = self._begun + self._fail(self._open_writer or self._writer(0), error)
+            await send({"type": "http.response.body", "body": last, "more_body": False})
+        else:
+            await self._refuse(error, scope, receive, send)
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -86,6 +117,7 @@ class Answer:
                         await self._send_events(stream, beats, send)
                     else:
                         body = await self._collect(stream, beats)
+                        self._is_whole = True
                         await Response(body, media_type="application/json")(scope, receive, send)
             finally:  # also if the client has left: its model stops
                 await stream.aclose()
@@ -148,18 +180,19 @@ class Answer:
         writer = self._writer(stream.result.usage.prompt_tokens)
         await self._begin_events(send)
         self._has_events = True
-        begun = writer.begin()
+        self._open_writer, self._begun = writer, writer.begin()
         try:
             while is_ready is not None:
-                written = begun + (await self._write(stream, writer) if is_ready else writer.keep_alive())
-                begun = b""
+                ready = await self._write(stream, writer) if is_ready else writer.keep_alive()
+                written, self._begun = self._begun + ready, b""
                 if written:
                     await send({"type": "http.response.body", "body": written, "more_body": True})
                 is_ready = await anext(beats, None)
             result = stream.result
-            last = begun + writer.end(usage_of(result), stop_sequence=result.stop_reason)
+            last = self._begun + writer.end(usage_of(result), stop_sequence=result.stop_reason)
         except Exception as error:
             last = self._fail(writer, error)
+        self._is_whole = True
         await send({"type": "http.response.body", "body": last, "more_body": False})
 
     async def _write(self, stream: DeltaStream, writer: WireWriter) -> bytes:
@@ -226,4 +259,4 @@ class Answer:
 
 def _log_failure(error: Exception, sent: ApiError) -> None:
     if sent.status >= 500 and not isinstance(error, ApiError):
-        _log.error("%s", sent.message, exc_info=error)
+        _log.error("request %s: %s", current_request_id.get(), sent.message, exc_info=error)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from starlette.responses import JSONResponse
 
 from unspool.errors import ArgumentError, ChannelTimeoutError, ContextLengthError
+from unspool.serve.request_ids import current_request_id
 
 __all__ = ["ApiError", "Dialect", "as_api_error", "dialect_of", "error_response", "error_type"]
 
@@ -74,6 +75,7 @@ def error_response(error: ApiError, dialect: Dialect) -> JSONResponse:
     """The whole response."""
     kind = error_type(error.status, dialect)
     body: dict[str, Any]
+    request_id = current_request_id.get()
     if dialect == "anthropic":
         body = {"type": "error", "error": {"type": kind, "message": error.message}}
         if error.details is not None:
@@ -81,6 +83,8 @@ def error_response(error: ApiError, dialect: Dialect) -> JSONResponse:
     else:
         fields = {"message": error.message, "type": kind, "param": error.param, "code": error.code}
         body = {"error": fields}
+    if request_id:
+        body["request_id"] = request_id
     return JSONResponse(body, error.status, headers=error.headers)
 
 
@@ -95,10 +99,23 @@ def as_api_error(error: BaseException) -> ApiError:
     if isinstance(error, ContextLengthError):
         return ApiError(400, str(error), code="context_length_exceeded")
     if isinstance(error, ArgumentError) or _is_template_error(error):
-        return ApiError(400, str(error), code="invalid_argument")
+        return ApiError(400, _without_python(str(error)), code="invalid_argument")
     if isinstance(error, ChannelTimeoutError):
         return ApiError(504, str(error), code="model_timeout")
     return ApiError(500, f"the model failed: {type(error).__name__}: {error}", code="model_failed")
+
+
+# What errors of the Python API advise, and what a client can do instead.
+_ADVICE = {
+    "use backend='native', or leave": "leave",
+    "pass format=, one of unspool.formats()": "the server needs --format, one of `unspool formats`",
+}
+
+
+def _without_python(text: str) -> str:
+    for python, http in _ADVICE.items():
+        text = text.replace(python, http)
+    return text
 
 
 def _is_template_error(error: BaseException) -> bool:

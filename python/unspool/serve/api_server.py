@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
+import copy
+import logging
+import socket
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
 import uvicorn
+import uvicorn.config
 from prometheus_client import start_http_server
 from starlette.routing import BaseRoute
 
 from unspool.errors import ArgumentError
 from unspool.serve.app import create_app
+from unspool.serve.guard import is_loopback
 from unspool.serve.options import ServeOptions
+from unspool.serve.state import ServerState
+from unspool.serve.summary import summary
+from unspool.serve.timed_protocol import timed_protocol
 
 __all__ = ["ApiServer"]
 
-# How long answers may go on after the server is asked to stop, in seconds.
-_GRACE_S = 30
+_log = logging.getLogger("unspool.serve")
+
 _KEEP_CONNECTION_S = 5
+# Time to send the error events of answers that are cut off, in seconds.
+_LAST_EVENTS_S = 5
 
 
 class ApiServer:
@@ -53,7 +65,8 @@ class ApiServer:
         given: Any = (lambda: _by_name(models())) if is_factory else _by_name(models)
         self._server: _Server | None = None
         self._has_started = threading.Event()
-        self.app = create_app(given, options, routes=routes, on_failure=self.stop)
+        self._address = ""
+        self.app = create_app(given, options, routes=routes, on_failure=self.stop, on_ready=self._announce)
 
     def fire(
         self,
@@ -64,7 +77,7 @@ class ApiServer:
         ssl_keyfile: str | None = None,
         ssl_certfile: str | None = None,
     ) -> None:
-        """Serve until SIGINT or SIGTERM; answers under way may then go on for 30 s.
+        """Serve until SIGINT or SIGTERM. Running answers then have `drain_timeout_s` to end; new requests get 503.
 
         Args:
             host: The address to listen on; "127.0.0.1" for this machine alone.
@@ -84,19 +97,28 @@ class ApiServer:
         if metrics_port is None:
             metrics_port = port + 1 if port else -1
         state = self.app.state.server
+        options = state.options
+        state.checks_host = "*" not in options.allowed_hosts and (state.checks_host or is_loopback(host))
+        self._address = (
+            f"{'http' if ssl_keyfile is None else 'https'}://{f'[{host}]' if ':' in host else host}"
+        )
         self._server = _Server(
             uvicorn.Config(
                 self.app,
                 host=host,
                 port=port,
                 log_level=log_level,
+                log_config=_log_config(log_level),
+                access_log=False,  # `RequestIds` logs each request
+                http=timed_protocol(options.read_timeout_s, options.max_header_bytes),
+                h11_max_incomplete_event_size=options.max_header_bytes,
                 ssl_keyfile=ssl_keyfile,
                 ssl_certfile=ssl_certfile,
                 timeout_keep_alive=_KEEP_CONNECTION_S,
-                timeout_graceful_shutdown=_GRACE_S,
+                timeout_graceful_shutdown=_LAST_EVENTS_S,
             ),
-            on_start=self._has_started.set,
-            on_stop=state.stop,
+            state,
+            on_start=self._on_start,
         )
         self._server.should_exit = state.is_stopping  # `stop` was called before
         metrics = None
@@ -112,6 +134,16 @@ class ApiServer:
                 thread.join()
         if state.failure is not None:
             raise state.failure
+
+    def _on_start(self) -> None:
+        self._has_started.set()
+        self._announce()
+
+    def _announce(self) -> None:
+        """Log one line when the server listens and its models are loaded."""
+        models = self.app.state.server.models
+        if models is not None and self._has_started.is_set():
+            _log.info("%s", summary(f"{self._address}:{self.port}", models))
 
     def stop(self) -> None:
         """End `fire`, from any thread, for good; /readiness says so at once."""
@@ -130,29 +162,48 @@ class ApiServer:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, with a callback when it starts and one when it is about to end."""
+    """uvicorn's server, which goes on listening while running answers end, so that new requests get 503."""
 
-    def __init__(
-        self, config: uvicorn.Config, on_start: Callable[[], object], on_stop: Callable[[], object]
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, state: ServerState, on_start: Callable[[], object]) -> None:
         super().__init__(config)
+        self._state = state
         self._on_start = on_start
-        self._on_stop = on_stop
 
     async def startup(self, *arguments: Any, **options: Any) -> None:
         await super().startup(*arguments, **options)
         self._on_start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._on_stop()
+        self._state.stop()
         super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._state.stop()
+        await self._wait_for_answers(self._state.options.drain_timeout_s)
+        self._state.drain_ended.set()
+        await self._wait_for_answers(_LAST_EVENTS_S, force=True)
+        await super().shutdown(sockets)
+
+    async def _wait_for_answers(self, most_s: float, force: bool = False) -> None:
+        end_s = time.monotonic() + most_s
+        while self._state.answer_count and time.monotonic() < end_s and (force or not self.force_exit):
+            await asyncio.sleep(0.02)
 
     @property
     def port(self) -> int | None:
         for server in getattr(self, "servers", ()):
-            for socket in server.sockets:
-                return int(socket.getsockname()[1])
+            for listener in server.sockets:
+                return int(listener.getsockname()[1])
         return None
+
+
+def _log_config(log_level: str) -> dict[str, Any]:
+    """uvicorn's logging, with this server's logger; its lines go to handlers of the program's own if it has some."""
+    config = copy.deepcopy(uvicorn.config.LOGGING_CONFIG)
+    handlers = [] if logging.getLogger().hasHandlers() else ["default"]
+    level = uvicorn.config.LOG_LEVELS[log_level]
+    config["loggers"]["unspool.serve"] = {"handlers": handlers, "level": level, "propagate": True}
+    return config
 
 
 def _is_model(value: Any) -> bool:

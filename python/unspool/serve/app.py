@@ -17,17 +17,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from unspool.errors import UnspoolError
 from unspool.serve.answer import Answer
 from unspool.serve.api_errors import ApiError, as_api_error, dialect_of, error_response
-from unspool.serve.body import read_json
+from unspool.serve.body import read_body
 from unspool.serve.chat import read_chat_request
 from unspool.serve.completions import read_completion_request
+from unspool.serve.guard import Guard
 from unspool.serve.health import health_routes
 from unspool.serve.messages import read_messages_request
 from unspool.serve.middleware import ApiKeys, Measured, ReportedErrors
 from unspool.serve.models import model_routes
 from unspool.serve.options import ServeOptions
 from unspool.serve.playground import playground_routes
+from unspool.serve.request_ids import RequestIds
 from unspool.serve.responses import read_response_request
 from unspool.serve.state import ServerState, state_of
 
@@ -54,6 +57,7 @@ def create_app(
     *,
     routes: Sequence[BaseRoute] = (),
     on_failure: Callable[[], None] | None = None,
+    on_ready: Callable[[], None] | None = None,
 ) -> Starlette:
     """An application that answers for these models.
 
@@ -63,6 +67,7 @@ def create_app(
             has returned, /readiness says 503.
         options: The server's settings.
         routes: Further routes.
+        on_ready: Called when `models` has returned.
         on_failure: Called if `models` raises; its exception is in `app.state.server.failure`.
     """
     options = options or ServeOptions()
@@ -74,7 +79,7 @@ def create_app(
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with anyio.create_task_group() as group:
             if callable(models):
-                group.start_soon(_load, state, models, on_failure)
+                group.start_soon(_load, state, models, on_failure, on_ready)
             yield
             state.is_stopping = True
             group.cancel_scope.cancel()
@@ -85,9 +90,11 @@ def create_app(
     app = Starlette(
         routes=[*api, *health_routes(), *routes, *page],
         middleware=[  # the outermost first
+            Middleware(RequestIds),
             *_cross_origin(options),
             Middleware(Measured, state=state, paths=[route.path for route in api]),
             Middleware(ReportedErrors),
+            Middleware(Guard, state=state),
             Middleware(ApiKeys, keys=options.api_keys),
         ],
         exception_handlers={HTTPException: _report, ApiError: _report},
@@ -102,19 +109,34 @@ def _cross_origin(options: ServeOptions) -> list[Middleware]:
     if not options.allowed_origins:
         return []
     origins = list(options.allowed_origins)
-    return [Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"])]
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=["x-request-id", "request-id", "retry-after"],
+        )
+    ]
 
 
 async def _load(
-    state: ServerState, models: Callable[[], Mapping[str, Any]], on_failure: Callable[[], None] | None
+    state: ServerState,
+    models: Callable[[], Mapping[str, Any]],
+    on_failure: Callable[[], None] | None,
+    on_ready: Callable[[], None] | None,
 ) -> None:
     try:
         state.models = await anyio.to_thread.run_sync(models, abandon_on_cancel=True)
     except Exception as error:
-        _log.error("the models cannot be loaded", exc_info=error)
         state.failure = error
+        is_explained = isinstance(error, UnspoolError)
+        _log.error("the models cannot be loaded: %s", error, exc_info=None if is_explained else error)
         if on_failure is not None:
             on_failure()
+    else:
+        if on_ready is not None:
+            on_ready()
 
 
 async def _report(request: Request, error: Exception) -> Response:
@@ -135,8 +157,8 @@ def _endpoint(reader: Callable[[Any], GenerationRequest]) -> Callable[[Request],
     async def endpoint(request: Request) -> Any:
         state = state_of(request)
         state.check_ready()
-        data = await read_json(request, state.options.max_body_bytes)
-        read = reader(data)
+        state.limits.check_room()  # before the body is read
+        read = await read_body(request, reader)
         model = await state.find_model(read.model)
         return Answer(state, read, model, request.scope["unspool.metrics"])
 

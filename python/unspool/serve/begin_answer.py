@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unspool.choose_format import TEMPLATE_NAMES
+from unspool.choose_format import check_format_names
 from unspool.errors import ArgumentError, FormatError
-from unspool.formats import get_format
 from unspool.serve.api_errors import ApiError
 from unspool.serve.served_model import (
+    check_template,
     check_template_kwargs,
     context_options,
     effort_kwargs,
@@ -44,10 +44,11 @@ def begin_answer(
 
     Raises:
         ArgumentError: The request cannot be honoured.
-        ApiError: 400, there is no such format, or the model has no log-probabilities.
+        ApiError: 400, there is no such format, or the model lacks log-probabilities or a chat template.
     """
     if request.format is not None or request.reasoning is not None:
         model = _with_format(model, request.format, request.reasoning)
+    check_template(model, request.prompt, request.tools.shown)
     stop_in = request.stop_in or stop_in
     stream: DeltaStream = model.stream(
         request.prompt,
@@ -91,14 +92,11 @@ def template_kwargs_of(model: Any, request: GenerationRequest) -> dict[str, Any]
 
 
 def _with_format(model: Any, format: str | None, reasoning: str | None) -> Any:
-    """The model, read in the formats of these names, which are looked up here."""
+    """The model, read in the formats of these names."""
     if not hasattr(model, "with_format"):
         raise ArgumentError("this model is read in one format; leave tool_parser and reasoning_parser out")
     try:
-        if format is not None and format.lower() not in ("auto", *TEMPLATE_NAMES):
-            get_format(format)
-        if reasoning is not None:
-            get_format(reasoning)
+        check_format_names(format, reasoning)
     except FormatError as error:
         raise ApiError(400, str(error), code="unknown_format") from None
     return model.with_format(format, reasoning)

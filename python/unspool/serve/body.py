@@ -1,36 +1,96 @@
-"""A request's body as JSON, within a limit."""
+"""A request's body as JSON, within the server's limits."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+import anyio
 import anyio.to_thread
 from starlette.requests import Request
 
 from unspool.serve.api_errors import ApiError
 from unspool.serve.fields import unfit
 from unspool.serve.load_json import JsonError, load_json
+from unspool.serve.options import ServeOptions
+from unspool.serve.state import state_of
 
-__all__ = ["read_json"]
+__all__ = ["read_body"]
 
-# Longer ones are parsed beside the event loop.
+_T = TypeVar("_T")
+
+# Longer ones are parsed in a thread, one at a time: parsed, a body takes many times its bytes.
 _LONG_BYTES = 64 * 1024
 
+# Lists of numbers, which no template walks.
+_ID_FIELDS = ("prompt", "tokens")
 
-async def read_json(request: Request, max_bytes: int) -> Any:
-    """The body.
+
+async def read_body(request: Request, read: Callable[[Any], _T]) -> _T:
+    """What `read` makes of the body.
 
     Raises:
-        ApiError: 413, it is too long; 422, it is not JSON, or holds what is no character.
+        ApiError: 408, it takes too long; 413, it is too long; 415, it is not said to be JSON; 422, it is not JSON,
+            or holds what is no character; what `read` raises.
     """
+    state = state_of(request)
+    _check_type(request)
+    raw = await _receive(request, state.options)
+
+    def parse() -> _T:
+        data = _load(raw)
+        _check_count(data, state.options.max_items)
+        return read(data)
+
+    if len(raw) > _LONG_BYTES:
+        return await anyio.to_thread.run_sync(parse, limiter=state.parsing)
+    return parse()
+
+
+def _check_type(request: Request) -> None:
+    """A page of another site can send text without a preflight; JSON it cannot."""
+    given = request.headers.get("content-type", "")
+    kind = given.partition(";")[0].strip().lower()
+    if kind != "application/json":
+        shown = f"is '{given}'" if given else "is missing"
+        raise ApiError(
+            415,
+            f"the content type {shown}; send 'Content-Type: application/json'",
+            code="unsupported_media_type",
+        )
+
+
+async def _receive(request: Request, options: ServeOptions) -> bytearray:
     raw = bytearray()
-    async for chunk in request.stream():
-        raw += chunk
-        if len(raw) > max_bytes:
-            raise ApiError(413, f"the body is longer than {max_bytes} bytes", code="request_too_large")
+    most, length = options.max_body_bytes, request.headers.get("content-length", "")
+    is_long = length.isdecimal() and int(length[:20]) > most
+    with anyio.move_on_after(options.read_timeout_s) as reading:
+        if not is_long:
+            async for chunk in request.stream():
+                raw += chunk
+                is_long = len(raw) > most
+                if is_long:
+                    break
+    if is_long:
+        raise ApiError(
+            413, f"the body is longer than {most} bytes; shorten it", code="request_too_large", headers=_CLOSE
+        )
+    if reading.cancelled_caught:
+        raise ApiError(
+            408,
+            f"the body did not arrive within {options.read_timeout_s:g} s; send it faster",
+            code="request_timeout",
+            headers=_CLOSE,
+        )
+    return raw
+
+
+# The rest of the body is not read.
+_CLOSE = {"Connection": "close"}
+
+
+def _load(raw: bytearray) -> Any:
     try:
-        if len(raw) > _LONG_BYTES:
-            return await anyio.to_thread.run_sync(load_json, raw)
         return load_json(raw)
     except JsonError as error:
         raise unfit(
@@ -38,3 +98,19 @@ async def read_json(request: Request, max_bytes: int) -> Any:
         ) from None
     except ValueError as error:
         raise unfit(None, f"the body is not JSON: {error}") from None
+
+
+def _check_count(data: Any, most: int) -> None:
+    """Count the items of each list, with the parts of each message."""
+    for name, items in data.items() if isinstance(data, dict) else ():
+        if not isinstance(items, list) or name in _ID_FIELDS:
+            continue
+        parts = (item.get("content") for item in items if isinstance(item, dict))
+        count = len(items) + sum(len(part) for part in parts if isinstance(part, list))
+        if count > most:
+            raise ApiError(
+                413,
+                f"'{name}' has {count} items and parts; at most {most} are allowed",
+                code="request_too_large",
+                param=name,
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unspool.serve.api_errors import ApiError
 from unspool.serve.fields import Fields
 from unspool.serve.requests import (
     GenerationRequest,
@@ -32,6 +33,13 @@ def read_chat_request(data: Any) -> GenerationRequest:
     stream = fields.flag("stream")
     longest = fields.integer("max_completion_tokens", least=1)
     older = fields.integer("max_tokens", least=1)
+    if longest is not None and older is not None and longest != older:
+        raise ApiError(
+            400,
+            f"'max_completion_tokens' is {longest}, and 'max_tokens' is {older}; send one of them, or the same number",
+            code="invalid_argument",
+            param="max_tokens",
+        )
     n = fields.integer("n", least=1)
     stop = read_stop(fields)
     logprobs = read_top_logprobs(fields, fields.flag("logprobs"), "'logprobs': true")

@@ -139,6 +139,10 @@ class DemoModel:
         response_format: Any = None,
     ) -> DeltaStream:
         """An answer, as of `StreamGenerator.stream`."""
+        if (sampling.n or 1) > 1 and not sampling.temperature:
+            raise ArgumentError(
+                f"n is {sampling.n} and decoding is greedy, so all answers would be the same; set a temperature above 0"
+            )
         schema = read_response_format(response_format)
         if schema is not None:
             normalise(schema)  # raises for one that is malformed, as a grammar of it would

@@ -1,4 +1,4 @@
-"""GET /liveness, /readiness, /metrics."""
+"""GET /health, /liveness, /readiness, /metrics."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ async def _metrics(request: Request) -> Response:
 def health_routes() -> list[Route]:
     """The routes for liveness, readiness and Prometheus."""
     return [
+        Route("/health", _readiness),
         Route("/liveness", _liveness),
         Route("/readiness", _readiness),
         Route("/metrics", _metrics),

@@ -38,6 +38,17 @@ class Limits:
         """Requests that wait for a turn."""
         return self._waiting_count
 
+    def check_room(self) -> None:
+        """Raise ApiError 429 if a request could not even wait now."""
+        if self._waiting_count >= self._max_queue and self._turns.value == 0:
+            raise ApiError(
+                429,
+                f"the server is busy: {self._running_count} answers are being generated and "
+                f"{self._waiting_count} requests wait; try again in {self._retry_after_s} s",
+                code="too_many_requests",
+                headers={"Retry-After": str(self._retry_after_s)},
+            )
+
     @contextlib.asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """A turn, when it comes.
@@ -57,14 +68,7 @@ class Limits:
             self._turns.release()
 
     async def _wait(self) -> None:
-        if self._waiting_count >= self._max_queue:
-            raise ApiError(
-                429,
-                f"the server is busy: {self._running_count} answers are being generated and "
-                f"{self._waiting_count} requests wait; try again in {self._retry_after_s} s",
-                code="too_many_requests",
-                headers={"Retry-After": str(self._retry_after_s)},
-            )
+        self.check_room()
         self._waiting_count += 1
         try:
             await self._turns.acquire()

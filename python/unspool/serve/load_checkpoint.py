@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from unspool.choose_format import check_format_names, choose_format
+from unspool.errors import ArgumentError
 from unspool.generation import InferenceConfig, StreamGenerator
+from unspool.serve.served_model import has_template
 
 __all__ = ["load_checkpoint"]
+
+_log = logging.getLogger("unspool.serve")
 
 
 def load_checkpoint(
@@ -18,6 +26,7 @@ def load_checkpoint(
     device: str | None = None,
     dtype: str = "auto",
     gguf_file: str | None = None,
+    chat_template: str | None = None,
     max_new_tokens: int = 1024,
 ) -> StreamGenerator:
     """Load a causal language model and its tokenizer.
@@ -28,18 +37,24 @@ def load_checkpoint(
         device: Where the model runs, such as "cuda:0"; None: where it was loaded to.
         dtype: The weights' type, such as "bfloat16"; "auto": as the checkpoint says.
         gguf_file: A file of this name in the folder holds the weights.
+        chat_template: A file with a chat template, instead of the checkpoint's own.
         max_new_tokens: How many tokens an answer may have.
 
     Raises:
         ImportError: transformers or torch is missing.
         OSError: There is no checkpoint at `path`.
+        UnspoolError: The format is unknown, or `auto` cannot detect it. Raised before the weights load.
     """
+    check_format_names(format, reasoning)
     try:
         from transformers import AutoModelForCausalLM, AutoTokenizer
     except ImportError as error:
         raise ImportError(f"{error}; pip install 'unspool[transformers]'") from None
     files = {} if gguf_file is None else {"gguf_file": gguf_file}
     tokenizer = AutoTokenizer.from_pretrained(path, **files)
+    if chat_template is not None:
+        tokenizer.chat_template = Path(chat_template).read_text(encoding="utf-8")
+    _check_reading(tokenizer, format, reasoning)
     # Both names work from 4.46 to 5; "dtype" alone does not.
     model = AutoModelForCausalLM.from_pretrained(path, torch_dtype=dtype, **files).eval()
     if device is not None:
@@ -52,3 +67,22 @@ def load_checkpoint(
         backend=backend,
         config=InferenceConfig(max_new_tokens=max_new_tokens),
     )
+
+
+def _check_reading(tokenizer: Any, format: str, reasoning: str | None) -> None:
+    """Raise if the tokenizer does not show its format; warn if it cannot write a chat."""
+    if not has_template(SimpleNamespace(tokenizer=tokenizer)):
+        _log.warning(
+            "the model has no chat template: chat requests get 400; --chat-template FILE adds a template"
+        )
+        if format.lower() == "auto":
+            return  # its text is content
+    try:
+        choose_format(format, tokenizer, reasoning)
+    except ArgumentError as error:
+        if format.lower() != "auto":
+            raise
+        raise ArgumentError(
+            "the chat template does not show how this model writes; name its format with --format "
+            "(`unspool formats` lists all), or 'none' for plain text"
+        ) from error

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unspool.serve.api_errors import ApiError, as_api_error, dialect_of, error_response
 from unspool.serve.metrics import RequestMetrics
+from unspool.serve.request_ids import current_request_id
 
 if TYPE_CHECKING:
     from unspool.serve.state import ServerState
@@ -22,7 +23,7 @@ __all__ = ["ApiKeys", "Measured", "ReportedErrors"]
 _log = logging.getLogger("unspool.serve")
 
 # For those who watch the server.
-_OPEN_PATHS = frozenset({"/liveness", "/readiness"})
+_OPEN_PATHS = frozenset({"/health", "/liveness", "/readiness"})
 
 
 class ApiKeys:
@@ -74,7 +75,7 @@ class ReportedErrors:
         except Exception as error:
             sent = as_api_error(error)
             if sent.status == 500:
-                _log.error("%s %s", scope["method"], scope["path"], exc_info=error)
+                _log.error("request %s failed", current_request_id.get(), exc_info=error)
             if has_begun:
                 raise
             await error_response(sent, dialect_of(scope["path"]))(scope, receive, send)

@@ -11,12 +11,12 @@ from starlette.routing import Route
 
 from unspool.serve.api_errors import ApiError, as_api_error
 from unspool.serve.begin_answer import template_kwargs_of
-from unspool.serve.body import read_json
+from unspool.serve.body import read_body
 from unspool.serve.completions import read_prompt_field
 from unspool.serve.fields import Fields, unfit
 from unspool.serve.messages import read_messages_count
 from unspool.serve.requests import read_messages, read_tools
-from unspool.serve.served_model import check_template_kwargs, count_tokens, tokenize
+from unspool.serve.served_model import check_template, check_template_kwargs, count_tokens, tokenize
 from unspool.serve.state import ServerState, state_of
 
 __all__ = ["model_routes"]
@@ -41,27 +41,44 @@ async def _get_model(request: Request) -> Response:
 
 async def _tokenize(request: Request) -> Response:
     """The ids of a prompt, or of messages as the chat template writes them."""
-    fields = await _fields(request)
-    name, model = await _find(request, fields)
+    read = await read_body(request, _read_tokenize)
+    name, prompt, shown, template_kwargs = read
+    model = await state_of(request).find_model(name)
+    check_template_kwargs(model, template_kwargs)
+    check_template(model, prompt, shown)
+    ids = await _in_thread(tokenize, model, prompt, shown, template_kwargs)
+    return JSONResponse({"model": name, "count": len(ids), "tokens": ids})
+
+
+def _read_tokenize(data: Any) -> tuple[str, Any, Any, dict[str, Any]]:
+    """The model's name, the prompt, the tools and the template's variables."""
+    fields = Fields(data)
+    name = fields.require("model", fields.text("model"))
     messages = fields.items("messages")
     prompt: Any
-    shown, template_kwargs = None, None
+    shown, template_kwargs = None, {}
     if messages is None:
         prompt = read_prompt_field(fields)
     else:
         prompt = read_messages(messages)
         shown = read_tools(fields.items("tools"), None, None).shown
         template_kwargs = fields.mapping("chat_template_kwargs") or {}
-        check_template_kwargs(model, template_kwargs)
     fields.end()
-    ids = await _in_thread(tokenize, model, prompt, shown, template_kwargs)
-    return JSONResponse({"model": name, "count": len(ids), "tokens": ids})
+    return name, prompt, shown, template_kwargs
 
 
 async def _count_tokens(request: Request) -> Response:
     """As EasyDeL has it: {model, conversation} -> {model, count}."""
-    fields = await _fields(request)
-    name, model = await _find(request, fields)
+    name, conversation = await read_body(request, _read_count)
+    model = await state_of(request).find_model(name)
+    check_template(model, conversation, None)
+    count = await _in_thread(count_tokens, model, conversation)
+    return JSONResponse({"model": name, "count": count})
+
+
+def _read_count(data: Any) -> tuple[str, Any]:
+    fields = Fields(data)
+    name = fields.require("model", fields.text("model"))
     conversation = fields.any("conversation")
     fields.end()
     if isinstance(conversation, list):
@@ -70,27 +87,18 @@ async def _count_tokens(request: Request) -> Response:
         raise unfit("conversation", "'conversation' must be a text or a list of messages")
     elif not conversation:
         raise ApiError(400, "'conversation' is empty; send a text or messages", param="conversation")
-    count = await _in_thread(count_tokens, model, conversation)
-    return JSONResponse({"model": name, "count": count})
+    return name, conversation
 
 
 async def _count_messages(request: Request) -> Response:
     """As Anthropic has it: a body of Messages -> {input_tokens}."""
     state = state_of(request)
-    read = read_messages_count(await read_json(request, state.options.max_body_bytes))
+    read = await read_body(request, read_messages_count)
     model = await state.find_model(read.model)
     template_kwargs = template_kwargs_of(model, read)
+    check_template(model, read.prompt, read.tools.shown)
     count = await _in_thread(count_tokens, model, read.prompt, read.tools.shown, template_kwargs)
     return JSONResponse({"input_tokens": count})
-
-
-async def _fields(request: Request) -> Fields:
-    return Fields(await read_json(request, state_of(request).options.max_body_bytes))
-
-
-async def _find(request: Request, fields: Fields) -> tuple[str, Any]:
-    name = fields.require("model", fields.text("model"))
-    return name, await state_of(request).find_model(name)
 
 
 async def _in_thread(function: Any, *arguments: Any) -> Any:

@@ -202,12 +202,14 @@ def read_tools(tools: list[Any] | None, choice: Any, is_parallel: bool | None) -
     """Tools and the choice among them, in the shape of chat completions."""
     offered = [_read_tool(tool, f"tools[{index}]") for index, tool in enumerate(tools or ())]
     names = [tool["function"]["name"] for tool in offered]
+    seen: set[str] = set()
     for index, name in enumerate(names):
-        if name in names[:index]:
+        if name in seen:
             raise ApiError(
                 400, f"'tools[{index}]' is named '{name}', as another tool is; give each a name of its own",
                 param=f"tools[{index}]",
             )  # fmt: skip
+        seen.add(name)
     chosen = _read_choice(choice)
     if not offered and chosen not in ("auto", "none"):
         raise ApiError(

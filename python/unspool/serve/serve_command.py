@@ -8,6 +8,7 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.serve.api_server import ApiServer
+from unspool.serve.check_source import check_source
 from unspool.serve.load_checkpoint import load_checkpoint
 from unspool.serve.options import ServeOptions
 
@@ -63,6 +64,12 @@ def serve_command(
 
         models = functools.partial(DemoModels, delay)
     else:
+        check_source(
+            model,
+            format=loading["format_"],
+            reasoning=loading["reasoning"],
+            gguf_file=loading["gguf_file"],
+        )
         models = _loader(model, name, **loading)
     server = ApiServer(models, options=options)
     server.fire(host, port, metrics_port, log_level, ssl_keyfile, ssl_certfile)
@@ -72,6 +79,13 @@ def _loader(path: str, name: str | None, *, format_: str, **loading: Any) -> Cal
     """The function that loads the model when the server has started."""
 
     def load() -> Mapping[str, Any]:
-        return {name or path.rstrip("/").rsplit("/", 1)[-1]: load_checkpoint(path, format=format_, **loading)}
+        try:
+            model = load_checkpoint(path, format=format_, **loading)
+        except OSError as error:  # transformers' texts have several lines
+            raise ArgumentError(
+                f"cannot load '{path}': {str(error).strip().splitlines()[0]}; name a checkpoint's folder, or a "
+                "repository that can be reached"
+            ) from error
+        return {name or path.rstrip("/").rsplit("/", 1)[-1]: model}
 
     return load

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from unspool.errors import ArgumentError
+from unspool.serve.api_errors import ApiError
 
 if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ServedModel",
+    "check_template",
     "check_template_kwargs",
     "context_options",
     "count_tokens",
     "effort_kwargs",
     "format_name",
+    "has_template",
     "response_options",
     "thinking_kwargs",
     "tokenize",
@@ -108,6 +111,46 @@ def check_template_kwargs(model: Any, given: Mapping[str, Any]) -> None:
         raise ArgumentError(
             f"chat_template_kwargs: the model's chat template does not read {', '.join(unknown)}; leave it out"
         )
+
+
+def check_template(model: Any, prompt: Any, tools: Sequence[Mapping[str, Any]] | None) -> None:
+    """Raise ApiError 400 for messages or tools that no chat template of the model shows it.
+
+    Only models with a tokenizer are checked: others read messages in their own way.
+    """
+    if isinstance(prompt, str) or not prompt or not isinstance(prompt[0], Mapping):
+        return
+    if not has_template(model):
+        raise ApiError(
+            400,
+            "this model has no chat template, so it cannot read messages; send a text to /v1/completions, or "
+            "start the server with --chat-template FILE",
+            code="no_chat_template",
+        )
+    if tools and getattr(model, "tokenizer", None) is not None:
+        names = _template_names(model)
+        if names and not names & {"tools", "functions"}:
+            raise ApiError(
+                400,
+                "the model's chat template does not read tools, so the model would not see them; leave 'tools' out",
+                code="unsupported_parameter",
+                param="tools",
+            )
+
+
+def has_template(model: Any) -> bool:
+    """Whether messages can be written as a prompt: by a template, or by a method of the tokenizer's own."""
+    owners = [
+        owner for name in ("tokenizer", "processor") if (owner := getattr(model, name, None)) is not None
+    ]
+    return not owners or any(map(_has_template, owners))
+
+
+def _has_template(owner: Any) -> bool:
+    if getattr(owner, "chat_template", None):
+        return True
+    render = getattr(type(owner), "apply_chat_template", None)
+    return render is not None and not render.__module__.startswith("transformers.")
 
 
 def count_tokens(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import anyio.to_thread
 
 from unspool.serve.api_errors import ApiError
@@ -27,6 +29,10 @@ class ServerState:
         models: By name; None until they are loaded.
         failure: Why they cannot be loaded.
         is_stopping: Whether the server is about to end.
+        checks_host: Whether `Host` must be a name of this server.
+        parsing: Lets one long body be parsed at a time.
+        answer_count: Answers that run or wait for their turn.
+        drain_ended: Set when answers have had their time to end; those that are left are cut off.
     """
 
     def __init__(self, options: ServeOptions) -> None:
@@ -34,6 +40,10 @@ class ServerState:
         self.models: Mapping[str, Any] | None = None
         self.failure: BaseException | None = None
         self.is_stopping = False
+        self.checks_host = bool(options.allowed_hosts) and "*" not in options.allowed_hosts
+        self.parsing = anyio.CapacityLimiter(1)
+        self.answer_count = 0
+        self.drain_ended = asyncio.Event()
         self.created = int(time.time())
         self.limits = Limits(options.max_workers, options.max_queue, options.retry_after_s)
         self.metrics = Metrics(self.limits)

@@ -1,0 +1,68 @@
+"""uvicorn's protocol, with a limit of time and size for a request's headers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.h11_impl import H11Protocol as _Base
+else:
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol as _Base
+
+__all__ = ["timed_protocol"]
+
+
+def timed_protocol(timeout_s: float, max_bytes: int) -> type[asyncio.Protocol]:
+    """A protocol that closes a connection whose headers do not arrive.
+
+    uvicorn itself waits for ever for the first request, and for the rest of headers that are sent in part.
+
+    Args:
+        timeout_s: Time from the connection, or from a request's first byte, to the end of the headers.
+        max_bytes: The longest headers; the connection then gets 431.
+    """
+
+    class TimedProtocol(_Base):
+        _headers_timer: asyncio.TimerHandle | None = None
+        _header_bytes = 0
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._start_timer()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_timer()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.transport.is_closing():
+                return
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop_timer()
+                return
+            self._header_bytes += len(data)
+            if self._header_bytes > max_bytes:
+                self.transport.write(
+                    b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n\r\n"
+                )
+                self.transport.close()
+            elif self._headers_timer is None:
+                self._start_timer()
+
+        def _start_timer(self) -> None:
+            self._headers_timer = self.loop.call_later(timeout_s, self._give_up)
+
+        def _stop_timer(self) -> None:
+            self._header_bytes = 0
+            if self._headers_timer is not None:
+                self._headers_timer.cancel()
+                self._headers_timer = None
+
+        def _give_up(self) -> None:
+            if not self.transport.is_closing():
+                self.transport.write(b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n")
+                self.transport.close()
+
+    return TimedProtocol
