@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -185,64 +185,113 @@ def _print_migrated(path: str, has_title: bool) -> bool:
     return not migration.faults
 
 
+def _setting(flag: str, *name: str, **options: Any) -> Callable[[Any], Any]:
+    """An option of `serve`, which the environment sets too: --max-queue is UNSPOOL_MAX_QUEUE."""
+    return click.option(flag, *name, envvar=f"UNSPOOL_{flag[2:].replace('-', '_').upper()}", **options)
+
+
+def _read_config(context: click.Context, path: str | None) -> None:
+    """The options in a file become the defaults, which flags and the environment go before."""
+    if path is None:
+        return
+    from unspool.serve.config_file import read_config_file
+
+    params = [param for param in context.command.params if param.name not in (None, "help")]
+    names = {max(param.opts, key=len).lstrip("-"): param for param in params if param.opts != ["--config"]}
+    context.default_map = {
+        names[key].name or key: [value] if names[key].multiple and isinstance(value, str) else value
+        for key, value in read_config_file(path, names).items()
+    }
+
+
 @cli.command()
-@click.argument("model", required=False)
-@click.option(
-    "--demo", is_flag=True, help="No model: replay the formats' cases; each format is a model's name."
+@click.argument("model", required=False, envvar="UNSPOOL_MODEL")
+@_setting(
+    "--config",
+    callback=lambda context, _, path: _read_config(context, path),
+    is_eager=True,
+    expose_value=False,
+    help="A TOML file with any of these options.",
 )
-@click.option("--name", help="The model's name for clients; its path's last part otherwise.")
-@click.option("--format", "format_", default="auto", show_default=True, help="How the model writes.")
-@click.option("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
-@click.option(
+@_setting("--demo", is_flag=True, help="No model: replay the formats' cases; each format is a model's name.")
+@_setting("--name", help="The model's name for clients; its path's last part otherwise.")
+@_setting("--format", "format_", default="auto", show_default=True, help="How the model writes.")
+@_setting("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
+@_setting(
     "--backend", type=click.Choice(["transformers", "native"]), default="transformers", show_default=True
 )
-@click.option("--device", help="Where the model goes, such as cuda; where it is loaded otherwise.")
-@click.option("--dtype", default="auto", show_default=True, help="The weights' type, such as bfloat16.")
-@click.option("--gguf-file", help="The GGUF file in the model's folder.")
-@click.option(
+@_setting("--device", help="Where the model goes, such as cuda; where it is loaded otherwise.")
+@_setting("--dtype", default="auto", show_default=True, help="The weights' type, such as bfloat16.")
+@_setting("--gguf-file", help="The GGUF file in the model's folder.")
+@_setting(
     "--chat-template", help="A file with a chat template, for a model without one, or instead of its own."
 )
-@click.option("--max-new-tokens", default=2048, show_default=True, help="For requests that set no limit.")
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=11556, show_default=True)
-@click.option("--metrics-port", type=int, default=-1, help="Another port for the metrics; -1: only /metrics.")
-@click.option(
-    "--api-key", multiple=True, envvar="UNSPOOL_API_KEY", help="What clients must send; may be repeated."
-)
-@click.option("--max-workers", default=10, show_default=True, help="Answers that are generated at a time.")
-@click.option("--max-queue", default=100, show_default=True, help="Requests that may wait; others get 429.")
-@click.option(
+@_setting("--max-new-tokens", default=2048, show_default=True, help="For requests that set no limit.")
+@_setting("--host", default="127.0.0.1", show_default=True)
+@_setting("--port", default=11556, show_default=True)
+@_setting("--metrics-port", type=int, default=-1, help="Another port for the metrics; -1: only /metrics.")
+@_setting("--api-key", "api_keys", multiple=True, help="What clients must send; may be repeated.")
+@_setting("--max-workers", default=10, show_default=True, help="Answers that are generated at a time.")
+@_setting("--max-queue", default=100, show_default=True, help="Requests that may wait; others get 429.")
+@_setting(
     "--reasoning-field", type=click.Choice(["reasoning_content", "reasoning"]), default="reasoning_content"
 )
-@click.option(
+@_setting(
     "--reasoning-events",
     type=click.Choice(["summary", "text"]),
     default="summary",
     help="How the Responses API sends reasoning.",
 )
-@click.option(
-    "--allowed-origin", multiple=True, help="A page's origin that may call from a browser; '*' for all."
+@_setting(
+    "--allowed-origin",
+    "allowed_origins",
+    multiple=True,
+    help="A page's origin that may call from a browser; '*' for all.",
 )
-@click.option("--stream-timeout", type=float, help="Seconds without a token until a model is given up.")
-@click.option("--flush-ms", default=0.0, help="Gather deltas for so long and send them together.")
-@click.option(
+@_setting(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    help="A further name in Host; '*' for all. On loopback, others get 403.",
+)
+@_setting("--max-body-bytes", default=8388608, show_default=True, help="A longer body gets 413.")
+@_setting("--max-header-bytes", default=65536, show_default=True, help="Longer headers get 431.")
+@_setting("--max-items", default=10000, show_default=True, help="Messages and parts, or tools, of a request.")
+@_setting(
+    "--read-timeout", "read_timeout_s", default=60.0, show_default=True, help="Seconds to send a request."
+)
+@_setting(
+    "--drain-timeout",
+    "drain_timeout_s",
+    default=30.0,
+    show_default=True,
+    help="Seconds that running answers have when the server stops.",
+)
+@_setting(
+    "--stream-timeout",
+    "stream_timeout_s",
+    type=float,
+    help="Seconds without a token until a model is given up.",
+)
+@_setting("--flush-ms", default=0.0, help="Gather deltas for so long and send them together.")
+@_setting(
     "--incomplete-calls",
     type=click.Choice(["forward", "withhold"]),
     default="forward",
     show_default=True,
     help="What clients get of a call that is cut off or malformed.",
 )
-@click.option(
+@_setting(
     "--stop-in",
     type=click.Choice(["content", "everywhere"]),
     default="content",
     show_default=True,
     help="Where stop strings count.",
 )
-@click.option("--delay", default=0.0, help="With --demo: seconds a token.")
-@click.option("--log-level", default="info", show_default=True)
-@click.option("--ssl-keyfile")
-@click.option("--ssl-certfile")
+@_setting("--delay", default=0.0, help="With --demo: seconds a token.")
+@_setting("--log-level", default="info", show_default=True)
+@_setting("--ssl-keyfile")
+@_setting("--ssl-certfile")
 def serve(model: str | None, **options: Any) -> None:
     """Serve MODEL, a folder or a repository's name, over an OpenAI-compatible API; or demo models."""
     from unspool.serve.serve_command import serve_command

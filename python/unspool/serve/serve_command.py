@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from unspool.errors import ArgumentError
@@ -23,41 +24,25 @@ def serve_command(
     host: str,
     port: int,
     metrics_port: int,
-    api_key: Sequence[str],
-    max_workers: int,
-    max_queue: int,
-    reasoning_field: Any,
-    reasoning_events: Any,
-    allowed_origin: Sequence[str],
-    stream_timeout: float | None,
-    flush_ms: float,
-    incomplete_calls: Any,
-    stop_in: Any,
     delay: float,
     log_level: str,
     ssl_keyfile: str | None,
     ssl_certfile: str | None,
-    **loading: Any,
+    **further: Any,
 ) -> None:
     """Load what is asked for, and serve it until a signal to stop comes.
+
+    Args:
+        further: The fields of `ServeOptions`, and the arguments of `load_checkpoint`.
 
     Raises:
         ArgumentError: Neither a model nor the demo, or both.
     """
     if (model is None) != demo:
         raise ArgumentError("name one model, a folder or a repository; or pass --demo for none at all")
-    options = ServeOptions(
-        api_keys=tuple(api_key),
-        max_workers=max_workers,
-        max_queue=max_queue,
-        reasoning_field=reasoning_field,
-        reasoning_events=reasoning_events,
-        allowed_origins=tuple(allowed_origin),
-        stream_timeout_s=stream_timeout,
-        flush_ms=flush_ms,
-        incomplete_calls=incomplete_calls,
-        stop_in=stop_in,
-    )
+    names = {item.name for item in dataclasses.fields(ServeOptions)}
+    options = ServeOptions(**{key: value for key, value in further.items() if key in names})
+    loading = {key: value for key, value in further.items() if key not in names}
     models: Any
     if model is None:
         from unspool.serve.demo_model import DemoModels

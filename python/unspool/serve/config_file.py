@@ -1,0 +1,42 @@
+"""The options of `unspool serve` in a TOML file."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from unspool.errors import ArgumentError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["read_config_file"]
+
+
+def read_config_file(path: str, names: Collection[str]) -> dict[str, Any]:
+    """The file's options.
+
+    Args:
+        names: The options that there are, such as "max-queue"; a file may write "max_queue".
+
+    Raises:
+        ArgumentError: There is no such file, it is not TOML, or it has an option of another name.
+    """
+    try:
+        options = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"the configuration file '{path}' cannot be read: {error}") from None
+    found: dict[str, Any] = {}
+    for key, value in options.items():
+        name = key.replace("_", "-")
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(sorted(names))}"
+            raise ArgumentError(f"'{path}' has an unknown option '{key}'; {hint}")
+        found[name] = value
+    return found
