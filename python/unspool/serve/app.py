@@ -28,11 +28,13 @@ from unspool.serve.health import health_routes
 from unspool.serve.messages import read_messages_request
 from unspool.serve.middleware import ApiKeys, Measured, ReportedErrors
 from unspool.serve.models import model_routes
+from unspool.serve.openapi import openapi_routes
 from unspool.serve.options import ServeOptions
 from unspool.serve.playground import playground_routes
 from unspool.serve.request_ids import RequestIds
 from unspool.serve.responses import read_response_request
 from unspool.serve.state import ServerState, state_of
+from unspool.serve.tokenizing import tokenizing_routes
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -85,10 +87,10 @@ def create_app(
             group.cancel_scope.cancel()
 
     # Further routes come after the API's own, which they cannot replace; the page carries no key.
-    api = [*_answer_routes(), *model_routes()]
+    api = [*_answer_routes(), *model_routes(), *tokenizing_routes()]
     page = [] if options.api_keys else playground_routes()
     app = Starlette(
-        routes=[*api, *health_routes(), *routes, *page],
+        routes=[*api, *health_routes(), *openapi_routes(_READERS), *routes, *page],
         middleware=[  # the outermost first
             Middleware(RequestIds),
             *_cross_origin(options),

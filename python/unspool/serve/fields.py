@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from unspool.serve.api_errors import ApiError
 
-__all__ = ["Fields", "unfit"]
+__all__ = ["Fields", "recorded", "unfit"]
 
 _T = TypeVar("_T")
 
@@ -20,6 +21,32 @@ _NAMES: dict[type, str] = {
     dict: "an object",
     type(None): "null",
 }
+
+
+_SCHEMAS: dict[type, dict[str, Any]] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    list: {"type": "array", "items": {}},
+    dict: {"type": "object"},
+}
+
+_record: ContextVar[dict[str, Any] | None] = ContextVar("unspool_fields", default=None)
+
+
+def recorded(read: Callable[[Any], object], body: Any) -> dict[str, dict[str, Any]]:
+    """The JSON Schema of each field that `read` asks a body for, by its path.
+
+    Args:
+        body: A body that `read` accepts.
+    """
+    token = _record.set({})
+    try:
+        read(body)
+        return _record.get() or {}
+    finally:
+        _record.reset(token)
 
 
 class Fields:
@@ -79,6 +106,7 @@ class Fields:
     def any(self, name: str) -> Any:
         """Whatever it is."""
         self._taken.add(name)
+        self._note(name, {})
         return self._left.pop(name, None)
 
     def require(self, name: str, value: _T | None) -> _T:
@@ -89,6 +117,9 @@ class Fields:
 
     def only(self, name: str, *allowed: Any, why: str) -> None:
         """A field that is understood and cannot be honoured: any value but these gets 400."""
+        self._note(
+            name, {"description": f"Not supported: {why}.", **({"enum": [*allowed]} if allowed else {})}
+        )
         value = self.any(name)
         if value is None or any(value == item and type(value) is type(item) for item in allowed):
             return
@@ -98,6 +129,7 @@ class Fields:
     def harmless(self, *names: str) -> None:
         """Fields that change nothing in the answer."""
         for name in names:
+            self._note(name, {"description": "Accepted; changes nothing."})
             self.any(name)
 
     def end(self) -> None:
@@ -114,6 +146,7 @@ class Fields:
         return frozenset(self._taken)
 
     def _take(self, name: str, kind: type, default: Any) -> Any:
+        self._note(name, _SCHEMAS[kind])
         value = self.any(name)
         if value is None:
             return default
@@ -124,6 +157,11 @@ class Fields:
             field = self.path_of(name)
             raise unfit(field, f"'{field}' is {_name(value)}; send {_NAMES[kind]}")
         return value
+
+    def _note(self, name: str, schema: dict[str, Any]) -> None:
+        record = _record.get()
+        if record is not None:
+            record.setdefault(self.path_of(name), schema)
 
     def path_of(self, name: str) -> str:
         """Where a field stands in the request."""
