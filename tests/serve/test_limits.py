@@ -57,7 +57,7 @@ async def test_so_many_at_once_so_many_waiting_the_rest_429(make_client: Any) ->
     assert running[1] <= 2
     assert (limits.running_count, limits.waiting_count) == (0, 0)
     metrics = (await client.get("/metrics")).text
-    assert 'code="429",endpoint="/v1/messages",model="m",status="rejected"} 1.0' in metrics
+    assert 'code="429",endpoint="/v1/messages",model="",status="rejected"} 1.0' in metrics
 
 
 async def test_a_failure_gives_its_turn_back(make_client: Any) -> None:
