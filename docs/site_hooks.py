@@ -41,10 +41,12 @@ _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.M | re.S)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Take the repository's address from pyproject.toml."""
+    """Take the repository's address from pyproject.toml.
+
+    It is not `repo_url`: with that the theme asks GitHub for the number of stars when a page is read.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    urls = {name.lower(): url for name, url in project.get("urls", {}).items()}
-    config.repo_url = urls.get("source") or urls.get("repository")
+    config.extra["repository"] = project["urls"]["Repository"]
     return config
 
 
@@ -73,7 +75,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, **_: An
             return f"{text}({relative}{'#' + anchor if anchor else ''})"
         if not (ROOT / found).exists():
             return match[0]  # mkdocs reports it
-        return f"{text}({config.repo_url}/blob/main/{found})" if config.repo_url else text[1:-1]
+        return f"{text}({config.extra['repository']}/blob/main/{found})"
 
     parts = _CODE.split(markdown)
     # A link's text may hold code, so links are searched in the whole text between two fences.

@@ -45,11 +45,13 @@ def test_the_site_builds_and_needs_no_other_host(tmp_path: Path) -> None:
     pages = list(tmp_path.rglob("*.html"))
     assert len(pages) > 40
     for page in pages:
+        text = page.read_text(encoding="utf-8")
         loaded = re.findall(
             r"<(?:script|img|iframe|source)[^>]*\bsrc=\"?(?:https?:)?//[^>]*>|<link[^>]*stylesheet[^>]*//[^>]*>",
-            page.read_text(encoding="utf-8"),
+            text,
         )
         assert loaded == [], page
+        assert 'data-md-component="source"' not in text, "the theme would ask GitHub for the number of stars"
 
 
 def test_every_public_name_is_on_one_reference_page() -> None:
