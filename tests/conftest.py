@@ -8,6 +8,7 @@ import platform
 import random
 import sys
 import warnings
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import distribution
@@ -57,9 +58,20 @@ def _fix_examples() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="5,000 examples a property, not 200")
+    parser.addoption(
+        "--part",
+        choices=("sample", "rest", "all"),
+        help="of the tests marked `rest`: those that plain pytest runs, the others, or all, as if paths are given",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "rest(but_one_in): plain pytest runs one case in so many, or none; see --part"
+    )
+    if config.option.part is None:  # before xdist hands the options to its workers
+        named = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.thorough
+        config.option.part = "all" if named else "sample"
     name = profile(config)
     settings.load_profile(name)
     if name == "default":
@@ -69,8 +81,31 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the tests marked `rest`, selects the part that `--part` names; the same cases in every run."""
+    if config.option.part == "all":
+        return
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("rest"):
+            tests.setdefault(item.nodeid.split("[")[0], []).append(item)
+    rest: set[pytest.Item] = set()
+    for name, cases in tests.items():
+        marker = cases[0].get_closest_marker("rest")
+        rest.update(cases)
+        if marker and (step := marker.kwargs.get("but_one_in")):
+            step = min(step, len(cases))
+            # Each test starts elsewhere, so that between them they reach every format.
+            rest.difference_update(cases[zlib.crc32(name.encode()) % step :: step])
+    kept = rest if config.option.part == "rest" else {*items} - rest
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
 def pytest_report_header(config: pytest.Config) -> str:
-    version = f"unspool {unspool.__version__} on Python {platform.python_version()}"
+    version = (
+        f"unspool {unspool.__version__} on Python {platform.python_version()}, --part {config.option.part}"
+    )
     seed = config.getoption("hypothesis_seed", None)
     return version if seed is None else f"{version}, --hypothesis-seed={seed}"
 

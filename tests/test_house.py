@@ -57,6 +57,15 @@ def test_readmes_commands_are_what_ci_runs() -> None:
 
 
 @in_checkout
+def test_ci_installs_a_wheel_that_is_built_once() -> None:
+    """README's commands build from the sources, a free-threaded interpreter needs a build of its own."""
+    ci = (ROOT / ".ci" / "run").read_text()
+    from_sources = re.findall(r"^.*pip\S* (?:install|wheel)(?: -\S+)* '?\.['\[ ].*$", ci, re.M)
+    assert [line.split()[0] for line in from_sources] == ["pip", "pip", "pip", '"$venv-free/bin/pip"']
+    assert "pytest --part rest" in ci
+
+
+@in_checkout
 def test_stub_and_module_name_the_same_things() -> None:
     stub = (ROOT / "python" / "unspool" / "_core.pyi").read_text()
     for name, cls in vars(_core).items():

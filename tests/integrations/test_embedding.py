@@ -47,17 +47,48 @@ def run(*command: Any, **options: Any) -> subprocess.CompletedProcess[bytes]:
     return done
 
 
+def link(folder: Path, library: Path) -> None:
+    """Compiles the example alone, against the library that the Python module was linked from."""
+    example = ROOT / "examples" / "cpp"
+    compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))))
+    options = ("-std=c++20", "-pthread", f"-I{ROOT / 'csrc'}", f"-I{example / 'stand_in'}")
+    for name in ("stream", "openvino_host"):
+        run(compiler, *options, example / f"{name}.cpp", library, "-o", folder / name)
+
+
+def built_library() -> Path | None:
+    """The newest static library of an installation or `dev_build.sh`, if it is newer than every source."""
+    changed = max(file.stat().st_mtime for file in (ROOT / "csrc").rglob("*.*"))
+    places = (*ROOT.glob("build/cp*"), ROOT / "build" / "dev")
+    built = {
+        path.stat().st_mtime: path for path in (p / "libunspool_core.a" for p in places) if path.exists()
+    }
+    return built[max(built)] if built and max(built) > changed else None
+
+
+def is_newer(made: Path, library: Path) -> bool:
+    sources = (library, *(ROOT / "examples" / "cpp").rglob("*.*"))
+    return made.exists() and made.stat().st_mtime > max(file.stat().st_mtime for file in sources)
+
+
 @pytest.fixture(scope="session")
-def build() -> Path:
-    """The example, built without Python; UNSPOOL_EMBED names a build of one's own, with sanitizers say."""
+def build(pytestconfig: pytest.Config) -> Path:
+    """The example, built without Python; UNSPOOL_EMBED names a build of one's own, with sanitizers say.
+
+    Plain `pytest` does not compile the core a second time.
+    """
     if os.environ.get("UNSPOOL_EMBED"):
         return ROOT / os.environ["UNSPOOL_EMBED"]
-    folder = ROOT / "build" / "embed"
+    library = built_library() if pytestconfig.option.part == "sample" else None
+    folder = ROOT / "build" / ("embed-linked" if library else "embed")
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # one of the test processes builds
-        run("cmake", "-S", ROOT / "examples" / "cpp", "-B", folder, "-DUNSPOOL_INSTALL=ON")
-        run("cmake", "--build", folder, "--parallel", "2")
+        if library is None:
+            run("cmake", "-S", ROOT / "examples" / "cpp", "-B", folder, "-DUNSPOOL_INSTALL=ON")
+            run("cmake", "--build", folder, "--parallel", "2")
+        elif not is_newer(folder / "openvino_host", library):
+            link(folder, library)
     return folder
 
 
@@ -140,6 +171,7 @@ def test_broken_files_are_one_line(build: Path, tmp_path: Path, kind: str) -> No
         stream(build, tmp_path, *broken, [[104, 105]])
 
 
+@pytest.mark.rest
 def test_the_pages_blocks(build: Path, tmp_path: Path) -> None:
     """The first block of docs/embedding.md, line by line, and the one for OpenVINO GenAI, compiled and run."""
     page = (ROOT / "docs" / "embedding.md").read_text()
@@ -176,6 +208,7 @@ def test_the_pages_blocks(build: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.rest
 def test_an_installed_package(build: Path, tmp_path: Path) -> None:
     """`find_package(unspool)`, and the same example from it."""
     run("cmake", "--install", build, "--prefix", tmp_path / "prefix")

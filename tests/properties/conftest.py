@@ -25,6 +25,12 @@ def format(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Plain `pytest` tries each property with a fifth of the formats, another fifth for each property."""
+    if "format" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.rest(but_one_in=5))
+
+
 @pytest.fixture(autouse=True)
 def _fewer_examples(request: pytest.FixtureRequest, load_profile: Callable[[bool], None]) -> Iterator[None]:
     callspec = getattr(request.node, "callspec", None)
