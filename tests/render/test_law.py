@@ -56,6 +56,7 @@ def refused_in_100(file: unspool.FormatFile, render: Render, read: Read) -> floa
     return 100 * counts["refused"] / counts["all"]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.filterwarnings("ignore:the content has")
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
 def test_a_text_is_read_as_the_message(file: unspool.FormatFile) -> None:
@@ -67,6 +68,7 @@ def test_a_text_is_read_as_the_message(file: unspool.FormatFile) -> None:
     assert refused <= AS_TEXT.get(file.name, 35)
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.filterwarnings("ignore:the content has")
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
 def test_ids_are_read_as_the_message(file: unspool.FormatFile) -> None:

@@ -120,6 +120,7 @@ def read_response(response: Any) -> Found:
     return response.output_text, reasoning, calls, reason if response.status == "completed" else "length"
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("streamed", [True, False])
 def test_responses(openai_client: Any, format: str, streamed: bool) -> None:
@@ -144,6 +145,7 @@ def read_message(message: Any) -> Found:
     return content, reasoning, calls, _ANTHROPIC[message.stop_reason]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("streamed", [True, False])
 def test_messages(anthropic_client: Any, format: str, streamed: bool) -> None:
@@ -322,6 +324,7 @@ def test_langchain_over_responses(demo_url: str, format: str) -> None:
         assert [(call["name"], call["args"]) for call in whole.tool_calls] == wanted[2], case
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("api", ["chat", "responses"])
 def test_openai_agents(demo_url: str, format: str, api: str) -> None:

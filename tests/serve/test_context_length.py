@@ -15,6 +15,7 @@ LONG = "x" * 1100
 MESSAGES = [{"role": "user", "content": LONG}]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     ("path", "body"),

@@ -38,6 +38,7 @@ def whole(ids: list[int] = PROMPT) -> dict[str, Any]:
     return {"input_ids": row, "attention_mask": torch.ones_like(row)}
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("chunk_tokens", CHUNKS)
 @pytest.mark.parametrize("name", ["llama", "mistral", "gpt2", "gemma2", "gemma3", "llama4"])
 def test_the_tokens_are_those_of_one_shot(
@@ -120,6 +121,7 @@ def test_the_size_of_the_pieces_does_not_matter(models: Models, spy: Any, size: 
     assert prepared.peak_buffered_count <= max(7 + size, N)
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("chunk_tokens", [1, 3, 8, 18, 19, 40])
 @pytest.mark.parametrize("held", [1, 10, N - 1])
 def test_a_cache_that_the_user_gives(
