@@ -10,8 +10,8 @@ from unspool.cli import cli
 PAGE = Path(__file__).with_name("command-line.md")
 HEAD = """# Command line
 
-Made from the commands' help by `python docs/make_command_line.py`; a test compares. The program needs `pip install
-'unspool[cli]'`. Bad input is one line on standard error, and exit code 2.
+The program needs `pip install 'unspool[cli]'`. Bad input is one line on standard error, and exit code 2.
+`python docs/make_command_line.py` makes this page from the commands' help, and a test compares.
 """
 
 

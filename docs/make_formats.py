@@ -24,11 +24,10 @@ DOCS = Path(__file__).parent
 STACKS = {"vllm": "vLLM", "sglang": "SGLang", "easydel": "EasyDeL", "ovms": "OpenVINO Model Server"}
 HEAD = """# Formats
 
-Made from the files in `parsers/` by `python docs/make_formats.py`; a test compares. Any name or alias works
-wherever a format is named, in any case. `unspool formats` prints the list, `unspool demo NAME` replays an example.
+Use any name or alias of a format, in upper or lower case. `unspool formats` prints the list, and `unspool demo NAME` replays an
+example. `python docs/make_formats.py` makes this page from the files in `parsers/`, and a test compares.
 
-Names that mean the checkpoint's own response template, and need a tokenizer that has one: `hf`,
-`response_template`.
+The names `hf` and `response_template` mean the checkpoint's own response template. They need a tokenizer that has one.
 
 ## Families
 

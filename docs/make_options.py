@@ -11,9 +11,9 @@ from unspool.stream_options import DELIVERY_OPTIONS, PARSER_OPTIONS, Option
 PAGE = Path(__file__).parent / "options.md"
 HEAD = """# Options of a stream
 
-Made from the table of options by `python docs/make_options.py`; a test compares. `Parser`, `parse` and `parse_batch`
-take all of the first table, `TokenStreamer` all but `only_reasoning`. [How it works](how-it-works.md#policies) has the
-policies in full.
+`Parser`, `parse` and `parse_batch` accept all options of the first table. `TokenStreamer` accepts all but `only_reasoning`.
+[How it works](how-it-works.md#policies) explains the policies. `python docs/make_options.py` makes this page from the table of
+options, and a test compares.
 
 A C++ host sets the core's own options as fields of `TokenStreamerOptions`, or by name with `set_option`
 ([embedding](embedding.md)).

@@ -17,11 +17,11 @@ PAGE = DOCS / "tolerances.md"
 RULES = DOCS.parent / "tests" / "parser" / "tolerances.toml"
 HEAD = """# Tolerances
 
-Models do not always write what their template shows. What the parser makes of it is a rule of the machine, true for every
-format; no format file names one. The last group holds only with `repair=True`, the others always.
+Models deviate from their templates. This page lists the deviations that the parser accepts, and the result. Each rule belongs to
+the parser and applies to every format. Format files do not mention them. The last group applies only with `repair=True`.
 
-Made from `tests/parser/tolerances.toml` by `python docs/make_tolerances.py`; a test compares. Each rule has its cases there,
-and a test reads each case at every split. [How it works](how-it-works.md) explains the longer ones.
+`python docs/make_tolerances.py` makes this page from `tests/parser/tolerances.toml`, and a test compares. That file has cases for
+each rule, and a test parses each case at every split. [How it works](how-it-works.md) explains some rules in more detail.
 """
 
 
@@ -34,7 +34,7 @@ def read_rules() -> list[dict[str, Any]]:
 def section(group: str, rules: list[dict[str, Any]]) -> str:
     """One group's table."""
     rows = [f"| {rule['name']} | {rule['what']} | `{rule['where']}` |\n" for rule in rules]
-    return f"\n## {group}\n\n| the output | what you get | where |\n|---|---|---|\n" + "".join(rows)
+    return f"\n## {group}\n\n| output | result | code |\n|---|---|---|\n" + "".join(rows)
 
 
 def make() -> str:

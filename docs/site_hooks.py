@@ -47,6 +47,12 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     config.extra["repository"] = project["urls"]["Repository"]
+    if (
+        (ROOT / "docs" / "security.md").is_file()
+        and config.nav
+        and {"Security": "security.md"} not in config.nav
+    ):
+        config.nav.insert(-1, {"Security": "security.md"})
     return config
 
 
