@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from unspool.serve.playground import create_playground_app
+from unspool.serve import create_app
+from unspool.serve.demo_model import DemoModels
 
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parents[1] / "tests" / "serve"))
@@ -62,10 +63,30 @@ PICTURES: list[tuple[str, int, int, str, dict[str, Any]]] = [
 ]
 
 
+CHATS = [("chat", 1100, 720, "light"), ("chat-narrow", 390, 844, "dark")]
+
+
+def picture_chat(browser: Browser, name: str) -> None:
+    """A question to a demo model, and its answer."""
+    browser.wait("return document.getElementById('place').textContent.includes('/')")
+    browser.click("#tab-chat")
+    browser.wait("return document.getElementById('model').options.length > 0")
+    browser.run(
+        "document.getElementById('model').value = 'qwen3';"
+        "document.getElementById('chat-tools').value = arguments[0];"
+        "document.getElementById('say').value = 'What is the weather in Oslo?'",
+        TOOLS,
+    )
+    browser.click("#send")
+    browser.wait("return document.querySelectorAll('#turns li').length === 2")
+    time.sleep(0.5)
+    browser.screenshot(FOLDER / f"{name}.png")
+
+
 def main() -> None:
     """Write each picture beside this file."""
     port = free_port()
-    server = uvicorn.Server(uvicorn.Config(create_playground_app(), port=port, log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(create_app(DemoModels()), port=port, log_level="error"))
     threading.Thread(target=server.run, daemon=True).start()
     with tempfile.TemporaryDirectory() as profile:
         browser = Browser(Path(profile))
@@ -77,6 +98,10 @@ def main() -> None:
                 browser.wait("return document.getElementById('place').textContent.includes('/')")
                 time.sleep(0.3)  # fonts and scrolling
                 browser.screenshot(FOLDER / f"{name}.png")
+            for name, width, height, colours in CHATS:
+                browser.emulate(width, height, colours)
+                browser.open(f"http://127.0.0.1:{port}/")
+                picture_chat(browser, name)
         finally:
             browser.close()
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import anyio
 import pytest
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 from unspool import ArgumentError
-from unspool.serve import ServeOptions
+from unspool.serve import ServeOptions, create_app
 
-from .conftest import USER, Script, ScriptedModel
+from .conftest import USER, Script, ScriptedModel, client_of
 
 pytestmark = pytest.mark.anyio
 
@@ -95,6 +97,26 @@ async def test_keys(make_client: Any) -> None:
     assert (await client.get("/liveness")).status_code == 200
     assert (await client.get("/readiness")).status_code == 200
     assert (await client.get("/metrics")).status_code == 401
+
+
+async def test_the_pages_files_need_no_key_and_its_endpoints_do(make_client: Any) -> None:
+    client = make_client(api_keys=["secret"])
+    for path in ("/", "/playground/chat.js", "/playground/formats"):
+        assert (await client.get(path)).status_code == 200
+    assert (await client.get("/playground/formats")).json()["needs_key"] is True
+    body = {"format": "hermes", "text": "a"}
+    for headers, status in (({}, 401), ({"Authorization": "Bearer secret"}, 200)):
+        assert (await client.post("/playground/run", json=body, headers=headers)).status_code == status
+        assert (await client.get("/playground/examples/hermes", headers=headers)).status_code == status
+
+
+async def test_a_further_route_in_the_pages_place_needs_the_key() -> None:
+    route = Route("/", lambda _: PlainTextResponse("own"))
+    app = create_app({"m": ScriptedModel(print)}, ServeOptions(api_keys="k"), routes=[route])
+    async with client_of(app) as client:
+        assert (await client.get("/")).status_code == 401
+        assert (await client.get("/", headers={"x-api-key": "k"})).text == "own"
+        assert (await client.get("/playground/formats")).status_code == 401
 
 
 @pytest.mark.parametrize(

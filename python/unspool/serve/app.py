@@ -30,7 +30,7 @@ from unspool.serve.middleware import ApiKeys, Measured, ReportedErrors
 from unspool.serve.models import model_routes
 from unspool.serve.openapi import openapi_routes
 from unspool.serve.options import ServeOptions
-from unspool.serve.playground import playground_routes
+from unspool.serve.playground import OPEN_PATHS, playground_routes
 from unspool.serve.request_ids import RequestIds
 from unspool.serve.responses import read_response_request
 from unspool.serve.state import ServerState, state_of
@@ -86,9 +86,11 @@ def create_app(
             state.is_stopping = True
             group.cancel_scope.cancel()
 
-    # Further routes come after the API's own, which they cannot replace; the page carries no key.
+    # Further routes come after the API's own, which they cannot replace.
     api = [*_answer_routes(), *model_routes(), *tokenizing_routes()]
-    page = [] if options.api_keys else playground_routes()
+    # With keys, the page's own paths need none. A further route may stand there: then the page is left out.
+    has_page = not (options.api_keys and routes)
+    page = playground_routes(has_chat=True, needs_key=bool(options.api_keys)) if has_page else []
     app = Starlette(
         routes=[*api, *health_routes(), *openapi_routes(_READERS), *routes, *page],
         middleware=[  # the outermost first
@@ -97,7 +99,7 @@ def create_app(
             Middleware(Measured, state=state, paths=[route.path for route in api]),
             Middleware(ReportedErrors),
             Middleware(Guard, state=state),
-            Middleware(ApiKeys, keys=options.api_keys),
+            Middleware(ApiKeys, keys=options.api_keys, open_paths=OPEN_PATHS if has_page else ()),
         ],
         exception_handlers={HTTPException: _report, ApiError: _report},
         lifespan=lifespan,

@@ -29,12 +29,13 @@ _OPEN_PATHS = frozenset({"/health", "/liveness", "/readiness"})
 class ApiKeys:
     """Lets those in who carry a key, as `Authorization: Bearer …` or as `x-api-key`."""
 
-    def __init__(self, app: ASGIApp, keys: Sequence[str]) -> None:
+    def __init__(self, app: ASGIApp, keys: Sequence[str], open_paths: Collection[str] = ()) -> None:
         self._app = app
+        self._open_paths = _OPEN_PATHS.union(open_paths)
         self._keys = [key.encode() for key in keys]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and self._keys and scope["path"] not in _OPEN_PATHS:
+        if scope["type"] == "http" and self._keys and scope["path"] not in self._open_paths:
             headers = Headers(scope=scope)
             kind, _, token = headers.get("authorization", "").partition(" ")
             # A client may send both: Anthropic's SDK does if its environment has a token of another service.

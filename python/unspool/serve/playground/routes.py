@@ -15,7 +15,7 @@ from unspool.serve.playground.examples import example_list, format_list
 from unspool.serve.playground.run import run
 from unspool.serve.playground.run_request import RunError, RunRequest, read_request
 
-__all__ = ["create_playground_app", "playground_routes"]
+__all__ = ["OPEN_PATHS", "create_playground_app", "playground_routes"]
 
 # JSON may write each byte of text as six; tools and options come on top.
 MAX_BODY_BYTES = 2_000_000
@@ -23,11 +23,17 @@ MAX_BODY_BYTES = 2_000_000
 _TYPES = {
     "index.html": "text/html; charset=utf-8",
     "playground.js": "text/javascript; charset=utf-8",
+    "chat.js": "text/javascript; charset=utf-8",
+    "chat_run.js": "text/javascript; charset=utf-8",
+    "event_stream.js": "text/javascript; charset=utf-8",
     "combobox.js": "text/javascript; charset=utf-8",
     "view.js": "text/javascript; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
+
+#: Paths that need no API key: the page itself, so that it can ask for the key. They hold nothing of the server's.
+OPEN_PATHS = frozenset({"/", "/playground/formats", *(f"/playground/{name}" for name in _TYPES)})
 
 # Model output is untrusted: no inline script or style, no other host, no HTML made from text.
 _HEADERS = {
@@ -41,11 +47,21 @@ _HEADERS = {
 }
 
 
-def playground_routes() -> list[Route]:
-    """`/`, the files of the page under `/playground/`, and its endpoints `formats`, `examples/NAME` and `run`."""
+def playground_routes(*, has_chat: bool = False, needs_key: bool = False) -> list[Route]:
+    """`/`, the files of the page under `/playground/`, and its endpoints `formats`, `examples/NAME` and `run`.
+
+    Args:
+        has_chat: The application also serves `/v1/models` and `/v1/chat/completions`: the page offers a chat.
+        needs_key: The application asks for an API key everywhere but on `OPEN_PATHS`: the page has a field for it.
+    """
+
+    def formats(request: Request) -> Response:  # noqa: ARG001
+        answer = {"formats": format_list(), "has_chat": has_chat, "needs_key": needs_key}
+        return JSONResponse(answer, headers=_HEADERS)
+
     return [
         Route("/", _page),
-        Route("/playground/formats", _formats),
+        Route("/playground/formats", formats),
         Route("/playground/examples/{name}", _examples),
         Route("/playground/run", _run, methods=["POST"]),
         Route("/playground/{file}", _file),
@@ -70,10 +86,6 @@ def _page(request: Request) -> Response:  # noqa: ARG001
 
 def _file(request: Request) -> Response:
     return _static(request.path_params["file"])
-
-
-def _formats(request: Request) -> Response:  # noqa: ARG001
-    return JSONResponse({"formats": format_list()}, headers=_HEADERS)
 
 
 def _examples(request: Request) -> Response:

@@ -1,5 +1,6 @@
 // The page: its state, the link that stores it, and the steps.
 
+import { Chat } from "./chat.js";
 import { Combobox } from "./combobox.js";
 import { View } from "./view.js";
 
@@ -9,10 +10,14 @@ const prefersStillness = matchMedia("(prefers-reduced-motion: reduce)");
 const WAIT_MS = 250; // from the last key press to the next run
 
 const view = new View();
+const chat = new Chat({ headers: keyHeaders, onBegin: beginAnswer, onGrow: growAnswer, onError: showError });
 const format = new Combobox(byId("format"), byId("format-list"), chooseFormat);
 let formats = [];
 let examples = [];
-let run = null; // the last valid result
+let run = null; // the one that is shown: `parsed`, or a chat's
+let parsed = null; // the last valid result of the parser
+let answered = { steps: [], regions: [], message: { wire: null } }; // the last answer of the chat
+let isDrawing = false;
 let requests = 0; // counts the runs, so that a late answer is dropped
 let timer = 0;
 let playing = 0;
@@ -106,15 +111,21 @@ function readLink() {
 // ---- requests
 
 async function ask(path, body) {
-  const init = body === undefined ? {} : {
+  const init = body === undefined ? { headers: keyHeaders() } : {
     method: "POST",
-    headers: { "Content-Type": "application/json" },
+    headers: { "Content-Type": "application/json", ...keyHeaders() },
     body: JSON.stringify(body),
   };
   const response = await fetch(`playground/${path}`, init);
   const answer = await response.json();
+  if (response.status === 401) throw Object.assign(new Error(answer.error.message), { where: "key" });
   if (!response.ok) throw Object.assign(new Error(answer.error.message), answer.error);
   return answer;
+}
+
+function keyHeaders() {
+  const key = byId("key").value.trim();
+  return key ? { Authorization: `Bearer ${key}` } : {};
 }
 
 /** Runs the parser over the form's text, and goes to step `place` (null: the last). True if it has run. */
@@ -126,12 +137,14 @@ async function runNow(place = null) {
     const answer = await ask("run", state);
     if (number !== requests) return false;
     showError(null);
+    parsed = answer;
+    if (isChatting()) return false;
     showRun(answer, place);
     return true;
   } catch (error) {
     if (number !== requests) return false;
     showError(error);
-    if (run === null) await runWithout(error, state, number, place);
+    if (parsed === null) await runWithout(error, state, number, place);
     return false;
   }
 }
@@ -142,8 +155,9 @@ async function runWithout(error, state, number, place) {
   if (!(field in DEFAULTS)) return;
   try {
     const answer = await ask("run", { ...state, [field]: DEFAULTS[field] });
-    if (number === requests && run === null) {
-      showRun(answer, place);
+    if (number === requests && parsed === null) {
+      parsed = answer;
+      if (!isChatting()) showRun(answer, place);
       byId("stale").textContent = `The input has an error. This is the result without ${field}.`;
       byId("stale").hidden = false;
     }
@@ -157,6 +171,39 @@ function showRun(answer, place) {
   view.load(run);
   byId("step").max = String(run.steps.length);
   goTo(place ?? run.steps.length);
+}
+
+// ---- the chat
+
+const isChatting = () => document.body.classList.contains("chatting");
+
+function showTab(chatting) {
+  pause();
+  document.body.classList.toggle("chatting", chatting);
+  byId("tab-parse").setAttribute("aria-pressed", String(!chatting));
+  byId("tab-chat").setAttribute("aria-pressed", String(chatting));
+  showError(null);
+  if (chatting) chat.open();
+  if (chatting || parsed) showRun(chatting ? answered : parsed, null);
+}
+
+function beginAnswer(begun) {
+  answered = begun;
+  if (isChatting()) showRun(answered, 0);
+}
+
+/** Draws at most once per frame. Follows the answer unless an earlier step was chosen. */
+function growAnswer() {
+  if (isDrawing) return;
+  isDrawing = true;
+  requestAnimationFrame(() => {
+    isDrawing = false;
+    if (!isChatting() || run !== answered) return;
+    const follows = place() === Number(byId("step").max);
+    view.grow();
+    byId("step").max = String(run.steps.length);
+    goTo(follows ? run.steps.length : place());
+  });
 }
 
 function runSoon() {
@@ -182,7 +229,7 @@ function showError(error) {
   clearErrors();
   if (error === null) return;
   byId("stale").textContent = "The input has an error. This is the last valid result.";
-  byId("stale").hidden = run === null;
+  byId("stale").hidden = parsed === null || isChatting();
   const [name, option] = (error.where || "").split(/[.[]/);
   const place = error.line ? `line ${error.line}, column ${error.column}: ` : "";
   const field = byId({ chunk: "size", parallel_tool_calls: "one_call" }[option || name] || option || name)
@@ -257,7 +304,7 @@ function goTo(place) {
   byId("step").setAttribute("aria-valuetext", step ? `${place} of ${run.steps.length}` : "before the first step");
   byId("first").disabled = byId("back").disabled = place === 0;
   byId("last").disabled = byId("next").disabled = isEnd;
-  if (!playing) {
+  if (!playing && !isChatting()) {
     byId("now").textContent = step
       ? `${isEnd ? "End of the output" : step.piece}. ${step.held ? `Held back: ${step.held.text}, ${step.held.why}` : "Nothing is held back"}`
       : "Before the first step";
@@ -362,18 +409,38 @@ async function begin() {
   byId("copy-link").addEventListener("click", copyLink);
   document.addEventListener("keydown", onKey);
   window.addEventListener("hashchange", () => { const link = readLink(); if (link) openLink(link); });
+  byId("key").addEventListener("change", useKey);
+  byId("tab-parse").addEventListener("click", () => showTab(false));
+  byId("tab-chat").addEventListener("click", () => showTab(true));
   showUnit();
+  let needsKey = false;
   try {
-    ({ formats } = await ask("formats"));
+    const answer = await ask("formats");
+    formats = answer.formats;
+    byId("tabs").hidden = !answer.has_chat;
+    needsKey = answer.needs_key;
   } catch (error) {
     return showError(error);
   }
+  byId("key-field").hidden = !needsKey;
   format.items = formats.map((item) => ({
     value: item.name,
     group: item.group,
     label: item.models.slice(0, 3).join(", "),
     search: [item.name, ...item.aliases, ...item.models, item.group].join(" ").toLowerCase(),
   }));
+  if (needsKey) return showError({ where: "key", message: "Enter the API key of this server." });
+  return openFirst();
+}
+
+function useKey() {
+  if (!isChatting()) return openFirst();
+  showError(null);
+  return chat.open();
+}
+
+/** Opens the address's state, or an example. */
+async function openFirst() {
   const link = readLink();
   if (link) return openLink(link);
   format.set("qwen3");

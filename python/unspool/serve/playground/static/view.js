@@ -109,13 +109,19 @@ export class View {
   /** Takes a new run; `show` displays it. */
   load(run) {
     this.run = run;
-    this.text = run.regions.map((region) => region.text).join("");
     this.wireShown = 0;
     byId("wire").replaceChildren();
+    this.grow();
+  }
+
+  /** Takes what was added to the run. */
+  grow() {
+    const { run } = this;
+    this.text = run.regions.map((region) => region.text).join("");
     byId("whole").textContent = JSON.stringify(run.message.wire, null, 2);
     const kinds = new Set(run.regions.map((region) => region.kind));
     if (run.steps.some((step) => step.held)) kinds.add("held");
-    kinds.add("later");
+    if (this.text) kinds.add("later");
     const legend = Object.keys(KINDS).filter((kind) => kinds.has(kind));
     byId("legend").replaceChildren(...legend.map((kind) => {
       const item = element("li");
