@@ -73,6 +73,11 @@ def test_one_tls_file_of_two_is_an_error() -> None:
         server.fire(ssl_certfile="cert.pem")
 
 
+def test_an_unknown_log_level_is_an_error() -> None:
+    with pytest.raises(ArgumentError, match="log_level is 'loud'; use one of critical, error"):
+        ApiServer({"m": ScriptedModel(say_hi)}).fire(log_level="loud")
+
+
 def test_defaults_as_easydels_users_know_them() -> None:
     import inspect
 

@@ -53,7 +53,7 @@ def test_one_input_is_the_prompt(name: str, data: Any, prompt: Any) -> None:
         ([("prompt", [1])], "int"),
         ([("messages", ["["])], "JSON"),
         ([("messages", ["[" * 100_000])], "JSON"),
-        ([("messages", ["{}"])], "no list"),
+        ([("messages", ["{}"])], "not a list"),
         ([("messages", ["[]"])], "empty"),
         ([("input_ids", [True])], "integers"),
     ],

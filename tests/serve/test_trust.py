@@ -145,6 +145,40 @@ def test_at_the_limit_a_running_answer_ends_with_an_error(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_at_the_limit_a_queued_request_ends_with_an_error(stream: bool) -> None:
+    """A stream has had keep-alive comments, so that its error is an event."""
+    go_on = threading.Event()
+    model = ScriptedModel(lambda script: (go_on.wait(30), script.put("x"))[1])
+    results: list[httpx.Response] = []
+    options = ServeOptions(max_workers=1, drain_timeout_s=0.5, keep_alive_s=0.05)
+    with running({"m": model}, options) as server:
+        limits = server.app.state.server.limits
+        url = f"http://127.0.0.1:{server.port}/v1/chat/completions"
+
+        def ask(body: Any) -> None:
+            results.append(httpx.post(url, json=body, timeout=30))
+
+        threads = [threading.Thread(target=ask, args=[{**CHAT, "stream": stream}]) for _ in range(2)]
+        threads[0].start()
+        while not model.asked:
+            time.sleep(0.01)
+        threads[1].start()
+        while not limits.waiting_count:
+            time.sleep(0.01)
+        server.stop()
+        for thread in threads:
+            thread.join(20)
+        go_on.set()
+    assert len(results) == 2
+    assert len(model.asked) == 1
+    for answer in results:
+        assert "cut this answer off" in answer.text
+        assert answer.status_code == (200 if stream else 503)
+        if stream:
+            assert answer.text.startswith(": keep-alive") or "chat.completion.chunk" in answer.text
+
+
 def receive(server: Any, sent: bytes, pause_s: float = 0.0) -> bytes:
     """What comes until the server closes the connection."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:

@@ -61,7 +61,7 @@ class Answer:
         self._model = model if with_metadata is None else with_metadata(request.metadata)
         self._choices_with_calls: set[int] = set()
         self._has_schemas = has_schemas(request)
-        # Whether the status has gone out, and whether events may have.
+        # The status is sent; events may be sent.
         self._has_begun = False
         self._has_events = False
         # The writer of a stream whose end has not been sent, with its first bytes until they are sent.
@@ -125,7 +125,7 @@ class Answer:
 
     @contextlib.asynccontextmanager
     async def _silence_filled(self, send: Send) -> AsyncGenerator[None, None]:
-        """Comments while a stream waits for its turn: a proxy gives up a connection that is silent."""
+        """Send comments while a stream is queued, so that proxies keep the connection open."""
         if not self._request.stream:
             yield
             return
@@ -134,7 +134,7 @@ class Answer:
             yield
         finally:
             filling.cancel()
-            # What it raised, as of a client that has left, comes again with the next event.
+            # Its exception, if the client has left, is raised again by the next event.
             await asyncio.gather(filling, return_exceptions=True)
 
     async def _fill_silence(self, send: Send) -> None:

@@ -13,7 +13,7 @@ __all__ = ["ApiError", "Dialect", "as_api_error", "dialect_of", "error_response"
 
 Dialect = Literal["openai", "anthropic"]
 
-# Status to the API's word for it.
+# Error type of each status.
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _ANTHROPIC_TYPES = {
     401: "authentication_error",
@@ -27,15 +27,15 @@ _ANTHROPIC_TYPES = {
 
 
 class ApiError(Exception):
-    """A request that gets an error.
+    """The error response to a request.
 
     Args:
         status: The HTTP status.
-        message: What is wrong, and what to do.
-        code: A word that programs may look at, such as "model_not_found".
-        param: The field of the request that is at fault.
+        message: What is wrong, the value, and what to do.
+        code: A stable identifier for programs, such as "model_not_found".
+        param: The field that is wrong.
         headers: Further headers of the response.
-        details: What else Anthropic's clients look at.
+        details: Further fields that Anthropic's clients read.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ApiError(Exception):
         headers: dict[str, str] | None = None,
         details: dict[str, Any] | None = None,
     ) -> None:
-        # A model's exception may hold what is no character, such as a file's name; a client can read it escaped.
+        # An exception's text may contain lone surrogates, as in a file's name; they are escaped.
         message = message.encode(errors="backslashreplace").decode()
         super().__init__(message)
         self.status = status
@@ -60,12 +60,12 @@ class ApiError(Exception):
 
 
 def dialect_of(path: str) -> Dialect:
-    """Whose form of errors a path's clients read."""
+    """The protocol whose errors a path's clients read."""
     return "anthropic" if path.startswith("/v1/messages") else "openai"
 
 
 def error_type(status: int, dialect: Dialect) -> str:
-    """The API's word for a status."""
+    """The error type of a status."""
     if dialect == "anthropic":
         return _ANTHROPIC_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     return _OPENAI_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
@@ -89,10 +89,10 @@ def error_response(error: ApiError, dialect: Dialect) -> JSONResponse:
 
 
 def as_api_error(error: BaseException) -> ApiError:
-    """The client's error for a model's exception.
+    """The error response for a model's exception.
 
-    An argument that the model refuses is the client's fault: 400. All else is ours. Its text is shown, since
-    the person who runs this server mostly calls it too.
+    An argument that the model rejects is 400; any other exception is 500. Its text is included, since the
+    operator is usually the client too.
     """
     if isinstance(error, ApiError):
         return error
@@ -105,7 +105,7 @@ def as_api_error(error: BaseException) -> ApiError:
     return ApiError(500, f"the model failed: {type(error).__name__}: {error}", code="model_failed")
 
 
-# What errors of the Python API advise, and what a client can do instead.
+# Advice in errors of the Python API, and the advice for HTTP clients.
 _ADVICE = {
     "use backend='native', or leave": "leave",
     "pass format=, one of unspool.formats()": "the server needs --format, one of `unspool formats`",
@@ -119,7 +119,7 @@ def _without_python(text: str) -> str:
 
 
 def _is_template_error(error: BaseException) -> bool:
-    """Whether a chat template has refused the messages (`raise_exception` in it)."""
+    """Whether a chat template rejects the messages with `raise_exception`."""
     return any(
         kind.__module__ == "jinja2.exceptions" and kind.__name__ == "TemplateError"
         for kind in type(error).__mro__

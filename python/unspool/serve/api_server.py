@@ -47,7 +47,7 @@ class ApiServer:
 
     Raises:
         ArgumentError: There is no model.
-        TypeError: It is none.
+        TypeError: A value is not a model.
     """
 
     def __init__(
@@ -88,12 +88,15 @@ class ApiServer:
             ssl_keyfile, ssl_certfile: PEM files, for HTTPS.
 
         Raises:
-            ArgumentError: Only one of the two TLS files is given.
-            BaseException: What loading the models raised.
+            ArgumentError: Only one of the two TLS files is given, or there is no such log level.
+            BaseException: The exception of the loading function.
         """
         if (ssl_keyfile is None) != (ssl_certfile is None):
             missing = "ssl_keyfile" if ssl_keyfile is None else "ssl_certfile"
             raise ArgumentError(f"{missing} is missing; HTTPS needs both files, HTTP none")
+        if log_level not in uvicorn.config.LOG_LEVELS:
+            levels = ", ".join(uvicorn.config.LOG_LEVELS)
+            raise ArgumentError(f"log_level is '{log_level}'; use one of {levels}")
         if metrics_port is None:
             metrics_port = port + 1 if port else -1
         state = self.app.state.server
@@ -107,7 +110,7 @@ class ApiServer:
                 self.app,
                 host=host,
                 port=port,
-                log_level=log_level,
+                log_level="warning" if log_level == "info" else log_level,  # its lines repeat ours
                 log_config=_log_config(log_level),
                 access_log=False,  # `RequestIds` logs each request
                 http=timed_protocol(options.read_timeout_s, options.max_header_bytes),
@@ -137,6 +140,8 @@ class ApiServer:
 
     def _on_start(self) -> None:
         self._has_started.set()
+        if self.app.state.server.models is None:
+            _log.info("listening at %s:%s; loading the models", self._address, self.port)
         self._announce()
 
     def _announce(self) -> None:
@@ -146,23 +151,23 @@ class ApiServer:
             _log.info("%s", summary(f"{self._address}:{self.port}", models))
 
     def stop(self) -> None:
-        """End `fire`, from any thread, for good; /readiness says so at once."""
+        """End `fire`, from any thread; /readiness returns 503 at once."""
         self.app.state.server.stop()
         if self._server is not None:
             self._server.should_exit = True
 
     @property
     def port(self) -> int | None:
-        """The port on which it listens; None before."""
+        """The port; None until the server listens."""
         return None if self._server is None else self._server.port
 
     def wait_until_listening(self, timeout: float | None = None) -> bool:
-        """Wait until connections are taken; False if time ran out. For `fire` in another thread."""
+        """Wait until the server listens; False after the timeout. For `fire` in another thread."""
         return self._has_started.wait(timeout)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which goes on listening while running answers end, so that new requests get 503."""
+    """uvicorn's server. It listens until running answers end, so that new requests get 503."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState, on_start: Callable[[], object]) -> None:
         super().__init__(config)
@@ -179,7 +184,11 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._state.stop()
-        await self._wait_for_answers(self._state.options.drain_timeout_s)
+        count, most_s = self._state.answer_count, self._state.options.drain_timeout_s
+        _log.info(
+            "stopping: %s", f"{count} running answers have {most_s:g} s to end" if count else "nothing runs"
+        )
+        await self._wait_for_answers(most_s)
         self._state.drain_ended.set()
         await self._wait_for_answers(_LAST_EVENTS_S, force=True)
         await super().shutdown(sockets)

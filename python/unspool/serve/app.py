@@ -65,8 +65,8 @@ def create_app(
 
     Args:
         models: By the name that clients ask for: `StreamGenerator`s, or what streams like one
-            (`ServedModel`). A function that gives them runs in a thread when the server starts; until it
-            has returned, /readiness says 503.
+            (`ServedModel`). A function that returns them runs in a thread at the start; /readiness returns
+            503 until then.
         options: The server's settings.
         routes: Further routes.
         on_ready: Called when `models` has returned.
@@ -109,7 +109,7 @@ def create_app(
 
 
 def _cross_origin(options: ServeOptions) -> list[Middleware]:
-    """Leave for pages of other origins, if it is given; a browser's preflight needs no key."""
+    """CORS for the allowed origins; a browser's preflight needs no key."""
     if not options.allowed_origins:
         return []
     origins = list(options.allowed_origins)
@@ -144,10 +144,10 @@ async def _load(
 
 
 async def _report(request: Request, error: Exception) -> Response:
-    """Starlette's own errors, and ours, in the form of the path's protocol."""
+    """Starlette's errors and ours, in the path's protocol."""
     path = request.url.path
     if isinstance(error, HTTPException):
-        messages = {404: f"there is no {path} here", 405: f"{path} does not take {request.method}"}
+        messages = {404: f"this server has no path {path}", 405: f"{path} does not accept {request.method}"}
         message = messages.get(error.status_code, error.detail)
         error = ApiError(error.status_code, message, headers=dict(error.headers or {}))
     return error_response(as_api_error(error), dialect_of(path))

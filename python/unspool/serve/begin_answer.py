@@ -1,4 +1,4 @@
-"""From a request to a running model, and what its answer came to; whatever carries them."""
+"""From a request to a running model, and the usage of its answer, for every kind of server."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def begin_answer(
     reasoning_field: str,
     stop_in: StopIn = "content",
 ) -> DeltaStream:
-    """Render the chat template and start the model. Takes its time: not for an event loop.
+    """Render the chat template and start the model. Slow: call it in a thread.
 
     Args:
         model: A `ServedModel`.
-        timeout_s: Seconds without a token after which the model is given up, if the request has no time of
-            its own; None: never.
-        reasoning_field: What deltas call reasoning.
-        stop_in: Where stop strings count, if the request does not say.
+        timeout_s: Seconds without a token until the model is cancelled, if the request sets none; None:
+            no limit.
+        reasoning_field: The name of reasoning in deltas.
+        stop_in: Where stop strings count, unless the request sets it.
 
     Raises:
         ArgumentError: The request cannot be honoured.
-        ApiError: 400, there is no such format, or the model lacks log-probabilities or a chat template.
+        ApiError: 400, the format is unknown, or the model has no log-probabilities or no chat template.
     """
     if request.format is not None or request.reasoning is not None:
         model = _with_format(model, request.format, request.reasoning)
@@ -77,10 +77,10 @@ def begin_answer(
 
 
 def template_kwargs_of(model: Any, request: GenerationRequest) -> dict[str, Any]:
-    """The chat template's variables: those of the request, and what it says of reasoning.
+    """The chat template's variables: the request's own, and those for its reasoning fields.
 
     Raises:
-        ArgumentError: The template reads no such variable.
+        ArgumentError: The template does not read a variable.
     """
     template_kwargs = dict(request.template_kwargs)
     if request.effort is not None:
@@ -103,7 +103,7 @@ def _with_format(model: Any, format: str | None, reasoning: str | None) -> Any:
 
 
 def usage_of(result: StreamResult) -> dict[str, Any]:
-    """Token counts, and how fast they came."""
+    """Token counts and times."""
     metrics = result.metrics
     usage: dict[str, Any] = {
         "prompt_tokens": result.usage.prompt_tokens,

@@ -19,7 +19,7 @@ __all__ = ["read_body"]
 
 _T = TypeVar("_T")
 
-# Longer ones are parsed in a thread, one at a time: parsed, a body takes many times its bytes.
+# Longer bodies are parsed in a thread, one at a time: the parsed objects need many times the bytes.
 _LONG_BYTES = 64 * 1024
 
 # Lists of numbers, which no template walks.
@@ -27,11 +27,11 @@ _ID_FIELDS = ("prompt", "tokens")
 
 
 async def read_body(request: Request, read: Callable[[Any], _T]) -> _T:
-    """What `read` makes of the body.
+    """Receive the body, parse it, and return `read` of it.
 
     Raises:
-        ApiError: 408, it takes too long; 413, it is too long; 415, it is not said to be JSON; 422, it is not JSON,
-            or holds what is no character; what `read` raises.
+        ApiError: 408, the body is late; 413, it is too long; 415, the content type is another; 422, it is not JSON, or
+            has lone surrogates; or an error of `read`.
     """
     state = state_of(request)
     _check_type(request)

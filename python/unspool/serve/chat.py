@@ -25,7 +25,7 @@ def read_chat_request(data: Any) -> GenerationRequest:
     """A body of chat completions.
 
     Raises:
-        ApiError: 422 for what is no such body, 400 for what cannot be honoured.
+        ApiError: 422 for an invalid body, 400 for an unsupported value.
     """
     fields = Fields(data)
     model = fields.require("model", fields.text("model"))
@@ -65,14 +65,14 @@ def read_chat_request(data: Any) -> GenerationRequest:
     fields.only("prediction", why="answers are not predicted")
     fields.only("verbosity", "medium", why="the model has no such switch")
     fields.only("web_search_options", why="there is no web search")
-    fields.only("functions", [], why="it has given way to tools")
-    fields.only("function_call", "auto", "none", why="it has given way to tool_choice")
+    fields.only("functions", [], why="tools have replaced it")
+    fields.only("function_call", "auto", "none", why="tool_choice has replaced it")
     fields.end()
     return request
 
 
 def refuse_unsupported(fields: Fields) -> None:
-    """Read the fields that no endpoint honours, and those that change nothing anywhere."""
+    """Read the fields that no endpoint supports, and those that change nothing."""
     fields.only("logit_bias", {}, why="logits are left as they are")
     fields.only("service_tier", "auto", "default", "standard_only", why="there is one tier")
     fields.harmless(

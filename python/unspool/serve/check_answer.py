@@ -1,7 +1,7 @@
 """Compares a finished answer with what its request asks for.
 
-A model that runs here is kept to it by a grammar. What no grammar holds, and models of other kinds, are seen here. The
-status is 422: an SDK would send a request with a status of 500 again, and pay for the same answer twice more.
+A grammar enforces most of it while a `StreamGenerator` writes. This check covers the rest, and other models. The status is
+422, which SDKs do not retry; they would retry a 500 and generate the answer twice more.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _MAX_SHOWN = 1000
 
 
 def has_schemas(request: GenerationRequest) -> bool:
-    """Whether the request says what values its answer may have."""
+    """Whether the request has a schema for its answer."""
     return request.response_schema is not None or any(map(is_strict, request.tools.shown or ()))
 
 
 def no_tool_call(request: GenerationRequest, text: str) -> ApiError:
-    """The error of an answer without the call that it must have, with what the model wrote instead."""
+    """The error for an answer without its required call, with the model's text."""
     return ApiError(
         422,
         f"tool_choice is '{request.tools.choice}', and the model made no call; send tool_choice 'auto', or "
@@ -44,10 +44,10 @@ def check_values(request: GenerationRequest, message: Message) -> None:
     """Compare the content with the response's schema, and the arguments of strict tools with theirs.
 
     Args:
-        message: An answer that has come to its end.
+        message: A finished answer.
 
     Raises:
-        ApiError: 422, with the first place that does not fit.
+        ApiError: 422, with the first mismatch.
     """
     calls = [call for call in message.tool_calls if call.is_complete]
     if request.response_schema is not None and not calls:

@@ -16,7 +16,7 @@ def read_completion_request(data: Any) -> GenerationRequest:
     """A body of completions; its prompt is a text, or token ids.
 
     Raises:
-        ApiError: 422 for what is no such body, 400 for what cannot be honoured.
+        ApiError: 422 for an invalid body, 400 for an unsupported value.
     """
     fields = Fields(data)
     model = fields.require("model", fields.text("model"))

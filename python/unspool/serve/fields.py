@@ -50,11 +50,11 @@ def recorded(read: Callable[[Any], object], body: Any) -> dict[str, dict[str, An
 
 
 class Fields:
-    """A JSON object whose fields are taken once each; null is as good as absent.
+    """A JSON object that is read field by field; null counts as absent.
 
     Args:
         data: The object.
-        path: Where it stands in the request, such as "stream_options", for messages.
+        path: Its place in the request, such as "stream_options", for errors.
 
     Every method raises ApiError 422 for a value of the wrong type, and names the field.
     """
@@ -100,23 +100,23 @@ class Fields:
         return value
 
     def inner(self, name: str) -> Fields:
-        """An object, to be read in the same way; an empty one if there is none."""
+        """A nested object; an empty one if it is absent."""
         return Fields(self._take(name, dict, {}), self.path_of(name))
 
     def any(self, name: str) -> Any:
-        """Whatever it is."""
+        """Any value."""
         self._taken.add(name)
         self._note(name, {})
         return self._left.pop(name, None)
 
     def require(self, name: str, value: _T | None) -> _T:
-        """A value that has to be there."""
+        """A required value."""
         if value is None:
             raise unfit(self.path_of(name), f"'{self.path_of(name)}' is missing")
         return value
 
     def only(self, name: str, *allowed: Any, why: str) -> None:
-        """A field that is understood and cannot be honoured: any value but these gets 400."""
+        """A field that is not supported: any value but these gets 400."""
         self._note(
             name, {"description": f"Not supported: {why}.", **({"enum": [*allowed]} if allowed else {})}
         )
@@ -127,7 +127,7 @@ class Fields:
         raise ApiError(400, f"'{field}' is not supported: {why}", code="unsupported_parameter", param=field)
 
     def harmless(self, *names: str) -> None:
-        """Fields that change nothing in the answer."""
+        """Fields that are accepted and change nothing."""
         for name in names:
             self._note(name, {"description": "Accepted; changes nothing."})
             self.any(name)
@@ -142,7 +142,7 @@ class Fields:
 
     @property
     def taken(self) -> frozenset[str]:
-        """The names that were asked for."""
+        """The names that were read."""
         return frozenset(self._taken)
 
     def _take(self, name: str, kind: type, default: Any) -> Any:
@@ -164,12 +164,12 @@ class Fields:
             record.setdefault(self.path_of(name), schema)
 
     def path_of(self, name: str) -> str:
-        """Where a field stands in the request."""
+        """A field's place in the request."""
         return f"{self._path}.{name}" if self._path else name
 
 
 def unfit(field: str | None, message: str) -> ApiError:
-    """The error for a field that holds the wrong thing."""
+    """The error for a wrong value."""
     return ApiError(422, message, code="invalid_request", param=field)
 
 

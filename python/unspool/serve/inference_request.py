@@ -1,4 +1,4 @@
-"""A request of the Open Inference Protocol v2, whatever server carries it: one tensor, and parameters."""
+"""A request of the Open Inference Protocol v2: one tensor, and parameters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TEXTS_OR_JSON = ("stop", "tool_choice")
 def read_inference_request(
     model: str, inputs: Sequence[tuple[str, Any]], parameters: Mapping[str, Any]
 ) -> GenerationRequest:
-    """Read what is asked for.
+    """Read a request.
 
     Args:
         model: The model's name.
@@ -103,7 +103,7 @@ def _read_prompt(inputs: Sequence[tuple[str, Any]]) -> Any:
     except ValueError as error:
         raise ApiError(400, f"'messages' is not JSON: {error}; send a list of chat messages") from None
     if not isinstance(messages, list):
-        raise ApiError(400, "'messages' is no list; send a list of chat messages")
+        raise ApiError(400, "'messages' is not a list; send a list of chat messages")
     return read_messages(messages)
 
 

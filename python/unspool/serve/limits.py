@@ -1,4 +1,4 @@
-"""How many answers are generated at a time, and how many requests may wait."""
+"""Limits of running answers and of queued requests."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["Limits"]
 
 
 class Limits:
-    """Turns: so many at once, so many waiting in the order of arrival, no more.
+    """Turns in the order of arrival; a request that finds the queue full is rejected.
 
     Args:
-        max_workers: How many have a turn at a time.
-        max_queue: How many may wait.
-        retry_after_s: How long a refused client is asked to wait.
+        max_workers: The number of turns at a time.
+        max_queue: The length of the queue.
+        retry_after_s: Seconds that a rejected client should wait.
     """
 
     def __init__(self, max_workers: int, max_queue: int, retry_after_s: int = 1) -> None:

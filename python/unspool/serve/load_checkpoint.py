@@ -34,11 +34,11 @@ def load_checkpoint(
     Args:
         path: A folder, or a repository's name.
         format, reasoning, backend: As of `StreamGenerator`.
-        device: Where the model runs, such as "cuda:0"; None: where it was loaded to.
-        dtype: The weights' type, such as "bfloat16"; "auto": as the checkpoint says.
-        gguf_file: A file of this name in the folder holds the weights.
+        device: Where the model runs, such as "cuda:0"; None: where transformers loads it.
+        dtype: The weights' type, such as "bfloat16"; "auto": the checkpoint's.
+        gguf_file: The file in the folder that has the weights.
         chat_template: A file with a chat template, instead of the checkpoint's own.
-        max_new_tokens: How many tokens an answer may have.
+        max_new_tokens: The most tokens of an answer.
 
     Raises:
         ImportError: transformers or torch is missing.

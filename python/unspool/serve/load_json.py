@@ -1,4 +1,4 @@
-"""JSON of a client's, held to what can be passed on: to a template, a tokenizer, and back to the client."""
+"""A client's JSON, limited to values that templates, tokenizers and responses can represent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 __all__ = ["JsonError", "load_json"]
 
-# Templates and parsers walk it with a call a level.
+# Templates and parsers recurse once for each level.
 _MAX_DEPTH = 128
 
 _MAY_BE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -17,10 +17,10 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 class JsonError(ValueError):
-    """It is JSON by Python's reading, and cannot be passed on.
+    """JSON that Python reads but that cannot be passed on.
 
     Attributes:
-        place: The field that is at fault, such as "messages[0].content"; "": all of it.
+        place: The wrong field, such as "messages[0].content"; "": the whole body.
     """
 
     def __init__(self, message: str, place: str = "") -> None:

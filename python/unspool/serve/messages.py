@@ -26,7 +26,7 @@ def read_messages_request(data: Any) -> GenerationRequest:
     """A body of Messages.
 
     Raises:
-        ApiError: 422 for what is no such body, 400 for what cannot be honoured.
+        ApiError: 422 for an invalid body, 400 for an unsupported value.
     """
     return _read(Fields(data), counts_only=False)
 
@@ -124,7 +124,7 @@ def _read_messages(messages: list[Any]) -> list[dict[str, Any]]:
 
 
 def _read_blocks(role: str, content: Any, path: str) -> list[dict[str, Any]]:
-    """A message's blocks as messages of a chat: results of calls go before what the user says."""
+    """A message's blocks as chat messages; results of calls come before the user's text."""
     if isinstance(content, str):
         return [{"role": role, "content": content}]
     if not isinstance(content, list):
@@ -142,14 +142,14 @@ def _read_blocks(role: str, content: Any, path: str) -> list[dict[str, Any]]:
             text = fields.require("thinking", fields.text("thinking"))
             message["reasoning_content"] = message.get("reasoning_content", "") + text
         elif kind == "redacted_thinking" and role == "assistant":
-            pass  # only its author can read it
+            pass  # encrypted
         elif kind == "tool_use" and role == "assistant":
             message.setdefault("tool_calls", []).append(_read_use(fields))
         elif kind == "tool_result" and role == "user":
             results.append(_read_result(fields, place))
         else:
             raise ApiError(
-                400, f"'{place}' is of type '{kind}'; this server takes text, calls and their results",
+                400, f"'{place}' is of type '{kind}'; this server accepts text, calls and their results",
                 code="unsupported_content", param=place,
             )  # fmt: skip
     message["content"] = read_content(texts, path) or ""
@@ -158,7 +158,7 @@ def _read_blocks(role: str, content: Any, path: str) -> list[dict[str, Any]]:
 
 
 def _read_use(fields: Fields) -> dict[str, Any]:
-    # What else it has came with an answer.
+    # Its other fields come from an answer.
     return {
         "id": fields.require("id", fields.text("id")),
         "type": "function",

@@ -72,11 +72,11 @@ class RequestMetrics:
         self._is_over = False
         self.model = ""
         self.format = ""
-        #: Where it is known better than by the HTTP status: of a stream that broke off.
+        #: Set if the HTTP status does not show it: a stream that broke off.
         self.status: Status | None = None
 
     def got_turn(self) -> None:
-        """The wait in the queue is over."""
+        """The request leaves the queue."""
         self._turn_s = time.perf_counter()
         self._metrics.latency.labels("queue").observe(self._turn_s - self._begin_s)
 
@@ -109,7 +109,7 @@ class RequestMetrics:
             self._metrics.latency.labels("decode").observe(time.perf_counter() - self._first_s)
 
     def end(self, code: int) -> None:
-        """The response has gone out with this HTTP status; 0: the client had left before."""
+        """The response is sent with this HTTP status; 0: the client left before."""
         if self._is_over:
             return
         self._is_over = True

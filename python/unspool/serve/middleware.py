@@ -22,12 +22,12 @@ __all__ = ["ApiKeys", "Measured", "ReportedErrors"]
 
 _log = logging.getLogger("unspool.serve")
 
-# For those who watch the server.
+# For monitors, without a key.
 _OPEN_PATHS = frozenset({"/health", "/liveness", "/readiness"})
 
 
 class ApiKeys:
-    """Lets those in who carry a key, as `Authorization: Bearer …` or as `x-api-key`."""
+    """Accepts requests with a key, as `Authorization: Bearer …` or as `x-api-key`."""
 
     def __init__(self, app: ASGIApp, keys: Sequence[str], open_paths: Collection[str] = ()) -> None:
         self._app = app
@@ -94,7 +94,7 @@ class Measured:
         if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
             await self._app(scope, receive, send)
             return
-        # A path that is none of ours is no label.
+        # Unknown paths get no label of their own.
         endpoint = scope["path"] if scope["path"] in self._paths else ""
         metrics = scope["unspool.metrics"] = RequestMetrics(self._state.metrics, endpoint)
         code = 0

@@ -17,27 +17,27 @@ class ServeOptions:
     """The server's settings.
 
     Attributes:
-        api_keys: A request must carry one of them; empty: none is asked for.
-        max_workers: How many answers are generated at a time.
-        max_queue: How many requests may wait for their turn; one more gets 429.
-        retry_after_s: How long a refused client is asked to wait.
-        keep_alive_s: After so long without a delta a comment is sent, so that no proxy gives up.
-        flush_ms: Deltas after the first are gathered for so long and sent together; 0: each at once.
-        stream_timeout_s: A model that gives no token for so long is given up; None: never.
+        api_keys: A request must have one of them; empty: no key is needed.
+        max_workers: The number of answers that are generated at a time.
+        max_queue: The number of queued requests; further ones get 429.
+        retry_after_s: Seconds that a rejected client should wait (`Retry-After`).
+        keep_alive_s: Seconds without a delta until a comment is sent, so that proxies keep the connection.
+        flush_ms: Milliseconds that deltas after the first are gathered before they are sent; 0: none.
+        stream_timeout_s: Seconds without a token until the model is cancelled; None: no limit.
         max_body_bytes: A longer body gets 413.
         max_header_bytes: Longer headers get 431.
         max_items: A body with more messages and parts, or more tools, gets 413.
         read_timeout_s: Time to send the headers, and then the body; a slower client gets 408.
         drain_timeout_s: Time for running answers to end when the server stops; the rest get an error event.
-        allowed_origins: Pages of which origins may call it from a browser; "*" for all.
+        allowed_origins: Origins whose pages may call the server from a browser; "*" for all.
         allowed_hosts: Further names in `Host` that requests may have; "*" for all. A server on a loopback address
             accepts only loopback names otherwise, one on another address every name.
         reasoning_field: The name of reasoning in chat completions.
-        reasoning_events: How the Responses API sends reasoning: as a summary, which all clients show, or as
-            text, which LangChain and Vercel's AI SDK lose.
-        incomplete_calls: What a client gets of a call that is cut off or malformed: "forward" what came of it,
-            "withhold" nothing. A request may say otherwise.
-        stop_in: Where stop strings count: in "content" alone, or "everywhere". A request may say otherwise.
+        reasoning_events: The events of reasoning in the Responses API: a "summary", which all clients show, or "text",
+            which LangChain and Vercel's AI SDK drop.
+        incomplete_calls: What is sent of a call that is cut off or malformed: "forward" sends its beginning,
+            "withhold" nothing. A request may override it.
+        stop_in: Where stop strings count: only in "content", or "everywhere". A request may override it.
 
     Raises:
         ArgumentError: A value is out of its range.

@@ -1,4 +1,4 @@
-"""One request for an answer, whatever protocol it came in."""
+"""A request for an answer, in the common form of all protocols."""
 
 from __future__ import annotations
 
@@ -62,20 +62,20 @@ class GenerationRequest:
     """One request: what to generate, and how to send it.
 
     Attributes:
-        model: The name that the client asked for.
+        model: The model's name in the request.
         prompt: Chat messages, text, or token ids.
-        raw: The text is wanted as it is: reasoning and calls are content.
-        effort: How much reasoning; None: as the model does by itself.
-        thinking: Reasoning on or off, if that was said.
+        raw: Reasoning and calls are content.
+        effort: The reasoning effort; None: the model's default.
+        thinking: Reasoning on or off; None: not set.
         template_kwargs: Variables of the chat template.
         stream: Send events, not a body.
         include_usage: Whether a stream of chat chunks ends with the usage.
-        metadata: What the client has put there.
-        echo: What the response repeats of the request.
+        metadata: The request's metadata.
+        echo: Fields of the request that the response repeats.
         format, reasoning: The formats that the answer is to be read in; None: the model's own.
-        timeout_s: Seconds without a token after which the model is given up; None: as the server says.
-        incomplete_calls, stop_in: As of `Parser`; None: as the server says.
-        response_schema: The JSON Schema that the content must fit; None: it is free text.
+        timeout_s: Seconds without a token until the model is cancelled; None: the server's option.
+        incomplete_calls, stop_in: As of `Parser`; None: the server's option.
+        response_schema: The JSON Schema of the content; None: free text.
     """
 
     protocol: Protocol
@@ -102,7 +102,7 @@ class GenerationRequest:
 # Below it, scores that are divided by it overflow.
 _LEAST_TEMPERATURE = 1e-6
 
-# As OpenAI has it; all answers of a request are generated at once.
+# OpenAI's limit; all answers of a request are generated at once.
 _MAX_N = 128
 
 
@@ -113,14 +113,14 @@ def read_sampling(
     n: int | None = None,
     logprobs: int | None = None,
 ) -> SamplingParams:
-    """The fields that say how tokens are chosen, the extensions of vLLM and others among them."""
+    """The sampling fields, with the extensions of vLLM and others."""
     if n is not None and n > _MAX_N:
         raise unfit("n", f"'n' is {n}; it must be at most {_MAX_N}")
     temperature = fields.number("temperature")
     if temperature is not None and 0 < temperature < _LEAST_TEMPERATURE:
         raise unfit(
             "temperature",
-            f"'temperature' is {temperature}; send 0 for the likeliest token, or at least {_LEAST_TEMPERATURE}",
+            f"'temperature' is {temperature}; send 0 for greedy decoding, or at least {_LEAST_TEMPERATURE}",
         )
     values = {
         "temperature": temperature,
@@ -132,7 +132,7 @@ def read_sampling(
         "repetition_penalty": fields.number("repetition_penalty"),
         "seed": fields.integer("seed"),
     }
-    if values["top_k"] == -1:  # how vLLM says "off"
+    if values["top_k"] == -1:  # vLLM's "off"
         values["top_k"] = 0
     try:
         return SamplingParams(**values, max_tokens=max_tokens, n=n, stop=stop, logprobs=logprobs)  # type: ignore[arg-type]
@@ -142,16 +142,16 @@ def read_sampling(
 
 
 def read_top_logprobs(fields: Fields, is_wanted: bool, wanted_by: str) -> int | None:
-    """`top_logprobs`: how many of the likeliest tokens are listed beside each; None: no log-probabilities.
+    """`top_logprobs`: the number of most likely tokens to list; None: no log-probabilities.
 
     Args:
-        is_wanted: Whether log-probabilities are asked for at all.
-        wanted_by: How they are asked for, for the error message.
+        is_wanted: Whether the request has log-probabilities.
+        wanted_by: The field that requests them, for the error.
     """
     count = fields.integer("top_logprobs", least=0)
     if count and not is_wanted:
         raise ApiError(
-            400, f"'top_logprobs' is {count}, and no log-probabilities are asked for; send {wanted_by} too",
+            400, f"'top_logprobs' is {count}, but log-probabilities are off; send {wanted_by} too",
             code="invalid_argument", param="top_logprobs",
         )  # fmt: skip
     if count is not None and count > MAX_TOP_LOGPROBS:
@@ -160,7 +160,7 @@ def read_top_logprobs(fields: Fields, is_wanted: bool, wanted_by: str) -> int | 
 
 
 def read_parser_options(fields: Fields) -> dict[str, Any]:
-    """`incomplete_calls` and `stop_in`, which no other server has."""
+    """`incomplete_calls` and `stop_in`, extensions of this server."""
     options: dict[str, Any] = {}
     for name, choices in (("incomplete_calls", IncompleteCalls), ("stop_in", StopIn)):
         value = options[name] = fields.text(name)
@@ -179,7 +179,7 @@ def read_stream_options(fields: Fields, stream: bool) -> bool:
     return include_usage and stream
 
 
-# A search for them keeps all their beginnings.
+# The search keeps all their prefixes.
 _MAX_STOP_BYTES = 1024
 
 
@@ -217,7 +217,7 @@ def read_tools(tools: list[Any] | None, choice: Any, is_parallel: bool | None) -
         )
     if chosen not in ("auto", "none", "required", *names):
         raise ApiError(
-            400, f"tool_choice names '{chosen}', which is none of the tools: {', '.join(names)}",
+            400, f"tool_choice names '{chosen}', which is not one of the tools: {', '.join(names)}",
             param="tool_choice",
         )  # fmt: skip
     return Tools(offered=offered or None, choice=chosen, is_parallel=is_parallel is not False)
@@ -271,10 +271,10 @@ _ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 def read_messages(messages: list[Any], path: str = "messages") -> list[dict[str, Any]]:
-    """Chat messages as chat templates take them: contents as text, arguments as objects.
+    """Chat messages as chat templates read them: contents as text, arguments as objects.
 
     Raises:
-        ApiError: 400 for no messages or media; 422 for what is no message.
+        ApiError: 400 for no messages, or media; 422 for an invalid message.
     """
     if not messages:
         raise ApiError(400, f"'{path}' is empty; send at least one message", param=path)
@@ -302,8 +302,8 @@ def _read_message(message: Any, path: str) -> dict[str, Any]:
             ]
         refusal = fields.text("refusal")
         content = content if content is not None else refusal
-        fields.only("audio", why="there is no sound here")
-        fields.only("function_call", why="it has given way to tool_calls")
+        fields.only("audio", why="audio is not supported")
+        fields.only("function_call", why="tool_calls have replaced it")
         fields.harmless("reasoning", "annotations")
     elif content is None:
         raise unfit(f"{path}.content", f"'{path}.content' is missing; send a text")
@@ -327,7 +327,7 @@ def read_content(content: Any, path: str) -> str | None:
         kind = fields.text("type", "text")
         if kind not in ("text", "input_text", "output_text", "refusal"):
             raise ApiError(
-                400, f"'{place}' is of type '{kind}'; this server takes text alone",
+                400, f"'{place}' is of type '{kind}'; this server accepts only text",
                 code="unsupported_content", param=place,
             )  # fmt: skip
         key = "refusal" if kind == "refusal" else "text"
@@ -344,12 +344,12 @@ def _read_call(call: Any, path: str) -> dict[str, Any]:
     name = function.require("name", function.text("name"))
     arguments = parse_arguments(function.text("arguments") or "{}")
     id = fields.require("id", fields.text("id"))
-    # What else it has came with an answer: SDKs send `parsed_arguments`, `index` and the like back.
+    # SDKs send back further fields of an answer, such as `parsed_arguments` and `index`.
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def parse_arguments(text: str) -> Any:
-    """Arguments as an object, which templates write as JSON; a text that is none stays a text."""
+    """Arguments as an object, which templates write as JSON; other text stays text."""
     try:
         value = load_json(text)
     except ValueError:

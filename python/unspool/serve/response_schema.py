@@ -1,4 +1,4 @@
-"""The form that a request asks its answer to have, in each protocol's own field."""
+"""The response format of a request, in each protocol's field."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read_format(outer: Fields, name: str) -> dict[str, Any] | None:
 
 
 def _read_schema(fields: Fields) -> None:
-    """The schema with its name. `strict` changes nothing: every schema is kept to."""
+    """The schema with its name. `strict` changes nothing: every schema is enforced."""
     fields.text("name")
     fields.text("description")
     fields.mapping("schema")

@@ -27,7 +27,7 @@ def read_response_request(data: Any) -> GenerationRequest:
     """A body of Responses.
 
     Raises:
-        ApiError: 422 for what is no such body, 400 for what cannot be honoured.
+        ApiError: 422 for an invalid body, 400 for an unsupported value.
     """
     fields = Fields(data)
     model = fields.require("model", fields.text("model"))
@@ -88,7 +88,7 @@ _LOGPROBS = "message.output_text.logprobs"
 
 
 def _read_logprobs(fields: Fields) -> int | None:
-    """`include` and `top_logprobs`: how many of the likeliest tokens are listed; None: no log-probabilities."""
+    """`include` and `top_logprobs`: the number of most likely tokens to list; None: no log-probabilities."""
     included = fields.items("include") or []
     unknown = [name for name in included if name not in (_LOGPROBS, "reasoning.encrypted_content")]
     if unknown:
@@ -113,7 +113,7 @@ def _read_input(value: Any) -> list[dict[str, Any]]:
 
 
 def _add_item(chat: list[dict[str, Any]], item: Any, path: str) -> None:
-    """An item as a message, or as part of the assistant's turn that stands last."""
+    """Append an item as a message, or to the assistant's last turn."""
     fields = Fields(item, path)
     kind = fields.text("type", "message")
     fields.harmless("id", "status", "phase", "namespace", "caller")
@@ -151,7 +151,7 @@ def _add_item(chat: list[dict[str, Any]], item: Any, path: str) -> None:
         chat.append({"role": "tool", "tool_call_id": id, "content": text})
     else:
         raise ApiError(
-            400, f"'{path}' is of type '{kind}'; this server takes messages, calls, their results and reasoning",
+            400, f"'{path}' is of type '{kind}'; this server accepts messages, calls, their results and reasoning",
             code="unsupported_content", param=path,
         )  # fmt: skip
     fields.end()

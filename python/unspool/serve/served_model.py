@@ -32,10 +32,10 @@ __all__ = [
 class ServedModel(Protocol):
     """A model with its tokenizer; `StreamGenerator` is one.
 
-    All of it runs in worker threads. What it may have besides, as `StreamGenerator` has it: `count_tokens` and
+    Its methods run in worker threads. Optional, as of `StreamGenerator`: `count_tokens` and
     `tokenize` (with prompt, tools and chat_template_kwargs), and `format_name(tools)` for the metrics. A model
     whose `context_length` is a number is asked to keep to it: its `stream` gets `within_context=True` too. One whose
-    `stream` takes `response_format` gets that of requests which have one; others refuse these.
+    `stream` takes `response_format` gets the request's; other models reject such requests.
     """
 
     def stream(
@@ -58,7 +58,7 @@ class ServedModel(Protocol):
         """
 
 
-# What a template is given anyway, and what says how it is run; a template of the client's is not run.
+# Variables that the server sets, and options of the rendering; a client's own template is not run.
 _SET_FOR_TEMPLATES = frozenset({
     "messages", "conversation", "tools", "add_generation_prompt", "continue_final_message", "chat_template", "tokenize",
     "return_tensors", "return_dict", "return_assistant_tokens_mask", "padding", "truncation", "max_length",
@@ -77,7 +77,7 @@ def effort_kwargs(model: Any, effort: str) -> dict[str, Any]:
     """A reasoning effort as the chat template's own variables.
 
     Raises:
-        ArgumentError: The template has none that says this, or there is no such effort.
+        ArgumentError: The template has no such variable, or the effort is unknown.
     """
     names = _template_names(model)
     if names is None or "reasoning_effort" in names:
@@ -103,7 +103,7 @@ def check_template_kwargs(model: Any, given: Mapping[str, Any]) -> None:
     taken = sorted(set(given) & _SET_FOR_TEMPLATES)
     if taken:
         raise ArgumentError(
-            f"chat_template_kwargs: {', '.join(taken)} is said by the request itself; leave it out"
+            f"chat_template_kwargs: {', '.join(taken)} is set by the request itself; leave it out"
         )
     names = _template_names(model)
     unknown = [] if names is None else sorted(set(given) - names)
@@ -159,7 +159,7 @@ def count_tokens(
     tools: Sequence[Mapping[str, Any]] | None = None,
     template_kwargs: Mapping[str, Any] | None = None,
 ) -> int:
-    """How many token ids the prompt has, as the usage of its answer counts them."""
+    """The number of the prompt's token ids, as in its answer's usage."""
     count = _ability(model, "count_tokens")
     return int(count(prompt, tools=tools, chat_template_kwargs=template_kwargs))
 
@@ -199,7 +199,7 @@ def response_options(model: Any, schema: Mapping[str, Any] | None) -> dict[str, 
     parameters = inspect.signature(model.stream).parameters
     takes_any = any(item.kind is inspect.Parameter.VAR_KEYWORD for item in parameters.values())
     if "response_format" not in parameters and not takes_any:
-        raise ArgumentError("this model cannot keep to a response format; leave it out")
+        raise ArgumentError("this model does not support a response format; leave it out")
     return {"response_format": {"type": "json_schema", "json_schema": {"schema": dict(schema)}}}
 
 
@@ -211,7 +211,7 @@ def _ability(model: Any, name: str) -> Any:
 
 
 def _template_names(model: Any) -> frozenset[str] | None:
-    """The words in a model's chat template; None if any name may be read."""
+    """The words in a model's chat template; None if they are unknown."""
     names = getattr(model, "template_names", None)
     if names is not None:
         return frozenset(names)

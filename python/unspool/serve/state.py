@@ -23,16 +23,16 @@ __all__ = ["ServerState", "state_of"]
 
 
 class ServerState:
-    """The models, the limits, the metrics, and whether requests are welcome.
+    """The models, the limits, the metrics, and whether the server accepts requests.
 
     Attributes:
-        models: By name; None until they are loaded.
-        failure: Why they cannot be loaded.
-        is_stopping: Whether the server is about to end.
+        models: By name; None while they load.
+        failure: The exception of the loading function.
+        is_stopping: Whether the server is stopping.
         checks_host: Whether `Host` must be a name of this server.
         parsing: Lets one long body be parsed at a time.
-        answer_count: Answers that run or wait for their turn.
-        drain_ended: Set when answers have had their time to end; those that are left are cut off.
+        answer_count: Running and queued answers.
+        drain_ended: Set after the time to drain; answers that still run are cut off.
     """
 
     def __init__(self, options: ServeOptions) -> None:
@@ -54,14 +54,14 @@ class ServerState:
         return self.models is not None and not self.is_stopping
 
     def stop(self) -> None:
-        """No more requests are welcome; those under way go on."""
+        """Reject new requests; running ones continue."""
         self.is_stopping = True
 
     def check_ready(self) -> Mapping[str, Any]:
         """The models.
 
         Raises:
-            ApiError: 503, they are not there yet, or no more.
+            ApiError: 503, they are not loaded yet, or the server is stopping.
         """
         if self.is_stopping:
             raise _not_ready("the server is stopping", self.options.retry_after_s)
@@ -71,10 +71,10 @@ class ServerState:
         return self.models
 
     async def find_model(self, name: str) -> Any:
-        """The model of this name; where the mapping may have to make it, in a thread.
+        """The model of this name; a mapping that makes its models is called in a thread.
 
         Raises:
-            ApiError: 404, there is none; 503.
+            ApiError: 404, there is no such model; 503.
         """
         models = self.check_ready()
         try:

@@ -16,19 +16,19 @@ __all__ = ["cancel_on_disconnect", "pulses"]
 
 
 async def pulses(stream: DeltaStream, patience_s: float, gather_s: float = 0.0) -> AsyncGenerator[bool, None]:
-    """True each time that there are deltas to drain, False if none has come for `patience_s` seconds.
+    """True when there are deltas to drain, False after `patience_s` seconds without one.
 
     After the first, deltas are left to gather for `gather_s` seconds while the model runs.
 
     Raises:
-        Exception: What the model raised, after what came before it; RuntimeError for what is no Exception.
+        Exception: The model's exception, after the deltas before it; RuntimeError for a BaseException.
     """
     waiting: asyncio.Task[bool] | None = None
     is_first = True
     try:
         while True:
             waiting = waiting or asyncio.ensure_future(_ready(stream))
-            # Not `wait_for`: the wait for a delta must go on when patience ends.
+            # Not `wait_for`: it would cancel the wait for a delta.
             await asyncio.wait({waiting}, timeout=patience_s)
             if not waiting.done():
                 yield False
@@ -56,7 +56,7 @@ async def _ready(stream: DeltaStream) -> bool:
 
 
 async def cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
-    """Cancel `scope` when the client has left; the request's body has been read before."""
+    """Cancel `scope` when the client disconnects; call it after the body is read."""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
