@@ -54,6 +54,16 @@ def test_the_site_builds_and_needs_no_other_host(tmp_path: Path) -> None:
         assert 'data-md-component="source"' not in text, "the theme would ask GitHub for the number of stars"
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    listed = set(
+        re.findall(
+            r"^ +- (?:[^:\n]+: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M
+        )
+    )
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    assert pages - listed - {"security.md"} == set(), "add the page to nav in mkdocs.yml"
+
+
 def test_every_public_name_is_on_one_reference_page() -> None:
     named = [
         name
