@@ -21,8 +21,8 @@ import llguidance
 import torch
 import unspool
 from transformers import PreTrainedTokenizerFast
-from unspool.generation.grammar_mask import GrammarMask
-from unspool.generation.grammar_matcher import _OPTIONS, GrammarMatcher, _trie
+from unspool.grammar.mask import GrammarMask
+from unspool.grammar.matcher import _OPTIONS, GrammarMatcher, _trie
 from unspool.grammar.result import Syntax
 from unspool.vocabulary_sources import from_tokenizer
 

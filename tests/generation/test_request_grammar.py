@@ -11,8 +11,8 @@ pytest.importorskip("llguidance", reason="needs unspool[constrain]")
 
 import unspool
 from unspool import ArgumentError, StreamGenerator
-from unspool.generation.prompt import Prompt
-from unspool.generation.request_grammar import prompt_end, request_grammar
+from unspool.generation.prompt import Prompt, prompt_end
+from unspool.grammar.request import request_grammar
 from unspool.grammar.response_format import read_response_format
 from unspool.vocabulary_sources import from_tokenizer
 
@@ -131,8 +131,8 @@ def test_reasoning_comes_first(generator: Any, byte_tokenizer: Any) -> None:
 
 def grammar_of(byte_tokenizer: Any, format: Any = "hermes", tools: Any = TOOLS, **options: Any) -> Any:
     defaults = {
-        "tool_choice": "auto", "response_format": None, "parallel": True, "prompt": None, "start_in": "auto",
-        "reasoning": None,
+        "tool_choice": "auto", "response_format": None, "parallel": True, "start_in": "auto", "reasoning": None,
+        "read_prompt_end": lambda: None,
     }  # fmt: skip
     given = {**defaults, **options}
     return request_grammar(
@@ -165,7 +165,7 @@ def test_the_prompt_shows_whether_reasoning_is_open(byte_tokenizer: Any) -> None
     assert prompt_end(Prompt(inputs={"input_ids": ids}), vocabulary) == text
     assert prompt_end(Prompt(text=text), vocabulary) == text
     assert prompt_end(Prompt(inputs={"inputs_embeds": ids}), vocabulary) is None
-    opened = grammar_of(byte_tokenizer, "qwen3", None, response_format=JSON, prompt=Prompt(text=text))
+    opened = grammar_of(byte_tokenizer, "qwen3", None, response_format=JSON, read_prompt_end=lambda: text)
     assert opened.text.startswith("start: TEXT_1 <[262]>")
 
 

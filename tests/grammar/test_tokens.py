@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import unspool
 from llguidance import LLTokenizer
-from unspool.generation.grammar_matcher import GrammarMatcher
 from unspool.grammar.make_grammar import make_grammar
+from unspool.grammar.matcher import GrammarMatcher
 from unspool.testing.marker_tokenizer import marker_tokenizer
 from unspool.testing.outputs import render
 

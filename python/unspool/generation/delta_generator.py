@@ -13,8 +13,6 @@ from unspool.choose_format import check_format_names, choose_format
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.generation.check_options import check_options
 from unspool.generation.delta_stream import DeltaStream
-from unspool.generation.grammar_mask import GrammarMask
-from unspool.generation.grammar_matcher import GrammarMatcher
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.inference_config import (
     InferenceConfig,
@@ -28,16 +26,18 @@ from unspool.generation.logprobs import LogprobRecorder
 from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.static_inputs import render_messages
 from unspool.generation.prefill.strategy import choose_strategy, model_kind
-from unspool.generation.prompt import Prompt, check_ids, read_prompt
+from unspool.generation.prompt import Prompt, check_ids, prompt_end, read_prompt
 from unspool.generation.prompt_encoder import PromptEncoder
 from unspool.generation.recorded_model import check_recordable
-from unspool.generation.request_grammar import request_grammar
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import SamplingParams
 from unspool.generation.settings import GenerationSettings, read_settings
 from unspool.generation.warm_up import WarmUp
 from unspool.generation.worker import GenerationWorker, check_timeout
+from unspool.grammar.mask import GrammarMask
+from unspool.grammar.matcher import GrammarMatcher
+from unspool.grammar.request import request_grammar
 from unspool.grammar.result import Grammar
 from unspool.grammar.tools import without_strict
 from unspool.stream_options import PARSER_OPTIONS
@@ -266,7 +266,7 @@ class DeltaGenerator:
             tool_choice=tool_choice,
             response_format=response_format,
             parallel=stream_options.get("parallel_tool_calls", True),
-            prompt=prompt,
+            read_prompt_end=lambda: None if prompt is None else prompt_end(prompt, vocabulary),
             start_in=stream_options.get("start_in", "auto"),
             vocabulary=vocabulary,
             own=grammar,

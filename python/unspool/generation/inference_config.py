@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.generation.records import Record, require_at_least
 from unspool.generation.sampling_params import SamplingParams
+from unspool.records import Record, require_at_least
 
 __all__ = [
     "InferenceConfig",

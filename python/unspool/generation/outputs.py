@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unspool.errors import ArgumentError
-from unspool.generation.records import Record, require_at_least
+from unspool.records import Record, require_at_least
 
 __all__ = ["PromptOutput", "SampleState"]
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from unspool._core import Vocabulary
 from unspool.errors import ArgumentError
 
-__all__ = ["TEXT_PARTS", "Prompt", "check_ids", "is_standard", "read_prompt"]
+__all__ = ["TEXT_PARTS", "Prompt", "check_ids", "is_standard", "prompt_end", "read_prompt"]
 
 #: What a text is called among the parts of a message's content.
 TEXT_PARTS = ("text", "input_text")
@@ -139,6 +140,21 @@ def check_ids(model: Any, prompt: Prompt) -> None:
     for id in (int(ids.min()), int(ids.max())):
         if not 0 <= id < count:
             raise ArgumentError(f"token id {id} is none of the model's; its ids are 0 to {count - 1}")
+
+
+#: The turn that opens the answer is among them.
+_LAST_IDS = 8192
+
+
+def prompt_end(prompt: Prompt, vocabulary: Vocabulary) -> str | None:
+    """The end of a prompt as text; None if it is neither text nor ids."""
+    ids = prompt.inputs.get("input_ids")
+    if prompt.text is not None or ids is None:
+        return prompt.text
+    added = vocabulary.added_tokens
+    last = ids.reshape(-1)[-_LAST_IDS:].tolist()
+    pieces = (added[id].encode() if id in added else vocabulary.token_bytes(id) for id in last)
+    return b"".join(pieces).decode(errors="replace")
 
 
 def _check_shape(name: str, tensor: Any, dimensions: int) -> None:

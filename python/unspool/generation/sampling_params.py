@@ -8,7 +8,7 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.generation.logprobs import check_top_count
-from unspool.generation.records import Record, require_at_least
+from unspool.records import Record, require_at_least
 
 __all__ = ["SamplingParams"]
 

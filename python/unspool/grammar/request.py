@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from unspool._core import Format, ToolSchemas, Vocabulary
 from unspool.errors import ArgumentError, FormatError
 from unspool.format_files import FormatFile
 from unspool.formats import get_format
-from unspool.generation.prompt import Prompt
 from unspool.grammar.answer import ReasoningStart
 from unspool.grammar.json_answer import json_grammar
 from unspool.grammar.make_grammar import make_grammar
@@ -19,7 +18,7 @@ from unspool.grammar.result import Grammar
 from unspool.grammar.tools import is_strict
 from unspool.stream_recipe import grammar_choice
 
-__all__ = ["prompt_end", "request_grammar"]
+__all__ = ["request_grammar"]
 
 
 def request_grammar(
@@ -30,7 +29,7 @@ def request_grammar(
     tool_choice: str | Mapping[str, Any] | None,
     response_format: Any,
     parallel: bool,
-    prompt: Prompt | None,
+    read_prompt_end: Callable[[], str | None],
     start_in: str,
     vocabulary: Vocabulary,
     own: str | Grammar | None = None,
@@ -42,7 +41,8 @@ def request_grammar(
 
     Args:
         format, reasoning: As of `Parser`, "auto" resolved.
-        prompt: None: not known, so that the format's own turn counts.
+        read_prompt_end: Returns the end of the prompt as text, or None if it is not known; the format's own turn
+            counts then. Called only if a grammar is made.
         start_in: As of `Parser`.
         own: The caller's grammar, which replaces all that.
 
@@ -63,7 +63,7 @@ def request_grammar(
         return None
     if must_call and isinstance(tools, ToolSchemas):
         raise ArgumentError("a required call needs the tools' schemas; pass tools as a list")
-    end = None if prompt is None else prompt_end(prompt, vocabulary)
+    end = read_prompt_end()
     if isinstance(format, Format):
         return _without_file(format, response_schema, must_call, end)
     file = (_named_file if isinstance(format, str) else _file)(format, reasoning)
@@ -91,21 +91,6 @@ def request_grammar(
 
 #: Where the answer begins by the option `start_in`; None: as the prompt shows.
 _STARTS: dict[str, ReasoningStart | None] = {"auto": None, "content": "may", "reasoning": "open"}
-
-
-def prompt_end(prompt: Prompt, vocabulary: Vocabulary) -> str | None:
-    """The end of a prompt as text; None if it is neither text nor ids."""
-    ids = prompt.inputs.get("input_ids")
-    if prompt.text is not None or ids is None:
-        return prompt.text
-    added = vocabulary.added_tokens
-    last = ids.reshape(-1)[-_LAST_IDS:].tolist()
-    pieces = (added[id].encode() if id in added else vocabulary.token_bytes(id) for id in last)
-    return b"".join(pieces).decode(errors="replace")
-
-
-#: The turn that opens the answer is among them.
-_LAST_IDS = 8192
 
 
 def _without_file(

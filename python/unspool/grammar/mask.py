@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from unspool.errors import StreamError
-from unspool.generation.grammar_matcher import GrammarMatcher
+from unspool.grammar.matcher import GrammarMatcher
 
 __all__ = ["GrammarMask"]
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unspool import ArgumentError
 from unspool.generation.outputs import PromptOutput, SampleState
-from unspool.generation.records import Record
+from unspool.records import Record
 
 
 @dataclass(frozen=True, slots=True)
