@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import ArgumentError
-from unspool.generation.outputs import PromptOutput, SampleState
+from unspool.compat.easydel import PromptOutput, SampleState
 from unspool.records import Record
 
 

@@ -48,14 +48,15 @@ _MODULE_OF = {
     "Detection": "detection",
     "Dropped": "grammar.result",
     "Evidence": "detection",
+    "GenerationDefaults": "generation",
     "Grammar": "grammar.result",
-    "InferenceConfig": "generation",
+    "InferenceConfig": "compat.easydel",
     "PartialArguments": "partial_arguments",
-    "PreCompileConfig": "generation",
+    "PreCompileConfig": "compat.easydel",
     "PrefillConfig": "generation.prefill",
     "PrefillScope": "generation.prefill",
-    "PromptOutput": "generation",
-    "SampleState": "generation",
+    "PromptOutput": "compat.easydel",
+    "SampleState": "compat.easydel",
     "SamplingParams": "generation",
     "SlowDetokenizer": "slow_detokenizer",
     "StreamBatch": "stream_batch",
@@ -75,14 +76,12 @@ _MODULE_OF = {
 
 if TYPE_CHECKING:
     from unspool.bridging import Bridge, bridge
+    from unspool.compat.easydel import InferenceConfig, PreCompileConfig, PromptOutput, SampleState
     from unspool.detection import Detection, Evidence, detect
     from unspool.generation import (
         ConditioningHook,
         DeltaStream,
-        InferenceConfig,
-        PreCompileConfig,
-        PromptOutput,
-        SampleState,
+        GenerationDefaults,
         SamplingParams,
         StreamGenerator,
         StreamMetrics,
@@ -133,6 +132,7 @@ __all__ = [
     "Format",
     "FormatError",
     "FormatFile",
+    "GenerationDefaults",
     "Grammar",
     "InferenceConfig",
     "LabelSpan",

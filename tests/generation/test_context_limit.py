@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from unspool import ContextLengthError, InferenceConfig, SamplingParams, StreamGenerator
+from unspool import ContextLengthError, GenerationDefaults, SamplingParams, StreamGenerator
 from unspool.generation import prompt_encoder
 from unspool.generation.hooks import ConditioningHook
 
@@ -39,7 +39,7 @@ def test_what_fits_runs_and_nothing_else(
 ) -> None:
     """A limit of the call must fit; another is lowered; the model does not run for what is refused."""
     generator = StreamGenerator(
-        small, byte_tokenizer, backend=backend, prefill=prefill, config=InferenceConfig(max_new_tokens=30)
+        small, byte_tokenizer, backend=backend, prefill=prefill, config=GenerationDefaults(max_new_tokens=30)
     )
     calls, handle = count_forwards(small)
     sampling = SamplingParams(max_tokens=limit, temperature=0)

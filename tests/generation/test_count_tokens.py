@@ -1,16 +1,15 @@
-"""count_tokens: the number that usage has; and what an engine is called."""
+"""count_tokens: the number that usage has; and the length that is left for a prompt."""
 
 from __future__ import annotations
 
 import copy
-import datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from tokenizers.processors import TemplateProcessing
-from unspool import ArgumentError, InferenceConfig, StreamGenerator
+from unspool import ArgumentError, GenerationDefaults, StreamGenerator
 
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -61,23 +60,6 @@ def test_messages_count_as_the_chat_template_writes_them(generator: Any, tokeniz
     text = tokenizer.apply_chat_template(MESSAGES, tokenize=False, add_generation_prompt=True)
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     assert generator.count_tokens(MESSAGES) == len(ids)
-    assert generator.count_tokens(MESSAGES, oai_like=True) == len(ids)
-
-
-def test_parts_are_joined_on_demand(generator: Any) -> None:
-    parts = [
-        {"role": "system", "content": [{"type": "text", "text": "Be "}, {"type": "text", "text": "brief."}]},
-        MESSAGES[1],
-    ]
-    before = copy.deepcopy(parts)
-    assert generator.count_tokens(parts, oai_like=True) == generator.count_tokens(MESSAGES)
-    assert generator.count_tokens([{"role": "user", "content": []}], oai_like=True) == generator.count_tokens(
-        [{"role": "user", "content": ""}]
-    )
-    assert parts == before
-    for part in ({"type": "image_url", "image_url": {"url": "data:"}}, {"type": "text"}, "text"):
-        with pytest.raises(ArgumentError, match="a content part is of type"):
-            generator.count_tokens([{"role": "user", "content": [part]}], oai_like=True)
 
 
 def test_embeddings_images_and_sources(
@@ -104,39 +86,10 @@ def test_what_is_no_prompt_is_not_counted(generator: Any, prompt: Any) -> None:
 
 def test_model_prefill_length(llama: Any, byte_tokenizer: Any) -> None:
     for count in (1, 64, 1023):
-        generator = StreamGenerator(llama, byte_tokenizer, config=InferenceConfig(max_new_tokens=count))
+        generator = StreamGenerator(llama, byte_tokenizer, config=GenerationDefaults(max_new_tokens=count))
         assert generator.model_prefill_length == 1024 - count
-    generator = StreamGenerator(llama, byte_tokenizer, config=InferenceConfig(max_new_tokens=1024))
+    generator = StreamGenerator(llama, byte_tokenizer, config=GenerationDefaults(max_new_tokens=1024))
     with pytest.raises(ValueError, match="max_new_tokens is 1024"):
         _ = generator.model_prefill_length
     with pytest.raises(ValueError, match="max_position_embeddings, n_positions"):
         _ = StreamGenerator(SimpleNamespace(generate=None), byte_tokenizer).model_prefill_length
-
-
-# The name
-
-
-def test_the_name_has_type_size_and_day(llama: Any, byte_tokenizer: Any) -> None:
-    days = [datetime.date.today().isoformat()]
-    name = StreamGenerator(llama, byte_tokenizer).inference_name
-    days.append(datetime.date.today().isoformat())
-    assert name in [f"llama-0.00B-{day}" for day in days]
-
-    class Large:
-        config = SimpleNamespace(model_type="gemma3")
-        generate = None
-
-        def parameters(self) -> Any:
-            return [torch.empty((1_234_567, 1000), device="meta"), torch.empty((10**9,), device="meta")]
-
-    assert StreamGenerator(Large(), byte_tokenizer).inference_name.startswith("gemma3-2.23B-20")
-    nameless = StreamGenerator(SimpleNamespace(generate=None), byte_tokenizer)
-    assert nameless.inference_name.startswith("simplenamespace-0.00B-20")
-
-
-def test_the_name_may_be_given(llama: Any, byte_tokenizer: Any) -> None:
-    assert StreamGenerator(llama, byte_tokenizer, name="mine").inference_name == "mine"
-    with pytest.raises(ArgumentError, match="name is empty"):
-        StreamGenerator(llama, byte_tokenizer, name="")
-    with pytest.raises(TypeError, match="pass a str"):
-        StreamGenerator(llama, byte_tokenizer, name=3)  # type: ignore[arg-type]

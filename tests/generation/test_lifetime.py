@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
+import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from unspool import PreCompileConfig, StreamGenerator
+import torch
+from unspool import StreamGenerator, StreamTimeout
+
+from .helpers import wait_for
 
 PROMPT = "Hello"
 
@@ -26,8 +31,6 @@ def use(generator: StreamGenerator) -> None:
     options: dict[str, Any] = {"max_new_tokens": 3, "do_sample": False}
     assert list(generator.stream(PROMPT, **options))
     list(generator.stream_prompt(PROMPT, **options))
-    generator.process_prompt(PROMPT)
-    generator.precompile(PreCompileConfig(1, 8))
     generator.count_tokens(PROMPT)
 
 
@@ -47,10 +50,68 @@ def test_del_generator_frees_the_model(llama: Any, byte_tokenizer: Any, backend:
     assert model_ref() is None
 
 
-def test_a_loaded_generator_too(llama: Any, byte_tokenizer: Any, tmp_path: Any) -> None:
-    model = copy.deepcopy(llama)
-    StreamGenerator(model, byte_tokenizer, format="none").save_inference(tmp_path)
-    generator = StreamGenerator.load_inference(tmp_path, model, byte_tokenizer)
+class Plain:
+    """A model whose `generate` leaves no cycles of its own, unlike that of transformers.
+
+    Attributes:
+        waits: Runs before each token.
+    """
+
+    def __init__(self, waits: Callable[[int], object] = lambda _: None) -> None:
+        self.waits = waits
+
+    def generate(self, input_ids: Any, streamer: Any, stopping_criteria: Any, **_: Any) -> None:
+        streamer.put(input_ids)
+        for step in range(9):
+            self.waits(step)
+            streamer.put(torch.tensor([66]))
+            if stopping_criteria(torch.tensor([[66]]), None).all():
+                return
+
+
+def test_a_stream_that_was_read_keeps_nothing(byte_tokenizer: Any) -> None:
+    model = Plain()
+    generator = StreamGenerator(model, byte_tokenizer)
     model_ref = weakref.ref(model)
+    assert len(list(generator.stream(PROMPT))) == 9
+    assert len(generator.generate(PROMPT).token_ids) == 9
+    assert "".join(generator.stream_prompt(PROMPT))
     del model, generator
-    assert model_ref() is None
+    assert wait_for(lambda: model_ref() is None)
+
+
+@pytest.mark.parametrize("leave", ["drop", "close", "timeout"])
+def test_an_abandoned_stream_keeps_nothing(byte_tokenizer: Any, leave: str) -> None:
+    go_on = threading.Event()
+    model = Plain(lambda step: step == 3 and go_on.wait(10))
+    generator = StreamGenerator(model, byte_tokenizer)
+    model_ref = weakref.ref(model)
+    stream = generator.stream(PROMPT, timeout=0.1 if leave == "timeout" else None)
+    assert next(stream).text
+    if leave == "close":
+        stream.close()
+    elif leave == "timeout":
+        with pytest.raises(StreamTimeout):
+            list(stream)
+    del stream, generator
+    assert model_ref() is not None  # it is in a step
+    del model
+    go_on.set()
+    assert wait_for(lambda: model_ref() is None)
+
+
+def test_an_error_that_was_handled_keeps_nothing(byte_tokenizer: Any) -> None:
+    def fail(step: int) -> None:
+        if step == 2:
+            raise MemoryError("no room")
+
+    model = Plain(fail)
+    generator = StreamGenerator(model, byte_tokenizer)
+    model_ref = weakref.ref(model)
+    with pytest.raises(MemoryError):
+        generator.generate(PROMPT)
+    with contextlib.suppress(MemoryError):
+        for _ in generator.stream(PROMPT):
+            pass
+    del model, generator
+    assert wait_for(lambda: model_ref() is None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from transformers import GenerationConfig
-from unspool import ArgumentError, InferenceConfig, SamplingParams, StreamGenerator, generate
+from unspool import ArgumentError, GenerationDefaults, SamplingParams, StreamGenerator, generate
 
 from .conftest import make_llama
 
@@ -35,7 +35,7 @@ def generator(request: pytest.FixtureRequest, llama: Any, byte_tokenizer: Any) -
 
 
 def test_an_end_token_of_the_config_goes_before_the_models(generator: Any) -> None:
-    config = InferenceConfig(eos_token_id=END)
+    config = GenerationDefaults(eos_token_id=END)
     own = StreamGenerator(generator.model, generator.tokenizer, backend=generator.backend, config=config)
     result = own.generate(PROMPT, do_sample=False, **alphabet())
     assert (result.token_ids, result.finish_reason) == ((65, 66, END), "stop")
@@ -119,7 +119,7 @@ def test_no_generation_config_is_changed(byte_tokenizer: Any, backend: Any) -> N
     model = make_llama(byte_tokenizer)
     given = GenerationConfig(do_sample=True, temperature=0.5, max_new_tokens=4)
     before = (model.generation_config.to_dict(), given.to_dict())
-    config, own = model.generation_config, InferenceConfig(max_new_tokens=3, eos_token_id=[1, 2])
+    config, own = model.generation_config, GenerationDefaults(max_new_tokens=3, eos_token_id=[1, 2])
     generator = StreamGenerator(model, byte_tokenizer, backend=backend, config=own)
     for options in (
         {"max_new_tokens": 2, "do_sample": True, "temperature": 0.7, "top_p": 0.9, "seed": 3},

@@ -6,13 +6,13 @@ import copy
 from typing import Any
 
 import pytest
-from unspool import ArgumentError, InferenceConfig, SamplingParams, StreamGenerator
+from unspool import ArgumentError, GenerationDefaults, SamplingParams, StreamGenerator
 from unspool.generation.settings import read_settings
 from unspool.generation.text_gatherer import TextGatherer
 
 
-def read(model: Any, config: InferenceConfig | None = None, sampling: Any = None, **options: Any) -> Any:
-    return read_settings(model, config or InferenceConfig(), sampling, (), options)
+def read(model: Any, config: GenerationDefaults | None = None, sampling: Any = None, **options: Any) -> Any:
+    return read_settings(model, config or GenerationDefaults(), sampling, (), options)
 
 
 def test_an_end_token_of_the_config_goes_before_the_models(llama: Any) -> None:
@@ -20,7 +20,7 @@ def test_an_end_token_of_the_config_goes_before_the_models(llama: Any) -> None:
     own.eos_token_id, own.pad_token_id = 7, 8
     model = llama.generation_config.eos_token_id
     assert model not in (5, 6, 7, 8)
-    config = InferenceConfig(eos_token_id=[5, 9], pad_token_id=6)
+    config = GenerationDefaults(eos_token_id=[5, 9], pad_token_id=6)
     for options, eos, pad in (
         ({}, {5, 9}, 6),
         ({"generation_config": own}, {7}, 8),
@@ -35,14 +35,14 @@ def test_an_end_token_of_the_config_ends_the_answer(scripted: Any, byte_tokenize
     comma = byte_tokenizer(",")["input_ids"][0]
     model = scripted({"prompt": "a,b"}).model
     for backend in ("transformers", "native"):
-        config = InferenceConfig(eos_token_id=comma)
+        config = GenerationDefaults(eos_token_id=comma)
         result = StreamGenerator(model, byte_tokenizer, config=config, backend=backend).generate("prompt")
         assert (result.finish_reason, len(result.token_ids)) == ("stop", 2)
 
 
 def test_sampling_parameters_of_the_config_are_defaults(llama: Any) -> None:
     defaults = SamplingParams(temperature=0.5, max_tokens=9, seed=3, n=2, stop="END", presence_penalty=1)
-    config = InferenceConfig(sampling_params=defaults)
+    config = GenerationDefaults(sampling_params=defaults)
     settings = read(llama, config)
     assert (settings.limit, settings.seed, settings.n, settings.stop) == (9, 3, 2, ("END",))
     assert settings.does_sample

@@ -17,6 +17,7 @@ import pytest
 import torch
 from transformers import LogitsProcessor
 from unspool import ArgumentError, ConditioningHook, StreamGenerator, StreamTimeout, VocabularyError
+from unspool.compat.easydel import SampleState
 from unspool.generation import active_workers
 
 from .conftest import make_llama
@@ -212,20 +213,20 @@ def test_metrics(generator: Any) -> None:
 def test_state_while_it_runs(generator: Any) -> None:
     pace = Pace(waits_at=1)
     stream = paced(generator, pace, count=6)
-    before = stream.state
+    before = SampleState.of(stream)
     assert (before.generated_tokens, before.tokens_per_second) == (0, float("-inf"))
     pace.go_on.set()
     list(stream)
     pace = Pace(waits_at=4)
     stream = paced(generator, pace, count=6)
     assert [next(stream).text for _ in range(3)] == list(letters(3))
-    state = stream.state
+    state = SampleState.of(stream)
     assert (state.generated_tokens, state.running_token, state.is_sequence_finished) == (3, 67, False)
     assert state.current_length == state.padded_length + 3
     pace.go_on.set()
     list(stream)
-    assert (stream.state.generated_tokens, stream.state.is_sequence_finished) == (6, True)
-    assert stream.state.tokens_per_second > 0
+    assert (SampleState.of(stream).generated_tokens, SampleState.of(stream).is_sequence_finished) == (6, True)
+    assert SampleState.of(stream).tokens_per_second > 0
 
 
 def test_options_reach_generate_unchanged(llama: Any, byte_tokenizer: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from unspool import InferenceConfig, StreamGenerator
+from unspool import GenerationDefaults, StreamGenerator
 
 from .conftest import USER
 
@@ -46,7 +46,7 @@ async def test_it_is_refused(
 
 
 async def test_a_limit_of_the_servers_own_is_lowered(make_client: Any, llama: Any, tokenizer: Any) -> None:
-    config = InferenceConfig(max_new_tokens=5000)
+    config = GenerationDefaults(max_new_tokens=5000)
     client = make_client({"m": StreamGenerator(llama, tokenizer, format="none", config=config)})
     body = {"model": "m", "prompt": "x" * 1000, "stream": False}
     answer = (await client.post("/v1/completions", json=body)).json()

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool import StreamGenerator
-from unspool.generation.inference_config import InferenceConfig
+from unspool import GenerationDefaults, StreamGenerator
 from unspool.serve.demo_model import _PIECE
 from unspool.testing.cases import Case
 
@@ -241,7 +240,7 @@ def test_failures_are_reported(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def structured(folder: Path, llama: Any, tokenizer: Any) -> Any:
     """What each client makes of a request for an object, by (client, streamed)."""
-    config = InferenceConfig(max_new_tokens=700)
+    config = GenerationDefaults(max_new_tokens=700)
     model = StreamGenerator(llama, tokenizer, format="hermes", backend="native", config=config)
     clients = [*CLIENTS, "ai compatible structured"]
     asked = [(client, streamed) for client in clients for streamed in (False, True)]

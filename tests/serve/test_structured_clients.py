@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from unspool import StreamGenerator
-from unspool.generation.inference_config import InferenceConfig
+from unspool import GenerationDefaults, StreamGenerator
 
 from .conftest import USER, running
 
@@ -36,7 +35,7 @@ class Weather(pydantic.BaseModel):  # type: ignore[name-defined,misc]
 
 @pytest.fixture(scope="module")
 def url(llama: Any, tokenizer: Any) -> Iterator[str]:
-    config = InferenceConfig(max_new_tokens=700)
+    config = GenerationDefaults(max_new_tokens=700)
     model = StreamGenerator(llama, tokenizer, format="hermes", backend="native", config=config)
     with running({"m": model}) as server:
         yield f"http://127.0.0.1:{server.port}"

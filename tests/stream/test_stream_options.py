@@ -17,7 +17,7 @@ import pytest
 import unspool
 from unspool import ArgumentError, Parser, TokenStreamer, Vocabulary, _core
 from unspool.formats import compile_format
-from unspool.generation import delta_generator
+from unspool.generation import stream_generator
 from unspool.stream_options import CORE_OPTIONS, DELIVERY_OPTIONS, PARSER_OPTIONS, Option
 from unspool.stream_recipe import make_recipe
 
@@ -143,7 +143,7 @@ def test_pages() -> None:
 
 
 def test_the_generator_takes_options_of_a_streamer() -> None:
-    assert STREAMER_OPTIONS.keys() > delta_generator._PARSER_OPTIONS
+    assert STREAMER_OPTIONS.keys() > stream_generator._PARSER_OPTIONS
 
 
 WRONG = [

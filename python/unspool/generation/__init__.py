@@ -1,12 +1,11 @@
 """Running a model and consuming its deltas."""
 
+from unspool.generation.defaults import GenerationDefaults
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.generate import generate
 from unspool.generation.hooks import ConditioningHook
-from unspool.generation.inference_config import InferenceConfig, PreCompileConfig
 from unspool.generation.iterate_streamer import iterate_streamer
 from unspool.generation.logprobs import TokenLogprob
-from unspool.generation.outputs import PromptOutput, SampleState
 from unspool.generation.result import Choice, StreamMetrics, StreamResult, Usage
 from unspool.generation.sampling_params import SamplingParams
 from unspool.generation.sink import StreamSink, send_to_sink, status_events
@@ -18,10 +17,7 @@ __all__ = [
     "Choice",
     "ConditioningHook",
     "DeltaStream",
-    "InferenceConfig",
-    "PreCompileConfig",
-    "PromptOutput",
-    "SampleState",
+    "GenerationDefaults",
     "SamplingParams",
     "StreamGenerator",
     "StreamMetrics",

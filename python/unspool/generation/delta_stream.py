@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 from unspool._core import Delta, DeltaChannel, WireWriter
 from unspool.channel_async import wait
 from unspool.errors import ChannelCancelledError, ChannelTimeoutError, StreamTimeout
-from unspool.generation.outputs import SampleState
 from unspool.generation.text_gatherer import TextGatherer
 
 if TYPE_CHECKING:
@@ -83,8 +82,8 @@ class DeltaStream(Iterator[Delta]):
                 return self._take(delta, StopAsyncIteration)
         raise StopAsyncIteration
 
-    def text(self, tokens_per_text: int | None = None) -> Generator[str, None, SampleState]:
-        """The first answer's content, without empty strings; returns the final `SampleState`.
+    def text(self, tokens_per_text: int | None = None) -> Generator[str, None, StreamResult]:
+        """The first answer's content, without empty strings; returns the `StreamResult`.
 
         Args:
             tokens_per_text: Gather the text of this many tokens, 1 or more; None: as it comes. What a token
@@ -93,12 +92,26 @@ class DeltaStream(Iterator[Delta]):
         gatherer = TextGatherer(tokens_per_text)  # raises here, not at the first `next`
         return self._text(gatherer)
 
-    def _text(self, gatherer: TextGatherer) -> Generator[str, None, SampleState]:
+    def _text(self, gatherer: TextGatherer) -> Generator[str, None, StreamResult]:
         with self:
             for delta in self:
                 yield from gatherer.put(delta)
             yield from gatherer.end()
-            return self.state
+            return self.result
+
+    async def atext(self, tokens_per_text: int | None = None) -> AsyncGenerator[str, None]:
+        """`text`, for `async for`. What came before an exception of the model is gathered text too."""
+        gatherer = TextGatherer(tokens_per_text)
+        try:
+            async for delta in self:
+                for text in gatherer.put(delta):
+                    yield text
+        except Exception:
+            for text in gatherer.end():
+                yield text
+            raise
+        for text in gatherer.end():
+            yield text
 
     async def ready(self) -> bool:
         """Wait until there are deltas to drain; False once there are no more.
@@ -217,11 +230,6 @@ class DeltaStream(Iterator[Delta]):
     def result(self) -> StreamResult:
         """All that is known; whole once the iteration has ended."""
         return self._run.result()
-
-    @property
-    def state(self) -> SampleState:
-        """The progress of the generation."""
-        return self._run.state()
 
     def _remaining_s(self) -> float | None:
         """Seconds to wait: tokens that are held back count as a sign of life."""

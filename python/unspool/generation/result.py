@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from unspool.generation.logprobs import TokenLogprob
 from unspool.generation.prefill.scope import PrefillScope
@@ -37,6 +39,7 @@ class StreamMetrics:
         inter_token_ms: Between the tokens of the first answer: one less than there are tokens.
         prompt_tokens_per_second: Prompt tokens by the time to the first token.
         output_tokens_per_second: The tokens after the first by the time that they took.
+        decode_time_s: Seconds from the first token to the last token of any answer.
     """
 
     prompt_tokens: int = 0
@@ -46,17 +49,25 @@ class StreamMetrics:
     inter_token_ms: tuple[float, ...] = ()
     prompt_tokens_per_second: float | None = None
     output_tokens_per_second: float | None = None
+    decode_time_s: float = 0.0
 
-    @property
-    def decode_time_s(self) -> float:
-        """From the first token to the last."""
-        return sum(self.inter_token_ms) / 1000
+    def to_dict(self) -> dict[str, Any]:
+        """The metrics by name, as JSON has them: `inter_token_ms` is a list."""
+        return {**dataclasses.asdict(self), "inter_token_ms": list(self.inter_token_ms)}
 
 
 def measure(
-    begin_s: float, token_times_s: list[float], prompt_tokens: int, decode_prefix_tokens: int
+    begin_s: float,
+    token_times_s: list[float],
+    prompt_tokens: int,
+    decode_prefix_tokens: int,
+    last_s: float | None = None,
 ) -> StreamMetrics:
-    """The metrics of an answer whose tokens came at these times."""
+    """The metrics of an answer whose tokens came at these times.
+
+    Args:
+        last_s: When the last token of any answer came; None: that of this one.
+    """
     if not token_times_s:
         return StreamMetrics(prompt_tokens, decode_prefix_tokens)
     first_s = token_times_s[0] - begin_s
@@ -70,6 +81,7 @@ def measure(
         inter_token_ms=tuple((later - earlier) * 1000 for later, earlier in gaps),
         prompt_tokens_per_second=prompt_tokens / first_s if first_s > 0 else None,
         output_tokens_per_second=(len(token_times_s) - 1) / decode_s if decode_s > 0 else None,
+        decode_time_s=max(decode_s, (last_s or 0.0) - token_times_s[0]),
     )
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from unspool.errors import ChannelCancelledError
 from unspool.generation.context_limit import fit_context
 from unspool.generation.native_backend import NotContinuable, generate_natively
-from unspool.generation.outputs import SampleState
 from unspool.generation.prefill.prepare import prepare_prompt
 from unspool.generation.prefill.scope import PrefillScope, merge_metadata
 from unspool.generation.prompt import Prompt, read_prompt
@@ -138,28 +137,8 @@ class GenerationRun:
                 list(self.rows.times_s),
                 prompt_tokens,
                 prepared.decode_prefix_tokens if prepared is not None else 0,
+                self.rows.last_put_s,
             ),
             prefill=scope,
             metadata=merge_metadata(scope.metadata(), self.metadata),
-        )
-
-    def state(self) -> SampleState:
-        """The progress of the generation."""
-        times = list(self.rows.times_s)
-        spent_s = (self.rows.last_put_s or 0.0) - times[0] if times else 0.0
-        counts = [len(ids) for ids in self.rows.token_ids]
-        generated = sum(counts)
-        behind_first = sum(count - 1 for count in counts if count)
-        first = self.rows.token_ids[0]
-        prompt_tokens = self.prepared.token_count if self.prepared is not None else 0
-        return SampleState(
-            current_length=prompt_tokens + len(first),
-            sequences=tuple(tuple(ids) for ids in self.rows.token_ids),
-            running_token=first[-1] if first else None,
-            is_sequence_finished=all(streamer.is_finished for streamer in self.rows.streamers),
-            tokens_per_second=behind_first / spent_s if spent_s > 0 else float("-inf"),
-            generated_tokens=generated,
-            padded_length=prompt_tokens,
-            time_spent_s=spent_s,
-            time_to_first_token_s=times[0] - self.begin_s if times else None,
         )

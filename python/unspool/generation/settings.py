@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.generation.inference_config import InferenceConfig
+from unspool.generation.defaults import GenerationDefaults
 from unspool.generation.logprobs import check_top_count
 from unspool.generation.sampling_params import SamplingParams
 
@@ -67,7 +67,7 @@ class GenerationSettings:
 
 def read_settings(
     model: Any,
-    config: InferenceConfig,
+    config: GenerationDefaults,
     sampling: SamplingParams | Mapping[str, Any] | None,
     stop: str | Sequence[str],
     options: Mapping[str, Any],
@@ -107,7 +107,7 @@ def read_settings(
         sampling.n,
         # Older transformers have 1 here if no one has set it.
         count if (count := getattr(given, "num_return_sequences", None)) != 1 else None,
-        config.sequence_count(0),
+        config.answer_count,
     )
     _check_positive("n", n)
     do_sample = bool(_first(merged.get("do_sample"), getattr(base, "do_sample", None), False))

@@ -2,40 +2,64 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import dataclasses
 import functools
-import os
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
-from unspool.errors import ArgumentError
-from unspool.generation.count_tokens import count_tokens
-from unspool.generation.delta_generator import DeltaGenerator
+from unspool._core import DeltaChannel, ToolSchemas, Vocabulary
+from unspool.choose_format import check_format_names, choose_format
+from unspool.errors import ArgumentError, VocabularyError
+from unspool.generation.check_options import check_options
+from unspool.generation.defaults import (
+    GenerationDefaults,
+    model_positions,
+    prefill_length,
+    resolve_token_ids,
+)
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.hooks import ConditioningHook
-from unspool.generation.inference_config import PreCompileConfig
-from unspool.generation.process_prompts import (
-    PromptEvent,
-    process_prompt,
-    process_prompts_concurrently,
-)
-from unspool.generation.progress import ProgressCallback
-from unspool.generation.prompt import is_standard, read_prompt
+from unspool.generation.logits import check_native
+from unspool.generation.logprobs import LogprobRecorder
+from unspool.generation.prefill.config import PrefillConfig
+from unspool.generation.prefill.static_inputs import render_messages
+from unspool.generation.prefill.strategy import choose_strategy, model_kind
+from unspool.generation.prompt import Prompt, check_ids, is_standard, prompt_end, read_prompt
+from unspool.generation.prompt_encoder import PromptEncoder
+from unspool.generation.recorded_model import check_recordable
+from unspool.generation.rows import Rows
+from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import SamplingParams
-from unspool.generation.saved_inference import load_inference, save_inference
-from unspool.generation.warm_up import TooLong, fit_prompt
+from unspool.generation.settings import GenerationSettings, read_settings
+from unspool.generation.worker import GenerationWorker, check_timeout
+from unspool.grammar.mask import GrammarMask
+from unspool.grammar.matcher import GrammarMatcher
+from unspool.grammar.request import request_grammar
+from unspool.grammar.result import Grammar
+from unspool.grammar.tools import without_strict
+from unspool.stream_options import PARSER_OPTIONS
+from unspool.token_streamer import TokenStreamer
+from unspool.vocabulary_sources import from_tokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from unspool.generation.outputs import PromptOutput, SampleState
+    from unspool._core import Format
+    from unspool.format_files import FormatFile
+    from unspool.generation.result import StreamResult
 
 __all__ = ["StreamGenerator"]
 
-Sampling = SamplingParams | Mapping[str, Any] | None
+# Options of one stream's TokenStreamer that a caller may set.
+_PARSER_OPTIONS = PARSER_OPTIONS.keys() - {
+    "only_reasoning", "keep_message", "tokenizer", "prompt", "reasoning", "tool_choice", "stop",
+}  # fmt: skip
 
 
-class StreamGenerator(DeltaGenerator):
+class StreamGenerator:
     """Streams what a model writes: every call runs in a worker thread of its own and is only consumed here.
 
     Args:
@@ -49,8 +73,6 @@ class StreamGenerator(DeltaGenerator):
         backend: "transformers" runs `model.generate`; "native" our own loop, a forward a token.
         prefill: How the prompt is run: a `PrefillConfig`, a number of tokens a chunk, False: in one go.
         hook: Conditions the model for each request; its streams are serialised then.
-        name: What the engine is called (`inference_name`); None: "{model_type}-{size}B-{date}", such as
-            "llama-8.03B-2026-11-21".
         parser_options: Further options of `Parser` for every stream, such as `repair=True`.
 
     Raises:
@@ -58,9 +80,220 @@ class StreamGenerator(DeltaGenerator):
         ArgumentError: No tokenizer, an unknown backend, or no end token is known if `config` is given.
     """
 
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any = None,
+        processor: Any = None,
+        *,
+        format: str | FormatFile | Format = "auto",
+        reasoning: str | bool | None = None,
+        config: GenerationDefaults | None = None,
+        backend: Literal["transformers", "native"] = "transformers",
+        prefill: PrefillConfig | int | bool | None = None,
+        hook: ConditioningHook | None = None,
+        **parser_options: Any,
+    ) -> None:
+        try:
+            import torch  # noqa: F401
+            import transformers  # noqa: F401
+        except ImportError as error:
+            raise ImportError(f"{error}; pip install 'unspool[transformers]'") from None
+        tokenizer = tokenizer if tokenizer is not None else getattr(processor, "tokenizer", None)
+        if tokenizer is None:
+            raise ArgumentError("there is no tokenizer; pass tokenizer=, or a processor that has one")
+        if backend not in ("transformers", "native"):
+            raise ArgumentError(f"backend is '{backend}'; use 'transformers' or 'native'")
+        if backend == "native" and model_kind(model) == "seq2seq":
+            raise ArgumentError("backend='native' is for decoder-only models; use backend='transformers'")
+        check_format_names(format, reasoning)
+        unknown = set(parser_options) - _PARSER_OPTIONS
+        if unknown:
+            raise TypeError(f"StreamGenerator takes no {', '.join(sorted(unknown))}")
+        self.model = model
+        self.tokenizer = tokenizer
+        self.processor = processor
+        self.backend = backend
+        self.hook = hook
+        self.prefill = PrefillConfig.read(prefill)
+        self.config = _resolve(config, model, tokenizer)
+        self.format, self.reasoning = format, reasoning
+        self.parser_options = parser_options
+        self._encoder = PromptEncoder(model, tokenizer, processor)
+        with contextlib.suppress(VocabularyError):  # raised by `stream`
+            from_tokenizer(tokenizer)  # takes too long for the first stream, which may be on an event loop
+
+    def stream(
+        self,
+        prompt: Any = None,
+        *,
+        input_ids: Any = None,
+        inputs_embeds: Any = None,
+        sampling: SamplingParams | Mapping[str, Any] | None = None,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        tool_choice: str | Mapping[str, Any] | None = "auto",
+        response_format: Any = None,
+        grammar: str | Grammar | None = None,
+        stop: str | Sequence[str] = (),
+        raw: bool = False,
+        timeout: float | None = None,
+        stream_timeout: float | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        within_context: bool = False,
+        **generation_kwargs: Any,
+    ) -> DeltaStream:
+        """Generate; iterate the deltas as they come, with `for` or `async for`.
+
+        Args:
+            prompt: Text; chat messages (put through the chat template, with `tools`); token ids; a mapping
+                of model inputs; or an object with `to_dict()` that gives one of these.
+            input_ids: Token ids of shape (1, n), instead of `prompt` or beside `inputs_embeds`.
+            inputs_embeds: Embeddings of shape (1, n, d).
+            sampling: How tokens are chosen; None: as the model's generation config says.
+            tools: As of `Parser`. If a function says `strict`, calls are kept to the tools' schemas.
+            tool_choice: As of `Parser`. "required" and a tool's name are enforced: after the reasoning the model
+                writes such calls and nothing else.
+            response_format: The JSON that the answer is, as chat completions have it: `{"type": "json_object"}` or
+                `{"type": "json_schema", …}`; or a Pydantic model. With tools an answer is that or calls.
+            grammar: What the answer is kept to instead, in Lark as llguidance reads it: the model writes nothing
+                else, and the answer ends where the grammar does. `FormatFile.grammar` and `json_grammar` make one.
+            stop: Stop strings; the text ends before the first.
+            raw: Everything is content: no reasoning, no calls.
+            timeout, stream_timeout: Seconds without a token until StreamTimeout is raised.
+            chat_template_kwargs: Passed on to `apply_chat_template`, such as `enable_thinking`.
+            within_context: Raise ContextLengthError, before the model runs, for a prompt that does not fit
+                into `context_length` with the limit of this call, or with one token; and lower a limit that
+                is not of this call to what fits. False: the model is run beyond its positions.
+            generation_kwargs: Options of `model.generate`, such as `max_new_tokens`; options of `Parser`,
+                such as `skip_special_tokens`; and further model inputs, such as `attention_mask`.
+
+        Raises:
+            ArgumentError: More than one row, beam search, a limit below 1, an empty prompt, several greedy
+                answers, a tokenizer that does not show its format, or what no grammar can enforce; before any
+                thread starts.
+            ImportError: A grammar is needed, and llguidance is missing.
+        """
+        return self.prepare_stream(
+            prompt,
+            input_ids=input_ids,
+            inputs_embeds=inputs_embeds,
+            tools=tools,
+            chat_template_kwargs=chat_template_kwargs,
+            timeout=stream_timeout if timeout is None else timeout,
+            sampling=sampling,
+            tool_choice=tool_choice,
+            response_format=response_format,
+            grammar=grammar,
+            stop=stop,
+            raw=raw,
+            within_context=within_context,
+            **generation_kwargs,
+        )()
+
+    def prepare_stream(
+        self,
+        prompt: Any = None,
+        *,
+        input_ids: Any = None,
+        inputs_embeds: Any = None,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Callable[[], DeltaStream]:
+        """Check a request now and start it later.
+
+        Args:
+            prompt, input_ids, inputs_embeds, tools, chat_template_kwargs, options: As of `stream`.
+
+        Returns:
+            A function to call once: it starts the model and returns the stream.
+
+        Raises:
+            ArgumentError: As of `stream`.
+        """
+        tool_list = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
+        given = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
+        inputs = {name: value for name, value in given.items() if value is not None}
+        for name in [name for name, value in options.items() if _is_model_input(name, value)]:
+            inputs[name] = options.pop(name)
+        read = self._render(read_prompt(prompt, inputs), tool_list, dict(chat_template_kwargs or {}))
+        check_ids(self.model, read)
+        return self._prepare(lambda: read, prompt=read, tools=tool_list, **options)
+
+    def check_options(
+        self,
+        *,
+        sampling: SamplingParams | Mapping[str, Any] | None = None,
+        stop: str | Sequence[str] = (),
+        **options: Any,
+    ) -> GenerationSettings:
+        """The settings of a request with these options of `stream`, whatever its prompt.
+
+        Raises:
+            ArgumentError: As of `stream`.
+            TypeError: `sampling` is neither SamplingParams nor a mapping.
+        """
+        settings = read_settings(self.model, self.config, sampling, stop, options)
+        if self.backend == "native":
+            check_native(settings)
+            return settings
+        check_options(self.model, options)
+        if settings.logprobs is not None:
+            check_recordable(self.model, settings)
+        return settings
+
+    def with_format(
+        self, format: str | FormatFile | Format | None = None, reasoning: str | bool | None = None
+    ) -> Self:
+        """The same model, read in another way.
+
+        Args:
+            format, reasoning: As of `Parser`; None: as this one.
+        """
+        check_format_names(format, reasoning)
+        other = copy.copy(self)
+        other.format = self.format if format is None else format
+        other.reasoning = self.reasoning if reasoning is None else reasoning
+        return other
+
+    def astream(self, prompt: Any = None, **options: Any) -> DeltaStream:
+        """`stream`, for `async for`; the event loop is never blocked."""
+        return self.stream(prompt, **options)
+
+    def generate(self, prompt: Any = None, **options: Any) -> StreamResult:
+        """`stream` to the end; the whole result."""
+        with self.stream(prompt, **options) as stream:
+            for _ in stream:
+                pass
+            return stream.result
+
+    @property
+    def model_prefill_length(self) -> int:
+        """How many token ids a prompt may have, so that `config.max_new_tokens` more fit after it.
+
+        Raises:
+            ArgumentError: The model does not say how many positions it has.
+        """
+        return prefill_length(self.model, self.config.max_new_tokens)
+
+    @property
+    def context_length(self) -> int | None:
+        """How many token ids a prompt and its answer may have together; None if the model does not say.
+
+        None too for encoder and decoder, which have positions of their own each.
+        """
+        if model_kind(self.model) == "seq2seq":
+            return None
+        positions = model_positions(self.model)
+        return None if positions is None else positions[0]
+
+    def format_name(self, tools: Any = None) -> str:
+        """The name of the format that an answer is read in, if these tools are offered."""
+        return str(getattr(chosen := self._choose_format(tools)[0], "name", chosen))
+
     def stream_generate(
         self, batch: Any, max_new_tokens: int = 50, *, normalize: bool = False, **options: Any
-    ) -> Generator[str, None, SampleState]:
+    ) -> Generator[str, None, StreamResult]:
         """The text of one sample, without empty strings.
 
         Args:
@@ -76,7 +309,7 @@ class StreamGenerator(DeltaGenerator):
 
     def stream_prompt(
         self, prompt: Any, max_new_tokens: int = 1000, normalize: bool = False, **options: Any
-    ) -> Generator[str, None, SampleState]:
+    ) -> Generator[str, None, StreamResult]:
         """The text for one prompt, without empty strings; the model is put into evaluation mode.
 
         Args:
@@ -108,135 +341,9 @@ class StreamGenerator(DeltaGenerator):
             f"{type(sample).__name__}"
         )
 
-    def _stream_sample(self, sample: Any, normalize: bool, **options: Any) -> DeltaStream:
-        if type(self).encode_sample is StreamGenerator.encode_sample:
-            self.encode_sample(sample, normalize)  # raises
-        timeout = options.pop("stream_timeout", options.pop("timeout", None))
-        known = {
-            name: options.pop(name)
-            for name in ("tool_choice", "response_format", "grammar", "sampling", "stop", "raw")
-            if name in options
-        }
-        return self._start(
-            lambda: read_prompt(self.encode_sample(sample, normalize)),
-            options.pop("tools", None),
-            timeout=timeout,
-            options=options,
-            **known,
-        )
-
-    # Prompts in, texts out: see process_prompts.py, count_tokens.py, warm_up.py and saved_inference.py
-
-    @overload
-    def process_prompt(
-        self, prompt: list[str], sampling_params: Sampling = None, stream: Literal[False] = False
-    ) -> list[PromptOutput]: ...
-    @overload
-    def process_prompt(
-        self, prompt: list[str], sampling_params: Sampling = None, *, stream: Literal[True]
-    ) -> list[Generator[str, None, SampleState]]: ...
-    @overload
-    def process_prompt(
-        self, prompt: Any, sampling_params: Sampling = None, stream: Literal[False] = False
-    ) -> PromptOutput: ...
-    @overload
-    def process_prompt(
-        self, prompt: Any, sampling_params: Sampling = None, *, stream: Literal[True]
-    ) -> Generator[str, None, SampleState]: ...
-    @overload
-    def process_prompt(self, prompt: Any, sampling_params: Sampling = None, stream: bool = False) -> Any: ...
-    def process_prompt(self, prompt: Any, sampling_params: Sampling = None, stream: bool = False) -> Any:
-        """The answer to a prompt, at once or as text that comes.
-
-        The text is the answer's content, without reasoning and calls (`format="none"` has all of it); that
-        of the first answer if there are several. `config.max_new_tokens` is the most that a request's
-        `max_tokens` can ask for.
-
-        Args:
-            prompt: As of `stream`; or a list of texts: several prompts, one after the other.
-            sampling_params: Of this request; what it leaves open, `config.sampling_params` says.
-            stream: False: the whole output. True: a generator of texts of `config.streaming_chunks` tokens
-                each, none of them empty, that returns the final `SampleState`; the model starts with the
-                first `next`.
-
-        Returns:
-            An output or a generator; for a list of texts a list of these. There, an output has its prompt's
-            failure in `error`; all other errors of the model are raised as they are.
-
-        Raises:
-            TypeError: `sampling_params` is neither SamplingParams nor a mapping.
-            ArgumentError: A prompt is empty or none, or as of `stream`; at the call.
-        """
-        return process_prompt(self, prompt, sampling_params, stream)
-
-    @overload
-    def process_prompts_concurrently(
-        self,
-        prompts: Sequence[Any],
-        max_concurrent_requests: int,
-        sampling_params: Sampling = None,
-        stream: Literal[False] = False,
-        progress_callback: ProgressCallback | None = None,
-        progress: bool = False,
-    ) -> Coroutine[Any, Any, list[PromptOutput]]: ...
-    @overload
-    def process_prompts_concurrently(
-        self,
-        prompts: Sequence[Any],
-        max_concurrent_requests: int,
-        sampling_params: Sampling = None,
-        *,
-        stream: Literal[True],
-        progress_callback: ProgressCallback | None = None,
-        progress: bool = False,
-    ) -> AsyncGenerator[PromptEvent, None]: ...
-    @overload
-    def process_prompts_concurrently(
-        self,
-        prompts: Sequence[Any],
-        max_concurrent_requests: int,
-        sampling_params: Sampling = None,
-        stream: bool = False,
-        progress_callback: ProgressCallback | None = None,
-        progress: bool = False,
-    ) -> Any: ...
-    def process_prompts_concurrently(
-        self,
-        prompts: Sequence[Any],
-        max_concurrent_requests: int,
-        sampling_params: Sampling = None,
-        stream: bool = False,
-        progress_callback: ProgressCallback | None = None,
-        progress: bool = False,
-    ) -> Any:
-        """Several prompts at a time; the event loop is never blocked.
-
-        Args:
-            prompts: Each as of `stream`.
-            max_concurrent_requests: At most so many at a time; 0 or less: one after the other.
-            sampling_params: Of every prompt, as of `process_prompt`.
-            stream: False: await the list of outputs, in the order of the prompts; one that failed says so in
-                `error`. True: iterate with `async for` what comes, in the order in which it comes:
-                (index, "text", str), as of `process_prompt`, and at last for each prompt
-                (index, "final", PromptOutput) or (index, "error", str). Leaving it (`aclose()`), or
-                cancelling the task, stops every model within two steps.
-            progress_callback: Called with (completed, total) after each prompt; an exception of it is
-                logged by the logger "unspool".
-            progress: Whether a bar is shown on standard error.
-
-        Raises:
-            TypeError: An argument is of the wrong type; at the call.
-            ArgumentError: As of `stream`, of the sampling parameters; at the call. A bad prompt is an error
-                of its own.
-        """
-        return process_prompts_concurrently(
-            self, prompts, max_concurrent_requests, sampling_params, stream, progress_callback, progress
-        )
-
     def count_tokens(
         self,
         prompt: Any,
-        oai_like: bool = False,
         *,
         tools: Sequence[Any] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
@@ -246,14 +353,14 @@ class StreamGenerator(DeltaGenerator):
         Args:
             prompt: As of `stream`: text, with the special tokens that the tokenizer adds; messages, through
                 the chat template up to where the answer begins; or token ids.
-            oai_like: Contents that are OpenAI's lists of parts ({"type": "text"}) are joined to text first,
-                for chat templates that know text alone.
             tools, chat_template_kwargs: As of `stream`; they change what the chat template writes.
 
         Raises:
-            ArgumentError: The prompt is empty or none, or `oai_like` and a part is not text.
+            ArgumentError: The prompt is empty, or is not a prompt.
         """
-        return count_tokens(self, prompt, oai_like, tools, chat_template_kwargs or {})
+        read = self._render(read_prompt(prompt), tools, dict(chat_template_kwargs or {}))
+        embeds = read.inputs.get("inputs_embeds")
+        return len(self._encoder.ids(read)) if embeds is None else int(embeds.shape[1])
 
     def tokenize(
         self,
@@ -265,84 +372,146 @@ class StreamGenerator(DeltaGenerator):
         """The token ids that the model is given for a prompt: the arguments and errors of `count_tokens`."""
         return self._encoder.ids(self._render(read_prompt(prompt), tools, dict(chat_template_kwargs or {})))
 
-    def precompile(self, config: PreCompileConfig) -> bool:
-        """Warm up: a token after a prompt of each shape, by the way that a request takes.
-
-        With eager torch nothing is compiled for a shape, and at run time no prompt is padded to one. The cost
-        of a first run is still paid here: weights are read in, kernels are loaded and chosen, memory
-        is set aside; a model under `torch.compile` compiles; the vocabulary and the format's tables are
-        built. A batch of n is a prompt with n answers, as `n=` runs it; a prompt longer than
-        `prefill.chunk_tokens` goes in chunks here too.
-
-        Each shape is run once, concurrent callers included: the others wait for the one that does it. It
-        blocks; call it in a thread where an event loop runs.
-
-        Returns:
-            True.
-
-        Raises:
-            ArgumentError: A prefill length that leaves no room for `config.max_new_tokens`, or None where
-                the model does not know its length.
-            BaseException: What the model raised; all that wait get it, and the next call tries again.
-        """
-        return self._warm_up.run(self, config)
-
-    @property
-    def precompiled_shapes(self) -> tuple[tuple[int, int], ...]:
-        """(batch size, prefill length) of each shape that `precompile` has run, or the loaded file names."""
-        return self._warm_up.shapes
-
-    def choose_bucket(self, length: int) -> int | None:
-        """The smallest precompiled prefill length that holds so many token ids; None if none does."""
-        return self._warm_up.choose_bucket(length)
-
-    def fit_prompt(self, prompt: Any, too_long: TooLong = "error") -> list[int]:
-        """A prompt's token ids, no more than the longest precompiled prefill length.
-
-        Requests are not held to that length, since no shape is fixed; who wants it passes what this gives.
-        Where nothing is precompiled, `model_prefill_length` is the limit.
-
-        Args:
-            prompt: Text, messages of text, or token ids.
-            too_long: Of a longer prompt, "truncate-left" keeps the last token ids, "truncate-right" the first.
-
-        Raises:
-            ArgumentError: The prompt is longer and `too_long` is "error", or cannot be cut.
-        """
-        return fit_prompt(self, prompt, too_long)
-
-    def save_inference(self, directory: str | os.PathLike[str]) -> Path:
-        """Write name, config, format, reasoning, backend, prefill, parser options and precompiled shapes.
-
-        One JSON file, `inference.json`, with a version; the directory is made if it is missing. Model,
-        tokenizer, processor and hook are not in it.
-
-        Returns:
-            The file.
-
-        Raises:
-            ArgumentError: The format is an object to which no name leads.
-            TypeError: A `partition_rules` or `partition_axis` of the config has no JSON form.
-        """
-        return save_inference(self, directory)
-
-    @classmethod
-    def load_inference(
-        cls,
-        directory: str | os.PathLike[str],
-        model: Any,
-        tokenizer: Any = None,
-        processor: Any = None,
+    def _prepare(
+        self,
+        read: Callable[[], Prompt],
         *,
-        hook: ConditioningHook | None = None,
-    ) -> Self:
-        """A generator with the settings that `save_inference` wrote.
+        tools: Any = None,
+        tool_choice: Any = "auto",
+        response_format: Any = None,
+        grammar: str | Grammar | None = None,
+        prompt: Prompt | None = None,
+        sampling: Any = None,
+        stop: str | Sequence[str] = (),
+        raw: bool = False,
+        timeout: float | None = None,
+        stream_timeout: float | None = None,
+        within_context: bool = False,
+        **options: Any,
+    ) -> Callable[[], DeltaStream]:
+        """Check a request whose prompt the worker reads; `prompt` is given if it is known already."""
+        timeout = stream_timeout if timeout is None else timeout
+        check_timeout(timeout)
+        parser_options = {name: value for name, value in options.items() if name in _PARSER_OPTIONS}
+        options = {name: value for name, value in options.items() if name not in _PARSER_OPTIONS}
+        settings = self.check_options(sampling=sampling, stop=stop, **options)
+        format, reasoning = ("none", None) if raw else self._choose_format(tools)
+        vocabulary = from_tokenizer(self.tokenizer)
+        stream_options = {**self.parser_options, **parser_options}
+        made = request_grammar(
+            format,
+            reasoning,
+            None if raw else tools,
+            tool_choice=tool_choice,
+            response_format=response_format,
+            parallel=stream_options.get("parallel_tool_calls", True),
+            read_prompt_end=lambda: None if prompt is None else prompt_end(prompt, vocabulary),
+            start_in=stream_options.get("start_in", "auto"),
+            vocabulary=vocabulary,
+            own=grammar,
+        )
+        if made is not None and grammar is None:
+            # Calls come in the model's own syntax, and without tools no text is a call.
+            tool_choice = "none" if tool_choice == "none" or not tools else "auto"
+        channel = DeltaChannel()
+        streamers = [
+            TokenStreamer(
+                vocabulary,
+                format,
+                tools,
+                reasoning=reasoning,
+                tool_choice=tool_choice,
+                stop=settings.stop,
+                channel=channel,
+                closes_channel=False,
+                choice=choice,
+                skip_prompt=True,
+                **stream_options,
+            )
+            for choice in range(settings.n)
+        ]
+        recorder = None if settings.logprobs is None else LogprobRecorder(settings.logprobs, vocabulary)
+        rows = Rows(streamers, settings.eos, settings.limit, recorder)
+        if made is not None:
+            settings = _keep_to(made, settings, rows, vocabulary)
+        run = GenerationRun(
+            model=self.model,
+            backend=self.backend,
+            encoder=self._encoder,
+            strategy=choose_strategy(
+                self.prefill.strategy, self.backend, self.processor is not None, model_kind(self.model)
+            ),
+            prefill=self.prefill,
+            read_prompt=read,
+            channel=channel,
+            rows=rows,
+            settings=settings,
+            hook=self.hook,
+            positions=self.context_length if within_context else None,
+        )
+        return functools.partial(_start, run, timeout)
 
-        The precompiled shapes are known again (`precompiled_shapes`, `choose_bucket`); `precompile` runs
-        each once all the same, since what it warms is in the process and not in a file.
+    def _stream_sample(self, sample: Any, normalize: bool, **options: Any) -> DeltaStream:
+        if type(self).encode_sample is StreamGenerator.encode_sample:
+            self.encode_sample(sample, normalize)  # raises
+        return self._prepare(lambda: read_prompt(self.encode_sample(sample, normalize)), **options)()
 
-        Raises:
-            FileNotFoundError: The directory has no such file.
-            ArgumentError: The file is broken or of another version, or its format is not registered.
-        """
-        return load_inference(cls, directory, model, tokenizer, processor, hook)
+    def _render(self, prompt: Prompt, tools: Any, template_kwargs: dict[str, Any]) -> Prompt:
+        """Messages of text alone become text; what a processor must read stays as it is."""
+        if prompt.messages is None:
+            return prompt
+        given = without_strict(tools) if not isinstance(tools, ToolSchemas) else None
+        options: dict[str, Any] = {"tools": given, "chat_template_kwargs": template_kwargs}
+        if self.processor is not None and prompt.has_media:
+            return dataclasses.replace(prompt, template_options=options)
+        renderer = self.tokenizer if self.processor is None else self.processor
+        text, is_template = render_messages(renderer, prompt.messages, fallback=self.tokenizer, **options)
+        return Prompt(text=text, inputs=prompt.inputs, adds_special_tokens=not is_template)
+
+    def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
+        if self.format == "auto" and not tools and not _has_template(self.tokenizer):
+            return "none", None
+        return choose_format(self.format, self.tokenizer, self.reasoning)
+
+
+def _start(run: GenerationRun, timeout: float | None) -> DeltaStream:
+    run.begin_s = time.perf_counter()
+    worker = GenerationWorker(run.channel, run.work)
+    stream = DeltaStream(run.channel, worker, run, timeout)
+    worker.start()
+    return stream
+
+
+def _keep_to(
+    grammar: str | Grammar, settings: GenerationSettings, rows: Rows, vocabulary: Vocabulary
+) -> GenerationSettings:
+    """The settings with a mask for the grammar; it goes last, so that no other processor undoes it."""
+    if isinstance(grammar, Grammar):
+        if grammar.syntax != "lark":
+            raise ArgumentError(f"the grammar's syntax is '{grammar.syntax}'; make it with syntax='lark'")
+        grammar = grammar.text
+    matchers = [GrammarMatcher(vocabulary, grammar, settings.eos) for _ in range(settings.n)]
+    mask = GrammarMask(matchers, rows.is_done)
+    return dataclasses.replace(
+        settings,
+        logits_processors=(*settings.logits_processors, mask.process),
+        stopping_criteria=(*settings.stopping_criteria, mask.ends),
+    )
+
+
+def _resolve(config: GenerationDefaults | None, model: Any, tokenizer: Any) -> GenerationDefaults:
+    """The config with token ids; without a config of the caller's, a model may do without an end token."""
+    try:
+        return resolve_token_ids(config or GenerationDefaults(), model, tokenizer)
+    except ArgumentError:
+        if config is not None:
+            raise
+        return GenerationDefaults()
+
+
+def _has_template(tokenizer: Any) -> bool:
+    return any(getattr(tokenizer, name, None) for name in ("chat_template", "response_template"))
+
+
+def _is_model_input(name: str, value: Any) -> bool:
+    return bool(getattr(value, "shape", ())) and not name.endswith("_token_id")

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from unspool.errors import ChannelCancelledError
-from unspool.generation.outputs import SampleState
 from unspool.generation.prefill.scope import PrefillScope
 from unspool.generation.result import Choice, StreamResult, Usage, measure
 from unspool.parser import Parser
@@ -105,19 +104,4 @@ class DemoRun:
             metrics=measure(self._begin_s, list(self.rows.times_s), self._prompt_token_count, 0),
             prefill=_NO_PREFILL,
             metadata=_NO_PREFILL.metadata(),
-        )
-
-    def state(self) -> SampleState:
-        """The progress of the run."""
-        times = list(self.rows.times_s)
-        spent_s = times[-1] - times[0] if times else 0.0
-        return SampleState(
-            current_length=self._prompt_token_count + self._answers[0].put_count,
-            sequences=tuple(tuple(range(answer.put_count)) for answer in self._answers),
-            is_sequence_finished=all(answer.parser.is_finished for answer in self._answers),
-            tokens_per_second=(len(times) - 1) / spent_s if spent_s > 0 else float("-inf"),
-            generated_tokens=sum(answer.put_count for answer in self._answers),
-            padded_length=self._prompt_token_count,
-            time_spent_s=spent_s,
-            time_to_first_token_s=times[0] - self._begin_s if times else None,
         )

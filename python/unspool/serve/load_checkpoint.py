@@ -9,7 +9,7 @@ from typing import Any
 
 from unspool.choose_format import check_format_names, choose_format
 from unspool.errors import ArgumentError
-from unspool.generation import InferenceConfig, StreamGenerator
+from unspool.generation import GenerationDefaults, StreamGenerator
 from unspool.serve.served_model import has_template
 
 __all__ = ["load_checkpoint"]
@@ -65,7 +65,7 @@ def load_checkpoint(
         format=format,
         reasoning=reasoning,
         backend=backend,
-        config=InferenceConfig(max_new_tokens=max_new_tokens),
+        config=GenerationDefaults(max_new_tokens=max_new_tokens),
     )
 
 

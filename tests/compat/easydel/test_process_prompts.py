@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from unspool import ArgumentError, InferenceConfig, PromptOutput, SampleState, SamplingParams, StreamGenerator
+from unspool import ArgumentError, SamplingParams
+from unspool.compat.easydel import InferenceConfig, PromptOutput, SampleState, vInference
 from unspool.generation import active_workers
 from unspool.generation.text_gatherer import TextGatherer
 
@@ -17,8 +18,8 @@ EMOJI = "ok 👩‍👩‍👧 naïve – 日本語, done 🙂"
 BACKENDS = ["transformers", "native"]
 
 
-def make(model: Any, tokenizer: Any, backend: str = "transformers", **config: Any) -> StreamGenerator:
-    return StreamGenerator(model, tokenizer, backend=backend, config=InferenceConfig(**config))  # type: ignore[arg-type]
+def make(model: Any, tokenizer: Any, backend: str = "transformers", **config: Any) -> vInference:
+    return vInference(model, tokenizer, backend=backend, config=InferenceConfig(**config))  # type: ignore[arg-type]
 
 
 def collect(texts: Any) -> tuple[list[str], Any]:
@@ -122,7 +123,7 @@ def test_text_is_content(scripted: Any, byte_tokenizer: Any) -> None:
     answer = "<think>hm</think>Yes."
     model = scripted({PROMPT: answer}).model
     for format, text in (("none", "hmYes."), ("qwen3", "Yes.")):
-        generator = StreamGenerator(model, byte_tokenizer, format=format)
+        generator = vInference(model, byte_tokenizer, format=format)
         assert generator.process_prompt(PROMPT).text == text
         assert "".join(generator.process_prompt(PROMPT, stream=True)) == text
 
@@ -223,7 +224,7 @@ def test_every_piece_but_the_last_has_so_many_tokens(scripted: Any, byte_tokeniz
 
 def test_a_piece_does_not_wait_for_the_end_of_the_reasoning(scripted: Any, byte_tokenizer: Any) -> None:
     answer = "abc<think>" + "x" * 30 + "</think>def"
-    generator = StreamGenerator(scripted({PROMPT: answer}).model, byte_tokenizer, format="qwen3")
+    generator = vInference(scripted({PROMPT: answer}).model, byte_tokenizer, format="qwen3")
     gatherer = TextGatherer(4)
     pieces = [
         (text, delta.token_span[1]) for delta in generator.stream(PROMPT) for text in gatherer.put(delta)
@@ -295,7 +296,7 @@ def test_the_rate_is_that_of_all_answers_to_their_end(llama: Any, byte_tokenizer
         PROMPT, n=2, do_sample=True, logits_processor=[force], max_new_tokens=11
     )
     list(stream)
-    state = stream.state
+    state = SampleState.of(stream)
     assert [len(ids) for ids in state.sequences] == [2, 11]
     assert state.time_spent_s >= 0.1
     check_rate(state, 1 + 10, prefill_ends)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Literal
 
+from unspool.compat.easydel.config import PreCompileConfig
 from unspool.errors import ArgumentError
-from unspool.generation.inference_config import PreCompileConfig
-from unspool.generation.prompt import Prompt, read_prompt
 
 if TYPE_CHECKING:
-    from unspool.generation.delta_generator import DeltaGenerator
+    from unspool.compat.easydel.engine import vInference
 
-__all__ = ["TooLong", "WarmUp", "fit_prompt"]
+__all__ = ["PrecompiledShapes", "TooLong", "fit_prompt"]
 
 TooLong = Literal["error", "truncate-left", "truncate-right"]
 
 
-class WarmUp:
+class PrecompiledShapes:
     """Which shapes of a generator have been run, or are being run.
 
     It holds no reference to the generator: the two would keep each other, and the model, alive.
@@ -40,12 +39,12 @@ class WarmUp:
         """(batch size, prefill length), in the order in which they came."""
         return tuple(self._shapes)
 
-    def run(self, generator: DeltaGenerator, config: PreCompileConfig) -> bool:
-        """As of `StreamGenerator.precompile`."""
+    def run(self, engine: vInference, config: PreCompileConfig) -> bool:
+        """As of `vInference.precompile`."""
         if not isinstance(config, PreCompileConfig):
             raise TypeError(f"config is of type {type(config).__name__}; pass a PreCompileConfig")
         pairs: Any = [(one.batch_size, one.prefill_length) for one in config.expand()]  # no lists in these
-        shapes: list[tuple[int, int]] = [(size, self._length(generator, length)) for size, length in pairs]
+        shapes: list[tuple[int, int]] = [(size, self._length(engine, length)) for size, length in pairs]
         key = PreCompileConfig([size for size, _ in shapes], [length for _, length in shapes]).stable_hash()
         with self._lock:
             running = self._runs.get(key)
@@ -56,7 +55,7 @@ class WarmUp:
             return running.result()
         try:
             with self._work_lock:  # of two configs that share a shape, one runs it
-                self._run_shapes(generator, shapes)
+                self._run_shapes(engine, shapes)
         except BaseException as error:
             with self._lock:
                 del self._runs[key]
@@ -66,63 +65,56 @@ class WarmUp:
         return True
 
     def choose_bucket(self, length: int) -> int | None:
-        """As of `StreamGenerator.choose_bucket`."""
+        """As of `vInference.choose_bucket`."""
         return min((bucket for _, bucket in self._shapes if bucket >= length), default=None)
 
-    @property
-    def longest(self) -> int | None:
-        """The longest prefill length."""
-        return max((length for _, length in self._shapes), default=None)
-
-    def _length(self, generator: DeltaGenerator, length: Any) -> int:
+    def _length(self, engine: vInference, length: Any) -> int:
         if length is None:
-            return generator.model_prefill_length
+            return engine.model_prefill_length
         try:
-            most = generator.model_prefill_length
+            most = engine.model_prefill_length
         except ArgumentError:  # the model does not say
             return int(length)
         if length > most:
             raise ArgumentError(
                 f"prefill_length is {length}, but a prompt may have {most} token ids, so that max_new_tokens="
-                f"{generator.config.max_new_tokens} fit after it; pass at most {most}"
+                f"{engine.config.max_new_tokens} fit after it; pass at most {most}"
             )
         return int(length)
 
-    def _run_shapes(self, generator: DeltaGenerator, shapes: Sequence[tuple[int, int]]) -> None:
+    def _run_shapes(self, engine: vInference, shapes: Sequence[tuple[int, int]]) -> None:
         for shape in shapes:
             if shape not in self._warm:
-                self._run_shape(generator, *shape)
+                self._run_shape(engine, *shape)
             self._warm.add(shape)
             with self._lock:
                 self._shapes = {**self._shapes, shape: None}
 
-    def _run_shape(self, generator: DeltaGenerator, batch_size: int, length: int) -> None:
+    def _run_shape(self, engine: vInference, batch_size: int, length: int) -> None:
         """One token after a prompt of this length, by the way that every request takes."""
         import torch
 
-        config = generator.config
+        config = engine.config
         token_id = config.bos_token_id if config.bos_token_id is not None else config.pad_token_id or 0
-        prompt = Prompt(inputs={"input_ids": torch.full((1, length), token_id)})
         options: dict[str, Any] = {"max_new_tokens": 1, "n": batch_size, "seed": 0}
         if batch_size > 1:
             options["do_sample"] = True
-        with generator._start(lambda: prompt, None, options=options) as stream:
+        with engine.stream(input_ids=torch.full((1, length), token_id), **options) as stream:
             for _ in stream:
                 pass
 
 
-def fit_prompt(generator: DeltaGenerator, prompt: Any, too_long: TooLong) -> list[int]:
-    """As of `StreamGenerator.fit_prompt`."""
+def fit_prompt(engine: vInference, prompt: Any, too_long: TooLong) -> list[int]:
+    """As of `vInference.fit_prompt`."""
     if too_long not in ("error", "truncate-left", "truncate-right"):
         raise ArgumentError(f"too_long is {too_long!r}; use 'error', 'truncate-left' or 'truncate-right'")
-    read = generator._render(read_prompt(prompt), None, {})
-    if read.messages is not None or read.inputs.get("inputs_embeds") is not None:
+    if _has_media(prompt):
         raise ArgumentError(
             "a prompt with images, sounds or embeddings cannot be cut; pass text or token ids"
         )
-    limit = generator._warm_up.longest
-    limit = generator.model_prefill_length if limit is None else limit
-    ids = generator._encoder.ids(read)
+    lengths = [length for _, length in engine.precompiled_shapes]
+    limit = max(lengths) if lengths else engine.model_prefill_length
+    ids = engine.tokenize(prompt)
     if len(ids) <= limit:
         return ids
     if too_long == "error":
@@ -131,3 +123,16 @@ def fit_prompt(generator: DeltaGenerator, prompt: Any, too_long: TooLong) -> lis
             "too_long='truncate-left' or 'truncate-right', or precompile a longer one"
         )
     return ids[-limit:] if too_long == "truncate-left" else ids[:limit]
+
+
+def _has_media(prompt: Any) -> bool:
+    """Whether a prompt is not text or token ids alone."""
+    if isinstance(prompt, Mapping):
+        if prompt.get("inputs_embeds") is not None:
+            return True
+        prompt = [prompt] if "role" in prompt else prompt.get("messages")
+    if not isinstance(prompt, (list, tuple)):
+        return False
+    contents = [message.get("content") for message in prompt if isinstance(message, Mapping)]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    return any(part.get("type") not in ("text", "input_text") for part in parts)

@@ -7,16 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unspool import (
-    ArgumentError,
-    Format,
-    InferenceConfig,
-    PreCompileConfig,
-    SamplingParams,
-    StreamGenerator,
-    get_format,
-    register_format,
-)
+from unspool import ArgumentError, Format, SamplingParams, get_format, register_format
+from unspool.compat.easydel import InferenceConfig, PreCompileConfig, vInference
 from unspool.format_files import read_format
 
 CONFIG = InferenceConfig(
@@ -29,8 +21,8 @@ CONFIG = InferenceConfig(
 
 
 @pytest.fixture
-def saved(llama: Any, byte_tokenizer: Any, tmp_path: Path) -> tuple[StreamGenerator, Path]:
-    generator = StreamGenerator(
+def saved(llama: Any, byte_tokenizer: Any, tmp_path: Path) -> tuple[vInference, Path]:
+    generator = vInference(
         llama, byte_tokenizer, format="qwen3", reasoning=False, config=CONFIG, backend="native", prefill=32,
         name="my engine", repair=True, trust="either",
     )  # fmt: skip
@@ -42,14 +34,14 @@ def saved(llama: Any, byte_tokenizer: Any, tmp_path: Path) -> tuple[StreamGenera
 
 def test_a_generator_comes_back(saved: Any, llama: Any, byte_tokenizer: Any) -> None:
     generator, file = saved
-    loaded = StreamGenerator.load_inference(file.parent, llama, byte_tokenizer)
+    loaded = vInference.load_inference(file.parent, llama, byte_tokenizer)
     assert loaded.inference_name == "my engine"
     assert loaded.config == generator.config
     assert loaded.config.sequence_count(16) == 2
     assert loaded.backend == "native"
     assert loaded.prefill == generator.prefill
-    assert (loaded._format, loaded._reasoning) == ("qwen3", False)
-    assert loaded._parser_options == {"repair": True, "trust": "either"}
+    assert (loaded.format, loaded.reasoning) == ("qwen3", False)
+    assert loaded.parser_options == {"repair": True, "trust": "either"}
     assert loaded.precompiled_shapes == ((1, 16), (2, 64))
     assert loaded.choose_bucket(20) == 64
     parameters = {"temperature": 0, "n": 1}
@@ -69,7 +61,7 @@ def test_it_is_one_file_of_plain_data(saved: Any) -> None:
 
 def test_what_was_warm_is_run_again_in_a_new_process(saved: Any, scripted: Any, byte_tokenizer: Any) -> None:
     model = scripted({})
-    loaded = StreamGenerator.load_inference(str(saved[1].parent), model.model, byte_tokenizer)
+    loaded = vInference.load_inference(str(saved[1].parent), model.model, byte_tokenizer)
     assert loaded.precompile(PreCompileConfig(1, 16)) is True
     assert model.forwards == 1
     assert loaded.precompile(PreCompileConfig(1, 16)) is True
@@ -84,13 +76,13 @@ def test_a_model_without_an_end_token(tmp_path: Path) -> None:
     class Model:
         generate = None
 
-    generator = StreamGenerator(Model(), Tokenizer())
-    loaded = StreamGenerator.load_inference(generator.save_inference(tmp_path).parent, Model(), Tokenizer())
+    generator = vInference(Model(), Tokenizer())
+    loaded = vInference.load_inference(generator.save_inference(tmp_path).parent, Model(), Tokenizer())
     assert loaded.config == generator.config == InferenceConfig()
 
 
 def test_a_class_of_ones_own_comes_back_as_it_is(saved: Any, llama: Any, byte_tokenizer: Any) -> None:
-    class Mine(StreamGenerator):
+    class Mine(vInference):
         pass
 
     assert type(Mine.load_inference(saved[1].parent, llama, byte_tokenizer)) is Mine
@@ -108,25 +100,25 @@ def own_format(folder: Path) -> Path:
 
 def test_formats_that_have_a_name(llama: Any, byte_tokenizer: Any, tmp_path: Path) -> None:
     for format, name in (("none", "none"), ("auto", "auto"), (get_format("hermes"), "hermes")):
-        StreamGenerator(llama, byte_tokenizer, format=format).save_inference(tmp_path)
-        assert StreamGenerator.load_inference(tmp_path, llama, byte_tokenizer)._format == name
+        vInference(llama, byte_tokenizer, format=format).save_inference(tmp_path)
+        assert vInference.load_inference(tmp_path, llama, byte_tokenizer).format == name
     registered = register_format(own_format(tmp_path))
-    StreamGenerator(llama, byte_tokenizer, format=registered).save_inference(tmp_path)
-    assert StreamGenerator.load_inference(tmp_path, llama, byte_tokenizer)._format == "mine"
+    vInference(llama, byte_tokenizer, format=registered).save_inference(tmp_path)
+    assert vInference.load_inference(tmp_path, llama, byte_tokenizer).format == "mine"
 
 
 def test_formats_to_which_no_name_leads(llama: Any, byte_tokenizer: Any, tmp_path: Path) -> None:
     file = read_format(own_format(tmp_path))
     for format in (file, Format(file.to_core())):
         with pytest.raises(ArgumentError, match="register_format it"):
-            StreamGenerator(llama, byte_tokenizer, format=format).save_inference(tmp_path / "engine")
+            vInference(llama, byte_tokenizer, format=format).save_inference(tmp_path / "engine")
     assert not (tmp_path / "engine").exists()
 
 
 def test_a_format_that_is_not_registered_here(saved: Any, llama: Any, byte_tokenizer: Any) -> None:
     change(saved[1], format="mine")
     with pytest.raises(ArgumentError, match=r"unknown format 'mine'.*register_format"):
-        StreamGenerator.load_inference(saved[1].parent, llama, byte_tokenizer)
+        vInference.load_inference(saved[1].parent, llama, byte_tokenizer)
 
 
 # What cannot be loaded
@@ -140,14 +132,14 @@ def change(file: Path, **changes: Any) -> None:
 def test_a_path_that_is_missing(llama: Any, byte_tokenizer: Any, tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(FileNotFoundError, match="save_inference"):
-            StreamGenerator.load_inference(path, llama, byte_tokenizer)
+            vInference.load_inference(path, llama, byte_tokenizer)
 
 
 @pytest.mark.parametrize("version", [0, 2, "1", None])
 def test_another_version(saved: Any, llama: Any, byte_tokenizer: Any, version: Any) -> None:
     change(saved[1], version=version)
     with pytest.raises(ArgumentError, match=f"is of version {version!r}.*reads version 1"):
-        StreamGenerator.load_inference(saved[1].parent, llama, byte_tokenizer)
+        vInference.load_inference(saved[1].parent, llama, byte_tokenizer)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +148,7 @@ def test_another_version(saved: Any, llama: Any, byte_tokenizer: Any, version: A
 def test_a_broken_file(saved: Any, llama: Any, byte_tokenizer: Any, content: bytes) -> None:
     saved[1].write_bytes(content)
     with pytest.raises(ArgumentError, match=r"inference\.json"):
-        StreamGenerator.load_inference(saved[1].parent, llama, byte_tokenizer)
+        vInference.load_inference(saved[1].parent, llama, byte_tokenizer)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +163,9 @@ def test_a_broken_file(saved: Any, llama: Any, byte_tokenizer: Any, content: byt
 def test_a_value_that_cannot_be(saved: Any, llama: Any, byte_tokenizer: Any, changes: Any) -> None:
     change(saved[1], **changes)
     with pytest.raises(ArgumentError, match=r"inference\.json"):
-        StreamGenerator.load_inference(saved[1].parent, llama, byte_tokenizer)
+        vInference.load_inference(saved[1].parent, llama, byte_tokenizer)
 
 
 def test_what_is_no_fault_of_the_file(saved: Any, llama: Any) -> None:
     with pytest.raises(ArgumentError, match=r"^there is no tokenizer"):
-        StreamGenerator.load_inference(saved[1].parent, llama)
+        vInference.load_inference(saved[1].parent, llama)

@@ -23,13 +23,9 @@ from transformers import (
     PreTrainedTokenizerFast,
 )  # fmt: skip
 from unspool import ArgumentError
-from unspool.generation.inference_config import (
-    InferenceConfig,
-    PreCompileConfig,
-    model_prefill_length,
-    power_of_two_lengths,
-    resolve_token_ids,
-)
+from unspool.compat.easydel import InferenceConfig, PreCompileConfig, power_of_two_lengths
+from unspool.generation.defaults import prefill_length as model_prefill_length
+from unspool.generation.defaults import resolve_token_ids
 from unspool.generation.sampling_params import SamplingParams
 
 counts = st.integers(1, 10**9)
@@ -248,7 +244,7 @@ def test_the_hash_distinguishes_shapes_and_is_the_same_in_every_process() -> Non
     assert len(set(hashes)) == len(hashes)
     assert all(0 <= value < 2**64 for value in hashes)
     program = (
-        "import sys; from unspool.generation.inference_config import PreCompileConfig\n"
+        "import sys; from unspool.compat.easydel import PreCompileConfig\n"
         "print([PreCompileConfig.from_json(text).stable_hash() for text in sys.argv[1:]], hash('unspool'))"
     )
     seen = set()

@@ -12,18 +12,11 @@ from typing import Any
 
 import pytest
 import torch
-from unspool import (
-    ArgumentError,
-    ConditioningHook,
-    InferenceConfig,
-    PreCompileConfig,
-    StreamGenerator,
-    Vocabulary,
-    vocabulary_sources,
-)
+from unspool import ArgumentError, ConditioningHook, Vocabulary, vocabulary_sources
+from unspool.compat.easydel import InferenceConfig, PreCompileConfig, vInference
 from unspool.generation import active_workers
 
-from .helpers import wait_for
+from ...generation.helpers import wait_for
 
 
 class Counted:
@@ -48,8 +41,8 @@ def counted(llama: Any) -> Counted:
 
 
 @pytest.fixture(params=["transformers", "native"])
-def generator(counted: Counted, byte_tokenizer: Any, request: pytest.FixtureRequest) -> StreamGenerator:
-    return StreamGenerator(
+def generator(counted: Counted, byte_tokenizer: Any, request: pytest.FixtureRequest) -> vInference:
+    return vInference(
         counted.model, byte_tokenizer, backend=request.param, config=InferenceConfig(max_new_tokens=24)
     )
 
@@ -93,7 +86,7 @@ def test_the_model_must_know_its_length(byte_tokenizer: Any) -> None:
             streamer.put(input_ids)
             streamer.put(torch.tensor([66]))
 
-    generator = StreamGenerator(Model(), byte_tokenizer)
+    generator = vInference(Model(), byte_tokenizer)
     with pytest.raises(ValueError, match="max_position_embeddings"):
         _ = generator.model_prefill_length
     with pytest.raises(ValueError, match="n_positions"):
@@ -120,7 +113,7 @@ def test_the_vocabulary_is_compiled_once(
         lambda tokenizer: (compiled.append(1), compile_tokenizer(tokenizer))[1],
     )
     tokenizer = copy.deepcopy(byte_tokenizer)
-    generator = StreamGenerator(counted.model, tokenizer)
+    generator = vInference(counted.model, tokenizer)
     generator.precompile(PreCompileConfig(1, 8))
     assert len(compiled) == 1
     for _ in range(3):
@@ -142,13 +135,13 @@ def test_a_hook_conditions_the_warm_up_too(counted: Counted, byte_tokenizer: Any
         def cleanup(self) -> None:
             calls.append("cleanup")
 
-    generator = StreamGenerator(counted.model, byte_tokenizer, hook=Hook())
+    generator = vInference(counted.model, byte_tokenizer, hook=Hook())
     generator.precompile(PreCompileConfig(1, 8))
     assert calls == ["(1, 8)", "cleanup"]
 
 
 def test_an_encoder_and_decoder(t5: Any, byte_tokenizer: Any) -> None:
-    generator = StreamGenerator(t5, byte_tokenizer)
+    generator = vInference(t5, byte_tokenizer)
     assert generator.precompile(PreCompileConfig(2, 16))
     assert generator.precompiled_shapes == ((2, 16),)
 
@@ -165,7 +158,7 @@ def test_streams_that_start_together_compile_one_vocabulary(
         return compile_it(tokenizer)
 
     monkeypatch.setattr(vocabulary_sources, "_from_hugging_face", compile_slowly)
-    generator = StreamGenerator(llama, copy.deepcopy(byte_tokenizer))
+    generator = vInference(llama, copy.deepcopy(byte_tokenizer))
     outputs = asyncio.run(generator.process_prompts_concurrently(["one", "two", "three"], 3))
     assert [output.error for output in outputs] == [None] * 3
     assert len(compiled) == 1

@@ -11,11 +11,12 @@ import time
 from typing import Any
 
 import pytest
-from unspool import ArgumentError, InferenceConfig, PromptOutput, StreamGenerator
+from unspool import ArgumentError
+from unspool.compat.easydel import InferenceConfig, PromptOutput, vInference
 from unspool.generation import active_workers
 from unspool.generation.worker import GenerationWorker
 
-from .helpers import wait_for
+from ...generation.helpers import wait_for
 
 PROMPTS = [f"prompt {number}" for number in range(8)]
 ANSWERS = {prompt: prompt.replace("prompt", "🙂 the answer to") for prompt in PROMPTS}
@@ -33,8 +34,8 @@ def model(scripted: Any) -> Any:
 
 
 @pytest.fixture(params=["transformers", "native"])
-def generator(model: Any, byte_tokenizer: Any, request: pytest.FixtureRequest) -> StreamGenerator:
-    return StreamGenerator(
+def generator(model: Any, byte_tokenizer: Any, request: pytest.FixtureRequest) -> vInference:
+    return vInference(
         model.model, byte_tokenizer, backend=request.param, config=InferenceConfig(streaming_chunks=2)
     )
 

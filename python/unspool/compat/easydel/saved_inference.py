@@ -1,4 +1,4 @@
-"""A generator's settings in one JSON file; the model and its tokenizer stay where they are."""
+"""An engine's settings in one JSON file; the model and its tokenizer stay where they are."""
 
 from __future__ import annotations
 
@@ -8,19 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from unspool._core import Format
-from unspool.choose_format import TEMPLATE_NAMES
+from unspool import Format, FormatFile, PrefillConfig, get_format
+from unspool.compat.easydel.config import InferenceConfig
+from unspool.compat.easydel.inference_name import read_inference_name
 from unspool.errors import ArgumentError, UnknownFormatError
-from unspool.format_files import FormatFile
-from unspool.formats import get_format
-from unspool.generation.inference_config import InferenceConfig
-from unspool.generation.inference_name import read_inference_name
-from unspool.generation.prefill.config import PrefillConfig
-from unspool.generation.warm_up import WarmUp
 
 if TYPE_CHECKING:
-    from unspool.generation.hooks import ConditioningHook
-    from unspool.generation.stream_generator import StreamGenerator
+    from unspool import ConditioningHook
+    from unspool.compat.easydel.engine import vInference
 
 __all__ = ["FILE_NAME", "VERSION", "load_inference", "save_inference"]
 
@@ -28,28 +23,31 @@ FILE_NAME = "inference.json"
 VERSION = 1
 BACKENDS = ("transformers", "native")
 
+# Format names that are resolved with the tokenizer: there is no file to look up.
+_ASK_THE_TOKENIZER = ("auto", "hf", "response_template")
+
 _KEYS = {
     "version", "name", "config", "format", "reasoning", "backend", "prefill", "parser_options", "precompiled",
 }  # fmt: skip
 
-T = TypeVar("T", bound="StreamGenerator")
+T = TypeVar("T", bound="vInference")
 
 
-def save_inference(generator: StreamGenerator, directory: str | os.PathLike[str]) -> Path:
-    """As of `StreamGenerator.save_inference`."""
+def save_inference(engine: vInference, directory: str | os.PathLike[str]) -> Path:
+    """As of `vInference.save_inference`."""
     data = {
         "version": VERSION,
-        "name": generator.inference_name,
-        "config": json.loads(generator.config.to_json()),
-        "format": _format_name(generator._format),
-        "reasoning": generator._reasoning,
-        "backend": generator.backend,
+        "name": engine.inference_name,
+        "config": json.loads(engine.config.to_json()),
+        "format": _format_name(engine.format),
+        "reasoning": engine.reasoning,
+        "backend": engine.backend,
         "prefill": {
-            "chunk_tokens": generator.prefill.chunk_tokens,
-            "strategy": generator.prefill.strategy,
+            "chunk_tokens": engine.prefill.chunk_tokens,
+            "strategy": engine.prefill.strategy,
         },
-        "parser_options": dict(generator._parser_options),
-        "precompiled": [list(shape) for shape in generator.precompiled_shapes],
+        "parser_options": dict(engine.parser_options),
+        "precompiled": [list(shape) for shape in engine.precompiled_shapes],
     }
     text = json.dumps(data, indent=2, allow_nan=False) + "\n"
     path = Path(directory)
@@ -70,14 +68,14 @@ def load_inference(
     processor: Any,
     hook: ConditioningHook | None,
 ) -> T:
-    """As of `StreamGenerator.load_inference`."""
+    """As of `vInference.load_inference`."""
     file = Path(directory) / FILE_NAME
     data = _read(file)
     try:
         config: InferenceConfig | None = InferenceConfig.from_dict(data["config"])
         prefill = PrefillConfig.read(data["prefill"])
         shapes = [(_count(size), _count(length)) for size, length in data["precompiled"]]
-        if data["format"] not in ("auto", *TEMPLATE_NAMES):
+        if data["format"] not in _ASK_THE_TOKENIZER:
             get_format(data["format"])
         if data["backend"] not in BACKENDS:
             raise ArgumentError(f"backend is {data['backend']!r}, which is none of {', '.join(BACKENDS)}")
@@ -90,7 +88,7 @@ def load_inference(
     if config == InferenceConfig():
         config = None  # of a model without an end token
     try:
-        generator = cls(
+        engine = cls(
             model,
             tokenizer,
             processor,
@@ -105,8 +103,8 @@ def load_inference(
         )
     except TypeError as error:  # an option of another version's parser
         raise ArgumentError(f"{file} does not fit: {error}; save it again") from error
-    generator._warm_up = WarmUp(shapes)
-    return generator
+    engine.restore_shapes(shapes)
+    return engine
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unspool.errors import ArgumentError
+from unspool.generation import DeltaStream, StreamResult
 from unspool.records import Record, require_at_least
 
 __all__ = ["PromptOutput", "SampleState"]
@@ -81,3 +82,23 @@ class SampleState(Record):
             )
         for key in ("generated_tokens", "padded_length", "time_spent_s", "time_to_first_token_s"):
             require_at_least(key, getattr(self, key), 0)
+
+    @classmethod
+    def of(cls, source: DeltaStream | StreamResult) -> SampleState:
+        """The state of a stream, which may be running, or of a result."""
+        result = source.result if isinstance(source, DeltaStream) else source
+        sequences = tuple(choice.token_ids for choice in result.choices)
+        spent_s, first_ms = result.metrics.decode_time_s, result.metrics.time_to_first_token_ms
+        after_first = sum(len(ids) - 1 for ids in sequences if ids)
+        prompt_tokens = result.usage.prompt_tokens
+        return cls(
+            current_length=prompt_tokens + len(sequences[0]),
+            sequences=sequences,
+            running_token=sequences[0][-1] if sequences[0] else None,
+            is_sequence_finished=all(choice.message.finish_reason for choice in result.choices),
+            tokens_per_second=after_first / spent_s if spent_s > 0 else -math.inf,
+            generated_tokens=result.usage.completion_tokens,
+            padded_length=prompt_tokens,
+            time_spent_s=spent_s,
+            time_to_first_token_s=None if first_ms is None else first_ms / 1000,
+        )

@@ -8,19 +8,14 @@ import functools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from unspool.compat.easydel.outputs import PromptOutput, SampleState
+from unspool.compat.easydel.progress import ProgressCallback, ProgressCounter
 from unspool.errors import ArgumentError
-from unspool.generation.count_tokens import count_prompt
-from unspool.generation.logits import check_native
-from unspool.generation.outputs import PromptOutput, SampleState
-from unspool.generation.progress import ProgressCallback, ProgressCounter
-from unspool.generation.prompt import read_prompt
-from unspool.generation.sampling_params import SamplingParams
-from unspool.generation.settings import read_settings
-from unspool.generation.text_gatherer import TextGatherer
+from unspool.generation import SamplingParams
 
 if TYPE_CHECKING:
-    from unspool.generation.delta_stream import DeltaStream
-    from unspool.generation.stream_generator import StreamGenerator
+    from unspool.compat.easydel.engine import vInference
+    from unspool.generation import DeltaStream
 
 __all__ = ["PromptEvent", "process_prompt", "process_prompts_concurrently"]
 
@@ -29,10 +24,10 @@ PromptEvent = tuple[int, Literal["text", "error", "final"], str | PromptOutput]
 
 
 def process_prompt(
-    generator: StreamGenerator, prompt: Any, sampling_params: Any, stream: bool
+    engine: vInference, prompt: Any, sampling_params: Any, stream: bool
 ) -> PromptOutput | list[PromptOutput] | Generator[str, None, SampleState] | list[Any]:
-    """As of `StreamGenerator.process_prompt`."""
-    requests = Requests(generator, sampling_params)
+    """As of `vInference.process_prompt`."""
+    requests = Requests(engine, sampling_params)
     if not _is_batch(prompt):
         start = requests.check(prompt)
         return _texts(start, requests.tokens_per_text) if stream else _run(start)
@@ -48,7 +43,7 @@ def process_prompt(
 
 
 def process_prompts_concurrently(
-    generator: StreamGenerator,
+    engine: vInference,
     prompts: Sequence[Any],
     max_concurrent_requests: int,
     sampling_params: Any,
@@ -56,12 +51,12 @@ def process_prompts_concurrently(
     progress_callback: ProgressCallback | None,
     progress: bool,
 ) -> Awaitable[list[PromptOutput]] | AsyncGenerator[PromptEvent, None]:
-    """As of `StreamGenerator.process_prompts_concurrently`."""
+    """As of `vInference.process_prompts_concurrently`."""
     if isinstance(prompts, (str, bytes, Mapping)) or not isinstance(prompts, Sequence):
         raise TypeError(f"prompts is of type {type(prompts).__name__}; pass a list of prompts")
     if isinstance(max_concurrent_requests, bool) or not isinstance(max_concurrent_requests, int):
         raise TypeError(f"max_concurrent_requests is {max_concurrent_requests!r}; pass an int")
-    requests = Requests(generator, sampling_params)
+    requests = Requests(engine, sampling_params)
     starts = [functools.partial(requests.start, prompt) for prompt in prompts]
     items = _iterate(starts, max(1, max_concurrent_requests), requests.tokens_per_text if stream else None)
     counter = ProgressCounter(len(starts), progress_callback, shows_bar=progress)
@@ -73,19 +68,20 @@ class Requests:
 
     Raises:
         TypeError: `sampling_params` is neither SamplingParams nor a mapping.
-        ArgumentError: They do not fit the model or the generator; see `StreamGenerator.stream`.
+        ArgumentError: They do not fit the model or the engine; see `StreamGenerator.stream`.
     """
 
-    def __init__(self, generator: StreamGenerator, sampling_params: Any) -> None:
-        config = generator.config
-        self._generator = generator
+    def __init__(self, engine: vInference, sampling_params: Any) -> None:
+        config = engine.config
+        self._engine = engine
         self._sampling = SamplingParams.read(sampling_params).with_defaults(config.sampling_params)
-        self._options = {
-            "max_new_tokens": min(self._sampling.max_tokens or config.max_new_tokens, config.max_new_tokens)
-        }
+        limit = min(self._sampling.max_tokens or config.max_new_tokens, config.max_new_tokens)
+        self._options: dict[str, Any] = {"sampling": self._sampling, "max_new_tokens": limit}
         self.tokens_per_text = config.streaming_chunks
         self._counts_by_length = self._sampling.n is None and isinstance(config.num_return_sequences, Mapping)
-        self._check({"n": 1} if self._counts_by_length else {})
+        some_count: dict[str, Any] = {"n": 1} if self._counts_by_length else {}
+        engine.check_options(**self._options, **some_count)
+        engine.format_name()
 
     def check(self, prompt: Any) -> Callable[[], DeltaStream]:
         """Check this prompt and return the function that starts it.
@@ -93,27 +89,14 @@ class Requests:
         Raises:
             ArgumentError: This is not a prompt.
         """
-        generator = self._generator
-        read = generator._render(read_prompt(prompt), None, {})
         options = dict(self._options)
         if self._counts_by_length:
-            options["n"] = generator.config.sequence_count(count_prompt(generator, read))
-            self._check(options)
-        return functools.partial(
-            generator._start, lambda: read, None, sampling=self._sampling, options=options
-        )
+            options["n"] = self._engine.config.sequence_count(self._engine.count_tokens(prompt))
+        return self._engine.prepare_stream(prompt, **options)
 
     def start(self, prompt: Any) -> DeltaStream:
         """`check`, and start it."""
         return self.check(prompt)()
-
-    def _check(self, options: Mapping[str, Any]) -> None:
-        generator = self._generator
-        options = {**self._options, **options}
-        settings = read_settings(generator.model, generator.config, self._sampling, (), options)
-        if generator.backend == "native":
-            check_native(settings)
-        generator._choose_format(None)
 
 
 def _is_batch(prompt: Any) -> bool:
@@ -122,7 +105,7 @@ def _is_batch(prompt: Any) -> bool:
 
 
 def _texts(start: Callable[[], DeltaStream], tokens_per_text: int) -> Generator[str, None, SampleState]:
-    return (yield from start().text(tokens_per_text))
+    return SampleState.of((yield from start().text(tokens_per_text)))
 
 
 def _run(start: Callable[[], DeltaStream], reports_errors: bool = False) -> PromptOutput:
@@ -139,7 +122,8 @@ def _run(start: Callable[[], DeltaStream], reports_errors: bool = False) -> Prom
 
 
 def _read_output(stream: DeltaStream) -> PromptOutput:
-    result, rate = stream.result, stream.state.tokens_per_second
+    result = stream.result
+    rate = SampleState.of(result).tokens_per_second
     return PromptOutput(
         text=result.text,
         generated_tokens=result.usage.completion_tokens,
@@ -190,19 +174,16 @@ async def _answer(
 ) -> PromptOutput:
     """One prompt to its end; cancelled, it leaves the model to stop by itself."""
     stream = None
-    gatherer = TextGatherer(tokens_per_text)
     try:
         # In a thread: the first stream of a tokenizer compiles its vocabulary.
         async with await asyncio.to_thread(start) as stream:
-            async for delta in stream:
-                for text in gatherer.put(delta) if tokens_per_text else ():
-                    await send(text)
-            output = _read_output(stream)
+            async with contextlib.aclosing(stream.atext(tokens_per_text)) as texts:
+                async for text in texts:
+                    if tokens_per_text:
+                        await send(text)
+            return _read_output(stream)
     except Exception as error:
-        output = _report(error, stream)
-    for text in gatherer.end():
-        await send(text)
-    return output
+        return _report(error, stream)
 
 
 async def _events(

@@ -1,0 +1,1 @@
+"""The interfaces of other projects, as layers on the public API."""

@@ -1,0 +1,5 @@
+"""The tiny models of tests/generation."""
+
+from ...generation.conftest import byte_tokenizer, image_processor, llama, llava, scripted, t5
+
+__all__ = ["byte_tokenizer", "image_processor", "llama", "llava", "scripted", "t5"]

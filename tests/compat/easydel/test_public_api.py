@@ -1,0 +1,62 @@
+"""The layer uses the public API, and the old names still lead to it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import unspool
+from unspool import compat
+from unspool.compat import easydel
+
+# What has `__all__` and a page: see docs/easydel.md.
+PUBLIC = ("unspool", "unspool.errors", "unspool.generation", "unspool.records")
+FOLDER = Path(compat.__file__).parent
+FILES = sorted(FOLDER.rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(FOLDER)))
+def test_it_imports_public_names_alone(file: Path) -> None:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            names = [node.module or ""]
+            if node.module in PUBLIC:
+                module = __import__(node.module, fromlist=["x"])
+                assert {alias.name for alias in node.names} <= {*module.__all__}
+        for name in names:
+            inside = name == "unspool" or name.startswith("unspool.")
+            assert not inside or name in PUBLIC or name.startswith("unspool.compat"), name
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(FOLDER)))
+def test_it_uses_no_private_attribute_of_another_object(file: Path) -> None:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.endswith("__"):
+            is_own = isinstance(node.value, ast.Name) and node.value.id in (
+                "self",
+                "cls",
+                "GenerationDefaults",
+            )
+            assert is_own, f"line {node.lineno}: {ast.unparse(node)}"
+
+
+def test_nothing_imports_the_layer_but_the_package_itself() -> None:
+    root = Path(unspool.__file__).parent
+    for file in root.rglob("*.py"):
+        if FOLDER in file.parents or file == root / "__init__.py":
+            continue
+        assert "unspool.compat" not in file.read_text(encoding="utf-8"), file
+
+
+@pytest.mark.parametrize("name", ["InferenceConfig", "PreCompileConfig", "PromptOutput", "SampleState"])
+def test_names_of_the_package_are_the_same_objects(name: str) -> None:
+    assert getattr(unspool, name) is getattr(easydel, name)
+    assert name in dir(unspool)
+
+
+def test_a_name_that_is_missing() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'vInferense'"):
+        _ = unspool.vInferense  # type: ignore[attr-defined]
