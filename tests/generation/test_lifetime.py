@@ -73,7 +73,7 @@ def test_a_stream_that_was_read_keeps_nothing(byte_tokenizer: Any) -> None:
     model = Plain()
     generator = StreamGenerator(model, byte_tokenizer)
     model_ref = weakref.ref(model)
-    assert len(list(generator.stream(PROMPT))) == 9
+    assert [delta.kind for delta in generator.stream(PROMPT)] == ["content"] * 9 + ["finish"]
     assert len(generator.generate(PROMPT).token_ids) == 9
     assert "".join(generator.stream_prompt(PROMPT))
     del model, generator

@@ -175,6 +175,7 @@ class DeltaStream(Iterator[Delta]):
         """Stop the model, from any thread; the iteration ends."""
         if not self._channel.is_finished:
             self._channel.cancel()
+            self._worker.report_if_stuck(self._run.description)
 
     def close(self) -> None:
         """Stop the model; no more deltas come. Returns within a few ms, even if the model is stuck."""
@@ -262,8 +263,11 @@ class DeltaStream(Iterator[Delta]):
             error.__suppress_context__ = True
         self._is_over = True
         self.cancel()
-        if not isinstance(error, ChannelCancelledError):
-            raise error
+        try:
+            if not isinstance(error, ChannelCancelledError):
+                raise error
+        finally:
+            del error  # its traceback has this frame, which has the stream
 
 
 def _wire_entry(entry: TokenLogprob) -> tuple[bytes, float, list[tuple[bytes, float]]]:

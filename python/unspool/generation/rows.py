@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from array import array
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from unspool.errors import ChannelCancelledError
 from unspool.generation.logprobs import LogprobRecorder, TokenLogprob
 from unspool.token_streamer import TokenStreamer
 
@@ -24,6 +26,8 @@ class Rows:
         eos: Ids that end a row; what comes after is padding.
         limit: The most tokens a row may have; None: not known.
         recorder: Gives the log-probabilities; it has seen the scores of what is put.
+        flush_tokens: How many ids of a row are gathered before they go to its streamer.
+        flush_ms: The longest that an id waits for others, judged as ids come; 0: no limit.
     """
 
     def __init__(
@@ -32,6 +36,8 @@ class Rows:
         eos: Collection[int] = (),
         limit: int | None = None,
         recorder: LogprobRecorder | None = None,
+        flush_tokens: int = 1,
+        flush_ms: float = 0,
     ) -> None:
         self.streamers = streamers
         self.recorder = recorder
@@ -44,6 +50,9 @@ class Rows:
         #: The last step whose token is the row's, if a stopping criterion of the caller's ended it.
         self._last_steps: list[int | None] = [None] * len(streamers)
         self._takes_prompt = True
+        self._flush_tokens, self._flush_s = flush_tokens, flush_ms / 1000
+        self._gathered: list[list[int]] = [[] for _ in streamers]
+        self._gathered_since_s = [0.0] * len(streamers)
         self.token_ids: list[array[int]] = [array("q") for _ in streamers]
         #: Of each row's ids; there before the deltas that the ids make. None: no one asked for them.
         self.logprobs: list[list[TokenLogprob]] | None = None if recorder is None else [[] for _ in streamers]
@@ -118,4 +127,21 @@ class Rows:
         self.token_ids[row].extend(ids)
         if self.logprobs is not None:
             self.logprobs[row].extend(logprobs)
-        self.streamers[row].put(ids)
+        gathered = self._gathered[row]
+        if not gathered:
+            self._gathered_since_s[row] = self.last_put_s
+        gathered.extend(ids)
+        waited_s = self.last_put_s - self._gathered_since_s[row]
+        if len(gathered) >= self._flush_tokens or (self._flush_s and waited_s >= self._flush_s):
+            self._flush_row(row)
+
+    def flush(self) -> None:
+        """Pass on all ids that are gathered; nothing if the consumer has left."""
+        for row in range(len(self.streamers)):
+            with contextlib.suppress(ChannelCancelledError):
+                self._flush_row(row)
+
+    def _flush_row(self, row: int) -> None:
+        ids, self._gathered[row] = self._gathered[row], []
+        if ids:
+            self.streamers[row].put(ids)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ChannelCancelledError
 from unspool.generation.context_limit import fit_context
+from unspool.generation.model_lock import conditioned
 from unspool.generation.native_backend import NotContinuable, generate_natively
 from unspool.generation.prefill.prepare import prepare_prompt
 from unspool.generation.prefill.scope import PrefillScope, merge_metadata
 from unspool.generation.prompt import Prompt, read_prompt
 from unspool.generation.result import Choice, StreamResult, Usage, measure
 from unspool.generation.transformers_backend import generate_with_transformers
-from unspool.generation.worker import conditioned
 
 if TYPE_CHECKING:
     from unspool._core import DeltaChannel
@@ -57,7 +57,10 @@ class GenerationRun:
     def work(self) -> None:
         """The job of the `GenerationWorker`."""
         try:
-            self._generate()
+            try:
+                self._generate()
+            finally:
+                self.rows.flush()
             for row, streamer in enumerate(self.rows.streamers):
                 streamer.end(self.rows.finish_reason(row))
         except ChannelCancelledError:
@@ -108,6 +111,17 @@ class GenerationRun:
 
     def _is_cancelled(self) -> bool:
         return self.channel.is_cancelled
+
+    @property
+    def description(self) -> str:
+        """The request, for a log: its name says nothing of the prompt's text."""
+        prompt = (
+            "its prompt not yet read"
+            if self.prepared is None
+            else f"{self.prepared.token_count} prompt tokens"
+        )
+        count = sum(len(ids) for ids in self.rows.token_ids)
+        return f"request of {type(self.model).__name__} with {prompt}, {count} tokens generated"
 
     def result(self) -> StreamResult:
         """All that is known by now."""

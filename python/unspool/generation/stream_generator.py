@@ -40,6 +40,7 @@ from unspool.grammar.matcher import GrammarMatcher
 from unspool.grammar.request import request_grammar
 from unspool.grammar.result import Grammar
 from unspool.grammar.tools import without_strict
+from unspool.records import require_at_least
 from unspool.stream_options import PARSER_OPTIONS
 from unspool.token_streamer import TokenStreamer
 from unspool.vocabulary_sources import from_tokenizer
@@ -72,7 +73,7 @@ class StreamGenerator:
         config: Limits and special tokens; its token ids default to the model's, then the tokenizer's.
         backend: "transformers" runs `model.generate`; "native" our own loop, a forward a token.
         prefill: How the prompt is run: a `PrefillConfig`, a number of tokens a chunk, False: in one go.
-        hook: Conditions the model for each request; its streams are serialised then.
+        hook: Conditions the model for each request; nothing else runs on the model at that time.
         parser_options: Further options of `Parser` for every stream, such as `repair=True`.
 
     Raises:
@@ -140,6 +141,8 @@ class StreamGenerator:
         stream_timeout: float | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         within_context: bool = False,
+        flush_tokens: int = 1,
+        flush_ms: float = 0,
         **generation_kwargs: Any,
     ) -> DeltaStream:
         """Generate; iterate the deltas as they come, with `for` or `async for`.
@@ -164,6 +167,9 @@ class StreamGenerator:
             within_context: Raise ContextLengthError, before the model runs, for a prompt that does not fit
                 into `context_length` with the limit of this call, or with one token; and lower a limit that
                 is not of this call to what fits. False: the model is run beyond its positions.
+            flush_tokens: Parse the ids of so many steps together, which costs less. The text does not change; with
+                stop strings each id is parsed at once.
+            flush_ms: Parse earlier if the first of these ids is so old when the next one comes; 0: do not.
             generation_kwargs: Options of `model.generate`, such as `max_new_tokens`; options of `Parser`,
                 such as `skip_special_tokens`; and further model inputs, such as `attention_mask`.
 
@@ -187,6 +193,8 @@ class StreamGenerator:
             stop=stop,
             raw=raw,
             within_context=within_context,
+            flush_tokens=flush_tokens,
+            flush_ms=flush_ms,
             **generation_kwargs,
         )()
 
@@ -387,11 +395,15 @@ class StreamGenerator:
         timeout: float | None = None,
         stream_timeout: float | None = None,
         within_context: bool = False,
+        flush_tokens: int = 1,
+        flush_ms: float = 0,
         **options: Any,
     ) -> Callable[[], DeltaStream]:
         """Check a request whose prompt the worker reads; `prompt` is given if it is known already."""
         timeout = stream_timeout if timeout is None else timeout
         check_timeout(timeout)
+        require_at_least("flush_tokens", flush_tokens, 1)
+        require_at_least("flush_ms", flush_ms, 0)
         parser_options = {name: value for name, value in options.items() if name in _PARSER_OPTIONS}
         options = {name: value for name, value in options.items() if name not in _PARSER_OPTIONS}
         settings = self.check_options(sampling=sampling, stop=stop, **options)
@@ -431,7 +443,8 @@ class StreamGenerator:
             for choice in range(settings.n)
         ]
         recorder = None if settings.logprobs is None else LogprobRecorder(settings.logprobs, vocabulary)
-        rows = Rows(streamers, settings.eos, settings.limit, recorder)
+        flush_tokens = 1 if settings.stop else flush_tokens
+        rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, flush_ms)
         if made is not None:
             settings = _keep_to(made, settings, rows, vocabulary)
         run = GenerationRun(

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import logging
 import sys
 import threading
 import time
-import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from unspool._core import DeltaChannel
 from unspool.errors import ArgumentError, ChannelCancelledError
-from unspool.fork_safety import ForkSafeLock, in_child
-from unspool.generation.hooks import ConditioningHook
+from unspool.fork_safety import in_child
 
-__all__ = ["GenerationWorker", "active_workers", "check_timeout", "conditioned", "inference_mode"]
+__all__ = ["GenerationWorker", "active_workers", "check_timeout", "inference_mode"]
 
 _THREAD_NAME = "unspool-generate"
 # How long the interpreter's exit waits for the steps that models are in.
 _EXIT_GRACE_S = 2.0
+# Seconds in one step after which a model that was asked to stop counts as stuck.
+_STUCK_S = 5.0
+
+_log = logging.getLogger("unspool")
 
 
 class GenerationWorker:
@@ -43,6 +46,7 @@ class GenerationWorker:
         self._error: BaseException | None = None
         self._job: Callable[[], None] | None = job
         self._thread = threading.Thread(target=self._run, name=_THREAD_NAME, daemon=True)
+        self._watch: threading.Timer | None = None
 
     def start(self) -> None:
         """Begin."""
@@ -57,6 +61,20 @@ class GenerationWorker:
     def is_alive(self) -> bool:
         """Whether the job is still running."""
         return self._thread.is_alive()
+
+    def report_if_stuck(self, request: str) -> None:
+        """Log a warning if the job has not ended some seconds after it was asked to stop; returns at once.
+
+        Args:
+            request: Names the request in the log.
+        """
+        if self._watch is not None or not self.is_alive:
+            return
+        self._watch = threading.Timer(_STUCK_S, _warn, [self._thread, request, time.monotonic()])
+        self._watch.daemon = True
+        self._watch.start()
+        if not self.is_alive:
+            self._watch.cancel()
 
     def raise_error(self) -> None:
         """Raise the very exception that the job raised; once, and after the end of the channel."""
@@ -85,6 +103,18 @@ class GenerationWorker:
         finally:
             self._channel.close()
             _running.discard(self)
+            if self._watch is not None:
+                self._watch.cancel()
+
+
+def _warn(thread: threading.Thread, request: str, asked_s: float) -> None:
+    if thread.is_alive():
+        _log.warning(
+            "%s: the model has been in one step for %.1f s after it was asked to stop; its thread ends with that"
+            " step, and keeps the model until then",
+            request,
+            time.monotonic() - asked_s,
+        )
 
 
 _running: set[GenerationWorker] = set()
@@ -116,45 +146,4 @@ def inference_mode() -> contextlib.AbstractContextManager[Any]:
     return contextlib.nullcontext() if torch is None else torch.inference_mode()
 
 
-_model_locks: weakref.WeakKeyDictionary[Any, threading.Lock] = weakref.WeakKeyDictionary()
-_model_locks_lock = ForkSafeLock()
-
-
-def _reset_in_child() -> None:
-    _model_locks.clear()  # their holders are in the parent, as all workers are
-    _running.clear()
-
-
-in_child(_reset_in_child)
-
-
-@contextlib.contextmanager
-def conditioned(
-    hook: ConditioningHook | None, model: Any, inputs: Any, is_cancelled: Callable[[], bool]
-) -> Iterator[Any]:
-    """A hook around a generation: one at a time for each model, `cleanup` once whatever happens.
-
-    Gives the inputs, or what `setup` makes of them.
-
-    Raises:
-        ChannelCancelledError: The consumer left while another stream had the model.
-    """
-    if hook is None:
-        yield inputs
-        return
-    with _model_locks_lock:
-        lock = _model_locks.setdefault(model, threading.Lock())
-    while not lock.acquire(timeout=0.02):
-        if is_cancelled():
-            raise ChannelCancelledError("the consumer has left")
-    try:
-        try:
-            changed = hook.setup(inputs)
-            yield inputs if changed is None else changed
-        except BaseException:
-            with contextlib.suppress(Exception):  # the first error is the one to report
-                hook.cleanup()
-            raise
-        hook.cleanup()
-    finally:
-        lock.release()
+in_child(_running.clear)  # the workers are in the parent

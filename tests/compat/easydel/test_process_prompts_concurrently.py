@@ -322,13 +322,13 @@ def test_a_ticker_keeps_its_beat(
     model.answers = dict.fromkeys(PROMPTS, "abc")
     # Where the loop were to wait for a step, or to join a worker, it would stand still for that long.
     model.before_step = lambda *_: time.sleep(pause_s)
-    start = generator._start
+    prepare = generator.prepare_stream
 
-    def start_slowly(*arguments: Any, **options: Any) -> Any:
+    def prepare_slowly(*arguments: Any, **options: Any) -> Any:
         time.sleep(pause_s)  # as a vocabulary that is compiled
-        return start(*arguments, **options)
+        return prepare(*arguments, **options)
 
-    monkeypatch.setattr(generator, "_start", start_slowly)
+    monkeypatch.setattr(generator, "prepare_stream", prepare_slowly)
     ticks: list[float] = []
 
     async def tick() -> None:
