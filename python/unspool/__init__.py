@@ -54,7 +54,8 @@ _MODULE_OF = {
     "PartialArguments": "partial_arguments",
     "PreCompileConfig": "compat.easydel",
     "PrefillConfig": "generation.prefill",
-    "PrefillScope": "generation.prefill",
+    "PrefillReport": "generation.prefill",
+    "PrefillScope": "compat.ollm",
     "PromptOutput": "compat.easydel",
     "SampleState": "compat.easydel",
     "SamplingParams": "generation",
@@ -63,12 +64,12 @@ _MODULE_OF = {
     "StreamGenerator": "generation",
     "StreamMetrics": "generation",
     "StreamResult": "generation",
-    "add_special_tokens": "generation",
+    "add_special_tokens": "integrations.special_tokens",
     "bridge": "bridging",
     "detect": "detection",
     "generate": "generation.generate",
-    "iter_prompt_token_pieces": "generation.prefill",
-    "iterate_streamer": "generation.iterate_streamer",
+    "iter_prompt_token_pieces": "prompt_pieces",
+    "iterate_streamer": "integrations.iterate_streamer",
     "json_grammar": "grammar.json_answer",
     "learn": "learning",
     "to_partial_args": "partial_arguments",
@@ -77,6 +78,7 @@ _MODULE_OF = {
 if TYPE_CHECKING:
     from unspool.bridging import Bridge, bridge
     from unspool.compat.easydel import InferenceConfig, PreCompileConfig, PromptOutput, SampleState
+    from unspool.compat.ollm import PrefillScope
     from unspool.detection import Detection, Evidence, detect
     from unspool.generation import (
         ConditioningHook,
@@ -86,15 +88,16 @@ if TYPE_CHECKING:
         StreamGenerator,
         StreamMetrics,
         StreamResult,
-        add_special_tokens,
     )
     from unspool.generation.generate import generate
-    from unspool.generation.iterate_streamer import iterate_streamer
-    from unspool.generation.prefill import PrefillConfig, PrefillScope, iter_prompt_token_pieces
+    from unspool.generation.prefill import PrefillConfig, PrefillReport
     from unspool.grammar.json_answer import json_grammar
     from unspool.grammar.result import Dropped, Grammar
+    from unspool.integrations.iterate_streamer import iterate_streamer
+    from unspool.integrations.special_tokens import add_special_tokens
     from unspool.learning import learn
     from unspool.partial_arguments import PartialArguments, to_partial_args
+    from unspool.prompt_pieces import iter_prompt_token_pieces
     from unspool.slow_detokenizer import SlowDetokenizer
     from unspool.stream_batch import StreamBatch
 else:
@@ -145,6 +148,7 @@ __all__ = [
     "PreCompileConfig",
     "PrefillConfig",
     "PrefillError",
+    "PrefillReport",
     "PrefillScope",
     "PromptOutput",
     "SampleState",

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 import torch
 import unspool
-from unspool import StreamGenerator
-from unspool.generation import iterate_streamer
+from unspool import StreamGenerator, iterate_streamer
 
 PROMPT = "Tell me a story."
 
@@ -89,7 +88,7 @@ class Silent:
 def test_the_interpreter_exits_while_a_model_runs() -> None:
     code = """
 import threading, torch, unspool
-from unspool.generation import iterate_streamer
+from unspool import iterate_streamer
 started = threading.Event()
 cancel = threading.Event()
 class Streamer:

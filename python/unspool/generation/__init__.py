@@ -4,12 +4,9 @@ from unspool.generation.defaults import GenerationDefaults
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.generate import generate
 from unspool.generation.hooks import ConditioningHook
-from unspool.generation.iterate_streamer import iterate_streamer
 from unspool.generation.logprobs import TokenLogprob
 from unspool.generation.result import Choice, StreamMetrics, StreamResult, Usage
 from unspool.generation.sampling_params import SamplingParams
-from unspool.generation.sink import StreamSink, send_to_sink, status_events
-from unspool.generation.special_tokens import add_special_tokens
 from unspool.generation.stream_generator import StreamGenerator
 from unspool.generation.worker import active_workers
 
@@ -22,13 +19,8 @@ __all__ = [
     "StreamGenerator",
     "StreamMetrics",
     "StreamResult",
-    "StreamSink",
     "TokenLogprob",
     "Usage",
     "active_workers",
-    "add_special_tokens",
     "generate",
-    "iterate_streamer",
-    "send_to_sink",
-    "status_events",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from unspool.generation.prefill.pieces import iter_prompt_ids
 from unspool.generation.prefill.static_inputs import build_multimodal_inputs
 from unspool.generation.prompt import Prompt
+from unspool.prompt_pieces.pieces import iter_prompt_ids
 
 __all__ = ["IDS_PER_PIECE", "PromptEncoder"]
 

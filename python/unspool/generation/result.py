@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool.generation.logprobs import TokenLogprob
-from unspool.generation.prefill.scope import PrefillScope
+from unspool.generation.prefill.report import PrefillReport
 from unspool.message import Message, ToolCall
 
 __all__ = ["Choice", "StreamMetrics", "StreamResult", "Usage"]
@@ -115,7 +115,7 @@ class StreamResult:
     choices: tuple[Choice, ...]
     usage: Usage
     metrics: StreamMetrics
-    prefill: PrefillScope
+    prefill: PrefillReport
     metadata: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -12,7 +12,7 @@ from unspool.generation.context_limit import fit_context
 from unspool.generation.model_lock import conditioned
 from unspool.generation.native_backend import NotContinuable, generate_natively
 from unspool.generation.prefill.prepare import prepare_prompt
-from unspool.generation.prefill.scope import PrefillScope, merge_metadata
+from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.prompt import Prompt, read_prompt
 from unspool.generation.result import Choice, StreamResult, Usage, measure
 from unspool.generation.transformers_backend import generate_with_transformers
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GenerationRun"]
 
-_NOT_YET = PrefillScope.of(None, eligible=False, applied=False, reason="the prompt has not been read")
+_NOT_YET = PrefillReport(
+    None, runtime_eligible=False, applied=False, activation_reason="the prompt has not been read"
+)
 
 
 @dataclass
@@ -154,5 +156,5 @@ class GenerationRun:
                 self.rows.last_put_s,
             ),
             prefill=scope,
-            metadata=merge_metadata(scope.metadata(), self.metadata),
+            metadata={**scope.metadata(), **self.metadata},
         )

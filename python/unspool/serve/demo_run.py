@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from unspool.errors import ChannelCancelledError
-from unspool.generation.prefill.scope import PrefillScope
+from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.result import Choice, StreamResult, Usage, measure
 from unspool.parser import Parser
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DemoAnswer", "DemoRun"]
 
-_NO_PREFILL = PrefillScope.of(None, eligible=False, applied=False, reason="a demo reads no prompt")
+_NO_PREFILL = PrefillReport(
+    None, runtime_eligible=False, applied=False, activation_reason="a demo reads no prompt"
+)
 
 
 @dataclass

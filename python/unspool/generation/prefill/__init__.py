@@ -1,16 +1,7 @@
-"""Prompts on their way into a model: in pieces while they are tokenized, in chunks while they run."""
+"""Prompts on their way into a model: in chunks while they are tokenized."""
 
 from unspool.generation.prefill.config import PrefillConfig
-from unspool.generation.prefill.pieces import iter_prompt_token_pieces
-from unspool.generation.prefill.scope import PrefillGap, PrefillScope, gap_inventory
+from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.prefill.strategy import StrategyId, select_strategy
 
-__all__ = [
-    "PrefillConfig",
-    "PrefillGap",
-    "PrefillScope",
-    "StrategyId",
-    "gap_inventory",
-    "iter_prompt_token_pieces",
-    "select_strategy",
-]
+__all__ = ["PrefillConfig", "PrefillReport", "StrategyId", "select_strategy"]

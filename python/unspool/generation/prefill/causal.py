@@ -22,7 +22,7 @@ from unspool.generation.prefill.placeholders import (
     split_inputs,
 )
 from unspool.generation.prefill.prepared import PreparedPrefill
-from unspool.generation.prefill.scope import PrefillScope
+from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.prefill.strategy import StrategyId, is_native
 from unspool.generation.prefill.token_buffer import TokenBuffer
 
@@ -285,7 +285,9 @@ class _Prefill:
             attention_mask=torch.ones_like(ids) if padding_mask is None else padding_mask,
             past_key_values=cache,
             prefilled=prefilled,
-            scope=PrefillScope.of(self._strategy, eligible=eligible, applied=applied, reason=reason),
+            scope=PrefillReport(
+                self._strategy, runtime_eligible=eligible, applied=applied, activation_reason=reason
+            ),
             token_inputs=dict(prompt.token_inputs) if prompt else {},
             static_inputs=dict(static_inputs or {}),
             peak_buffered_count=peak,

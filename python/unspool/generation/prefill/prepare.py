@@ -11,7 +11,7 @@ from unspool.generation.prefill.cache import make_cache
 from unspool.generation.prefill.causal import APPLIED, NOT_LONGER, prefill_causal
 from unspool.generation.prefill.continuation import cannot_continue, chunk_limit
 from unspool.generation.prefill.forward import ONE_STEP
-from unspool.generation.prefill.scope import PrefillScope
+from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.prefill.strategy import model_kind
 
 if TYPE_CHECKING:
@@ -47,13 +47,15 @@ class PreparedPrompt:
     prompt_ids: torch.Tensor
     token_count: int
     decode_prefix_tokens: int
-    scope: PrefillScope
+    scope: PrefillReport
     generate_arguments: dict[str, Any]
     forward_arguments: dict[str, Any] | None = None
 
     def refused(self, reason: str) -> PreparedPrompt:
         """The same, if the model turned out not to be fit for chunks."""
-        scope = PrefillScope.of(self.scope.strategy_id, eligible=False, applied=False, reason=reason)
+        scope = PrefillReport(
+            self.scope.strategy_id, runtime_eligible=False, applied=False, activation_reason=reason
+        )
         return replace(self, scope=scope, forward_arguments=None)
 
 
@@ -92,7 +94,7 @@ def prepare_prompt(
     )
     scope = prepared.scope
     if is_conditioned:
-        scope = PrefillScope.of(strategy, eligible=False, applied=False, reason=CONDITIONED)
+        scope = PrefillReport(strategy, runtime_eligible=False, applied=False, activation_reason=CONDITIONED)
     return PreparedPrompt(
         prompt_ids=prepared.input_ids,
         token_count=prepared.prompt_token_count,
@@ -149,7 +151,7 @@ def _prepare_embeds(
         prompt_ids=ids if ids is not None else torch.zeros((1, 0), dtype=torch.long),
         token_count=embeds.shape[1],
         decode_prefix_tokens=embeds.shape[1],
-        scope=PrefillScope.of(strategy, eligible=False, applied=False, reason=EMBEDDED),
+        scope=PrefillReport(strategy, runtime_eligible=False, applied=False, activation_reason=EMBEDDED),
         generate_arguments=repeated,
         forward_arguments=forward,
     )
@@ -181,11 +183,11 @@ def _prepare_source(
         prompt_ids=torch.zeros((1, 0), dtype=torch.long),
         token_count=count,
         decode_prefix_tokens=0,
-        scope=PrefillScope.of(
+        scope=PrefillReport(
             strategy,
-            eligible=strategy is not None,
+            runtime_eligible=strategy is not None,
             applied=applied,
-            reason=APPLIED if applied else NOT_LONGER,
+            activation_reason=APPLIED if applied else NOT_LONGER,
         ),
         generate_arguments=repeat_rows(encoder.on_device(inputs), settings.n),
     )

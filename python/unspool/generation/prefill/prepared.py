@@ -10,7 +10,7 @@ from unspool.generation.prefill.forward import ONE_STEP
 if TYPE_CHECKING:
     import torch
 
-    from unspool.generation.prefill.scope import PrefillScope
+    from unspool.generation.prefill.report import PrefillReport
 
 __all__ = ["PreparedPrefill"]
 
@@ -35,7 +35,7 @@ class PreparedPrefill:
     attention_mask: torch.Tensor
     past_key_values: Any
     prefilled: int
-    scope: PrefillScope
+    scope: PrefillReport
     token_inputs: dict[str, torch.Tensor] = field(default_factory=dict)
     static_inputs: dict[str, Any] = field(default_factory=dict)
     peak_buffered_count: int = 0

@@ -1,4 +1,4 @@
-"""The record of a prefill that goes with a result: what it did and why, and its metadata."""
+"""`PrefillScope`: oLLM's record of a prefill, exact in both directions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from unspool.errors import ArgumentError
-from unspool.generation.prefill.strategy import STRATEGY_IDS, StrategyId
+from unspool.generation.prefill import PrefillReport, StrategyId
 
 __all__ = [
     "ATTENTION_MASK_MODE",
@@ -17,7 +17,6 @@ __all__ = [
     "PrefillScope",
     "Recommendation",
     "gap_inventory",
-    "merge_metadata",
 ]
 
 GapId = Literal[
@@ -27,6 +26,7 @@ GapId = Literal[
 ]
 Recommendation = Literal["implement", "defer", "reject"]
 
+_STRATEGY_IDS = get_args(StrategyId)
 EXECUTION_BOUNDARY = "streamed-prompt-preparation"
 ATTENTION_MASK_MODE = "lazy-prefix-synthesis"
 
@@ -140,7 +140,7 @@ class PrefillScope:
     def __post_init__(self) -> None:
         if self.strategy_id is not None:
             _check_type("strategy_id", self.strategy_id, str)
-            _check_choice("strategy_id", self.strategy_id, STRATEGY_IDS)
+            _check_choice("strategy_id", self.strategy_id, _STRATEGY_IDS)
         _check_type("runtime_eligible", self.runtime_eligible, bool)
         _check_type("applied", self.applied, bool)
         _check_type("activation_reason", self.activation_reason, str)
@@ -171,6 +171,16 @@ class PrefillScope:
             attention_mask_mode=ATTENTION_MASK_MODE if strategy_id else "",
         )
 
+    @classmethod
+    def from_report(cls, report: PrefillReport) -> PrefillScope:
+        """The scope of `StreamResult.prefill`."""
+        return cls.of(
+            report.strategy_id,
+            eligible=report.runtime_eligible,
+            applied=report.applied,
+            reason=report.activation_reason,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The fields by name, as JSON has them: `gap_inventory` is a list of dicts."""
         record = {entry.name: getattr(self, entry.name) for entry in fields(self)}
@@ -192,17 +202,6 @@ class PrefillScope:
         return cls(**{**value, "gap_inventory": tuple(PrefillGap.from_dict(gap) for gap in gaps)})
 
     def metadata(self) -> dict[str, str]:
-        """Six strings for a result's metadata; what has no lane is "" and "false"."""
-        return {
-            "chunked_prefill_strategy_id": self.strategy_id or "",
-            "chunked_prefill_runtime_eligible": "true" if self.runtime_eligible else "false",
-            "chunked_prefill_applied": "true" if self.applied else "false",
-            "chunked_prefill_activation_reason": self.activation_reason,
-            "chunked_prefill_execution_boundary": self.execution_boundary,
-            "chunked_prefill_attention_mask_mode": self.attention_mask_mode,
-        }
-
-
-def merge_metadata(own: Mapping[str, str], given: Mapping[str, str] | None) -> dict[str, str]:
-    """Both together; a key that the backend gave itself keeps the backend's value."""
-    return {**own, **(given or {})}
+        """Six strings for a result's metadata; those of the lane are empty without one."""
+        report = PrefillReport(self.strategy_id, self.runtime_eligible, self.applied, self.activation_reason)
+        return report.metadata()

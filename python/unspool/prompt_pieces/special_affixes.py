@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.generation.prefill.encode import encode_whole
+from unspool.prompt_pieces.encode import encode_whole
 
 __all__ = ["special_affixes"]
 

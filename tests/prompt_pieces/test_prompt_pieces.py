@@ -13,10 +13,10 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, pre_
 from tokenizers.models import BPE, Unigram, WordPiece
 from tokenizers.trainers import BpeTrainer, UnigramTrainer, WordPieceTrainer
 from transformers import PreTrainedTokenizerFast
-from unspool.generation.prefill.cut_points import CutFinder
-from unspool.generation.prefill.pieces import iter_prompt_token_pieces
+from unspool.prompt_pieces.cut_points import CutFinder
+from unspool.prompt_pieces.pieces import iter_prompt_token_pieces
 
-from .helpers import encode_whole, join_pieces
+from ..generation.helpers import encode_whole, join_pieces
 
 STRINGS = 1500  # for each tokenizer
 PROSE = (

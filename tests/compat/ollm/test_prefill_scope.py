@@ -10,12 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import ArgumentError
-from unspool.generation.prefill.scope import (
-    PrefillGap,
-    PrefillScope,
-    gap_inventory,
-    merge_metadata,
-)
+from unspool.compat.ollm import PrefillGap, PrefillScope, gap_inventory
+from unspool.generation.prefill import PrefillReport
 from unspool.generation.prefill.strategy import STRATEGY_IDS
 
 SCOPE = PrefillScope.of("transformers-generic-text", eligible=True, applied=True, reason="long")
@@ -116,8 +112,7 @@ def test_metadata() -> None:
     assert list(blank.metadata().values()) == ["", "false", "false", "", "", ""]
 
 
-def test_what_a_backend_says_itself_survives() -> None:
-    given = {"chunked_prefill_applied": "backend", "engine": "x"}
-    merged = merge_metadata(SCOPE.metadata(), given)
-    assert merged == {**SCOPE.metadata(), "chunked_prefill_applied": "backend", "engine": "x"}
-    assert merge_metadata(SCOPE.metadata(), None) == SCOPE.metadata()
+def test_a_scope_of_a_result() -> None:
+    report = PrefillReport("transformers-generic-text", True, True, "long")
+    assert PrefillScope.from_report(report) == SCOPE
+    assert report.metadata() == SCOPE.metadata()

@@ -13,10 +13,10 @@ import pytest
 from tokenizers import Tokenizer, processors
 from transformers import PreTrainedTokenizerFast
 from unspool import ArgumentError
-from unspool.generation.prefill.pieces import iter_prompt_ids, iter_prompt_token_pieces
-from unspool.generation.prefill.special_affixes import special_affixes
+from unspool.prompt_pieces.pieces import iter_prompt_ids, iter_prompt_token_pieces
+from unspool.prompt_pieces.special_affixes import special_affixes
 
-from .helpers import encode_whole, join_pieces
+from ..generation.helpers import encode_whole, join_pieces
 
 PROSE = "The weather in Zürich is mild today, and it's about 21 degrees. 東京の天気は晴れです。\n你好，世界 👩‍👩‍👧 "
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from unspool.generation.delta_stream import DeltaStream
-    from unspool.generation.result import StreamResult
+    from unspool.generation import DeltaStream, StreamResult
 
 __all__ = ["StreamSink", "send_to_sink", "status_events"]
 

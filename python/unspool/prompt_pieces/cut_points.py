@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from unspool.generation.prefill.added_tokens import AddedTokenMatcher, read_added_tokens
+from unspool.prompt_pieces.added_tokens import AddedTokenMatcher, read_added_tokens
 
 __all__ = ["CutFinder"]
 

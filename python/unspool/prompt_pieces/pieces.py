@@ -8,13 +8,13 @@ from itertools import chain, islice
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.generation.prefill.cut_points import CutFinder
-from unspool.generation.prefill.encode import (
+from unspool.prompt_pieces.cut_points import CutFinder
+from unspool.prompt_pieces.encode import (
     encode_batch,
     encode_whole,
     tokenizers_backend,
 )
-from unspool.generation.prefill.special_affixes import special_affixes
+from unspool.prompt_pieces.special_affixes import special_affixes
 
 __all__ = ["iter_prompt_ids", "iter_prompt_token_pieces"]
 

@@ -1,0 +1,6 @@
+"""oLLM's shapes: the record of a prefill, and callbacks or events in place of iteration."""
+
+from unspool.compat.ollm.prefill_scope import PrefillGap, PrefillScope, gap_inventory
+from unspool.compat.ollm.sink import StreamSink, send_to_sink, status_events
+
+__all__ = ["PrefillGap", "PrefillScope", "StreamSink", "gap_inventory", "send_to_sink", "status_events"]

@@ -1,0 +1,43 @@
+"""What a prefill did, and why; it goes with a result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from unspool.generation.prefill.strategy import StrategyId
+
+__all__ = ["PrefillReport"]
+
+# What is streamed, and how masks are made: fixed values of the metadata, empty without a lane.
+_EXECUTION_BOUNDARY = "streamed-prompt-preparation"
+_ATTENTION_MASK_MODE = "lazy-prefix-synthesis"
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillReport:
+    """The lane of a prompt, and whether the prompt ran in chunks.
+
+    Attributes:
+        strategy_id: The lane; None if there is none.
+        runtime_eligible: Whether the model can run a prompt in chunks, as far as its config shows.
+        applied: Whether at least one chunk ran on its own (seq2seq: the source is longer than a chunk).
+        activation_reason: Why chunks were applied, or why not.
+    """
+
+    strategy_id: StrategyId | None
+    runtime_eligible: bool
+    applied: bool
+    activation_reason: str
+
+    def metadata(self) -> dict[str, str]:
+        """Six strings for a result's metadata; those of the lane are empty without one."""
+        return {
+            "chunked_prefill_strategy_id": self.strategy_id or "",
+            "chunked_prefill_runtime_eligible": "true" if self.runtime_eligible else "false",
+            "chunked_prefill_applied": "true" if self.applied else "false",
+            "chunked_prefill_activation_reason": self.activation_reason,
+            "chunked_prefill_execution_boundary": _EXECUTION_BOUNDARY if self.strategy_id else "",
+            "chunked_prefill_attention_mask_mode": _ATTENTION_MASK_MODE if self.strategy_id else "",
+        }
