@@ -194,7 +194,7 @@ def test_a_streamer_of_ones_own_loop(model: Any, tokenizer: Any) -> None:
     [
         ({"num_beams": 2}, "num_beams is above 1"),
         ({"num_return_sequences": 2, "do_sample": False}, "greedy"),
-        ({"streamer": object()}, "streamer is ours"),
+        ({"streamer": object()}, "iterate the stream that the call returns"),
     ],
 )
 def test_bad_options_raise_at_the_call(model: Any, tokenizer: Any, options: Any, message: str) -> None:

@@ -376,7 +376,7 @@ def test_backends_draw_alike(llama: Any, byte_tokenizer: Any) -> None:
         ({"max_new_tokens": 0}, "max_new_tokens is 0"),
         ({"max_new_tokens": -3}, "max_new_tokens is -3"),
         ({"n": 0}, "n is 0"),
-        ({"streamer": object()}, "streamer is ours"),
+        ({"streamer": object()}, "iterate the stream that the call returns"),
         ({"stop_strings": ["a"]}, "pass stop="),
         ({"stop": [""]}, "stop"),
         ({"timeout": -1}, "timeout is -1"),

@@ -1,4 +1,4 @@
-"""A prompt and its answer, kept within the model's positions."""
+"""Keeps a prompt and its answer within the model's positions."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def fit_context(
     positions: int,
     is_cancelled: Callable[[], bool],
 ) -> tuple[Prompt, GenerationSettings]:
-    """The prompt, tokenized once and for all, and the settings with a limit that fits; in the worker.
+    """Tokenize the prompt once, and lower the limit to what fits. Runs in the worker.
 
     Args:
-        positions: How many the model has, for the prompt and its answer.
+        positions: The model's positions, for the prompt and its answer together.
 
     Raises:
-        ContextLengthError: The prompt is too long, or leaves no room for the limit that the call has set.
+        ContextLengthError: The prompt is too long, or leaves no room for the limit of the call.
         ChannelCancelledError: The consumer has left.
     """
     prompt, count = _count(prompt, encoder, is_cancelled)

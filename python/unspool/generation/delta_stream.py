@@ -25,10 +25,10 @@ _JOIN_GRACE_S = 0.02
 
 
 class DeltaStream(Iterator[Delta]):
-    """A running generation: iterate it for deltas, or `async for`; use it as a context manager to be sure.
+    """A running generation. Iterate it for deltas, with `for` or `async for`; a context manager closes it.
 
-    Leaving the loop, `close()`, or dropping the object stops the model within two steps and does not
-    wait for it. An exception of the model arrives as itself, after what came before it.
+    Leaving the loop, `close()`, or dropping the object stops the model within two steps, without a wait.
+    An exception of the model is raised here as the same object, after all earlier deltas.
     """
 
     def __init__(
@@ -86,10 +86,10 @@ class DeltaStream(Iterator[Delta]):
         """The first answer's content, without empty strings; returns the `StreamResult`.
 
         Args:
-            tokens_per_text: Gather the text of this many tokens, 1 or more; None: as it comes. What a token
-                leaves open, such as half a character, goes with the token that settles it.
+            tokens_per_text: Gather the text of this many tokens, 1 or more; None: one piece for each delta. A
+                character that is cut between two tokens belongs to the second one.
         """
-        gatherer = TextGatherer(tokens_per_text)  # raises here, not at the first `next`
+        gatherer = TextGatherer(tokens_per_text)  # raises now, not at the first `next`
         return self._text(gatherer)
 
     def _text(self, gatherer: TextGatherer) -> Generator[str, None, StreamResult]:
@@ -100,7 +100,7 @@ class DeltaStream(Iterator[Delta]):
             return self.result
 
     async def atext(self, tokens_per_text: int | None = None) -> AsyncGenerator[str, None]:
-        """`text`, for `async for`. What came before an exception of the model is gathered text too."""
+        """`text`, for `async for`. Text that is gathered when the model raises is yielded first."""
         gatherer = TextGatherer(tokens_per_text)
         try:
             async for delta in self:
@@ -114,7 +114,7 @@ class DeltaStream(Iterator[Delta]):
             yield text
 
     async def ready(self) -> bool:
-        """Wait until there are deltas to drain; False once there are no more.
+        """Wait until there are deltas to drain; returns False after the last one.
 
         Raises:
             BaseException: What the model raised, after its last delta.
@@ -132,16 +132,16 @@ class DeltaStream(Iterator[Delta]):
         return False
 
     def drain(self) -> list[Delta]:
-        """The deltas that are ready, without waiting."""
+        """Return the deltas that are ready, without waiting."""
         self._waits_since_s = time.perf_counter()
         with contextlib.suppress(ChannelCancelledError):
             return self._channel.drain()
         return []
 
     def drain_to(self, writer: WireWriter) -> bytes:
-        """The bytes of the deltas that are ready, without waiting.
+        """Return the bytes of the deltas that are ready, without waiting.
 
-        None of them becomes a Python object, unless log-probabilities go with them.
+        Without log-probabilities, no delta becomes a Python object.
         """
         if self.has_logprobs:
             return self.write_to(writer, self.drain())
@@ -151,11 +151,11 @@ class DeltaStream(Iterator[Delta]):
         return b""
 
     def write_to(self, writer: WireWriter, deltas: list[Delta]) -> bytes:
-        """The bytes of deltas that were drained, with the log-probabilities of their ids, if there are any.
+        """Return the bytes of drained deltas, with the log-probabilities of their ids if there are any.
 
-        All of a stream's log-probabilities go to one writer.
+        Use one writer for all of a stream's log-probabilities.
         """
-        # Those of the deltas' ids are there: the worker adds them before it puts the ids.
+        # The worker adds the log-probabilities of an id before it puts the id.
         for choice, entries in enumerate(self._run.rows.logprobs or ()):
             new = entries[self._written_counts.get(choice, 0) :]
             if new:
@@ -164,9 +164,9 @@ class DeltaStream(Iterator[Delta]):
         return writer.write(deltas)
 
     def logprobs_of(self, delta: Delta) -> tuple[TokenLogprob, ...]:
-        """How likely the ids of a delta were; empty unless `SamplingParams.logprobs` asks for it.
+        """The log-probabilities of a delta's ids; empty unless `SamplingParams.logprobs` is set.
 
-        An id that made two deltas is in both.
+        An id that belongs to two deltas is in both.
         """
         logprobs = self._run.rows.logprobs
         return () if logprobs is None else tuple(logprobs[delta.choice][slice(*delta.token_span)])
@@ -178,7 +178,7 @@ class DeltaStream(Iterator[Delta]):
             self._worker.report_if_stuck(self._run.description)
 
     def close(self) -> None:
-        """Stop the model; no more deltas come. Returns within a few ms, even if the model is stuck."""
+        """Stop the model and the iteration. Returns within a few ms, even if the model is stuck."""
         self._is_over = True
         self.cancel()
         self._worker.join(_JOIN_GRACE_S)
@@ -194,7 +194,7 @@ class DeltaStream(Iterator[Delta]):
 
     async def __aexit__(self, *_: object) -> None:
         self._is_over = True
-        self.cancel()  # without the wait, which would hold up the event loop
+        self.cancel()  # without the wait, which would block the event loop
 
     async def aclose(self) -> None:
         """`close`, without waiting for the model's step."""
@@ -209,31 +209,31 @@ class DeltaStream(Iterator[Delta]):
 
     @property
     def is_running(self) -> bool:
-        """Whether the worker is still at work; after `close`, in the step that it was in."""
+        """Whether the worker still runs. After `close` it finishes its current step."""
         return self._worker.is_alive
 
     @property
     def has_logprobs(self) -> bool:
-        """Whether log-probabilities were asked for, and come with the ids."""
+        """Whether the request asked for log-probabilities."""
         return self._run.rows.logprobs is not None
 
     @property
     def held_bytes(self) -> int:
-        """Bytes that the model wrote and no delta has shown yet, of all answers."""
+        """Bytes that the model wrote and no delta has emitted yet, of all answers."""
         return sum(streamer.held_bytes for streamer in self._run.rows.streamers)
 
     @property
     def message(self) -> Message:
-        """The first answer's message; whole once the iteration has ended."""
+        """The first answer's message; complete after the iteration has ended."""
         return self._run.rows.streamers[0].message
 
     @property
     def result(self) -> StreamResult:
-        """All that is known; whole once the iteration has ended."""
+        """The result so far; complete after the iteration has ended."""
         return self._run.result()
 
     def _remaining_s(self) -> float | None:
-        """Seconds to wait: tokens that are held back count as a sign of life."""
+        """Seconds to wait; tokens that are held back reset the timeout."""
         if self._timeout is None:
             return None
         last = max(self._waits_since_s, self._run.rows.last_put_s or 0.0)
@@ -253,12 +253,12 @@ class DeltaStream(Iterator[Delta]):
             self._worker.raise_error()
 
     def _interrupt(self, error: BaseException) -> None:
-        """A wait broke off: it goes on while tokens come, and is over quietly if the consumer left."""
+        """Handle an interrupted wait: continue while tokens arrive, and end silently if the consumer left."""
         if isinstance(error, ChannelTimeoutError):
             if self._remaining_s() != 0.0:
                 return
             error = StreamTimeout(
-                f"the model gave nothing for {self._timeout:g} s; it is asked to stop, and ends with its step"
+                f"the model gave nothing for {self._timeout:g} s; it was asked to stop, and ends after its current step"
             )
             error.__suppress_context__ = True
         self._is_over = True

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["generate"]
 
-# The limit if neither the call nor the model's generation config has one.
+# The limit if neither the call nor the generation config has one.
 _MAX_NEW_TOKENS = 1000
 
 
@@ -36,22 +36,22 @@ def generate(
 ) -> DeltaStream:
     """Generate with a transformers model; iterate the deltas as they come.
 
-    One call of `StreamGenerator`, which is for more than one.
+    One call of `StreamGenerator`. For several requests, make a `StreamGenerator`.
 
     Args:
         model: Anything with transformers' `generate`.
         tokenizer: The model's tokenizer.
         messages_or_prompt: Chat messages (put through the tokenizer's chat template, with `tools`), a
             prompt as text, or token ids (a list, or a tensor of one row).
-        format: How this model writes. "auto" takes what `detect` finds best for the tokenizer: its
-            own response template, if it has one; plain text without a chat template.
+        format: The format of the model's output. "auto" uses the best result of `detect` for the tokenizer: its own
+            response template, if it has one; plain text without a chat template.
         reasoning: As of `Parser`.
         tools, tool_choice, response_format: As of `StreamGenerator.stream`.
-        timeout: Seconds to wait for the next token; then StreamTimeout (a TimeoutError) is raised and
-            the model is stopped.
+        timeout: Seconds to wait for the next token. Then StreamTimeout (a TimeoutError) is raised and the model
+            stops.
         chat_template_kwargs: Passed on to `apply_chat_template`, such as `enable_thinking`.
-        generation_kwargs: As of `StreamGenerator.stream`. Without `max_new_tokens` the model's generation
-            config decides; if it says nothing, 1,000.
+        generation_kwargs: As of `StreamGenerator.stream`. Without `max_new_tokens`, the limit of the
+            model's generation config applies, or 1,000 if it has none.
 
     Raises:
         ArgumentError: As of `StreamGenerator.stream`.
@@ -71,7 +71,7 @@ def generate(
 
 
 def with_limit(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a stream with a limit: theirs, else that of the model's generation config, else 1,000."""
+    """The options of a stream with a limit: their own, else that of the generation config, else 1,000."""
     sampling = SamplingParams.read(options.get("sampling"))
     limits = (options.get("max_new_tokens"), options.get("max_length"), sampling.max_tokens)
     limited = {**options, "sampling": sampling}

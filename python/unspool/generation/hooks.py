@@ -1,4 +1,4 @@
-"""State that a model needs for one request."""
+"""State that a model has for one request."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ __all__ = ["ConditioningHook"]
 
 
 class ConditioningHook:
-    """Conditions a model for one request: Flamingo's media, an adapter, a cache of one's own.
+    """Conditions a model for one request: Flamingo's media, an adapter, a cache of your own.
 
-    Both run in the worker, under inference mode; streams on one model that has a hook are serialised.
+    Both methods run in the worker, under inference mode. Nothing else runs on the model between them.
     """
 
     def setup(self, inputs: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Before the model runs.
+        """Prepare the model; called before it runs.
 
         Args:
-            inputs: What the model will be given: `input_ids` of shape (1, n), `inputs_embeds`, ….
+            inputs: The inputs of the model: `input_ids` of shape (1, n), `inputs_embeds`, ….
 
         Returns:
-            Other inputs to use; None: these.
+            Other inputs to use, or None to use these.
         """
         raise NotImplementedError(f"{type(self).__name__}.setup(inputs) is missing")
 
     def cleanup(self) -> None:
-        """After it: exactly once, also if `setup` or the model fails or the consumer leaves."""
+        """Undo `setup`. Called exactly once, also if `setup` or the model fails or the consumer leaves."""
         raise NotImplementedError(f"{type(self).__name__}.cleanup() is missing")

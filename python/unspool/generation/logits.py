@@ -1,4 +1,4 @@
-"""From logits to the next ids: transformers' processors, in transformers' order, drawn with a generator of one's own."""
+"""From logits to the next ids: transformers' processors in transformers' order, and a generator of our own."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from unspool.generation.settings import GenerationSettings
 
 __all__ = ["IdPicker", "check_native", "make_penalties", "make_warpers"]
 
-# What the native loop reads from a generation config; anything else that is set there is refused.
+# What the native loop reads from a generation config; any other value there is rejected.
 _NATIVE_OPTIONS = {
     "max_new_tokens", "max_length", "do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "top_h",
     "epsilon_cutoff", "eta_cutoff", "repetition_penalty", "no_repeat_ngram_size", "bad_words_ids",
     "suppress_tokens", "min_new_tokens", "eos_token_id", "pad_token_id", "bos_token_id", "num_beams",
     "num_return_sequences", "use_cache", "generation_config", "past_key_values",
 }  # fmt: skip
-# Of a generation config, without effect on the ids.
+# Fields of a generation config that do not change the ids.
 _HARMLESS = {
     "transformers_version", "return_dict_in_generate", "output_attentions", "output_hidden_states",
     "output_scores", "output_logits", "decoder_start_token_id", "early_stopping", "length_penalty",
@@ -27,7 +27,7 @@ _HARMLESS = {
 
 
 def check_native(settings: GenerationSettings) -> None:
-    """Raise ArgumentError for what only transformers' own loop can do; nothing is ignored."""
+    """Raise ArgumentError for an option that only transformers' own loop has; none is ignored."""
     unknown = sorted(set(settings.options) - _NATIVE_OPTIONS)
     to_diff = getattr(settings.generation_config, "to_diff_dict", None)
     for name, value in (to_diff() if callable(to_diff) else {}).items():
@@ -35,12 +35,12 @@ def check_native(settings: GenerationSettings) -> None:
             unknown.append(name)
     if unknown:
         raise ArgumentError(
-            f"backend='native' does not know {', '.join(unknown)}; use backend='transformers' for that"
+            f"backend='native' does not know {', '.join(unknown)}; leave it out, or use backend='transformers'"
         )
 
 
 def make_penalties(settings: GenerationSettings, prompt_length: int) -> list[Any]:
-    """Presence and frequency penalties, which `generate` lacks; they count the answer's own tokens."""
+    """Presence and frequency penalties, which `generate` lacks. They count the answer's tokens."""
     if not settings.presence_penalty and not settings.frequency_penalty:
         return []
     return [_CountPenalty(settings.presence_penalty, settings.frequency_penalty, prompt_length)]
@@ -72,10 +72,10 @@ def make_warpers(settings: GenerationSettings) -> list[Any]:
 
 
 class IdPicker:
-    """The native loop's choice of the next ids: greedy, or drawn.
+    """The native loop's choice of the next ids: greedy or sampled.
 
     Args:
-        prompt_length: Tokens of the prompt, for what counts new ones only.
+        prompt_length: Tokens of the prompt, for processors that count new tokens only.
         device: Of the scores.
     """
 
@@ -104,14 +104,14 @@ class IdPicker:
         if settings.does_sample:
             self._processors += make_warpers(settings)
             self._sampler = SeededSampler(settings.seed, device)
-        #: Whether the ids so far are looked at.
+        #: Whether a processor reads the ids so far.
         self.needs_ids = bool(self._processors)
 
     def pick(self, ids: Any, scores: Any) -> Any:
         """The next ids, of shape (rows,).
 
         Args:
-            ids: Those so far, of shape (rows, n); None if `needs_ids` is False.
+            ids: The ids so far, of shape (rows, n); None if `needs_ids` is False.
             scores: The last position's logits, of shape (rows, vocabulary).
         """
         scores = scores.float()
@@ -121,9 +121,9 @@ class IdPicker:
 
 
 class SeededSampler:
-    """Draws ids with a generator of its own, so that the global one is left alone.
+    """Samples ids with a generator of its own; the global one does not change.
 
-    As the last logits processor it leaves only the drawn id: greedy decoding then takes it.
+    As the last logits processor it leaves only the sampled id, which greedy decoding then selects.
     """
 
     def __init__(self, seed: int | None, device: Any) -> None:

@@ -1,4 +1,4 @@
-"""Log-probabilities of the ids that a model wrote: by its own scores, before anything shapes them."""
+"""Log-probabilities of the ids that a model wrote, from its unprocessed scores."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from unspool.errors import ArgumentError
 
 __all__ = ["MAX_TOP_LOGPROBS", "LogprobRecorder", "TokenLogprob", "check_top_count"]
 
-#: The most rivals of a token that are listed, as with OpenAI.
+#: The most alternatives that are listed for a token, as in OpenAI's API.
 MAX_TOP_LOGPROBS = 20
 
-# transformers puts a token one step late if the device is slow to report it (mps).
+# transformers puts a token one step late on some devices (mps).
 _MAX_PENDING_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:
-    """One id and how likely it was.
+    """One id and its log-probability.
 
     Attributes:
         token_id: The id.
-        token: Its bytes in the middle of a text, which need not be whole characters; of a special token its
-            name; empty if the tokenizer does not know the id.
-        logprob: The natural logarithm of its probability, 0 at most; -inf for what the model rules out.
-        top: The likeliest ids of its place, the likeliest first; the id itself is there only if it is one.
+        token: Its bytes in the middle of a text, perhaps part of a character; for a special token its name;
+            empty if the tokenizer does not know the id.
+        logprob: The natural logarithm of its probability, at most 0; -inf for an id that the model rules out.
+        top: The most likely ids at this position, in descending order. The id itself is included only if it is one
+            of them.
     """
 
     token_id: int
@@ -38,12 +39,12 @@ class TokenLogprob:
 
 
 class LogprobRecorder:
-    """Between the scores of a step and the ids that were chosen by them; in the worker.
+    """Matches the scores of a step with the ids that were chosen from them; used in the worker.
 
-    Keeps the log-probabilities of a step until its ids come, then only those that are asked for.
+    Keeps the log-probabilities of a step until its ids arrive, then only those that are reported.
 
     Args:
-        top_count: How many of the likeliest ids are listed beside the chosen one.
+        top_count: How many of the most likely ids are listed.
         vocabulary: For the ids' bytes.
     """
 
@@ -53,7 +54,7 @@ class LogprobRecorder:
         self._pending: deque[tuple[Any, list[list[float]], list[list[int]]]] = deque()
 
     def see(self, scores: Any) -> None:
-        """The model's scores of the next ids, of shape (rows, vocabulary); they are left as they are."""
+        """Record the model's scores of the next ids, of shape (rows, vocabulary), unchanged."""
         import torch
 
         if len(self._pending) == _MAX_PENDING_STEPS:
@@ -63,7 +64,7 @@ class LogprobRecorder:
         self._pending.append((logprobs, top.values.tolist(), top.indices.tolist()))
 
     def take(self, ids: list[int]) -> list[TokenLogprob]:
-        """Those of the oldest step, for the id that each row was given."""
+        """Return the entries of the oldest step, for the id of each row."""
         import torch
 
         if not self._pending or self._pending[0][0].shape[0] != len(ids):
@@ -77,25 +78,25 @@ class LogprobRecorder:
         ]
 
     def _entry(self, id: int, value: float, top: tuple[TokenLogprob, ...] = ()) -> TokenLogprob:
-        # A model that overflows gives NaN, and goes on.
+        # A model that overflows has NaN here.
         logprob = -math.inf if math.isnan(value) else value
         return TokenLogprob(id, self._vocabulary.token_bytes(id), logprob, top)
 
 
 def check_top_count(name: str, value: Any) -> None:
-    """Raise for what is no number of rivals: 0 to 20, or None."""
+    """Raise unless the value is a number of alternatives: 0 to 20, or None."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name} is {value!r}; pass an integer")
     if not 0 <= value <= MAX_TOP_LOGPROBS:
         raise ArgumentError(
-            f"{name} is {value}; pass 0 to {MAX_TOP_LOGPROBS}, how many of the likeliest tokens to list besides"
+            f"{name} is {value}; pass 0 to {MAX_TOP_LOGPROBS}, how many of the most likely tokens to list"
         )
 
 
 def _not_one_id_a_step() -> ArgumentError:
     return ArgumentError(
-        "log-probabilities need a model whose generate() scores and writes one id of each answer a step, which "
-        "this one does not; use backend='native', or leave logprobs out"
+        "log-probabilities need a model whose generate() scores and writes one id of each answer a step; "
+        "this one does not: use backend='native', or leave logprobs out"
     )

@@ -1,4 +1,4 @@
-"""Our own decoding loop: one forward a token, straight into the channel."""
+"""Our own decoding loop: one forward for each token, directly into the channel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["NotContinuable", "generate_natively"]
 
 
 class NotContinuable(Exception):
-    """The model's cache cannot be extended. Nothing has been put; the message says why."""
+    """The model's cache cannot be extended. No id has been emitted. The message has the reason."""
 
 
 def generate_natively(
@@ -28,10 +28,10 @@ def generate_natively(
     settings: GenerationSettings,
     is_cancelled: Callable[[], bool],
 ) -> None:
-    """Run to the end: the rest of the prompt, then a token a step.
+    """Run to the end: the rest of the prompt, then one token in each step.
 
     Raises:
-        NotContinuable: Only `model.generate` can do it.
+        NotContinuable: Only `model.generate` can run this model.
         ChannelCancelledError: The consumer has left.
     """
     import torch

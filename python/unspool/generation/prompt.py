@@ -1,4 +1,4 @@
-"""Checks a prompt at the call; the worker encodes it later."""
+"""Checks a prompt at the call. The worker encodes it later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unspool.errors import ArgumentError
 
 __all__ = ["TEXT_PARTS", "Prompt", "check_ids", "is_standard", "prompt_end", "read_prompt"]
 
-#: What a text is called among the parts of a message's content.
+#: The type of a text among the parts of a message's content.
 TEXT_PARTS = ("text", "input_text")
 
 _TEXT_KEYS = ("prompt", "text")
@@ -23,8 +23,8 @@ class Prompt:
     """A prompt of one row: text, messages, or `input_ids` and the like among the inputs.
 
     Attributes:
-        text: To be tokenized; `adds_special_tokens` unless a chat template has written them.
-        messages: Chat messages with images or audio, which the processor reads, with `template_options`.
+        text: The text to tokenize. `adds_special_tokens` is False if a chat template has written them.
+        messages: Chat messages with images or audio, for the processor, with `template_options`.
         inputs: Model inputs: `input_ids` of shape (1, n), `inputs_embeds` of shape (1, n, d), ….
     """
 
@@ -36,14 +36,14 @@ class Prompt:
 
     @property
     def has_media(self) -> bool:
-        """Whether a message holds more than text."""
+        """Whether a message has other parts than text."""
         contents = [message.get("content") for message in self.messages or ()]
         parts = [part for content in contents if isinstance(content, list) for part in content]
         return any(part.get("type") not in TEXT_PARTS for part in parts)
 
 
 def is_standard(value: Any) -> bool:
-    """Whether `read_prompt` knows this kind of thing."""
+    """Whether `read_prompt` accepts this type of prompt."""
     if isinstance(value, Mapping):
         return bool({"messages", "role", *_TEXT_KEYS, *_INPUT_KEYS} & set(value))
     if isinstance(value, (str, Sequence)) or hasattr(value, "shape"):
@@ -54,7 +54,7 @@ def is_standard(value: Any) -> bool:
 def read_prompt(value: Any, inputs: Mapping[str, Any] | None = None) -> Prompt:
     """Check a prompt: text, chat messages, token ids, a mapping of model inputs, or an object with `to_dict()`.
 
-    Messages stay in `Prompt.messages`; the caller renders those that are text alone.
+    Messages stay in `Prompt.messages`. The caller renders messages without media.
 
     Raises:
         ArgumentError: It is empty, has more than one row, or is none of these.
@@ -128,9 +128,9 @@ def _read_inputs(inputs: dict[str, Any]) -> Prompt:
 
 
 def check_ids(model: Any, prompt: Prompt) -> None:
-    """Raise ArgumentError for token ids that the model has no embedding for; a GPU would not outlive them.
+    """Raise ArgumentError for token ids without an embedding, which would break a GPU's context.
 
-    With further inputs, such as pictures, an id may stand for those, and nothing is checked.
+    With further inputs, such as images, an id may be a placeholder, and nothing is checked.
     """
     ids = prompt.inputs.get("input_ids")
     embeddings = getattr(model, "get_input_embeddings", lambda: None)()
@@ -139,10 +139,12 @@ def check_ids(model: Any, prompt: Prompt) -> None:
         return
     for id in (int(ids.min()), int(ids.max())):
         if not 0 <= id < count:
-            raise ArgumentError(f"token id {id} is none of the model's; its ids are 0 to {count - 1}")
+            raise ArgumentError(
+                f"token id {id} is not in the model's vocabulary; its ids are 0 to {count - 1}"
+            )
 
 
-#: The turn that opens the answer is among them.
+#: How many ids are decoded: the turn that opens the answer is among them.
 _LAST_IDS = 8192
 
 

@@ -11,22 +11,22 @@ from unspool.prompt_pieces.pieces import iter_prompt_ids
 
 __all__ = ["IDS_PER_PIECE", "PromptEncoder"]
 
-#: Where all ids are wanted: tokenizing is not slowed, and a consumer who leaves is noticed soon.
+#: Piece size if all ids are needed: large enough for speed, small enough to notice a cancel soon.
 IDS_PER_PIECE = 4096
 
-# Enough text for a chunk, in pieces small enough that the first forward need not wait for more.
+# A batch of pieces has enough text for a chunk. The pieces are small, so that the first forward starts early.
 _CHARS_PER_TOKEN = 4
 _PIECES_PER_BATCH = 8
 
 
 class PromptEncoder:
-    """A model's way to read prompts; keeps nothing of them."""
+    """Encodes prompts for one model; keeps no state of them."""
 
     def __init__(self, model: Any, tokenizer: Any, processor: Any) -> None:
         self._model, self._tokenizer, self._processor = model, tokenizer, processor
 
     def pieces(self, prompt: Prompt, chunk_tokens: int) -> Iterator[list[int]]:
-        """The prompt's ids, piece by piece: those of one tokenization, never all in one list."""
+        """The prompt's ids, piece by piece. They equal those of one tokenization, and are never in one list."""
         ids = prompt.inputs.get("input_ids")
         if ids is not None:
             return (ids[0, at : at + chunk_tokens].tolist() for at in range(0, ids.shape[1], chunk_tokens))
@@ -41,7 +41,7 @@ class PromptEncoder:
         )
 
     def ids(self, prompt: Prompt) -> list[int]:
-        """All of the prompt's ids; if a processor reads it, with those that stand for its media."""
+        """All of the prompt's ids; for a processor's prompt, with the placeholders of its media."""
         if prompt.messages is not None:
             ids: list[int] = self.whole(prompt)["input_ids"][0].tolist()
             return ids
@@ -61,7 +61,7 @@ class PromptEncoder:
         return self.on_device(inputs)
 
     def on_device(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The same inputs where the model is."""
+        """The inputs, moved to the model's device."""
         device = getattr(self._model, "device", None)
         if device is None:
             return dict(inputs)

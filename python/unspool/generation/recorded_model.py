@@ -1,4 +1,4 @@
-"""A model whose `generate` shows its scores before any logits processor has seen them."""
+"""A model whose `generate` reports its scores before any logits processor changes them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 __all__ = ["check_recordable", "recorded"]
 
-# Decodings that score several ids before they write some of them.
+# Decoding methods that score several ids before they write some of them.
 _MANY_IDS_A_STEP = ("assistant_model", "prompt_lookup_num_tokens", "assistant_early_exit")
 
-# Of transformers' GenerationMixin. A processor that is passed to `generate` comes after the penalties, and
-# `output_logits` keeps the scores of every step to the end: at 150,000 ids, 600 KB a token.
+# A method of transformers' GenerationMixin. A processor that is passed to `generate` runs after the penalties,
+# and `output_logits` keeps the scores of every step: 600 KB a token for 150,000 ids.
 _PROCESSORS = "_get_logits_processor"
 
 
 def check_recordable(model: Any, settings: GenerationSettings) -> None:
-    """Raise ArgumentError if `generate` of this model cannot give log-probabilities."""
+    """Raise ArgumentError if `generate` of this model cannot report log-probabilities."""
     if not hasattr(type(model), _PROCESSORS):
         raise ArgumentError(
-            f"logprobs: generate() of {type(model).__name__} is not that of transformers, which shows its scores; "
+            f"logprobs: generate() of {type(model).__name__} is not that of transformers, which reports its scores; "
             "use backend='native', or leave logprobs out"
         )
     for name in _MANY_IDS_A_STEP:
@@ -34,9 +34,9 @@ def check_recordable(model: Any, settings: GenerationSettings) -> None:
 
 
 def recorded(model: Any, see: Callable[[Any], None]) -> Any:
-    """The same model, with all that it holds, whose `generate` first gives each step's scores to `see`.
+    """A twin of the model, with the same state, whose `generate` first passes each step's scores to `see`.
 
-    The model itself is not touched: other threads may be running it.
+    The model itself does not change: other threads may run it.
 
     Args:
         see: Called with scores of shape (rows, vocabulary), of type float32.
@@ -50,7 +50,7 @@ def recorded(model: Any, see: Callable[[Any], None]) -> Any:
 
 @functools.lru_cache(maxsize=16)
 def _twin_type(kind: Any) -> Any:
-    """A subclass that differs in its logits processors; where to show the scores is in a slot of its own."""
+    """A subclass with one more logits processor. Its callback is in a slot of the instance."""
     make: Any = getattr(kind, _PROCESSORS)
 
     def processors(self: Any, *args: Any, **options: Any) -> Any:
@@ -61,7 +61,7 @@ def _twin_type(kind: Any) -> Any:
     members = {
         _PROCESSORS: processors,
         "__slots__": ("_unspool_see",),
-        "__del__": lambda _: None,  # what a model does at its end is not for the twin to do
+        "__del__": lambda _: None,  # the twin must not finalize the model
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
     }

@@ -16,29 +16,29 @@ __all__ = ["Choice", "StreamMetrics", "StreamResult", "Usage"]
 
 @dataclass(frozen=True)
 class Usage:
-    """Token counts as an API reports them: all answers together."""
+    """Token counts as an API reports them, of all answers together."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
-        """Both."""
+        """Tokens of the prompt and of all answers."""
         return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True)
 class StreamMetrics:
-    """How fast it was; the clock starts at the call, before tokenization and prefill.
+    """Times and rates; the clock starts at the call, before tokenization and prefill.
 
     Attributes:
         prompt_tokens: Length of the prompt; 0 if only embeddings were given.
-        decode_prefix_tokens: How many of them were left to the decoding step after chunked prefill.
+        decode_prefix_tokens: How many of them the first decoding step ran, after chunked prefill.
         output_tokens: Tokens of the first answer.
         time_to_first_token_ms: None before the first token.
-        inter_token_ms: Between the tokens of the first answer: one less than there are tokens.
-        prompt_tokens_per_second: Prompt tokens by the time to the first token.
-        output_tokens_per_second: The tokens after the first by the time that they took.
+        inter_token_ms: Times between the tokens of the first answer: one less than there are tokens.
+        prompt_tokens_per_second: Prompt tokens divided by the time to the first token.
+        output_tokens_per_second: The tokens after the first, divided by their time.
         decode_time_s: Seconds from the first token to the last token of any answer.
     """
 
@@ -63,10 +63,10 @@ def measure(
     decode_prefix_tokens: int,
     last_s: float | None = None,
 ) -> StreamMetrics:
-    """The metrics of an answer whose tokens came at these times.
+    """The metrics of an answer whose tokens arrived at these times.
 
     Args:
-        last_s: When the last token of any answer came; None: that of this one.
+        last_s: When the last token of any answer arrived; None: that of this answer.
     """
     if not token_times_s:
         return StreamMetrics(prompt_tokens, decode_prefix_tokens)
@@ -92,7 +92,7 @@ class Choice:
     Attributes:
         stop_reason: The stop string that ended it, or None.
         token_ids: The ids that the model wrote, its end token included.
-        logprobs: How likely each of them was; None unless `SamplingParams.logprobs` asks for it.
+        logprobs: The log-probability of each id; None unless `SamplingParams.logprobs` is set.
     """
 
     index: int
@@ -105,10 +105,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class StreamResult:
-    """All of it; the properties speak of the first answer.
+    """The result of a request; the properties are of the first answer.
 
     Attributes:
-        metadata: What ran, as strings; always with the six `chunked_prefill_*` keys.
+        metadata: What ran, as strings; always has the six `chunked_prefill_*` keys.
         prefill: The same as an object.
     """
 
@@ -125,22 +125,22 @@ class StreamResult:
 
     @property
     def text(self) -> str:
-        """Its text for the user."""
+        """The first answer's content."""
         return self.message.content
 
     @property
     def reasoning(self) -> str:
-        """Its reasoning."""
+        """The first answer's reasoning."""
         return self.message.reasoning
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """Its calls."""
+        """The first answer's tool calls."""
         return self.message.tool_calls
 
     @property
     def finish_reason(self) -> str | None:
-        """Why it ended: "stop", "length", "tool_calls", "error" or "cancelled"; None: it has not."""
+        """Why it ended: "stop", "length", "tool_calls", "error" or "cancelled"; None while it runs."""
         return self.choices[0].finish_reason
 
     @property

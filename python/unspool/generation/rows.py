@@ -1,4 +1,4 @@
-"""Token ids of several answers, as a model's loop puts them, into one token streamer each."""
+"""Passes the token ids of several answers to one token streamer each."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["Rows"]
 
 
 class Rows:
-    """The `streamer=` of `model.generate` for n answers: one row of each put is one of them.
+    """The `streamer=` of `model.generate` for n answers; each row of a put belongs to one answer.
 
-    transformers' `TextStreamer` refuses more than one row, and knows neither when a row has ended nor
-    when its tokens came.
+    transformers' `TextStreamer` rejects more than one row, and records neither the end of a row nor the
+    times of its tokens.
 
     Args:
         streamers: One for each row, made with `skip_prompt=True`.
-        eos: Ids that end a row; what comes after is padding.
-        limit: The most tokens a row may have; None: not known.
-        recorder: Gives the log-probabilities; it has seen the scores of what is put.
+        eos: Ids that end a row; later ids are padding.
+        limit: The most tokens of a row; None: not known.
+        recorder: Reports the log-probabilities; it has recorded the scores of the ids that are put.
         flush_tokens: How many ids of a row are gathered before they go to its streamer.
         flush_ms: The longest that an id waits for others, judged as ids come; 0: no limit.
     """
@@ -41,36 +41,36 @@ class Rows:
     ) -> None:
         self.streamers = streamers
         self.recorder = recorder
-        self.times_s = array("d")  # when the first row's tokens came
+        self.times_s = array("d")  # when the first row's tokens arrived
         self.last_put_s: float | None = None
         self._eos = frozenset(eos)
         self._limit = limit
         self._ended_by_eos = [False] * len(streamers)
         self._step_count = 0
-        #: The last step whose token is the row's, if a stopping criterion of the caller's ended it.
+        #: The last step of a row that a stopping criterion of the caller has ended.
         self._last_steps: list[int | None] = [None] * len(streamers)
         self._takes_prompt = True
         self._flush_tokens, self._flush_s = flush_tokens, flush_ms / 1000
         self._gathered: list[list[int]] = [[] for _ in streamers]
         self._gathered_since_s = [0.0] * len(streamers)
         self.token_ids: list[array[int]] = [array("q") for _ in streamers]
-        #: Of each row's ids; there before the deltas that the ids make. None: no one asked for them.
+        #: Log-probabilities of each row's ids, added before the ids are parsed. None: not requested.
         self.logprobs: list[list[TokenLogprob]] | None = None if recorder is None else [[] for _ in streamers]
 
     def put_prompt(self, ids: Any) -> None:
-        """Put the model's input, none of which is emitted: ids of shape (1, n), or [] if not known."""
+        """Put the prompt's ids, of shape (1, n), or [] if they are not known; none of them is emitted."""
         for streamer in self.streamers:
             streamer.put(ids)
 
     def put(self, value: Any) -> None:
-        """Take what `generate` puts: first its prompt, which is known already; then ids, one a row."""
+        """Accept a put of `generate`: first the prompt, which is skipped; then one id for each row."""
         if self._takes_prompt:
             self._takes_prompt = False
             return
         self.put_step(value.reshape(-1).tolist())
 
     def put_step(self, ids: list[int]) -> None:
-        """The next id of every row; or several ids of the only row."""
+        """Put the next id of every row, or several ids of the only row."""
         self._takes_prompt = False
         self._step_count += 1
         logprobs = () if self.recorder is None else self.recorder.take(ids)
@@ -81,12 +81,12 @@ class Rows:
             self._put_row(row, [id], logprobs[row : row + 1])
 
     def end(self) -> None:
-        """Nothing: `generate` may return without calling this; the worker knows when and why it ended."""
+        """Do nothing: the worker knows when and why `generate` ended, also if it does not call this."""
 
     def end_row(self, row: int, step: int) -> None:
-        """A stopping criterion of the caller's ends this row with its token of this step, from 1.
+        """End this row with its token of this step, counted from 1, for a stopping criterion of the caller.
 
-        That token may have yet to come: transformers 5 asks the criteria before it puts.
+        The token may arrive later: transformers 5 calls the criteria before it puts.
         """
         if self._last_steps[row] is None:
             self._last_steps[row] = step
@@ -97,11 +97,11 @@ class Rows:
 
     @property
     def has_output(self) -> bool:
-        """Whether any token has come."""
+        """Whether any token has arrived."""
         return any(self.token_ids)
 
     def finish_reason(self, row: int) -> str:
-        """Why this row ended; judged against the request's own limit."""
+        """Why this row ended, by the request's own limit."""
         if self._has_stopped(row):
             return "stop"
         return "length" if self._last_steps[row] is None or self._is_full(row) else "stop"
@@ -136,7 +136,7 @@ class Rows:
             self._flush_row(row)
 
     def flush(self) -> None:
-        """Pass on all ids that are gathered; nothing if the consumer has left."""
+        """Pass all gathered ids to the streamers, unless the consumer has left."""
         for row in range(len(self.streamers)):
             with contextlib.suppress(ChannelCancelledError):
                 self._flush_row(row)

@@ -1,4 +1,4 @@
-"""One generation: what the worker does, and its state at any time."""
+"""One generation: the job of its worker, and its result so far."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NOT_YET = PrefillReport(
 
 @dataclass
 class GenerationRun:
-    """The worker's job, and its state, which the consumer reads from another thread."""
+    """The worker's job and its state. The consumer reads the state from another thread."""
 
     model: Any
     backend: str
@@ -53,7 +53,7 @@ class GenerationRun:
     begin_s: float = field(default_factory=time.perf_counter)
     prepared: PreparedPrompt | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
-    #: Why there is no finish reason of the model's own.
+    #: The finish reason if the model did not end by itself.
     broken_off: str | None = None
 
     def work(self) -> None:
@@ -108,7 +108,7 @@ class GenerationRun:
             self.model, prepared, self.rows, self.settings, self._is_cancelled
         )
         given = getattr(output, "metadata", None)
-        if isinstance(given, Mapping):  # of a model that executes the prompt itself
+        if isinstance(given, Mapping):  # from a model that runs the prompt itself
             self.metadata = given
 
     def _is_cancelled(self) -> bool:
@@ -116,7 +116,7 @@ class GenerationRun:
 
     @property
     def description(self) -> str:
-        """The request, for a log: its name says nothing of the prompt's text."""
+        """The request, for a log; it has no text of the prompt."""
         prompt = (
             "its prompt not yet read"
             if self.prepared is None
@@ -126,9 +126,9 @@ class GenerationRun:
         return f"request of {type(self.model).__name__} with {prompt}, {count} tokens generated"
 
     def result(self) -> StreamResult:
-        """All that is known by now."""
+        """The result so far."""
         prepared = self.prepared
-        # A whole answer stays one, although the consumer left before the end of the channel.
+        # An answer that is complete stays so, even if the consumer left before the end of the channel.
         broken_off = self.broken_off or ("cancelled" if self.channel.is_cancelled else None)
         scope = prepared.scope if prepared is not None else _NOT_YET
         prompt_tokens = prepared.token_count if prepared is not None else 0

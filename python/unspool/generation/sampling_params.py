@@ -1,4 +1,4 @@
-"""`SamplingParams`: what one request says about how its tokens are chosen."""
+"""`SamplingParams`: how the tokens of one request are chosen."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ __all__ = ["SamplingParams"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingParams(Record):
-    """How the tokens of one request are chosen; None leaves it to the model's generation config.
+    """How the tokens of one request are chosen; None means the value of the model's generation config.
 
     Attributes:
-        max_tokens: At most so many new token ids, 1 or more.
-        temperature: 0 takes the likeliest token each time (greedy); above 0 samples.
-        top_p: Sample from the likeliest tokens that hold this share, above 0, at most 1 (off).
-        top_k: Sample from so many of the likeliest tokens; 0 is off.
-        min_p: Leave out tokens below this share of the likeliest one's, 0 (off) to 1.
-        presence_penalty: -2 to 2, taken off a token's logit once it was generated; 0 is off.
-        frequency_penalty: -2 to 2, taken off each time that it was generated; 0 is off.
-        repetition_penalty: Above 0; logits of tokens already there are divided by it; 1 is off.
+        max_tokens: The most new token ids, 1 or more.
+        temperature: 0 selects the most likely token (greedy); above 0 samples.
+        top_p: Sample from the most likely tokens that together have this probability, above 0, at most 1 (off).
+        top_k: Sample from this many of the most likely tokens; 0 is off.
+        min_p: Drop tokens below this fraction of the highest probability, 0 (off) to 1.
+        presence_penalty: -2 to 2, subtracted from a token's logit after it was generated; 0 is off.
+        frequency_penalty: -2 to 2, subtracted once for each time that it was generated; 0 is off.
+        repetition_penalty: Above 0; logits of tokens that are already in the text are divided by it; 1 is off.
         seed: 0 to 2**64 - 1; the same seed gives the same tokens.
         n: How many answers, 1 or more.
-        stop: A text, or several, that end the answer; kept as a tuple, None reads as none.
-        logprobs: Report the log-probability of each token, and of so many of the likeliest in its place, 0 to
-            20; by the model's own scores, before temperature, penalties and all else that shapes them. None:
-            report none.
+        stop: A text or several that end the answer; kept as a tuple. None means no text.
+        logprobs: Report the log-probability of each token, and of this many of the most likely tokens at its
+            position, 0 to 20. They are of the model's own scores, before temperature, penalties and processors.
+            None: report none.
 
     Raises:
         TypeError: A value is of the wrong type.
@@ -82,7 +82,7 @@ class SamplingParams(Record):
 
     @classmethod
     def read(cls, value: SamplingParams | Mapping[str, Any] | None) -> SamplingParams:
-        """The parameters as a caller gave them: None, a `SamplingParams`, or a mapping of its fields.
+        """Read the parameters of a caller: None, a `SamplingParams`, or a mapping of its fields.
 
         Raises:
             TypeError: Another type.
@@ -99,7 +99,7 @@ class SamplingParams(Record):
         )
 
     def with_defaults(self, defaults: SamplingParams | None) -> SamplingParams:
-        """These, with what they leave open (None; no stop) taken from `defaults`."""
+        """These parameters, with those that are not set (None; no stop) taken from `defaults`."""
         if defaults is None:
             return self
         return defaults.replace(
@@ -111,12 +111,11 @@ class SamplingParams(Record):
         )
 
     def to_generation_kwargs(self) -> dict[str, Any]:
-        """The keyword arguments of transformers' `generate` for what is given here.
+        """The keyword arguments of transformers' `generate` for the parameters that are set.
 
-        Holds of `max_new_tokens`, `do_sample`, `temperature`, `top_p`, `top_k`, `min_p` and
-        `repetition_penalty` those that are given. At temperature 0 it has `do_sample=False` and
-        nothing that shapes sampling. Not here, since `generate` has no plain argument for them:
-        presence_penalty, frequency_penalty, seed, n, stop, logprobs.
+        These are `max_new_tokens`, `do_sample`, `temperature`, `top_p`, `top_k`, `min_p` and
+        `repetition_penalty`. At temperature 0 it has `do_sample=False` and no option of sampling. It leaves out
+        presence_penalty, frequency_penalty, seed, n, stop and logprobs, which `generate` has no argument for.
         """
         kwargs: dict[str, Any] = {
             "max_new_tokens": self.max_tokens,

@@ -1,4 +1,4 @@
-"""The settings of a generation: from the call, its sampling parameters, the config and the model."""
+"""The settings of a request, merged from the call, the config and the model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from unspool.generation.sampling_params import SamplingParams
 
 __all__ = ["GenerationSettings", "own_limit", "read_settings"]
 
-# The limit in older transformers' generation configs if no one has set one.
+# The default limit in generation configs of older transformers.
 _NO_MAX_LENGTH = 20
 
 # Options of `generate` that a stream cannot honour, with what to do instead.
 _REFUSED = {
-    "streamer": "streamer is ours; iterate what the call returns",
+    "streamer": "iterate the stream that the call returns instead",
     "stop_strings": "pass stop=, which ends the text exactly; stop_strings works on whole tokens",
 }
 
@@ -28,14 +28,14 @@ class GenerationSettings:
     """One request's settings, checked.
 
     Attributes:
-        options: What `generate` of transformers gets beside the inputs.
-        n: How many answers.
-        limit: The most tokens of an answer; None: the model's own generation config decides.
+        options: The options of `generate` besides the inputs.
+        n: The number of answers.
+        limit: The most tokens of an answer; None: as in the model's generation config.
         eos: Ids that end an answer.
         stop: Stop strings.
-        does_sample: Whether tokens are drawn.
-        seed: Of the draw; None: torch's global generator.
-        logprobs: How many of the likeliest ids are listed beside each id; None: no log-probabilities.
+        does_sample: Whether tokens are sampled.
+        seed: The seed of the sampling; None: torch's global generator.
+        logprobs: How many of the most likely ids are listed for each id; None: no log-probabilities.
         has_own_limit: Whether the call has set the limit.
         past_key_values: A cache of the prompt's first tokens.
     """
@@ -58,7 +58,7 @@ class GenerationSettings:
     generation_config: Any = field(default=None, repr=False)
 
     def option(self, name: str, default: Any = None) -> Any:
-        """An option of the call, or of the generation config, or `default` if both say nothing."""
+        """An option of the call, else of the generation config, else `default`."""
         value = self.options.get(name)
         if value is None:
             value = getattr(self.generation_config, name, None)
@@ -72,8 +72,8 @@ def read_settings(
     stop: str | Sequence[str],
     options: Mapping[str, Any],
 ) -> GenerationSettings:
-    """Check and merge; the first that says something has the word: the call, its sampling parameters, its
-    `generation_config`, the config with its sampling parameters, the model's generation config.
+    """Check and merge the settings. The first source that sets a value wins: the call, its sampling parameters,
+    its `generation_config`, the config with its sampling parameters, the model's generation config.
 
     Raises:
         ArgumentError: Beam search, several greedy answers, a limit below 1, an option that is ours.
@@ -105,7 +105,7 @@ def read_settings(
         merged.pop("num_return_sequences", None),
         merged.pop("n", None),
         sampling.n,
-        # Older transformers have 1 here if no one has set it.
+        # The default of older transformers is 1, not None.
         count if (count := getattr(given, "num_return_sequences", None)) != 1 else None,
         config.answer_count,
     )
@@ -145,7 +145,7 @@ def read_settings(
 
 
 def own_limit(generation_config: Any) -> dict[str, int]:
-    """The limit that is set in a generation config, as an option of `generate`; {} if none is."""
+    """The limit of a generation config, as an option of `generate`; {} if there is none."""
     limit = getattr(generation_config, "max_new_tokens", None)
     if limit is not None:
         return {"max_new_tokens": limit}

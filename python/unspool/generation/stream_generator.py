@@ -61,19 +61,19 @@ _PARSER_OPTIONS = PARSER_OPTIONS.keys() - {
 
 
 class StreamGenerator:
-    """Streams what a model writes: every call runs in a worker thread of its own and is only consumed here.
+    """Streams the output of a model. Each request runs in a worker thread of its own.
 
     Args:
-        model: A transformers model, or anything with its `generate`; for `backend="native"` its `forward`.
-        tokenizer: The model's tokenizer; None: that of the processor.
-        processor: Of a model that sees or hears.
-        format: How this model writes, as of `Parser`. "auto": what `detect` finds; plain text for a tokenizer
-            without a chat template.
+        model: A transformers model, or an object with its `generate`; for `backend="native"` with its `forward`.
+        tokenizer: The model's tokenizer; None: the processor's.
+        processor: The processor of a model with images or audio.
+        format: The format of the output, as of `Parser`. "auto": the result of `detect`; plain text for a
+            tokenizer without a chat template.
         reasoning: As of `Parser`.
         config: Limits and special tokens; its token ids default to the model's, then the tokenizer's.
-        backend: "transformers" runs `model.generate`; "native" our own loop, a forward a token.
-        prefill: How the prompt is run: a `PrefillConfig`, a number of tokens a chunk, False: in one go.
-        hook: Conditions the model for each request; nothing else runs on the model at that time.
+        backend: "transformers" runs `model.generate`; "native" runs our own loop, one forward for each token.
+        prefill: How the prompt is run: a `PrefillConfig`, the tokens of a chunk, or False for one forward.
+        hook: Prepares the model for each request. Nothing else runs on the model at that time.
         parser_options: Further options of `Parser` for every stream, such as `repair=True`.
 
     Raises:
@@ -122,7 +122,7 @@ class StreamGenerator:
         self.parser_options = parser_options
         self._encoder = PromptEncoder(model, tokenizer, processor)
         with contextlib.suppress(VocabularyError):  # raised by `stream`
-            from_tokenizer(tokenizer)  # takes too long for the first stream, which may be on an event loop
+            from_tokenizer(tokenizer)  # too slow for the first stream, which may be on an event loop
 
     def stream(
         self,
@@ -145,38 +145,38 @@ class StreamGenerator:
         flush_ms: float = 0,
         **generation_kwargs: Any,
     ) -> DeltaStream:
-        """Generate; iterate the deltas as they come, with `for` or `async for`.
+        """Generate. Iterate the deltas as they arrive, with `for` or `async for`.
 
         Args:
             prompt: Text; chat messages (put through the chat template, with `tools`); token ids; a mapping
-                of model inputs; or an object with `to_dict()` that gives one of these.
+                of model inputs; or an object whose `to_dict()` returns one of these.
             input_ids: Token ids of shape (1, n), instead of `prompt` or beside `inputs_embeds`.
             inputs_embeds: Embeddings of shape (1, n, d).
-            sampling: How tokens are chosen; None: as the model's generation config says.
-            tools: As of `Parser`. If a function says `strict`, calls are kept to the tools' schemas.
+            sampling: How tokens are chosen; None: as in the model's generation config.
+            tools: As of `Parser`. If a function has `strict`, calls must fit the tools' schemas.
             tool_choice: As of `Parser`. "required" and a tool's name are enforced: after the reasoning the model
-                writes such calls and nothing else.
-            response_format: The JSON that the answer is, as chat completions have it: `{"type": "json_object"}` or
-                `{"type": "json_schema", …}`; or a Pydantic model. With tools an answer is that or calls.
-            grammar: What the answer is kept to instead, in Lark as llguidance reads it: the model writes nothing
-                else, and the answer ends where the grammar does. `FormatFile.grammar` and `json_grammar` make one.
-            stop: Stop strings; the text ends before the first.
-            raw: Everything is content: no reasoning, no calls.
+                writes only such calls.
+            response_format: The JSON of the answer, as in chat completions: `{"type": "json_object"}` or
+                `{"type": "json_schema", …}`; or a Pydantic model. With tools the answer is this JSON or calls.
+            grammar: A grammar for the answer instead, in llguidance's Lark. The model writes only what it allows, and
+                the answer ends where the grammar ends. `FormatFile.grammar` and `json_grammar` make one.
+            stop: Stop strings; the text ends before the first match.
+            raw: Report all text as content: no reasoning, no calls.
             timeout, stream_timeout: Seconds without a token until StreamTimeout is raised.
             chat_template_kwargs: Passed on to `apply_chat_template`, such as `enable_thinking`.
-            within_context: Raise ContextLengthError, before the model runs, for a prompt that does not fit
-                into `context_length` with the limit of this call, or with one token; and lower a limit that
-                is not of this call to what fits. False: the model is run beyond its positions.
-            flush_tokens: Parse the ids of so many steps together, which costs less. The text does not change; with
-                stop strings each id is parsed at once.
-            flush_ms: Parse earlier if the first of these ids is so old when the next one comes; 0: do not.
+            within_context: Raise ContextLengthError, before the model runs, if the prompt does not fit into
+                `context_length` together with the limit of this call, or with one token. A limit of the config or
+                the model is lowered to fit. False: the model may run beyond its positions.
+            flush_tokens: Parse the ids of this many steps together, which costs less. The text does not change. With
+                stop strings, each id is parsed at once.
+            flush_ms: Parse earlier if the first of these ids is this old when the next one arrives; 0: do not.
             generation_kwargs: Options of `model.generate`, such as `max_new_tokens`; options of `Parser`,
                 such as `skip_special_tokens`; and further model inputs, such as `attention_mask`.
 
         Raises:
             ArgumentError: More than one row, beam search, a limit below 1, an empty prompt, several greedy
-                answers, a tokenizer that does not show its format, or what no grammar can enforce; before any
-                thread starts.
+                answers, a tokenizer that does not show its format, or a request that no grammar can enforce. Raised
+                before any thread starts.
             ImportError: A grammar is needed, and llguidance is missing.
         """
         return self.prepare_stream(
@@ -253,7 +253,7 @@ class StreamGenerator:
     def with_format(
         self, format: str | FormatFile | Format | None = None, reasoning: str | bool | None = None
     ) -> Self:
-        """The same model, read in another way.
+        """The same model with another format.
 
         Args:
             format, reasoning: As of `Parser`; None: as this one.
@@ -269,7 +269,7 @@ class StreamGenerator:
         return self.stream(prompt, **options)
 
     def generate(self, prompt: Any = None, **options: Any) -> StreamResult:
-        """`stream` to the end; the whole result."""
+        """Run `stream` to the end and return its result."""
         with self.stream(prompt, **options) as stream:
             for _ in stream:
                 pass
@@ -277,18 +277,18 @@ class StreamGenerator:
 
     @property
     def model_prefill_length(self) -> int:
-        """How many token ids a prompt may have, so that `config.max_new_tokens` more fit after it.
+        """The most token ids of a prompt that leaves room for `config.max_new_tokens`.
 
         Raises:
-            ArgumentError: The model does not say how many positions it has.
+            ArgumentError: The model's config has no number of positions.
         """
         return prefill_length(self.model, self.config.max_new_tokens)
 
     @property
     def context_length(self) -> int | None:
-        """How many token ids a prompt and its answer may have together; None if the model does not say.
+        """The most token ids of a prompt and its answer together; None if the config has no such number.
 
-        None too for encoder and decoder, which have positions of their own each.
+        Also None for an encoder with a decoder, which have separate positions.
         """
         if model_kind(self.model) == "seq2seq":
             return None
@@ -296,7 +296,7 @@ class StreamGenerator:
         return None if positions is None else positions[0]
 
     def format_name(self, tools: Any = None) -> str:
-        """The name of the format that an answer is read in, if these tools are offered."""
+        """The name of the format that an answer with these tools is parsed as."""
         return str(getattr(chosen := self._choose_format(tools)[0], "name", chosen))
 
     def stream_generate(
@@ -305,7 +305,7 @@ class StreamGenerator:
         """The text of one sample, without empty strings.
 
         Args:
-            batch: A sequence of exactly one sample: a prompt as of `stream`, or what `encode_sample` reads.
+            batch: A sequence of exactly one sample: a prompt as of `stream`, or a sample for `encode_sample`.
             normalize: Passed to `encode_sample`.
             options: As of `stream`.
         """
@@ -321,7 +321,7 @@ class StreamGenerator:
         """The text for one prompt, without empty strings; the model is put into evaluation mode.
 
         Args:
-            prompt: A prompt as of `stream`, or what `encode_sample` reads.
+            prompt: A prompt as of `stream`, or a sample for `encode_sample`.
             normalize: Passed to `encode_sample`.
             options: As of `stream`.
         """
@@ -338,8 +338,8 @@ class StreamGenerator:
         """Turn a sample of your own into model inputs; runs in the worker, under inference mode.
 
         Args:
-            sample: What was given to `stream_prompt`, or is in the batch of `stream_generate`.
-            normalize: Whether its series are to be scaled.
+            sample: The prompt of `stream_prompt`, or the item in the batch of `stream_generate`.
+            normalize: Whether to scale its series.
 
         Returns:
             Model inputs of one row: `input_ids`, or `inputs_embeds` with an `attention_mask`, ….
@@ -360,7 +360,7 @@ class StreamGenerator:
 
         Args:
             prompt: As of `stream`: text, with the special tokens that the tokenizer adds; messages, through
-                the chat template up to where the answer begins; or token ids.
+                the chat template up to the beginning of the answer; or token ids.
             tools, chat_template_kwargs: As of `stream`; they change what the chat template writes.
 
         Raises:
@@ -377,7 +377,7 @@ class StreamGenerator:
         tools: Sequence[Any] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
-        """The token ids that the model is given for a prompt: the arguments and errors of `count_tokens`."""
+        """The token ids of a prompt, with the arguments and errors of `count_tokens`."""
         return self._encoder.ids(self._render(read_prompt(prompt), tools, dict(chat_template_kwargs or {})))
 
     def _prepare(
@@ -470,7 +470,7 @@ class StreamGenerator:
         return self._prepare(lambda: read_prompt(self.encode_sample(sample, normalize)), **options)()
 
     def _render(self, prompt: Prompt, tools: Any, template_kwargs: dict[str, Any]) -> Prompt:
-        """Messages of text alone become text; what a processor must read stays as it is."""
+        """Render messages without media to text; messages for a processor stay as they are."""
         if prompt.messages is None:
             return prompt
         given = without_strict(tools) if not isinstance(tools, ToolSchemas) else None
@@ -498,7 +498,7 @@ def _start(run: GenerationRun, timeout: float | None) -> DeltaStream:
 def _keep_to(
     grammar: str | Grammar, settings: GenerationSettings, rows: Rows, vocabulary: Vocabulary
 ) -> GenerationSettings:
-    """The settings with a mask for the grammar; it goes last, so that no other processor undoes it."""
+    """The settings with a mask for the grammar. The mask is last, so that no other processor undoes it."""
     if isinstance(grammar, Grammar):
         if grammar.syntax != "lark":
             raise ArgumentError(f"the grammar's syntax is '{grammar.syntax}'; make it with syntax='lark'")
@@ -513,7 +513,7 @@ def _keep_to(
 
 
 def _resolve(config: GenerationDefaults | None, model: Any, tokenizer: Any) -> GenerationDefaults:
-    """The config with token ids; without a config of the caller's, a model may do without an end token."""
+    """The config with token ids. Only a config of the caller requires that an end token is known."""
     try:
         return resolve_token_ids(config or GenerationDefaults(), model, tokenizer)
     except ArgumentError:

@@ -1,4 +1,4 @@
-"""Content deltas as text, so many tokens a piece."""
+"""Content deltas as text, in pieces of a number of tokens."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class TextGatherer:
     """The first answer's content, without empty strings.
 
     Args:
-        tokens_per_text: Piece k is what became certain with the tokens from `k * tokens_per_text` on, this
-            many; a group of tokens without text has no piece. None: every delta is a piece.
+        tokens_per_text: Piece k is the text that the tokens from `k * tokens_per_text` on made certain. A group
+            of tokens without text has no piece. None: every delta is a piece.
 
     Raises:
         ArgumentError: `tokens_per_text` is below 1.
@@ -26,10 +26,10 @@ class TextGatherer:
         self._group = 0
 
     def put(self, delta: Delta) -> list[str]:
-        """The next delta of any kind; the pieces that it makes whole."""
+        """Put the next delta of any kind; returns the pieces that it completes."""
         if delta.choice:
             return []
-        # Of a call that could not be read and was never announced, the text is content.
+        # A malformed call that was never announced counts as content.
         is_content = delta.kind == "content" or (delta.kind == "malformed" and delta.index is None)
         text = delta.text if is_content else ""
         if self._size is None:
@@ -46,6 +46,6 @@ class TextGatherer:
         return pieces
 
     def end(self) -> list[str]:
-        """No more deltas; the last piece, if there is one."""
+        """Return the last piece, if there is one; call this after the last delta."""
         gathered, self._gathered = self._gathered, ""
         return [gathered] if gathered else []

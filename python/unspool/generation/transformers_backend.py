@@ -1,4 +1,4 @@
-"""`model.generate` of transformers, with our streamer, our stop and our draw."""
+"""`model.generate` of transformers, with our streamer, stop and sampling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unspool.generation.settings import GenerationSettings
 
 __all__ = ["ask_criteria", "generate_with_transformers"]
 
-# Said in full: transformers 4 warns if a generation config has more than that of a greedy call.
+# All are set: transformers 4 warns if a generation config has options that a greedy call does not use.
 _GREEDY = {
     "temperature": 1.0, "top_k": 50, "top_p": 1.0, "min_p": None, "typical_p": 1.0,
 }  # fmt: skip
@@ -28,13 +28,13 @@ def generate_with_transformers(
     settings: GenerationSettings,
     is_cancelled: Callable[[], bool],
 ) -> Any:
-    """Run to the end; what `generate` returned.
+    """Run to the end and return the output of `generate`.
 
     Raises:
         ChannelCancelledError: The consumer has left.
     """
     options = dict(settings.options)
-    options["num_return_sequences"] = 1  # the inputs have a row for each already
+    options["num_return_sequences"] = 1  # the inputs already have a row for each answer
     if settings.pad_token_id is not None:
         options["pad_token_id"] = settings.pad_token_id
     if settings.eos:
@@ -42,7 +42,7 @@ def generate_with_transformers(
     inputs = prepared.generate_arguments
     ids = inputs.get("input_ids")
     is_seq2seq = model_kind(model) == "seq2seq"
-    # Of the decoder: what `generate` gives its processors before the first new id.
+    # Ids of the decoder that processors see before the first new id.
     prompt_length = 1 if is_seq2seq else 0 if ids is None else ids.shape[1]
     processors = [*settings.logits_processors, *make_penalties(settings, prompt_length)]
     if settings.does_sample and settings.seed is not None:
@@ -76,7 +76,7 @@ def _criteria_lists(options: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Stop:
-    """A stopping criterion: the consumer has left, a stop string has come, or the caller's own say so."""
+    """A stopping criterion: the consumer has left, a stop string has matched, or a criterion of the caller stops."""
 
     def __init__(self, criteria: tuple[Any, ...], rows: Rows, is_cancelled: Callable[[], bool]) -> None:
         self._criteria, self._rows, self._is_cancelled = criteria, rows, is_cancelled
@@ -96,17 +96,17 @@ class _Stop:
 def ask_criteria(
     criteria: Iterable[Any], rows: Rows, step: int, input_ids: Any, scores: Any, **options: Any
 ) -> None:
-    """End the rows that a stopping criterion of the caller's wants to end with this step."""
+    """End the rows that a stopping criterion of the caller ends with this step."""
     import torch
 
     for criterion in criteria:
-        says = torch.as_tensor(criterion(input_ids, scores, **options)).expand(input_ids.shape[0])
-        for row in says.nonzero().flatten().tolist():
+        stops = torch.as_tensor(criterion(input_ids, scores, **options)).expand(input_ids.shape[0])
+        for row in stops.nonzero().flatten().tolist():
             rows.end_row(row, step)
 
 
 def _put_output(output: Any, ids: Any, is_seq2seq: bool, rows: Rows) -> None:
-    """The ids of a `generate` that takes no streamer: its output without the prompt or the start token."""
+    """Put the ids of a `generate` without streamer: its output without the prompt or the start token."""
     sequences = getattr(output, "sequences", output)
     skip = 1 if is_seq2seq else 0
     if not is_seq2seq and ids is not None and sequences.shape[1] >= ids.shape[1]:

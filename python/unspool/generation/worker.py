@@ -1,4 +1,4 @@
-"""The one way in which a model is run: in a thread, with an end that always comes."""
+"""Runs a model in a thread whose channel always ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unspool.fork_safety import in_child
 __all__ = ["GenerationWorker", "active_workers", "check_timeout", "inference_mode"]
 
 _THREAD_NAME = "unspool-generate"
-# How long the interpreter's exit waits for the steps that models are in.
+# How long the interpreter's exit waits for running steps.
 _EXIT_GRACE_S = 2.0
 # Seconds in one step after which a model that was asked to stop counts as stuck.
 _STUCK_S = 5.0
@@ -27,14 +27,14 @@ _log = logging.getLogger("unspool")
 
 
 class GenerationWorker:
-    """Runs `job` in a daemon thread under `inference_mode`; then its channel has ended, exactly once.
+    """Runs `job` in a daemon thread under `inference_mode`. Its channel ends exactly once.
 
-    The channel is closed where the job returns or raises, and stays cancelled where the consumer has left.
-    At the interpreter's exit the jobs that still run are asked to stop, and waited for a little: a thread
-    that comes back from native code after it would abort the process.
+    The channel is closed after the job returns or raises, and stays cancelled if the consumer has left.
+    At the interpreter's exit, running jobs are asked to stop, with a short wait: a thread that returns from
+    native code later would abort the process.
 
     Args:
-        stop: Asks the job to stop; None: cancelling the channel is enough.
+        stop: Asks the job to stop; None: cancel the channel.
     """
 
     def __init__(
@@ -42,18 +42,18 @@ class GenerationWorker:
     ) -> None:
         self._channel = channel
         self._stop = stop or channel.cancel
-        # Not in the channel: the garbage collector cannot look into it, and a traceback leads back to the stream.
+        # Not stored in the channel: its traceback refers to the stream, and the collector cannot see the cycle.
         self._error: BaseException | None = None
         self._job: Callable[[], None] | None = job
         self._thread = threading.Thread(target=self._run, name=_THREAD_NAME, daemon=True)
         self._watch: threading.Timer | None = None
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def join(self, grace_s: float) -> bool:
-        """Wait for the end, `grace_s` seconds at most; whether it has come."""
+        """Wait for the end, at most `grace_s` seconds; returns whether the job has ended."""
         self._thread.join(grace_s)
         return not self._thread.is_alive()
 
@@ -77,13 +77,13 @@ class GenerationWorker:
             self._watch.cancel()
 
     def raise_error(self) -> None:
-        """Raise the very exception that the job raised; once, and after the end of the channel."""
+        """Raise the exception of the job, the same object; once, and after the end of the channel."""
         error, self._error = self._error, None
         try:
             if error is not None:
                 raise error
         finally:
-            del error  # its traceback has this frame
+            del error  # its traceback refers to this frame
 
     def _run(self) -> None:
         job, self._job = self._job, None
@@ -95,10 +95,10 @@ class GenerationWorker:
         except ChannelCancelledError:
             pass  # the consumer has left
         except (StopIteration, StopAsyncIteration) as error:
-            # As itself it would end the consumer's loop as if all were well.
+            # Unchanged, it would end the consumer's loop without an error.
             self._error = RuntimeError(f"the model raised {type(error).__name__}")
             self._error.__cause__ = error
-        except BaseException as error:  # it belongs to the consumer
+        except BaseException as error:  # raised in the consumer
             self._error = error
         finally:
             self._channel.close()
@@ -130,18 +130,18 @@ def _stop_all() -> None:
 
 
 def active_workers() -> int:
-    """How many workers are still running, those among them whose consumer gave up on a stuck model."""
+    """The number of workers that still run, including those whose consumer has left."""
     return sum(thread.name == _THREAD_NAME for thread in threading.enumerate())
 
 
 def check_timeout(timeout: float | None) -> None:
-    """Raise ArgumentError for what is no time to wait."""
+    """Raise ArgumentError unless the value is a time to wait."""
     if timeout is not None and not timeout >= 0:
         raise ArgumentError(f"timeout is {timeout}; pass seconds, or None to wait for ever")
 
 
 def inference_mode() -> contextlib.AbstractContextManager[Any]:
-    """torch's inference mode in this thread; nothing if torch is not in use."""
+    """torch's inference mode in this thread; no effect if torch is not imported."""
     torch = sys.modules.get("torch")
     return contextlib.nullcontext() if torch is None else torch.inference_mode()
 

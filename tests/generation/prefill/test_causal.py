@@ -256,7 +256,7 @@ def test_a_forward_that_cannot_be_inspected() -> None:
     [
         (object(), "model.forward is missing"),
         (SimpleNamespace(forward=3), "model.forward is not callable"),
-        (Fake(lambda _: None), "the forward gave back no past_key_values"),
+        (Fake(lambda _: None), "the forward returned no past_key_values"),
         (Fake(lambda _: counted(3)), "the cache holds 3 tokens after 8 of the prompt"),
     ],
 )
@@ -308,7 +308,9 @@ def test_no_lane(models: Models, spy: Any) -> None:
     assert prepared.input_ids.tolist() == [PROMPT]
     scope = prepared.scope
     assert (scope.strategy_id, scope.runtime_eligible, scope.applied) == (None, False, False)
-    assert (scope.execution_boundary, scope.attention_mask_mode) == ("", "")
+    metadata = scope.metadata()
+    for name in ("execution_boundary", "attention_mask_mode"):
+        assert metadata[f"chunked_prefill_{name}"] == ""
 
 
 def test_gradients_are_not_kept(models: Models) -> None:

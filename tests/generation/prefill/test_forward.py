@@ -127,7 +127,7 @@ def test_a_cache_that_does_not_hold_what_ran() -> None:
     assert continuation_problem(cache, 7) is None
     assert continuation_problem(cache, 8) == "the cache holds 7 tokens after 8 of the prompt"
     assert continuation_problem(object(), 8) == "the cache does not show its length after 8 of the prompt"
-    assert continuation_problem(None, 8) == "the forward gave back no past_key_values"
+    assert continuation_problem(None, 8) == "the forward returned no past_key_values"
 
 
 def test_a_cache_of_a_fixed_size(models: Callable[[str], Any]) -> None:

@@ -145,7 +145,7 @@ def test_the_output_moves_itself() -> None:
 
 
 def test_outputs_that_are_none() -> None:
-    with pytest.raises(PrefillError, match="gave a list"):
+    with pytest.raises(PrefillError, match="returned a list"):
         split_inputs([1, 2])
     with pytest.raises(PrefillError, match="no input_ids"):
         split_inputs({"pixel_values": 1})

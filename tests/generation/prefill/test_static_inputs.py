@@ -120,14 +120,14 @@ def test_media_that_the_processor_does_not_take() -> None:
         def __call__(self, text: Any) -> Any:  # type: ignore[override]
             raise AssertionError(f"called with {text}")
 
-    with pytest.raises(ArgumentError, match="hold images, and the processor takes none"):
+    with pytest.raises(ArgumentError, match="have images, which the processor does not accept"):
         build_multimodal_inputs(MODEL, TextOnly(), None, MESSAGES)
 
 
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        ({"type": "image"}, "type 'image' has no data; give it under 'image'"),
+        ({"type": "image"}, "type 'image' has no data; pass it under 'image'"),
         ({"type": "image_url", "image_url": {"url": "x"}}, "type 'image_url' is not known"),
     ],
 )
@@ -145,7 +145,7 @@ def test_an_image_at_an_address() -> None:
 
 @pytest.mark.parametrize(
     ("output", "message"),
-    [([1, 2], "the processor gave a list"), ({"pixel_values": 1}, "gave no input_ids")],
+    [([1, 2], "the processor returned a list"), ({"pixel_values": 1}, "returned no input_ids")],
 )
 def test_an_output_that_is_none(output: Any, message: str) -> None:
     processor = Processor()
@@ -181,7 +181,7 @@ def test_a_method_of_its_own_has_the_word() -> None:
     model = Prepares({"features": torch.ones(1)})
     inputs = build_multimodal_inputs(model, Processor(), None, MESSAGES)
     assert sorted(inputs) == ["features", "input_ids"]  # not the processor's pixels
-    with pytest.raises(PrefillError, match="prepare_chunked_prefill_static_inputs gave a NoneType"):
+    with pytest.raises(PrefillError, match="prepare_chunked_prefill_static_inputs returned a NoneType"):
         build_multimodal_inputs(Prepares(None), Processor(), None, MESSAGES)
 
 

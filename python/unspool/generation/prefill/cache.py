@@ -1,4 +1,4 @@
-"""A model's cache of keys and values: made, measured, repeated, and judged."""
+"""Makes, measures, repeats and checks a model's cache of keys and values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
     "repeat_cache",
 ]
 
-# Sized once for a length that the first chunk does not know (transformers 4.46 to 5.x).
+# Allocated once, for a length that is not known at the first chunk (transformers 4.46 to 5.x).
 _FIXED_SIZE = frozenset(
     {
         "StaticCache",
@@ -31,7 +31,7 @@ _FIXED_SIZE = frozenset(
 
 
 def is_transformers_model(model: Any) -> bool:
-    """Whether a model's class is one of transformers, which is not imported for that."""
+    """Whether a model's class is one of transformers; does not import it."""
     base = getattr(sys.modules.get("transformers"), "PreTrainedModel", None)
     return base is not None and isinstance(model, base)
 
@@ -39,7 +39,7 @@ def is_transformers_model(model: Any) -> bool:
 def make_cache(model: Any) -> Any:
     """A new cache as `model.generate` would make it; None if the model makes its own.
 
-    None as well for models that are not transformers', and for those that know only tuples.
+    Also None for models that are not of transformers, and for models with tuples as cache.
     """
     if not is_transformers_model(model):
         return None
@@ -61,7 +61,7 @@ def output_cache(output: Any) -> Any:
 
 
 def cache_length(cache: Any) -> int | None:
-    """How many tokens a cache holds; None if it does not show it.
+    """The number of tokens in a cache; None if it has no such number.
 
     Tuples are read as transformers reads them: layer 0's keys have shape (rows, heads, length, size).
     """
@@ -71,7 +71,7 @@ def cache_length(cache: Any) -> int | None:
             return int(get_length())
         keys = cache[0][0]
         return int(keys.shape[2]) if len(keys.shape) == 4 else None
-    except Exception:  # a cache of another make: it does not show it
+    except Exception:  # an unknown cache class
         return None
 
 
@@ -89,9 +89,9 @@ def cache_problem(cache: Any) -> str | None:
 
 
 def continuation_problem(cache: Any, length: int) -> str | None:
-    """Why the next forward cannot go on from what one gave back after `length` tokens, or None."""
+    """Why the next forward cannot continue from the cache of one that ended after `length` tokens, or None."""
     if cache is None:
-        return "the forward gave back no past_key_values"
+        return "the forward returned no past_key_values"
     held = cache_length(cache)
     if held != length:
         holds = "does not show its length" if held is None else f"holds {held} tokens"
@@ -100,7 +100,7 @@ def continuation_problem(cache: Any, length: int) -> str | None:
 
 
 def repeat_cache(cache: Any, rows: int) -> Any:
-    """The cache with its one row repeated (in place where it can be); None if that is not known."""
+    """The cache with its row repeated, in place if possible; None if it cannot be repeated."""
     if rows == 1:
         return cache
     if isinstance(cache, tuple):

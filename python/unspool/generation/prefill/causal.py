@@ -1,4 +1,4 @@
-"""Reads a prompt into a causal model chunk by chunk, as it is tokenized, and hands over the cache."""
+"""Runs a prompt through a causal model in chunks while it is tokenized."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ APPLIED = "prompt length exceeds the chunk"
 NOT_LONGER = "prompt length does not exceed the chunk"
 NO_LANE = "no lane for this backend and model, or prefill is off"
 
-# `generate` cuts what ends so to the tokens that are left.
+# `generate` cuts inputs with these endings to the tokens that are left.
 _CUT_BY_GENERATE = ("token_type_ids", "position_ids")
 
 
@@ -52,24 +52,24 @@ def prefill_causal(
     keeps_static_inputs: bool | None = None,
     rows: int = 1,
 ) -> PreparedPrefill:
-    """Runs all chunks of a prompt but the last, which is left for the decoding.
+    """Run all chunks of a prompt but the last, which is left for the decoding.
 
-    Where the model cannot be prefilled in chunks, nothing is lost: the whole prompt is handed over, and
-    the scope says why. The forwards run without gradients, in the caller's thread.
+    If the model cannot run a prompt in chunks, the whole prompt is left, and the report has the reason.
+    The forwards run without gradients, in the caller's thread.
 
     Args:
         model: A causal language model: an object with `forward`.
         pieces: The prompt's ids, drawn one piece after the other while chunks run; not used with `inputs`.
-        strategy: The lane, for the scope; None reads the prompt in one go.
+        strategy: The lane, for the report; None leaves the whole prompt.
         config: `chunk_tokens` is read from here.
-        inputs: A processor's output: ids of shape (1, length) and what goes with them.
-        past_key_values: A cache that holds the first tokens of this prompt; they are not run again. The
-            prompt is given whole all the same. It is changed in place.
-        generation_kwargs: What goes to `model.generate`, for options that forbid chunks.
-        is_cancelled: Asked before each piece and each chunk.
-        keeps_static_inputs: Whether the decoding's first forward can be given pixels beside a cache.
+        inputs: A processor's output: ids of shape (1, length) and the inputs that belong to them.
+        past_key_values: A cache of the first tokens of this prompt, which do not run again. The prompt still
+            has all tokens. The cache is changed in place.
+        generation_kwargs: The options of `model.generate`: some forbid chunks.
+        is_cancelled: Called before each piece and each chunk.
+        keeps_static_inputs: Whether the first forward of the decoding accepts pixels together with a cache.
             Our own loop can (the default on native lanes); `model.generate` cannot.
-        rows: How many answers the prompt is to have: the cache's one row is repeated.
+        rows: The number of answers: the row of the cache is repeated.
 
     Returns:
         The prompt with the cache; 1 to `chunk_tokens` of its tokens are left to run.
@@ -77,7 +77,7 @@ def prefill_causal(
     Raises:
         PrefillError: The prompt has no tokens, or `inputs` is no mapping.
         ArgumentError: More than one row of ids, or `past_key_values` that hold the whole prompt.
-        ChannelCancelledError: `is_cancelled` said so.
+        ChannelCancelledError: The consumer has left.
     """
     caller = ForwardCaller(model)
     prefill = _Prefill(
@@ -107,8 +107,8 @@ def _inputs_problem(caller: ForwardCaller, prompt: PromptInputs, native: bool) -
     for name, value in prompt.token_inputs.items():
         if not native and not name.endswith(_CUT_BY_GENERATE) and caller.takes(name):
             return f"generate cannot cut {name} to what a cache leaves"
-        # Gemma 3 builds its mask from these, by position in the whole prompt in some versions and in the
-        # chunk in others.
+        # Gemma 3 builds its mask from these. Some versions use positions in the whole prompt, others in the
+        # chunk.
         named = caller.names is None or name in caller.names
         if prompt.static_inputs and name.endswith("token_type_ids") and named and bool(value.any()):
             return f"the model reads {name} beyond a chunk"
@@ -134,7 +134,7 @@ class _Prefill:
         self._is_cancelled = is_cancelled
         self._rows = rows
         self.device = getattr(model, "device", None)
-        # Models that expand images inside forward read one id of text at a time, and no more.
+        # Models that expand images inside forward accept only one id of text at a time.
         self._leaves_one = wants_embedded_text(model)
         length = 0 if past_key_values is None else cache_length(past_key_values)
         self._cached = length or 0
@@ -149,11 +149,11 @@ class _Prefill:
             self.refuse(cache_problem(past_key_values))
 
     def refuse(self, problem: str | None) -> None:
-        """Keep the first problem, so that nothing runs."""
+        """Keep the first problem; then no chunk runs."""
         self._runner.problem = self._runner.problem or problem
 
     def read_pieces(self, pieces: Iterable[list[int]]) -> PreparedPrefill:
-        """A prompt of text, drawn piece by piece."""
+        """Run a prompt of text, piece by piece."""
         import torch
 
         buffer = TokenBuffer()
@@ -183,13 +183,13 @@ class _Prefill:
         return self._finish(torch.cat(taken, dim=1), peak=buffer.peak)
 
     def read_inputs(self, prompt: PromptInputs, *, keeps_static_inputs: bool) -> PreparedPrefill:
-        """A prompt of a processor's ids, whose units are not cut."""
+        """Run a prompt of a processor's ids; its units are not cut."""
         total = prompt.input_ids.shape[1]
         self._check_total(total)
         self._runner.check_length(total)
         keeps = keeps_static_inputs and not self._leaves_one
         units = self._units(prompt)
-        # A cache and pixels together are nothing that `generate` takes.
+        # `generate` does not accept a cache together with pixels.
         must_run = bool(units) and self._cached > 0 and not keeps
         left: list[Unit] = units
         if self._runner.problem is None and (total - self._cached > self._chunk_tokens or must_run):
@@ -206,7 +206,7 @@ class _Prefill:
         return self._finish(prompt.input_ids, prompt=prompt, static_inputs=static_inputs)
 
     def _units(self, prompt: PromptInputs) -> list[Unit]:
-        """The units that the given cache does not hold."""
+        """The units that are not in the given cache."""
         if not prompt.static_inputs:
             return []
         units = find_units(prompt.input_ids, placeholder_ids(self._model), prompt.static_inputs)
@@ -218,7 +218,7 @@ class _Prefill:
         return [unit for unit in units if unit.begin >= self._cached]
 
     def _leave_rest(self, chunks: list[Chunk], units: list[Unit], keeps: bool) -> list[Chunk]:
-        """The chunks that run now: not the last, of which so much is left as the decoding can take."""
+        """The chunks that run now. Of the last, the part that the decoding can run is left."""
         *run, last = chunks
         end = last.begin
         if not keeps and last.static_inputs:
@@ -271,7 +271,7 @@ class _Prefill:
             if cache is None:
                 self.refuse(f"the cache cannot be repeated for {self._rows} answers")
         if runner.problem is not None:
-            # A cache that the user gave is still good if nothing ran, unless pixels go with the prompt.
+            # The caller's cache is still valid if nothing ran, unless pixels go with the prompt.
             keeps_given = not runner.is_touched and self._rows == 1 and not (prompt and prompt.static_inputs)
             cache = self._given_cache if keeps_given else None
             prefilled = self._cached if keeps_given else 0

@@ -1,4 +1,4 @@
-"""Runs one chunk after the other through a model, each with the cache that the one before gave back."""
+"""Runs chunks through a model, each with the cache of the one before."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["ChunkRunner"]
 
-# How a model says that it cannot take what it was given. Others (out of memory) are the caller's.
+# Exceptions of a model that does not accept its inputs. Others (out of memory) reach the caller.
 _REFUSALS = (TypeError, ValueError, AttributeError, NotImplementedError)
 
 
 class ChunkRunner:
-    """The model's side of a prefill. Once `problem` is set, nothing runs any more.
+    """The forwards of a prefill. After `problem` is set, no chunk runs.
 
     Attributes:
-        problem: Why the prompt must be read in one go, or None.
-        position: How many tokens the cache holds.
-        run_count: How many forwards ran.
-        is_touched: A forward has been given the cache, so that it may have changed, even if it failed.
+        problem: Why the prompt cannot run in chunks, or None.
+        position: The number of tokens in the cache.
+        run_count: The number of forwards that ran.
+        is_touched: Whether a forward had the cache: it may have changed, even if the forward failed.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ChunkRunner:
         self.problem: str | None = None
 
     def check_length(self, length: int) -> None:
-        """Sets the problem if a prompt of this many tokens is too long for chunks."""
+        """Set the problem if a prompt of this many tokens is too long for chunks."""
         if self.problem is None and self._limit is not None and length > self._limit:
             self.problem = (
                 f"the rotary frequencies of {type(self._model).__name__} change after {self._limit} tokens"
@@ -56,7 +56,7 @@ class ChunkRunner:
         token_inputs: Mapping[str, torch.Tensor] | None = None,
         static_inputs: Mapping[str, Any] | None = None,
     ) -> None:
-        """One forward over `ids` of shape (1, n), which follow the tokens in the cache."""
+        """Run one forward over `ids` of shape (1, n), which follow the tokens in the cache."""
         import torch
 
         end = self.position + ids.shape[1]
@@ -68,7 +68,7 @@ class ChunkRunner:
             self.past_key_values = make_cache(self._model)
         arguments: dict[str, Any] = {
             "input_ids": ids,
-            # All that came before, and this chunk: made for this forward.
+            # Covers the cache and this chunk, and is made for this forward only.
             "attention_mask": torch.ones((1, end), dtype=torch.long, device=ids.device),
             "past_key_values": self.past_key_values,
             "cache_position": torch.arange(self.position, end, device=ids.device),

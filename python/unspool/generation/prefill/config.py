@@ -16,16 +16,16 @@ _CHOICES = ("auto", "off", *get_args(StrategyId))
 
 @dataclass(frozen=True, slots=True)
 class PrefillConfig:
-    """How a prompt is read before the first token is generated.
+    """How a prompt runs before the first token is generated.
 
     Args:
-        chunk_tokens: The most prompt tokens in one forward, at least 1. A prompt that is not longer is
-            read in one go. An image's placeholders are never cut, so a chunk may be longer for their sake.
-        strategy: "auto" chooses the lane by the backend, the processor and the model; "off" reads every
-            prompt in one go; else one of the five lanes by its id.
+        chunk_tokens: The most prompt tokens in one forward, at least 1. A shorter prompt runs in one
+            forward. An image's placeholders are never cut, so a chunk with an image may be longer.
+        strategy: "auto" chooses the lane by the backend, the processor and the model; "off" runs every
+            prompt in one forward; else the id of one of the five lanes.
 
     Raises:
-        TypeError: `chunk_tokens` is no integer (a bool is none), or `strategy` no string.
+        TypeError: `chunk_tokens` is not an integer, or is a bool; or `strategy` is not a string.
         ArgumentError: `chunk_tokens` is below 1, or the strategy is unknown.
     """
 

@@ -1,6 +1,6 @@
-"""Decides which models can read a prompt chunk by chunk with the same result, and up to which length.
+"""Decides which models can run a prompt in chunks with the same result, and up to which length.
 
-What is refused here would not fail: it would give other tokens. Each rule says why.
+A model that is rejected here would not fail in chunks: it would write other tokens. Each rule has its reason.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from unspool.generation.prefill.forward import ForwardCaller
 
 __all__ = ["cannot_continue", "chunk_limit", "generation_option", "wants_embedded_text"]
 
-# Every token of the prompt attends to all of it: a chunk would not see those after it. (Suffix of model_type.)
+# Every token of the prompt attends to all tokens, also to later ones. (Suffix of model_type.)
 _PREFIX_MODELS = ("paligemma", "git", "pi0", "hrm_text", "diffusion_gemma")
 
 
@@ -24,12 +24,12 @@ def cannot_continue(
     caller: ForwardCaller | None = None,
     has_static_inputs: bool = False,
 ) -> str | None:
-    """Why this model's prompt must be read in one go, or None.
+    """Why this model cannot run a prompt in chunks, or None.
 
     Args:
-        model: Any object; what it does not say counts as harmless.
-        generation_kwargs: What goes to `model.generate`; a `generation_config` in it counts.
-        caller: The model's forward, if it was inspected already.
+        model: Any object; a missing attribute counts as harmless.
+        generation_kwargs: The options of `model.generate`, with a `generation_config` among them.
+        caller: The model's forward, if it is already inspected.
         has_static_inputs: Images or sounds go with the prompt.
     """
     caller = caller or ForwardCaller(model)
@@ -41,7 +41,7 @@ def cannot_continue(
     if implementation is not None:
         return f"cache_implementation is {implementation!r}; generate makes that cache itself"
     for name in ("assistant_model", "prompt_lookup_num_tokens", "penalty_alpha"):
-        # These begin with a forward of their own, or skip it if a cache is there.
+        # These start with a forward of their own, or skip it if there is a cache.
         if generation_option(model, generation_kwargs, name):
             return f"{name} is set; that way of decoding reads the prompt itself"
     if generation_kwargs.get("inputs_embeds") is not None:
@@ -53,7 +53,7 @@ def _model_problem(model: Any, caller: ForwardCaller, has_static_inputs: bool) -
     name = type(model).__name__
     if any(getattr(part, "_is_stateful", False) is True for part in _parts(model)):
         return f"{name} keeps a recurrent state, which takes one token at a time"
-    # transformers' own models name what they take; a wrapper may take it by **kwargs.
+    # Models of transformers name their arguments; a wrapper may accept them as **kwargs.
     names_it = caller.names is None or "past_key_values" in caller.names
     if not names_it and (is_transformers_model(model) or not caller.takes("past_key_values")):
         return f"{name}.forward takes no past_key_values"
@@ -66,18 +66,18 @@ def _model_problem(model: Any, caller: ForwardCaller, has_static_inputs: bool) -
         if getattr(config, "cross_attention_layers", None) and has_static_inputs:
             return f"{name} attends to its images from every token"
     if any(callable(getattr(part, "get_rope_index", None)) for part in _parts(model)):
-        # And it remembers an offset from one request to the next, so text alone is not safe either.
+        # It also keeps an offset between requests, so text alone is not safe either.
         return f"{name} takes its positions from the whole prompt (get_rope_index)"
     cache = make_cache(model)
     return None if cache is None else cache_problem(cache)
 
 
 def chunk_limit(model: Any) -> int | None:
-    """The longest prompt that may be read in chunks, in tokens; None without a limit.
+    """The longest prompt that may run in chunks, in tokens; None without a limit.
 
     Rotary frequencies of the types "longrope" and "dynamic" change with the length of the whole text.
-    Read in one go, a longer prompt has the later ones everywhere; in chunks its beginning would keep the
-    earlier ones.
+    In one forward, a longer prompt has the later frequencies everywhere; in chunks its beginning would keep
+    the earlier ones.
     """
     limits = []
     for config in _configs(model):
@@ -93,10 +93,10 @@ def chunk_limit(model: Any) -> int | None:
 
 
 def wants_embedded_text(model: Any) -> bool:
-    """Whether text without an image must be given as embeddings, and one token be left over.
+    """Whether text without an image must be passed as embeddings, with one token left.
 
-    LLaVA's kin before transformers 4.50 expand image tokens inside forward and cannot read several ids of
-    text on their own; a single id they can.
+    Models like LLaVA before transformers 4.50 expand image tokens inside forward. They accept a single id of
+    text, but not several.
     """
     return callable(getattr(model, "_merge_input_ids_with_image_features", None)) and callable(
         getattr(model, "get_input_embeddings", None)
@@ -104,7 +104,7 @@ def wants_embedded_text(model: Any) -> bool:
 
 
 def generation_option(model: Any, generation_kwargs: Mapping[str, Any], name: str) -> Any:
-    """An option as `generate` will see it: its argument, then the generation config."""
+    """An option as `generate` reads it: its argument, else the generation config."""
     if name in generation_kwargs:
         return generation_kwargs[name]
     config = generation_kwargs.get("generation_config") or getattr(model, "generation_config", None)
@@ -112,7 +112,7 @@ def generation_option(model: Any, generation_kwargs: Mapping[str, Any], name: st
 
 
 def _parts(model: Any) -> Iterator[Any]:
-    """The model and the models that it wraps under the usual names."""
+    """The model, and the models that it wraps under the usual names."""
     yield model
     for name in ("model", "base_model", "language_model", "thinker", "text_model"):
         part = getattr(model, name, None)
@@ -136,4 +136,6 @@ def _rope_settings(config: Any) -> Iterator[Mapping[str, Any]]:
         rope = getattr(config, name, None)
         if isinstance(rope, Mapping):
             yield rope
-            yield from (part for part in rope.values() if isinstance(part, Mapping))  # one a layer type
+            yield from (
+                part for part in rope.values() if isinstance(part, Mapping)
+            )  # one for each layer type

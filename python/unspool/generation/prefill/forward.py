@@ -1,4 +1,4 @@
-"""Calls a model's forward with the keyword arguments that it takes."""
+"""Calls a model's forward with the keyword arguments that it accepts."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any
 
 __all__ = ["ONE_STEP", "ForwardCaller"]
 
-#: What every forward of a generation is given: its cache is kept, and only the last position needs logits
-#: (as transformers 5 and 4.46 call that).
+#: Arguments of every forward: the cache is kept, and only the last position needs logits (under the names of
+#: transformers 5 and 4.46).
 ONE_STEP = {"use_cache": True, "return_dict": True, "logits_to_keep": 1, "num_logits_to_keep": 1}
 
-# How many positions get logits: an option that saves memory. A forward that takes anything may hand it
-# on to one that does not know it, so it is given only to a forward that names it.
+# The number of positions with logits, to save memory. A forward with **kwargs may pass it to one that does not
+# know it, so only a forward that names it gets it.
 _ONLY_IF_NAMED = ("logits_to_keep", "num_logits_to_keep")
 
 
 class ForwardCaller:
     """A model's forward, whose signature is read once.
 
-    A forward that cannot be inspected, or that takes `**kwargs`, is given every argument; only
-    `logits_to_keep` and `num_logits_to_keep` are given to a forward that names them, and to no other.
+    A forward that cannot be inspected, or that has `**kwargs`, gets every argument. `logits_to_keep` and
+    `num_logits_to_keep` are passed only to a forward that names them.
 
     Attributes:
-        missing_reason: Why there is no forward to call; None if there is one.
+        missing_reason: Why there is no forward; None if there is one.
         names: The arguments that forward names; None if it cannot be inspected.
-        takes_any: Forward takes `**kwargs`, or cannot be inspected.
+        takes_any: Whether forward has `**kwargs`, or cannot be inspected.
     """
 
     def __init__(self, model: Any) -> None:
@@ -51,11 +51,11 @@ class ForwardCaller:
         self.takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
     def takes(self, name: str) -> bool:
-        """Whether an argument of this name is handed on."""
+        """Whether an argument of this name is passed."""
         if name in _ONLY_IF_NAMED:
             return self.names is not None and name in self.names
         return self.takes_any or self.names is None or name in self.names
 
     def __call__(self, **arguments: Any) -> Any:
-        """The output of one forward; what forward does not take is left out."""
+        """Run one forward; arguments that it does not accept are dropped."""
         return self._call(**{name: value for name, value in arguments.items() if self.takes(name)})

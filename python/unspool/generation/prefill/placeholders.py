@@ -1,8 +1,8 @@
-"""Finds where a multimodal prompt may be cut: what belongs to which of its tokens.
+"""Finds where a multimodal prompt may be cut.
 
-A processor's output has two kinds of entries beside the ids. Some have a value per token and are sliced
-with the chunk. The others (pixels, sound features) belong to runs of placeholder tokens, which the model
-replaces by features; they go into the forward that holds all of these tokens, once.
+A processor's output has two kinds of entries besides the ids. Some have one value per token and are sliced
+with the chunk. The others (pixels, audio features) belong to runs of placeholder tokens, which the model
+replaces by features. They are passed once, to the forward that has all of these tokens.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _PLACEHOLDER_NAMES = tuple(
     f"{kind}_token_{ending}" for kind in ("image", "video", "audio") for ending in ("id", "index")
 )
 
-# What a feature's name begins with; such an entry is static even if its length is that of the prompt.
+# Prefixes of features' names; such an entry is static even if it is as long as the prompt.
 _FEATURE_PREFIXES = ("pixel", "image", "video", "audio", "input_feature", "feature", "input_values")
 
 
 @dataclass(frozen=True, slots=True)
 class PromptInputs:
-    """A processor's output, taken apart.
+    """A processor's output, split.
 
     Attributes:
         input_ids: Shape (1, length), int64.
@@ -54,7 +54,7 @@ class PromptInputs:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Tokens [begin, end) that one forward must hold whole, with the inputs that belong to them."""
+    """Tokens [begin, end) that must be in one forward, with the inputs that belong to them."""
 
     begin: int
     end: int
@@ -71,11 +71,11 @@ class Chunk:
 
 
 def split_inputs(inputs: Any, device: Any = None) -> PromptInputs:
-    """Takes a processor's output apart, and moves it to a device if it can be moved.
+    """Split a processor's output, and move it to a device if possible.
 
     Args:
         inputs: A mapping with `input_ids` of shape (1, length) or (length,).
-        device: Of the model; None leaves everything where it is.
+        device: The model's device; None: do not move anything.
 
     Raises:
         PrefillError: No mapping, or one without `input_ids`.
@@ -86,9 +86,11 @@ def split_inputs(inputs: Any, device: Any = None) -> PromptInputs:
     if device is not None and callable(getattr(inputs, "to", None)):
         inputs = inputs.to(device)
     if not isinstance(inputs, Mapping):
-        raise PrefillError(f"the processor gave a {type(inputs).__name__}; it must give a mapping of inputs")
+        raise PrefillError(
+            f"the processor returned a {type(inputs).__name__}; it must return a mapping of inputs"
+        )
     if inputs.get("input_ids") is None:
-        raise PrefillError("the processor gave no input_ids; it must tokenize the text as well")
+        raise PrefillError("the processor returned no input_ids; it must also tokenize the text")
     ids = torch.as_tensor(inputs["input_ids"], device=device)
     if ids.ndim == 1:
         ids = ids.reshape(1, -1)
@@ -120,7 +122,7 @@ def _is_per_token(name: str, value: Any, length: int) -> bool:
 
 
 def placeholder_ids(model: Any) -> frozenset[int]:
-    """The ids that a model replaces by features of images, videos or sounds, as its config names them."""
+    """The ids that a model replaces by features of images, videos or audio, from its config."""
     config = getattr(model, "config", None)
     parts = (config, getattr(config, "thinker_config", None))
     ids = (getattr(part, name, None) for part in parts for name in _PLACEHOLDER_NAMES)
@@ -132,9 +134,9 @@ def find_units(
 ) -> list[Unit] | None:
     """The units that must not be cut, in the order of the prompt; None if there is no placeholder.
 
-    Each run of one placeholder id is a unit with its own rows of every static tensor, if that is
-    certain: as many runs as rows, and all runs of one length. If not, all placeholders, from the first to the
-    last, are one unit with everything.
+    If there are as many runs as rows, and all runs have one length, each run of a placeholder id is a unit with
+    its own rows of every static tensor. If not, all placeholders, from the first to the last, are one unit
+    with all tensors.
     """
     runs = _runs(input_ids[0].tolist(), placeholders)
     if not runs:
@@ -161,13 +163,13 @@ def _runs(ids: Sequence[int], placeholders: frozenset[int]) -> list[tuple[int, i
 
 
 def _row_count(value: Any) -> int | None:
-    """The first dimension of a tensor; None for what has none, so that nothing equals it."""
+    """The first dimension of a tensor; None for other values."""
     shape = tuple(getattr(value, "shape", ()))
     return int(shape[0]) if shape else None
 
 
 def plan_chunks(length: int, units: Sequence[Unit], chunk_tokens: int, *, begin: int = 0) -> list[Chunk]:
-    """Cuts tokens [begin, length) into chunks of at most `chunk_tokens`, units left whole.
+    """Cut tokens [begin, length) into chunks of at most `chunk_tokens`, without cutting a unit.
 
     A boundary inside a unit moves to its beginning; a unit longer than a chunk is a chunk of its own.
     """
@@ -184,7 +186,7 @@ def plan_chunks(length: int, units: Sequence[Unit], chunk_tokens: int, *, begin:
 
 
 def join_static_inputs(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The rows of several units, one after the other."""
+    """The rows of several units, concatenated."""
     if len(parts) < 2:
         return dict(parts[0]) if parts else {}
     import torch

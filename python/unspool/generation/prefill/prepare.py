@@ -1,4 +1,4 @@
-"""From a prompt to what the decoding is given: the one place that knows all lanes."""
+"""From a prompt to the arguments of the decoding, through its lane."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ SEQ2SEQ: StrategyId = "transformers-generic-seq2seq-source"
 
 @dataclass(frozen=True)
 class PreparedPrompt:
-    """A prompt as the decoding takes it over, with a row for each answer.
+    """A prompt for the decoding, with a row for each answer.
 
     Attributes:
-        prompt_ids: What the answer follows, of shape (1, n); n is 0 if only embeddings are known, or
-            where a decoder begins anew.
-        token_count: Of the whole prompt, or of the source.
-        decode_prefix_tokens: How many of them the first forward of the decoding still runs.
+        prompt_ids: The ids before the answer, of shape (1, n); n is 0 if only embeddings are known, or for a decoder
+            after an encoder.
+        token_count: The tokens of the whole prompt, or of the source.
+        decode_prefix_tokens: How many of them the first forward of the decoding runs.
         generate_arguments: For `model.generate`.
-        forward_arguments: For the first forward of our own loop; None if only `generate` can go on.
+        forward_arguments: For the first forward of our own loop; None if only `generate` can continue.
     """
 
     prompt_ids: torch.Tensor
@@ -52,7 +52,7 @@ class PreparedPrompt:
     forward_arguments: dict[str, Any] | None = None
 
     def refused(self, reason: str) -> PreparedPrompt:
-        """The same, if the model turned out not to be fit for chunks."""
+        """The same prompt for a model that turned out not to support chunks."""
         scope = PrefillReport(
             self.scope.strategy_id, runtime_eligible=False, applied=False, activation_reason=reason
         )
@@ -70,7 +70,7 @@ def prepare_prompt(
     is_conditioned: bool,
     is_cancelled: Callable[[], bool],
 ) -> PreparedPrompt:
-    """Encode a prompt and run as much of it as its lane runs; in the worker.
+    """Encode a prompt and run the chunks of its lane. Runs in the worker.
 
     Raises:
         PrefillError: The prompt has no tokens.
@@ -112,7 +112,7 @@ def _forward_arguments(
     has_static = bool(prepared.static_inputs)
     longest = chunk_limit(model)
     if longest is not None and prepared.prompt_token_count + (settings.limit or 0) > longest:
-        return None  # `generate` begins anew if the frequencies change
+        return None  # `generate` starts again if the frequencies change
     if scope.strategy_id is None:
         if cannot_continue(model, settings.options, has_static_inputs=has_static):
             return None
@@ -131,7 +131,7 @@ def _prepare_embeds(
     settings: GenerationSettings,
     strategy: StrategyId | None,
 ) -> PreparedPrompt:
-    """In one go: what the embeddings stand for, only their maker knows."""
+    """In one forward: embeddings cannot be cut safely."""
     import torch
 
     inputs = encoder.whole(prompt)
@@ -165,7 +165,7 @@ def _prepare_source(
     config: PrefillConfig,
     is_cancelled: Callable[[], bool],
 ) -> PreparedPrompt:
-    """An encoder sees all of its source at once: only the tokenization is streamed."""
+    """An encoder needs its whole source, so only the tokenization is in pieces."""
     import torch
 
     inputs = dict(prompt.inputs)
@@ -194,7 +194,7 @@ def _prepare_source(
 
 
 def gather_ids(pieces: Iterable[list[int]], is_cancelled: Callable[[], bool]) -> torch.Tensor:
-    """All of a prompt's pieces, of shape (1, n).
+    """All pieces of a prompt, as a tensor of shape (1, n).
 
     Raises:
         ChannelCancelledError: The consumer has left.
@@ -210,7 +210,7 @@ def gather_ids(pieces: Iterable[list[int]], is_cancelled: Callable[[], bool]) ->
 
 
 def repeat_rows(arguments: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """Every tensor of one row, `rows` times; a cache has them already."""
+    """Repeat every tensor of one row; a cache already has all rows."""
     if rows == 1:
         return dict(arguments)
     return {

@@ -1,4 +1,4 @@
-"""The result of a prefill, for the decoding: the cache, and the tokens still to run."""
+"""The result of a prefill: the cache, and the tokens that are left."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ __all__ = ["PreparedPrefill"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedPrefill:
-    """A prompt, of which a part may be in the cache already.
+    """A prompt, with a part that may be in the cache.
 
     Attributes:
         input_ids: All of the prompt, shape (1, length), int64, on the model's device.
         attention_mask: Of the same shape; ones, unless the processor's output was padded.
         past_key_values: The cache of the first `prefilled` tokens; None if none ran.
-        prefilled: How many tokens of the prompt the cache holds; at least one is left.
+        prefilled: The number of tokens in the cache; at least one token is left.
         token_inputs: One value per token of the prompt, each of shape (1, length).
-        static_inputs: What the next forward must be given beside (pixels and the like); empty when it
-            was used up.
-        scope: The lane, and whether it was applied and why.
-        peak_buffered_count: The most ids that waited at one time (0 if a processor made them).
+        static_inputs: Further inputs of the next forward, such as pixels; empty if an earlier forward used them.
+        scope: The report: the lane, and whether it was applied and why.
+        peak_buffered_count: The most ids that were buffered at one time; 0 if a processor made them.
     """
 
     input_ids: torch.Tensor
@@ -47,11 +46,11 @@ class PreparedPrefill:
 
     @property
     def decode_prefix_tokens(self) -> int:
-        """The tokens of the prompt that the first forward of the decoding still has to run."""
+        """The tokens of the prompt that the first forward of the decoding runs."""
         return self.prompt_token_count - self.prefilled
 
     def generate_arguments(self) -> dict[str, Any]:
-        """Keyword arguments for `model.generate`, which takes the whole ids beside a cache."""
+        """Keyword arguments for `model.generate`, which needs all ids together with a cache."""
         arguments = {
             "input_ids": self.input_ids,
             "attention_mask": self.attention_mask,
@@ -63,9 +62,9 @@ class PreparedPrefill:
         return arguments
 
     def forward_arguments(self) -> dict[str, Any]:
-        """Keyword arguments for the next forward of our own loop: what is not in the cache yet.
+        """Keyword arguments for the next forward of our own loop: the tokens that are not in the cache.
 
-        For a `ForwardCaller`, which drops what the model does not take.
+        For a `ForwardCaller`, which drops what the model does not accept.
         """
         import torch
 

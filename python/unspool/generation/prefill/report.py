@@ -1,4 +1,4 @@
-"""What a prefill did, and why; it goes with a result."""
+"""What a prefill did, and why; part of a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chat with images and sounds, as the ids and features that a model takes."""
+"""Renders chats, and makes the ids and features of chats with images and audio."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MEDIA_TYPES = ("image", "audio", "video")
 class RenderedPrompt(NamedTuple):
     """A prompt as text.
 
-    A template has written the special tokens that begin a prompt; if `is_template` is False, the
-    tokenizer is to add them.
+    If `is_template` is True, a template has written the special tokens at its beginning. If not, the tokenizer
+    must add them.
     """
 
     text: str
@@ -34,11 +34,11 @@ def render_messages(
     tools: Any = None,
     chat_template_kwargs: Mapping[str, Any] | None = None,
 ) -> RenderedPrompt:
-    """The messages as one text that ends where the answer begins.
+    """Render messages to one text that ends where the answer begins.
 
-    By the renderer's template (a processor's or a tokenizer's); if it has none or cannot do it, by the
-    template of `fallback`; if neither has one, plainly: a line "ROLE: text" for each message, and
-    "ASSISTANT:". What a template itself says against the messages or tools is raised.
+    Uses the template of the renderer (a processor or a tokenizer), else that of `fallback`. If neither has one,
+    each message is a line "ROLE: text", and "ASSISTANT:" follows. An error that a template raises for the
+    messages or tools is raised here.
     """
     refusal: Exception | None = None
     options: dict[str, Any] = dict(chat_template_kwargs or {})
@@ -49,7 +49,7 @@ def render_messages(
             continue
         try:
             text = owner.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **options)
-        except (TypeError, ValueError, AttributeError) as error:  # no template, or none that takes this
+        except (TypeError, ValueError, AttributeError) as error:  # no template, or none that accepts this
             if getattr(owner, "chat_template", None):
                 refusal = error
             continue
@@ -84,25 +84,24 @@ def build_multimodal_inputs(
     tools: Any = None,
     chat_template_kwargs: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Ids and features of a chat, from its processor.
+    """Make the ids and features of a chat with its processor.
 
-    A `prepare_chunked_prefill_static_inputs(messages, device)` of the processor, or else of the model, has
-    the word on the static inputs. If it gives `input_ids` too, nothing else is asked; if not, the ids (and
-    what has one value per token) come from the processor, or without one from the tokenizer.
+    If the processor, or else the model, has `prepare_chunked_prefill_static_inputs(messages, device)`, this
+    makes the static inputs. If it returns `input_ids` too, nothing else is called. If not, the ids and the inputs
+    with one value per token are those of the processor, or of the tokenizer if there is no processor.
 
     Args:
-        messages: Images and sounds are content parts {"type": "image", "image": ...},
+        messages: Images and audio are content parts {"type": "image", "image": ...},
             {"type": "audio", "audio": ..., "sampling_rate": ...} or {"type": "video", "video": ...}; the
-            value is whatever the processor takes.
-        device: Where tensors go; the model's, if None.
+            value is passed to the processor.
+        device: The device of the tensors; None: the model's.
 
     Returns:
         A mapping with `input_ids` of shape (1, length), tensors on the device.
 
     Raises:
-        PrefillError: What should be a mapping of inputs is none, or has no ids.
-        ArgumentError: A content part of another type, or without its data, or media that the processor
-            does not take.
+        PrefillError: The inputs are not a mapping, or have no ids.
+        ArgumentError: A content part has another type or no data, or the processor does not accept its media.
     """
     device = getattr(model, "device", None) if device is None else device
     given: dict[str, Any] = {}
@@ -126,7 +125,7 @@ def build_multimodal_inputs(
     else:
         made = _as_inputs(tokenizer(prompt.text, **_tokenizer_options(prompt)), device, "the tokenizer")
     if "input_ids" not in made:
-        raise PrefillError("the processor gave no input_ids; it must tokenize the text as well")
+        raise PrefillError("the processor returned no input_ids; it must also tokenize the text")
     made["input_ids"] = _as_row(made["input_ids"], device)
     if given:
         # Its own features replace the processor's.
@@ -151,7 +150,7 @@ def _call_processor(processor: Any, prompt: RenderedPrompt, messages: Sequence[M
 
 
 def _argument_names(function: Any) -> frozenset[str] | None:
-    """The names that a call takes, "**" for any; None if it cannot be inspected."""
+    """The names of a call's arguments, with "**" for any; None if it cannot be inspected."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except Exception:  # whatever a user's __signature__ raises
@@ -161,7 +160,7 @@ def _argument_names(function: Any) -> frozenset[str] | None:
 
 
 def _media_argument(kind: str, names: frozenset[str] | None) -> str:
-    """The processor's name for its images or its sounds: older ones say "audios"."""
+    """The processor's name for its images or its audio: older ones have "audios"."""
     plural = f"{kind}s"
     usual, other = (kind, plural) if kind == "audio" else (plural, kind)
     if names is None or usual in names:
@@ -170,7 +169,7 @@ def _media_argument(kind: str, names: frozenset[str] | None) -> str:
         return other
     if "**" in names:
         return usual
-    raise ArgumentError(f"the messages hold {plural}, and the processor takes none; leave them out")
+    raise ArgumentError(f"the messages have {plural}, which the processor does not accept; leave them out")
 
 
 def _collect_media(
@@ -192,7 +191,7 @@ def _collect_media(
                 )
             values = [part[key] for key in (kind, "url", "path") if part.get(key) is not None]
             if not values:
-                raise ArgumentError(f"a content part of type {kind!r} has no data; give it under {kind!r}")
+                raise ArgumentError(f"a content part of type {kind!r} has no data; pass it under {kind!r}")
             media.setdefault(kind, []).append(values[0])
             sampling_rate = part.get("sampling_rate", sampling_rate)
     return media, sampling_rate
@@ -207,7 +206,7 @@ def _as_inputs(value: Any, device: Any, who: str) -> dict[str, Any]:
     if device is not None and callable(getattr(value, "to", None)):
         value = value.to(device)
     if not isinstance(value, Mapping):
-        raise PrefillError(f"{who} gave a {type(value).__name__}; it must give a mapping of inputs")
+        raise PrefillError(f"{who} returned a {type(value).__name__}; it must return a mapping of inputs")
     inputs = dict(value.items())
     if device is not None:
         for name, entry in inputs.items():
@@ -222,5 +221,5 @@ def _as_row(ids: Any, device: Any) -> Any:
     row = torch.as_tensor(ids, device=device)
     row = row.reshape(1, -1) if row.ndim == 1 else row
     if row.ndim != 2 or row.shape[0] != 1:
-        raise ArgumentError(f"the processor gave ids of shape {tuple(row.shape)}; a stream has one row")
+        raise ArgumentError(f"the processor returned ids of shape {tuple(row.shape)}; a stream has one row")
     return row

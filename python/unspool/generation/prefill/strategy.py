@@ -1,4 +1,4 @@
-"""The five lanes that a prompt can take into a model, and which one is taken when."""
+"""The five lanes of a prompt into a model, and how one is chosen."""
 
 from __future__ import annotations
 
@@ -52,25 +52,25 @@ def model_kind(model: Any) -> ModelKind:
 
 
 def is_native(strategy: StrategyId | None) -> bool:
-    """Whether our own decode loop takes over after this lane."""
+    """Whether our own decoding loop follows this lane."""
     return strategy is not None and strategy.startswith("optimized-native-")
 
 
 def select_strategy(backend: str, has_processor: bool, kind: ModelKind) -> StrategyId | None:
     """The lane for a backend ("native" or "transformers"), or None if there is none.
 
-    None means that the prompt is read in one go: a backend that is not ours to know, or an
-    encoder-decoder model on the native one.
+    None means that the prompt runs in one forward: an unknown backend, or an encoder-decoder model with the
+    native backend.
     """
     lanes = _LANES.get((_BACKENDS.get(backend, ""), kind))
     return None if lanes is None else lanes[bool(has_processor)]
 
 
 def choose_strategy(strategy: str, backend: str, has_processor: bool, kind: ModelKind) -> StrategyId | None:
-    """`select_strategy`, where the user's word ("auto", "off" or a lane's id) goes first.
+    """`select_strategy`, unless the caller's setting ("auto", "off" or a lane's id) decides.
 
     Raises:
-        ArgumentError: The lane that was asked for is not one of this backend and model.
+        ArgumentError: The requested lane does not fit the backend and the model.
     """
     if strategy == "off":
         return None

@@ -1,4 +1,4 @@
-"""Ids that wait until a chunk of the prompt is full."""
+"""Buffers ids until a chunk of the prompt is full."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unspool.errors import ArgumentError
 
 __all__ = ["TokenBuffer"]
 
-_COMPACT_AT = 1024  # ids taken before the list is moved to its front again
+_COMPACT_AT = 1024  # consumed ids after which the list is compacted
 
 
 class TokenBuffer:
@@ -16,7 +16,7 @@ class TokenBuffer:
 
     def __init__(self) -> None:
         self._ids: list[int] = []
-        self._head = 0  # what is before it was taken
+        self._head = 0  # ids before it are consumed
         self._peak = 0
 
     def __len__(self) -> int:
@@ -24,7 +24,7 @@ class TokenBuffer:
 
     @property
     def peak(self) -> int:
-        """The most ids that it ever held."""
+        """The most ids that were buffered at one time."""
         return self._peak
 
     def put(self, ids: Iterable[int]) -> None:
@@ -33,9 +33,9 @@ class TokenBuffer:
         self._peak = max(self._peak, len(self))
 
     def pop(self, count: int) -> list[int]:
-        """Take the first `count` ids.
+        """Remove and return the first `count` ids.
 
-        Raises ArgumentError when `count` is below 1 or more than the buffer holds; then nothing is taken.
+        Raises ArgumentError if `count` is below 1 or above the length; then nothing is removed.
         """
         if isinstance(count, bool) or not isinstance(count, int):
             raise TypeError(f"count must be an int, not {type(count).__name__}")
@@ -44,7 +44,7 @@ class TokenBuffer:
         begin = self._head
         self._head += count
         taken = self._ids[begin : self._head]
-        # Half of the list is dead, so a move costs no more than the pops that led to it.
+        # At least half of the list is consumed, so compacting costs no more than the pops before it.
         if self._head >= _COMPACT_AT and 2 * self._head >= len(self._ids):
             del self._ids[: self._head]
             self._head = 0
