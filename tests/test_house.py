@@ -25,6 +25,7 @@ LAYERS = [
     "channel",
     "stream",
     "bindings",
+    "wasm",
 ]
 in_checkout = pytest.mark.skipif(not (ROOT / "csrc").is_dir(), reason="runs in a checkout")
 

@@ -23,6 +23,7 @@ MAX_BODY_BYTES = 2_000_000
 _TYPES = {
     "index.html": "text/html; charset=utf-8",
     "playground.js": "text/javascript; charset=utf-8",
+    "backend.js": "text/javascript; charset=utf-8",
     "chat.js": "text/javascript; charset=utf-8",
     "chat_run.js": "text/javascript; charset=utf-8",
     "event_stream.js": "text/javascript; charset=utf-8",

@@ -1,5 +1,6 @@
 // The page: its state, the link that stores it, and the steps.
 
+import { ask as askBackend } from "./backend.js";
 import { Chat } from "./chat.js";
 import { Combobox } from "./combobox.js";
 import { View } from "./view.js";
@@ -110,18 +111,7 @@ function readLink() {
 
 // ---- requests
 
-async function ask(path, body) {
-  const init = body === undefined ? { headers: keyHeaders() } : {
-    method: "POST",
-    headers: { "Content-Type": "application/json", ...keyHeaders() },
-    body: JSON.stringify(body),
-  };
-  const response = await fetch(`playground/${path}`, init);
-  const answer = await response.json();
-  if (response.status === 401) throw Object.assign(new Error(answer.error.message), { where: "key" });
-  if (!response.ok) throw Object.assign(new Error(answer.error.message), answer.error);
-  return answer;
-}
+const ask = (path, body) => askBackend(path, body, keyHeaders());
 
 function keyHeaders() {
   const key = byId("key").value.trim();
