@@ -1,10 +1,12 @@
-"""What pip installs: what it needs, and what an import loads."""
+"""What pip installs: what it needs, what an import loads, and how the native module is linked."""
 
 from __future__ import annotations
 
 import ast
 import importlib
+import platform
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 import unspool
+from unspool import _core
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -81,3 +84,22 @@ def test_the_script_names_the_extra_that_is_missing(missing: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert re.fullmatch(rf"unspool: .*{missing}.*; pip install 'unspool\[cli\]'\n", done.stderr)
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="the module is an ELF file on Linux")
+@pytest.mark.skipif(
+    shutil.which("readelf") is None, reason="readelf is not installed: it comes with binutils"
+)
+def test_the_native_module_is_hardened() -> None:
+    """Symbols are resolved at load time, and the table is then read-only; stacks are checked and not executable."""
+
+    def readelf(option: str) -> str:
+        command = ["readelf", "--wide", option, _core.__file__ or ""]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert re.search(r"\(FLAGS\).*BIND_NOW|\(BIND_NOW\)|\(FLAGS_1\).*NOW", readelf("--dynamic"))
+    segments = readelf("--segments")
+    assert "GNU_RELRO" in segments
+    (stack,) = re.findall(r"GNU_STACK.* (RWE|RW) ", segments)
+    assert stack == "RW"
+    assert "__stack_chk_fail" in readelf("--dyn-syms")

@@ -79,8 +79,10 @@ std::vector<ParsedOutput> parse_batch(const StreamRecipe& recipe, std::span<cons
     }
   };
   const std::size_t block_count = (outputs.size() + kBlock - 1) / kBlock;
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < std::min<std::size_t>(thread_count, block_count); ++i) {
+  const std::size_t worker_count = std::min<std::size_t>(thread_count, block_count);
+  std::vector<std::thread> threads;  // Apple's libc++ has no jthread
+  threads.reserve(worker_count);     // so that a start fails with system_error only
+  for (std::size_t i = 1; i < worker_count; ++i) {
     try {
       threads.emplace_back(work);
     } catch (const std::system_error&) {
@@ -88,7 +90,7 @@ std::vector<ParsedOutput> parse_batch(const StreamRecipe& recipe, std::span<cons
     }
   }
   work();
-  threads.clear();  // joins
+  for (std::thread& thread : threads) thread.join();
   if (failure) std::rethrow_exception(failure);
   return parsed;
 }
