@@ -204,7 +204,9 @@ def test_cut_by_length(openai_client: Any, anthropic_client: Any, format: str) -
 @pytest.mark.parametrize("format", FORMATS)
 def test_two_answers(openai_client: Any, format: str) -> None:
     """n = 2 gives what two requests with two seeds give."""
-    with openai_client.chat.completions.stream(model=format, messages=USER, n=2, seed=1) as stream:
+    with openai_client.chat.completions.stream(
+        model=format, messages=USER, n=2, seed=1, temperature=1.0
+    ) as stream:
         for _ in stream:
             pass
         both = stream.get_final_completion().choices

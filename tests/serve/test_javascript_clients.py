@@ -184,7 +184,7 @@ def test_two_answers(folder: Path, demo_url: str) -> None:
     """n = 2 gives what two requests with two seeds give."""
     ask = {"client": "openai chat"}
     both = [
-        {**ask, "model": format, "streamed": streamed, "n": 2, "seed": 1}
+        {**ask, "model": format, "streamed": streamed, "n": 2, "seed": 1, "temperature": 1}
         for format in FORMATS
         for streamed in (True, False)
     ]
