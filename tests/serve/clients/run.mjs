@@ -1,6 +1,6 @@
 // What JavaScript clients assemble: node run.mjs BASE_URL < tasks.jsonl > found.jsonl
 //
-// A task: {client, streamed, model, tools: [names], max_tokens?, n?, seed?}. What was found, a line a task, in
+// A task: {client, streamed, model, tools: [names], max_tokens?, n?, seed?, temperature?}. What was found, a line a task, in
 // the same order: a list of answers {content, reasoning, calls: [[name, arguments]], finish}, or {error, status}.
 // Arguments are text where the client shows the text, else an object. Vercel's clients run the tools: `ran` has
 // the [name, input] of each. A task with `structured` asks for an object of a schema; its answer is {object}.
@@ -36,10 +36,10 @@ const question = [{ role: 'user', content: 'Hello' }];
 const anyObject = { type: 'object', properties: {} };
 const defined = (fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-async function openaiChat({ streamed, model, tools, max_tokens, n, seed }) {
+async function openaiChat({ streamed, model, tools, max_tokens, n, seed, temperature }) {
   const offered = tools.map((name) => ({ type: 'function', function: { name, parameters: anyObject } }));
   const body = defined({
-    model, messages: question, tools: offered.length ? offered : undefined, max_tokens, n, seed,
+    model, messages: question, tools: offered.length ? offered : undefined, max_tokens, n, seed, temperature,
   });
   const reasoning = {};
   let completion;
