@@ -234,6 +234,7 @@ FORMAT: dict[str, Any] = {
     "call": [
         "\n<call>${object}</call>",
         "<function=${name}>${parameters}</function>",
+        "<args>${name}<x>${arguments}</args>",
         "[${name}(${key}=${value}, ${...}), ${...}]",
     ],
     "object": '{"tool": ${name}, "args": ${arguments}}',

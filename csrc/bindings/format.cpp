@@ -133,6 +133,7 @@ std::shared_ptr<const Format> compile(const py::dict& patterns, const Tokens& to
   for (const auto& [id, text] : tokens) marker_tokens.push_back({id, text});
   const MarkerTrust how = trust == "text"     ? MarkerTrust::by_text
                           : trust == "either" ? MarkerTrust::either
+                          : trust == "strict" ? MarkerTrust::strict
                                               : MarkerTrust::by_id;
   Program program = with_reasoning(read_patterns(patterns), reasoning);
   return Format::compile(for_tools(std::move(program), tools), marker_tokens, how);
@@ -184,6 +185,7 @@ void register_compiled(py::module_& module) {
            py::arg("tool_choice") = "", py::arg("reasoning") = py::bool_(true),
            py::arg("tool_calls_in_reasoning") = "", py::arg("unmarked_calls") = false)
       .def_property_readonly("name", [](const Format& self) { return self.program().name; })
+      .def_property_readonly("strict_markers", &Format::is_strict)
       .def_property_readonly("marker_ids",
                              [](const Format& self) {
                                std::vector<TokenId> ids;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "text/error.h"
+#include "format/pattern_file.h"
 
 namespace unspool {
 
@@ -18,41 +18,43 @@ class Check {
   explicit Check(const Program& program) : program_(program) {}
 
   void format() const {
-    need(program_.calls.size() <= kMaxCalls, "more than 200 kinds of call; split the file");
-    need(program_.markup.size() <= kMaxMarkups, "more than 200 kinds of markup; split the file");
+    need(program_.calls.size() <= kMaxCalls, "call", "more than 200 kinds of call; split the file");
+    need(program_.markup.size() <= kMaxMarkups, "content",
+         "more than 200 kinds of markup; split the file");
     for (const CallRegion& each : program_.calls) call(each);
     for (const MarkupRegion& each : program_.markup) {
-      need(!each.open.is_empty(), "a header or markup needs text before its hole");
-      need(each.has_header() || !each.says_what_follows(), "a header needs text after its hole");
+      need(!each.open.is_empty(), "header", "a header or markup needs text before its hole");
+      need(each.has_header() || !each.says_what_follows(), "header",
+           "a header needs text after its hole");
     }
     if (const auto& reasoning = program_.reasoning)
-      need(!has_empty({&reasoning->open, &reasoning->close}),
+      need(!has_empty({&reasoning->open, &reasoning->close}), "reasoning",
            "reasoning needs text before and after its hole");
-    need(program_.section.open.is_empty() == program_.section.close.is_empty(),
+    need(program_.section.open.is_empty() == program_.section.close.is_empty(), "calls",
          "calls needs text before and after ${calls}");
   }
 
  private:
   void call(const CallRegion& call) const {
     const bool is_bare = call.is_bare();
-    need(is_bare || call.start.after_header || !call.open.is_empty(),
-         "call: write text before its first hole; only a JSON object and a Python call such as "
+    need(is_bare || call.start.after_header || !call.open.is_empty(), "call",
+         "write text before its first hole; only a JSON object and a Python call such as "
          "\"${name}(${key}=${value}, ${...})\" may begin without an opener");
-    need(!is_bare || !call.start.letters.empty(),
-         "call: nothing shows where it begins; write text before its first hole");
-    need(has_name_in_body(call) || call.name.has_end(),
-         "call: nothing ends ${name}; write text after it");
+    need(!is_bare || !call.start.letters.empty(), "call",
+         "nothing shows where it begins; write text before its first hole");
+    need(has_name_in_body(call) || call.name.has_end(), "call",
+         "nothing ends ${name}; write text after it");
     const auto* tags = call.body_as<ParametersSlot>();
     const auto* elements = call.body_as<ElementsSlot>();
     if (tags != nullptr && tags->is_keyless) {
-      need(!call.close.is_empty(), "call: nothing ends ${value}; write text after it");
+      need(!call.close.is_empty(), "call", "nothing ends ${value}; write text after it");
     } else if (tags != nullptr) {
-      need(!has_empty({&tags->open, &tags->key_close, &tags->close, &call.close}),
+      need(!has_empty({&tags->open, &tags->key_close, &tags->close, &call.close}), "call",
            "a call with ${parameters} needs text after them, and parameter needs text before "
            "${key}, "
            "between ${key} and ${value}, and after ${value}");
     } else if (elements != nullptr) {
-      need(!has_empty({&elements->open, &call.close}),
+      need(!has_empty({&elements->open, &call.close}), "call",
            "a call whose ${parameters} are elements needs text after them, and parameter text "
            "before "
            "${key}");
@@ -69,8 +71,9 @@ class Check {
                        [](const MarkerTexts* marker) { return marker->is_empty(); });
   }
 
-  void need(bool holds, const char* what) const {
-    if (!holds) throw FormatError("format '" + program_.name + "': " + what);
+  // `key`: that of the file in which to mend it.
+  void need(bool holds, const char* key, const char* what) const {
+    if (!holds) throw PatternError(key, what);
   }
 
   const Program& program_;

@@ -5,7 +5,7 @@
 
 namespace unspool {
 
-/// Throws FormatError: a part is missing, or there are too many.
+/// Throws PatternError, which names the key: a part is missing, or there are too many.
 void check_program(const Program& program);
 
 }  // namespace unspool

@@ -171,6 +171,12 @@ std::span<const FileKey> example_keys() { return kExampleKeys; }
 std::span<const HoleWord> hole_words() { return kHoles; }
 std::span<const OptionWord> option_words() { return kOptions; }
 
+std::string_view name_of(HoleKind kind) {
+  const auto found = std::find_if(std::begin(kHoles), std::end(kHoles),
+                                  [&](const HoleWord& word) { return word.kind == kind; });
+  return found->name;
+}
+
 const FileKey* find_key(std::span<const FileKey> keys, std::string_view name) {
   const auto found =
       std::find_if(keys.begin(), keys.end(), [&](const FileKey& key) { return key.name == name; });

@@ -65,6 +65,9 @@ std::span<const FileKey> example_keys();
 std::span<const HoleWord> hole_words();
 std::span<const OptionWord> option_words();
 
+/// A hole as a file writes it.
+std::string_view name_of(HoleKind kind);
+
 /// The key of this name; null if there is none.
 const FileKey* find_key(std::span<const FileKey> keys, std::string_view name);
 

@@ -55,7 +55,11 @@ std::shared_ptr<const Format> Format::compile(Program program,
                                               const std::vector<MarkerToken>& tokens,
                                               MarkerTrust trust) {
   add_slips(program);
-  check_program(program);
+  try {
+    check_program(program);
+  } catch (const FormatError& error) {
+    throw FormatError("format '" + program.name + "': " + error.what());
+  }
   std::shared_ptr<Format> format(new Format());
   format->openers_ = CallOpeners(program);
   format->has_bare_calls_ = std::any_of(program.calls.begin(), program.calls.end(),
@@ -74,6 +78,8 @@ std::shared_ptr<const Format> Format::compile(Program program,
   }
   format->set_symbols(std::move(used),
                       "the format's markers hold more tokens than a format can tell apart");
+  format->is_strict_ = trust == MarkerTrust::strict;
+  if (format->is_strict_) format->check_strict();
   format->tables_ = format->build_tables(trust, false);
   const std::vector<std::string_view> markers = marker_texts(format->program_);
   const bool has_slips = std::any_of(markers.begin(), markers.end(),
@@ -81,6 +87,37 @@ std::shared_ptr<const Format> Format::compile(Program program,
   if (has_slips) format->mended_ = std::make_unique<Tables>(format->build_tables(trust, true));
   format->find_quiet_bytes();
   return format;
+}
+
+// A format whose markers are no tokens could never open anything: say so before any output.
+void Format::check_strict() const {
+  const auto has_token = [this](const MarkerTexts& marker) {
+    return std::any_of(marker.texts.begin(), marker.texts.end(), [this](const std::string& text) {
+      return std::any_of(symbols_.begin(), symbols_.end(), [&](const MarkerToken& token) {
+        return text.find(token.text) != std::string::npos;
+      });
+    });
+  };
+  const bool has_header =
+      std::any_of(program_.markup.begin(), program_.markup.end(), [&](const MarkupRegion& markup) {
+        return markup.says_what_follows() && has_token(markup.open);
+      });
+  const bool opens_call =
+      has_token(program_.section.open) ||
+      std::any_of(program_.calls.begin(), program_.calls.end(), [&](const CallRegion& call) {
+        return has_token(call.open) || (call.start.after_header && has_header);
+      });
+  if (opens_call) return;
+  if (program_.calls.empty()) {
+    const auto& reasoning = program_.reasoning;
+    const bool has_reasoning = reasoning || program_.has_reasoning_headers();
+    if (!has_reasoning || has_header) return;
+    if (has_token(reasoning->open) || has_token(reasoning->close)) return;
+  }
+  throw ArgumentError("strict_markers: no marker of format '" + program_.name +
+                      (program_.calls.empty() ? "' around reasoning" : "' that opens a call") +
+                      " is a token of this vocabulary, so none could count; leave strict_markers "
+                      "out, or pass the tokenizer that the model was trained with");
 }
 
 // Letters, digits, the space and the marks of a sentence close no JSON, no Python and no line.
@@ -102,8 +139,10 @@ void Format::find_quiet_bytes() {
 
 Format::Tables Format::build_tables(MarkerTrust trust, bool adds_slips) const {
   Tables tables;
-  tables.by_text = build_marker_table(program_, openers_, {}, trust, adds_slips);
-  if (!symbols_.empty()) {
+  // The prompt is read by text, and what it opens is open.
+  const MarkerTrust of_text = is_strict_ ? MarkerTrust::by_id : trust;
+  tables.by_text = build_marker_table(program_, openers_, {}, of_text, adds_slips);
+  if (!symbols_.empty() || is_strict_) {
     tables.by_id = std::make_unique<MarkerTable>(
         build_marker_table(program_, openers_, symbols_, trust, adds_slips));
   }

@@ -20,7 +20,8 @@ struct ResponseTemplate;
 
 class Format {
  public:
-  /// Throws FormatError. `tokens`: the vocabulary's added tokens, if ids will be known.
+  /// Throws FormatError. `tokens`: the vocabulary's added tokens, if ids will be known. Throws
+  /// ArgumentError if trust is strict and none of them opens a call (or, without calls, reasoning).
   static std::shared_ptr<const Format> compile(Program program,
                                                const std::vector<MarkerToken>& tokens = {},
                                                MarkerTrust trust = MarkerTrust::by_id);
@@ -41,6 +42,9 @@ class Format {
     const Tables& tables = mends && mended_ ? *mended_ : tables_;
     return by_id && tables.by_id ? *tables.by_id : tables.by_text;
   }
+
+  /// Whether a marker without a token counts only inside what a token has opened.
+  bool is_strict() const { return is_strict_; }
 
   /// The letter for a token that this format knows by its id.
   std::optional<Symbol> symbol(TokenId id) const;
@@ -66,11 +70,12 @@ class Format {
  private:
   struct Tables {
     MarkerTable by_text;
-    std::unique_ptr<MarkerTable> by_id;  // null: no marker holds a token
+    std::unique_ptr<MarkerTable> by_id;  // null: no marker holds a token, and trust is not strict
   };
 
   Format() = default;
   Tables build_tables(MarkerTrust trust, bool adds_slips) const;
+  void check_strict() const;
   void find_quiet_bytes();
   void set_symbols(std::vector<MarkerToken> tokens, const char* too_many);
 
@@ -84,6 +89,7 @@ class Format {
   CallOpeners openers_;
   std::vector<std::shared_ptr<const Regex>> headers_;
   bool has_bare_calls_ = false;
+  bool is_strict_ = false;
   std::array<bool, 256> quiet_bytes_{};  // none, where calls may have no opener
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "format/check_program.h"
 #include "format/file_words.h"
 #include "format/pattern_compiler.h"
 #include "format/toml_document.h"
@@ -61,8 +62,12 @@ void check_value(const JsonValue& value, const std::string& path, const FileKey&
     throw PatternError(path, "the value must be " + std::string(wanted.what));
   if (key.type == KeyType::detect) check_keys(value, path, detect_keys());
   if (key.type != KeyType::examples) return;
-  for (std::size_t i = 0; i < value.items.size(); ++i)
-    check_keys(value.items[i], path + "[" + std::to_string(i) + "]", example_keys());
+  for (std::size_t i = 0; i < value.items.size(); ++i) {
+    const std::string place = path + "[" + std::to_string(i) + "]";
+    check_keys(value.items[i], place, example_keys());
+    if (value.items[i].find("input") == nullptr)
+      throw PatternError(place, "the key input is missing; write the output of the model");
+  }
 }
 
 void check_keys(const JsonValue& table, const std::string& path, std::span<const FileKey> keys) {
@@ -118,6 +123,7 @@ FormatFile FormatFile::read(std::string_view toml, std::string_view source) {
   try {
     check_file(document.value);
     file.program = compile_patterns(PatternFile::read(document.value));
+    check_program(file.program);
   } catch (const PatternError& error) {
     const TomlDocument::Place place = place_of(document, error.path);
     throw FormatError(std::string(source) + ":" + std::to_string(place.line) + ":" +

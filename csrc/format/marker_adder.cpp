@@ -70,6 +70,7 @@ void MarkerAdder::add(MarkerSet& set, std::string_view text, std::string_view be
   const std::string ascii = adds_slips_ ? in_ascii(text) : std::string(text);
   for (;; before.remove_prefix(1)) {
     const MarkerPattern pattern = with_tokens(before, text);
+    if (needs_tokens_ && !pattern.has_token()) return;
     set.add(pattern, marker);
     if (adds_spelled_) set.add(spelled(before, text), marker);
     const bool counts_by_text = adds_spelled_ || !pattern.has_token();

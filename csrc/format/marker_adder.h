@@ -18,6 +18,9 @@ class MarkerAdder {
         adds_spelled_(!tokens.empty() && trust == MarkerTrust::either),
         adds_slips_(adds_slips) {}
 
+  /// Adds markers that hold a token, and no others, until it is set back.
+  void need_tokens(bool needs_tokens) { needs_tokens_ = needs_tokens; }
+
   /// `before`: the white space that may stand before it; each of its suffixes may.
   void add(MarkerSet& set, std::string_view text, std::string_view before, Role role,
            std::size_t value = 0) const;
@@ -31,6 +34,7 @@ class MarkerAdder {
   const std::vector<MarkerToken>& tokens_;
   bool adds_spelled_;
   bool adds_slips_;
+  bool needs_tokens_ = false;
 };
 
 /// The text with ASCII letters in place of their look-alikes, as models slip: `｜` and `▁`.

@@ -44,35 +44,48 @@ class TableBuilder {
  public:
   TableBuilder(const Program& program, const CallOpeners& openers,
                const std::vector<MarkerToken>& tokens, MarkerTrust trust, bool adds_slips)
-      : program_(program), openers_(openers), adder_(tokens, trust, adds_slips) {}
+      : program_(program),
+        openers_(openers),
+        adder_(tokens, trust, adds_slips),
+        is_strict_(trust == MarkerTrust::strict) {}
 
   MarkerTable build() {
     MarkerTable table;
-    finish(table.content, kContent);
+    finish_outside(table.content, kContent);
     finish(table.inside, kInside);
-    finish(table.after_call, kAfterCall);
+    finish_outside(table.after_call, kAfterCall);
     finish(table.malformed, kMalformed);
     finish(table.openers, kAfterOpener);
-    if (program_.reasoning) {
-      const bool keeps_calls = program_.reasoning->calls == CallsInReasoning::keep;
-      add(table.reasoning, keeps_calls ? kReasoning : kReasoning | kOpeners);
-      add(table.rehearsal, kRehearsal);
-    }
-    finish(table.reasoning);
-    finish(table.rehearsal);
+    build_reasoning(table);
     for (std::size_t i = 0; i < program_.markup.size(); ++i) table.headers.push_back(header(i));
     for (std::size_t i = 0; i < program_.calls.size(); ++i) table.calls.push_back(call(i));
     return table;
   }
 
  private:
+  // What the reasoning looks for. Its closer counts as it is: a token or the prompt opened it.
+  void build_reasoning(MarkerTable& table) {
+    if (program_.reasoning) {
+      const bool keeps_calls = program_.reasoning->calls == CallsInReasoning::keep;
+      const Parts parts = keeps_calls ? kReasoning : kReasoning | kOpeners;
+      add(table.reasoning, kReasoningClose);
+      add_outside(table.reasoning, parts & ~kReasoningClose);
+      add(table.rehearsal, kReasoningClose | kClosers);
+      add_outside(table.rehearsal, kRehearsal & ~(kReasoningClose | kClosers));
+      if (is_strict_) add(table.rehearsed_section, kRehearsal);
+    }
+    finish(table.reasoning);
+    finish(table.rehearsal);
+    finish(table.rehearsed_section);
+  }
+
   MarkerSet header(std::size_t index) {
     MarkerSet set;
     const MarkupRegion& markup = program_.markup[index];
     if (!markup.has_header()) return set;
     adder_.add(set, markup.close, Role::header_close, index);
     for (const MarkerTexts& text : program_.call_texts) adder_.add(set, text, Role::call_text);
-    finish(set, kContent, markup.is_inline ? kNone : index);
+    finish_outside(set, kContent, markup.is_inline ? kNone : index);
     return set;
   }
 
@@ -196,6 +209,18 @@ class TableBuilder {
     }
   }
 
+  // Where no token has opened anything: with strict trust only markers that hold one count.
+  void add_outside(MarkerSet& set, Parts parts, std::size_t except = kNone) {
+    adder_.need_tokens(is_strict_);
+    add(set, parts, except);
+    adder_.need_tokens(false);
+  }
+
+  void finish_outside(MarkerSet& set, Parts parts, std::size_t except = kNone) {
+    add_outside(set, parts, except);
+    finish(set);
+  }
+
   void finish(MarkerSet& set, Parts parts = 0, std::size_t except = kNone) {
     add(set, parts, except);
     set.compile();
@@ -208,6 +233,7 @@ class TableBuilder {
   const Program& program_;
   const CallOpeners& openers_;
   MarkerAdder adder_;
+  bool is_strict_;
   std::size_t bytes_ = 0;  // of all sets
 };
 
@@ -271,7 +297,8 @@ bool MarkerTable::may_begin(unsigned char byte) const {
            may(call.element) || may(call.quote);
   };
   return may(content) || may(inside) || may(after_call) || may(reasoning) || may(rehearsal) ||
-         may(malformed) || may(openers) || std::any_of(headers.begin(), headers.end(), may) ||
+         may(rehearsed_section) || may(malformed) || may(openers) ||
+         std::any_of(headers.begin(), headers.end(), may) ||
          std::any_of(calls.begin(), calls.end(), may_in_call);
 }
 

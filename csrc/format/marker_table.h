@@ -52,6 +52,7 @@ struct MarkerTable {
   MarkerSet after_call;  // right after one: its closer may be written once more
   MarkerSet reasoning;
   MarkerSet rehearsal;             // inside, while reasoning may go on and close
+  MarkerSet rehearsed_section;     // the same within a section; only for strict trust
   MarkerSet malformed;             // in a call that cannot be read
   MarkerSet openers;               // after a call's opener: another takes its place
   std::vector<MarkerSet> headers;  // the end of each markup's header

@@ -5,6 +5,7 @@
 
 #include "format/file_words.h"
 #include "text/archive.h"
+#include "text/marker_set.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -30,16 +31,71 @@ constexpr Member kMembers[] = {
 
 constexpr std::size_t kMaxAlternatives = 1000;
 
+/// The options that a hole of a key has; a number is an option too.
+std::vector<std::string_view> options_of(HoleKind kind) {
+  switch (kind) {
+    case HoleKind::object: return {"python"};
+    case HoleKind::value: return {"verbatim", "json", "python", "xml"};
+    case HoleKind::key: return {"xml"};
+    case HoleKind::reasoning: return {"verbatim"};
+    case HoleKind::index:
+    case HoleKind::random: return {"a number"};
+    default: return {};
+  }
+}
+
+void check_options(const Hole& hole) {
+  const std::vector<std::string_view> known = options_of(hole.kind);
+  for (const std::string& option : hole.options) {
+    const bool is_number = option.find_first_not_of("0123456789") == std::string::npos;
+    const std::string_view wanted = is_number ? std::string_view("a number") : option;
+    if (std::find(known.begin(), known.end(), wanted) != known.end()) continue;
+    std::string list;
+    for (const std::string_view each : known) list.append(list.empty() ? "" : ", ").append(each);
+    throw FormatError(
+        "${" + std::string(name_of(hole.kind)) + "} does not have the option '" + option + "'; " +
+        (known.empty() ? "remove it: this hole has none" : "of this hole there is " + list));
+  }
+}
+
+/// A call's name and arguments stand in one kind of hole: a second kind would be skipped.
+void check_body(const Pattern& call) {
+  if (call.has(HoleKind::object)) {
+    for (const HoleKind kind : {HoleKind::name, HoleKind::arguments, HoleKind::parameters,
+                                HoleKind::key, HoleKind::value, HoleKind::id}) {
+      if (call.has(kind))
+        throw FormatError("${object} holds a call's name and arguments; remove ${" +
+                          std::string(name_of(kind)) + "}, or write it in place of ${object}");
+    }
+  }
+  const bool has_value = call.has(HoleKind::value);
+  if (call.has(HoleKind::arguments) + call.has(HoleKind::parameters) + has_value > 1)
+    throw FormatError(
+        "a call's arguments stand in one hole: ${arguments}, ${parameters} or ${value}");
+}
+
+std::string holes_in(const HoleSet& holes) {
+  std::string list;
+  for (const HoleWord& word : hole_words()) {
+    if (holes.has(word.kind))
+      list.append(list.empty() ? "${" : " or ${").append(word.name).append("}");
+  }
+  return list;
+}
+
 void check_holes(const FileKey& key, const Pattern& pattern, const std::string& text) {
   bool has_one = false;
   for (const Hole& hole : pattern.holes) {
     const bool is_main = key.must_have_one.has(hole.kind);
     has_one = has_one || is_main;
+    check_options(hole);
     if (!is_main && !key.may_have.has(hole.kind))
       throw FormatError("'" + text + "' contains a hole that '" + std::string(key.name) +
                         "' cannot have");
   }
-  if (!has_one) throw FormatError("the hole is missing in '" + text + "'");
+  if (!has_one)
+    throw FormatError("the hole is missing in '" + text + "'; write " +
+                      holes_in(key.must_have_one));
 }
 
 }  // namespace
@@ -48,10 +104,26 @@ PatternFile PatternFile::read(const JsonValue& file) {
   if (!file.is(JsonValue::Kind::object)) throw FormatError("a format must be a table");
   PatternFile made;
   for (const auto& [key, value] : file.members) made.read_key(key, value);
+  made.check_use();
   std::string text;
   append_json(file, text);
   made.fingerprint = fingerprint_of(text);
   return made;
+}
+
+// A key that no call refers to would be skipped in silence.
+void PatternFile::check_use() const {
+  const auto check = [this](const char* key, const std::vector<Pattern>& patterns, HoleKind kind) {
+    if (patterns.empty()) return;
+    if (std::any_of(call.begin(), call.end(), [&](const Pattern& one) { return one.has(kind); }))
+      return;
+    throw PatternError(key, "no call has ${" + std::string(name_of(kind)) +
+                                "}, so nothing reads this key; write the hole in a call, or "
+                                "remove the key");
+  };
+  check("parameter", parameter, HoleKind::parameters);
+  check("object", object, HoleKind::object);
+  check("string", string, HoleKind::arguments);
 }
 
 bool PatternFile::has_messages() const {
@@ -107,6 +179,11 @@ void PatternFile::read_alternatives(const std::string& key, const JsonValue& val
 
 void PatternFile::read_pattern(std::string_view key, const std::string& text) {
   Pattern pattern = Pattern::parse(text);
+  for (const std::string& literal : pattern.texts) {
+    if (key != "turn" && trim(literal).size() > MarkerSet::kMaxMarkerBytes)
+      throw FormatError("a marker has " + std::to_string(trim(literal).size()) +
+                        " bytes; at most 1024 are read");
+  }
   if (key == "turn" || key == "end") {
     if (!pattern.holes.empty()) throw FormatError("'" + text + "' must not contain a hole");
     (key == "turn" ? turn : end).push_back(pattern.first());
@@ -118,6 +195,7 @@ void PatternFile::read_pattern(std::string_view key, const std::string& text) {
     return;
   }
   check_holes(word, pattern, text);
+  if (key == "call") check_body(pattern);
   patterns_of(key).push_back(std::move(pattern));
 }
 

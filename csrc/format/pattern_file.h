@@ -46,6 +46,7 @@ struct PatternFile {
   std::string_view without_turn(std::string_view literal) const;
 
  private:
+  void check_use() const;
   void read_key(std::string_view key, const JsonValue& value);
   void read_alternatives(const std::string& key, const JsonValue& value);
   void read_pattern(std::string_view key, const std::string& text);

@@ -253,6 +253,8 @@ enum class MarkerTrust : std::uint8_t {
   by_id,    // only the token counts
   by_text,  // its spelling counts, however it was tokenised
   either,
+  // Only the token counts, and outside of what tokens open only a marker that holds one.
+  strict,
 };
 
 }  // namespace unspool

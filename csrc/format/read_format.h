@@ -31,7 +31,7 @@ struct ReasoningUse {
 struct FormatOptions {
   std::shared_ptr<const Vocabulary> vocabulary;  // of the ids to come; null: text only
   ToolUse tools = {};
-  MarkerTrust trust = MarkerTrust::by_id;
+  MarkerTrust trust = MarkerTrust::by_id;  // strict: not for a response template
 };
 
 /// The same format, for a request that uses its tools and its reasoning so.

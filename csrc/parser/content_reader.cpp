@@ -50,7 +50,7 @@ std::size_t ContentReader::read(std::string_view text) {
     }
     text = text.substr(0, 1);
   }
-  return has_bare_calls_ ? read_bare(text) : put(text);
+  return has_bare_calls_ && !core_.needs_token() ? read_bare(text) : put(text);
 }
 
 std::size_t ContentReader::put(std::string_view text) {

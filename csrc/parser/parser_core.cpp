@@ -35,7 +35,7 @@ void ParserCore::enter(State state) {
 void ParserCore::reset_cursor() {
   switch (at.state) {
     case State::content:
-      if (is_rehearsing()) return cursor.reset(&markers().rehearsal);
+      if (is_rehearsing()) return cursor.reset(&markers_of_rehearsal());
       cursor.reset(&markers_of_content());
       break;
     case State::reasoning: cursor.reset(&markers().reasoning); break;
@@ -52,6 +52,10 @@ const MarkerSet& ParserCore::markers_of_content() const {
   if (closes_something()) return markers().inside;
   const bool is_after_call = at.boundary == Boundary::after_markup && calls.index() >= 0;
   return is_after_call ? markers().after_call : markers().content;
+}
+
+const MarkerSet& ParserCore::markers_of_rehearsal() const {
+  return is_strict() && closes_something() ? markers().rehearsed_section : markers().rehearsal;
 }
 
 void ParserCore::after_markup(std::string_view skip) {

@@ -121,6 +121,9 @@ class ParserCore {
   }
   /// Whether a closer of calls closes something between regions.
   bool closes_something() const { return at.in_section || at.closer_pending; }
+  /// Whether only a marker with a token may open something here: trust is strict, and no token has
+  /// opened what this is part of.
+  bool needs_token() const { return is_strict() && !closes_something(); }
   /// Whether a call is tried in reasoning that may go on after it.
   bool is_rehearsing() const {
     return trial.is_on() && trial.tries_call &&
@@ -152,7 +155,9 @@ class ParserCore {
   void visit(Archive& archive);
 
  private:
+  bool is_strict() const { return options.by_id && format_->is_strict(); }
   const MarkerSet& markers_of_content() const;
+  const MarkerSet& markers_of_rehearsal() const;
   std::string_view drop_label(std::string_view text);
   bool gives_up_section();
   void ignore(std::string_view marker, std::size_t kept, std::size_t pending, LabelPart part);

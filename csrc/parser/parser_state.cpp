@@ -9,9 +9,10 @@ namespace unspool {
 namespace {
 
 std::vector<const MarkerSet*> sets_of(const MarkerTable& table) {
-  std::vector<const MarkerSet*> sets = {&table.content,   &table.inside,    &table.after_call,
-                                        &table.reasoning, &table.rehearsal, &table.malformed,
-                                        &table.openers};
+  std::vector<const MarkerSet*> sets = {&table.content,    &table.inside,
+                                        &table.after_call, &table.reasoning,
+                                        &table.rehearsal,  &table.rehearsed_section,
+                                        &table.malformed,  &table.openers};
   for (const MarkerSet& header : table.headers) sets.push_back(&header);
   for (const CallMarkers& call : table.calls) sets.push_back(&call.header);
   return sets;

@@ -91,6 +91,8 @@ Events& ChunkParser::parsed_or(Events& out) {
 void ChunkParser::begin(Input input) {
   if (is_finished_)
     throw StreamError("this stream has ended; create a new Parser for the next response");
+  if (input == Input::text && input_ == Input::none && format_->is_strict())
+    throw ArgumentError(strict_text_message());
   forget_told();
   if (input_ == Input::none && input != Input::none) {
     input_ = input;

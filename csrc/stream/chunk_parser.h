@@ -48,6 +48,13 @@ struct ChunkParserOptions {
   DetokenizerOptions detokenizer;
 };
 
+/// What is wrong with text alone, if the format's trust is strict.
+inline const char* strict_text_message() {
+  return "strict_markers knows markers by their token ids, and this text has none; pass its ids "
+         "too, "
+         "or leave strict_markers out";
+}
+
 /// One stream: one thread at a time. A copy reads on by itself.
 class ChunkParser : LabelledParser {
  public:

@@ -43,6 +43,10 @@ ParsedOutput parse_output(const StreamRecipe& recipe, const Output& output, Even
 
 void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs) {
   const auto& vocabulary = recipe.options.stream.vocabulary;
+  for (std::size_t i = 0; recipe.format->is_strict() && i < outputs.size(); ++i) {
+    if (!outputs[i].has_ids)
+      throw ArgumentError("outputs[" + std::to_string(i) + "]: " + strict_text_message());
+  }
   if (vocabulary && vocabulary->unknown() == UnknownId::ignored) return;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!vocabulary && !outputs[i].ids.empty()) {

@@ -252,6 +252,7 @@ class Format:
 
         Args:
             patterns: The keys of a format file that hold patterns, and its name.
+            trust: "id", "text" or "either", as of `compile_format`; "strict": its `strict_markers`.
             has_tools: False: calls are content.
             is_required: The output may be the bare list of calls that guided decoding produces.
             tool_choice: The output may be the bare arguments of this tool; empty: no tool.
@@ -262,6 +263,7 @@ class Format:
 
         Raises:
             FormatError: The patterns cannot be compiled.
+            ArgumentError: Trust is strict, and no marker that opens a call is a token.
         """
 
     @staticmethod
@@ -276,6 +278,10 @@ class Format:
     @property
     def name(self) -> str:
         """The format's name."""
+
+    @property
+    def strict_markers(self) -> bool:
+        """Whether a marker without a token counts only inside what a token has opened."""
 
     @property
     def marker_ids(self) -> list[int]:

@@ -36,18 +36,26 @@ def check_file(path: str | os.PathLike[str]) -> list[str]:
     except FormatError as error:
         text = str(error)
         return [text if text.startswith(name) else f"{name}:1: {text}"]
-    if faults := quote_faults(file, read_text(path), name):
+    text = read_text(path)
+    if faults := quote_faults(file, text, name):
         return faults
     if not file.examples:
         return [f"{name}:1: {_NO_EXAMPLE}"]
-    return example_faults(file, name) or sample_faults(file, name)
+    return example_faults(file, name) or sample_faults(file, name, text)
+
+
+def _line_of(text: str, *keys: str) -> int:
+    """The line of the first of the keys that the file has; 1 if it has none."""
+    for key in keys:
+        if found := re.search(rf"^[ \t]*{key}[ \t]*=", text, re.M):
+            return text.count("\n", 0, found.start()) + 1
+    return 1
 
 
 def quote_faults(file: FormatFile, text: str, name: str) -> list[str]:
     """Report quoted holes in `object`: such a hole stands for a JSON value, which includes its quotes."""
     found = [hole for pattern in file.patterns.get("object", ()) for hole in _QUOTED_HOLE.findall(pattern)]
-    key = re.search(r"^\s*object\b", text, re.M)
-    line = text.count("\n", 0, key.end()) + 1 if key else 1
+    line = _line_of(text, "object")
     return [
         f"{name}:{line}: object: write {hole} without quotes; it stands for a JSON value, quotes included"
         for hole in dict.fromkeys(found)
@@ -65,8 +73,11 @@ def example_faults(file: FormatFile, name: str) -> list[str]:
     return faults
 
 
-def sample_faults(file: FormatFile, name: str) -> list[str]:
-    """Report a sample that does not parse to the message it was rendered from, with and without its end."""
+def sample_faults(file: FormatFile, name: str, text: str = "") -> list[str]:
+    """Report a sample that does not parse to the message it was rendered from, with and without its end.
+
+    `text` is the file's, for the line.
+    """
     sample = sample_of(file)
     written = (
         [SAMPLE_CALL] if file.has_tools else [],
@@ -78,7 +89,7 @@ def sample_faults(file: FormatFile, name: str) -> list[str]:
         calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls if call.is_complete]
         if message.malformed or (calls, message.reasoning.strip(), message.content.strip()) != written:
             return [
-                f"{name}:1: a sample is not read back: {output!r} gives the calls {calls}, the reasoning "
+                f"{name}:{_line_of(text, 'call', 'reasoning', 'content')}: a sample is not read back: {output!r} gives the calls {calls}, the reasoning "
                 f"{message.reasoning!r} and the content {message.content!r}"
             ]
     return []

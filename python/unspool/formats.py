@@ -99,6 +99,7 @@ def compile_format(
     unmarked_calls: bool = False,
     vocabulary: Vocabulary | None = None,
     trust: Trust = "id",
+    strict_markers: bool = False,
 ) -> Format:
     """Compile a format for a model; the result is shared by the model's streams.
 
@@ -114,19 +115,29 @@ def compile_format(
         vocabulary: Markers that are tokens of it are matched by id.
         trust: How to match a marker that is a token: "id": only the token; "text": its spelling; "either":
             both.
+        strict_markers: A marker that is no token counts only inside what a token has opened.
 
     Raises:
         UnknownFormatError: No format has this name.
-        ArgumentError: An option has an invalid value.
+        ArgumentError: An option has an invalid value, or `strict_markers` does not go with the format, the
+            vocabulary or another option.
     """
     if isinstance(format, Format):
+        if strict_markers and not format.strict_markers:
+            raise ArgumentError(
+                f"strict_markers: the compiled format '{format.name}' is not strict; name a format, or compile it with "
+                "compile_format(..., vocabulary=..., strict_markers=True). A response template cannot be strict: its "
+                "markers are patterns over text"
+            )
         return bind_template(format, vocabulary)
     if trust not in ("id", "text", "either"):
         raise ArgumentError(f"trust is '{trust}'; use 'id', 'text' or 'either'")
+    if strict_markers:
+        _check_strict(vocabulary, trust, unmarked_calls)
     file, keeps_own, other = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
     key = (
         file.name, id(file), keeps_own, other and other.name, tool_calls_in_reasoning, tools, tool_choice,
-        required, unmarked_calls, trust,
+        required, unmarked_calls, trust, strict_markers,
     )  # fmt: skip
     cache = _cache_of(vocabulary)
     with _lock:
@@ -137,7 +148,7 @@ def compile_format(
     made = Format(
         file.to_core(),
         tokens,
-        trust,
+        "strict" if strict_markers else trust,
         has_tools=tools,
         is_required=required,
         tool_choice=tool_choice or "",
@@ -150,6 +161,20 @@ def compile_format(
             cache.clear()
         cache[key] = (file, made)  # holding the file keeps its id from being reused
     return made
+
+
+def _check_strict(vocabulary: Vocabulary | None, trust: str, unmarked_calls: bool) -> None:
+    """Raises ArgumentError: an option contradicts `strict_markers`."""
+    if vocabulary is None:
+        raise ArgumentError("strict_markers knows markers by their token ids; pass the model's vocabulary")
+    if trust != "id":
+        raise ArgumentError(
+            f"strict_markers counts tokens alone, and trust='{trust}' counts spellings; leave trust out"
+        )
+    if unmarked_calls:
+        raise ArgumentError(
+            "strict_markers makes a call without a marker text, and unmarked_calls makes it a call; choose one"
+        )
 
 
 def export_format(

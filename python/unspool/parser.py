@@ -70,6 +70,9 @@ class Parser(_core.TokenStreamer):
             that, they are text.
         reasoning_field: The field that holds reasoning in deltas and messages.
         trust: How markers that are tokens are matched when ids are given: by "id", by "text", or "either".
+        strict_markers: True: a marker that is not a token of the vocabulary counts only inside what a token
+            has opened; anywhere else it is text. So is a call without a marker. Requires `tokenizer` and
+            token ids.
         skip_special_tokens: Omit special tokens from content and reasoning unless they are markers of the
             format. Headers, names and arguments still read them.
         white_space: White space at both ends of the content and of the reasoning. "keep": keep it, except
@@ -122,6 +125,7 @@ class Parser(_core.TokenStreamer):
         max_held_bytes: int = 1 << 20,
         reasoning_field: ReasoningField = "reasoning_content",
         trust: Trust = "id",
+        strict_markers: bool = False,
         skip_special_tokens: bool = True,
         white_space: WhiteSpace = "keep",
         stop: str | Sequence[str] = (),

@@ -110,6 +110,13 @@ PARSER_OPTIONS = {
             get_args(Trust),
             'How markers that are tokens are matched when ids are given: by "id", by "text", or "either".',
         ),
+        Option(
+            "strict_markers",
+            False,
+            (),
+            "True: a marker that is not a token of the vocabulary counts only inside what a token has opened; "
+            "anywhere else it is text. So is a call without a marker. Requires `tokenizer` and token ids.",
+        ),
     ),
     **CORE_OPTIONS,
 }

@@ -45,6 +45,10 @@ def make_recipe(
     kept = kept_reasoning(given["format"], given["reasoning"])
     format, reasoning = choose_format(given["format"], tokenizer, given["reasoning"])
     vocabulary = None if tokenizer is None else from_tokenizer(tokenizer)
+    if given["strict_markers"] and vocabulary is None:
+        raise ArgumentError(
+            "strict_markers knows markers by their token ids; pass tokenizer=, and feed token ids"
+        )
     schemas = compile_tools(given["tools"])
     named, required, off = read_tool_choice(given["tool_choice"], schemas)
     if start_in not in START_IN:
@@ -59,6 +63,7 @@ def make_recipe(
         unmarked_calls=given["unmarked_calls"],
         vocabulary=vocabulary,
         trust=given["trust"],
+        strict_markers=given["strict_markers"],
     )
     starts = None if start_in == "auto" else start_in == "reasoning"
     native = StreamRecipe(compiled, given, schemas, vocabulary, given["prompt"], starts, kept)

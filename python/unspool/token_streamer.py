@@ -74,6 +74,7 @@ class TokenStreamer(Parser):
         max_held_bytes: int = 1 << 20,
         reasoning_field: ReasoningField = "reasoning_content",
         trust: Trust = "id",
+        strict_markers: bool = False,
         skip_special_tokens: bool = True,
         white_space: WhiteSpace = "keep",
         stop: str | Sequence[str] = (),

@@ -12,6 +12,9 @@ from unspool.testing.outputs import TOOLS
 
 CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich"}}\n</tool_call>'
 BYTES = Vocabulary({bytes([i]): i for i in range(256)}, [], is_bytes=True)
+STRICT = Vocabulary(
+    {bytes([i]): i for i in range(256)}, [(256, "<tool_call>", "<tool_call>", True)], is_bytes=True
+)
 KEY = b"sixteen bytes or more"
 
 
@@ -88,6 +91,7 @@ def test_a_class_and_its_options_are_kept() -> None:
         ({"repair": True}, "another choice of options"),
         ({"parallel_tool_calls": False}, "another choice of options"),
         ({"unknown_tools": "content"}, "another choice of options"),
+        ({"strict_markers": True, "tokenizer": STRICT}, "another"),
         ({"only_reasoning": True}, "another"),
         ({"tool_choice": "none"}, "another"),
         ({"rollback_window": 4}, "without"),

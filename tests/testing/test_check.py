@@ -47,6 +47,10 @@ def test_a_good_file_has_no_faults(tmp_path: Path) -> None:
         ("""'{"a": 1}' }]""", "{ a = 1 } }]", "4", "a call is a table with two texts"),
         ("calls =", 'tools = [{ name = "f", parameters = "{" }]\ncalls =', "4", "tool 'f' are not JSON"),
         ("calls =", "tools = [{}]\ncalls =", "4", "a tool needs a name"),
+        ("calls =", 'tools = [{ name = "f", paramters = {} }]\ncalls =', "4", "unknown key 'paramters'"),
+        ('name = "f",', 'name = "f", statu = "x",', "4", "a call has the unknown key 'statu'"),
+        ("content =", "contents =", "6:1", "example[0].contents: unknown key; use one of input, content"),
+        ("input =", "prompt =", "4:1", "example[0]: the key input is missing"),
         ('"<call>${object}</call>"', "3", "2:1", "must be a text"),
         ('</call>"', "</call>", "2:31", "not TOML"),
         ("<call>${object}</call>", "<call>${name}</call>", "2:1", "a call has no ${arguments}"),
@@ -64,13 +68,39 @@ def test_a_sample_that_is_not_read_back_is_a_fault(tmp_path: Path) -> None:
     )
     text = text[: text.index("[[example]]")] + '[[example]]\ninput = "Hi"\ncontent = "Hi"\n'
     (fault,) = check_file(write(tmp_path, text))
-    assert fault.startswith("mine.format.toml:1: a sample is not read back: '<call>"), fault
+    assert fault.startswith("mine.format.toml:2: a sample is not read back: '<call>"), fault
 
 
 def test_an_end_that_begins_with_another_marker_is_a_fault(tmp_path: Path) -> None:
     text = GOOD.replace("\n[[example]]", 'reasoning = "<r>${reasoning}</r>"\nend = "<r>end"\n[[example]]')
     (fault,) = check_file(write(tmp_path, text))
     assert "the reasoning 'I think.end'" in fault, fault
+
+
+@pytest.mark.parametrize(
+    ("keys", "place", "what"),
+    [
+        ('parameter = "<p>${key}=${value}</p>"', "4:1", "parameter: no call has ${parameters}"),
+        ('object = \'{"n": ${name}, "a": ${arguments}}\'\ncall = "<c>${name}${arguments}</c>"', "4:1",
+         "object: no call has ${object}"),
+        ('string = "<q>${value}<q>"', "4:1", "string: no call has ${arguments}"),
+        ('call = "<c>${object:xml}</c>"', "4:1", "call: ${object} does not have the option 'xml'"),
+        ('call = "<c>${name:2}${arguments}</c>"', "4:1", "remove it: this hole has none"),
+        ('call = "<c>${object}${name}</c>"', "4:1", "remove ${name}, or write it in place of ${object}"),
+        ('call = "<c>${name}${arguments}${parameters}</c>"', "4:1", "a call's arguments stand in one hole"),
+        ('call = "<c>${arguments}</c>"', "4:1", "write ${name} or ${id} or ${object}"),
+        ('calls = "${calls}</x>"', "4:1", "calls: calls needs text before and after"),
+        (f'call = [\n  "<c>${{object}}</c>",\n  "<{"c" * 1023}>${{object}}</c>",\n]', "6:3",
+         "a marker has 1025 bytes"),
+    ],
+)  # fmt: skip
+def test_what_nothing_would_read_is_a_fault(tmp_path: Path, keys: str, place: str, what: str) -> None:
+    """Each stands on its line, also what only the compiled format shows."""
+    example = '\n[[example]]\ninput = "Hi"\ncontent = "Hi"\n'
+    call = "" if "call = " in keys else '\ncall = "<c>${object}</c>"'
+    (fault,) = check_file(write(tmp_path, f'name = "mine"\n# A comment.\n\n{keys}{call}\n{example}'))
+    assert fault.startswith(f"mine.format.toml:{place}: "), fault
+    assert what in fault
 
 
 def test_a_file_without_an_example_is_reported(tmp_path: Path) -> None:
@@ -126,13 +156,37 @@ def test_cases_from_text() -> None:
         parse_cases('format = "hermes"\n[[case]]\nname = "a"\ninput = "Hi"\ncontents = "Hi"\n')
 
 
-def test_pytest_collects_format_files(tmp_path: Path) -> None:
-    write(tmp_path, GOOD + GOOD[GOOD.index("[[example]]") :].replace('"Hi."', '"Ho."'))
+def run_pytest(folder: Path) -> subprocess.CompletedProcess[str]:
     package = str(Path(unspool.__file__).parents[1])
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "unspool.testing.plugin", str(tmp_path)],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "unspool.testing.plugin", str(folder)],
+        capture_output=True, text=True, check=False, cwd=folder,
         env={**os.environ, "PYTHONPATH": package, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     )  # fmt: skip
+
+
+def test_pytest_collects_format_files(tmp_path: Path) -> None:
+    write(tmp_path, GOOD + GOOD[GOOD.index("[[example]]") :].replace('"Hi."', '"Ho."'))
+    done = run_pytest(tmp_path)
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "expected 'Ho.'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "counts", "problem"),
+    [
+        (GOOD.replace("content =", "contents ="), "1 failed, 1 passed", "mine.format.toml:6:1: example[0].contents"),
+        (GOOD.replace("call = ", "calll = "), "1 failed, 1 passed", "mine.format.toml:2:1: calll: unknown key"),
+        (
+            GOOD + '[[example]]\ninput = "x"\ncalls = [{ nme = "f" }]\n', "1 failed, 2 passed",
+            "mine.format.toml:8: a call is a table",
+        ),
+    ],
+)  # fmt: skip
+def test_a_bad_file_fails_alone(tmp_path: Path, text: str, counts: str, problem: str) -> None:
+    """The run goes on with the other tests; pytest stops it where a file cannot be collected."""
+    write(tmp_path, text)
+    (tmp_path / "test_other.py").write_text("def test_other(): pass\n", encoding="utf-8")
+    done = run_pytest(tmp_path)
+    assert counts in done.stdout, done.stdout + done.stderr
+    assert problem in done.stdout

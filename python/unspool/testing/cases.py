@@ -153,7 +153,14 @@ def _call(call: Any) -> tuple[str, str, str]:
         raise ValueError(
             f"a call is a table with two texts, such as {{ name = \"f\", arguments = '{{}}' }}; got {call!r}"
         )
+    _check_keys(call, ("name", "arguments", "status"), "a call")
     return call["name"], call["arguments"], call.get("status", "complete")
+
+
+def _check_keys(table: dict[str, Any], keys: tuple[str, ...], what: str) -> None:
+    unknown = [key for key in table if key not in keys]
+    if unknown:
+        raise ValueError(f"{what} has the unknown key '{unknown[0]}'; use {', '.join(keys)}")
 
 
 def _tool(tool: str | dict[str, Any]) -> dict[str, Any]:
@@ -161,6 +168,7 @@ def _tool(tool: str | dict[str, Any]) -> dict[str, Any]:
         return {"name": tool}
     if "name" not in tool:
         raise ValueError(f"a tool needs a name; got {tool!r}")
+    _check_keys(tool, ("name", "parameters"), "a tool")
     parameters = tool.get("parameters", {})
     try:
         schema = json.loads(parameters) if isinstance(parameters, str) else parameters

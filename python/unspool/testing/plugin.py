@@ -21,12 +21,38 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 class _FormatTests(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
+        from unspool.errors import FormatError
         from unspool.format_files import read_format
-        from unspool.testing.check import example_cases
+        from unspool.testing.cases import Case
 
-        file = read_format(self.path)
-        for case in example_cases(file):
-            yield _ExampleTest.from_parent(self, name=case.name, format_file=file, case=case)
+        # An error of this method would stop the whole run before its first test.
+        try:
+            file = read_format(self.path)
+        except FormatError as error:
+            yield _FailedTest.from_parent(self, name="file", problem=str(error))
+            return
+        for number, (line, example) in enumerate(zip(file.example_lines, file.examples, strict=True), 1):
+            try:
+                case = Case.from_example(file, example, number)
+            except ValueError as error:
+                problem = f"{self.path.name}:{line}: {error}"
+                yield _FailedTest.from_parent(self, name=f"example {number}", problem=problem)
+            else:
+                yield _ExampleTest.from_parent(self, name=case.name, format_file=file, case=case)
+
+
+class _FailedTest(pytest.Item):
+    """A file or an example that cannot be read: a test that fails."""
+
+    def __init__(self, *, problem: str, **more: Any) -> None:
+        super().__init__(**more)
+        self._problem = problem
+
+    def runtest(self) -> None:
+        pytest.fail(self._problem, pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, self.name
 
 
 class _ExampleTest(pytest.Item):
