@@ -90,6 +90,11 @@ class DemoRun:
         if step < len(self._answers[0].pieces):
             self.rows.times_s.append(self.rows.last_put_s)
 
+    @property
+    def description(self) -> str:
+        """The request, for a log."""
+        return f"request of a demo with {self._prompt_token_count} prompt tokens"
+
     def result(self) -> StreamResult:
         """All that is known by now."""
         broken_off = "cancelled" if self._is_cancelled or self._channel.is_cancelled else None
