@@ -1,4 +1,4 @@
-// The public C++ face: all that an embedder needs, without Python.
+// The public C++ interface: everything that an embedder needs, without Python.
 #pragma once
 
 #include "channel/delta_channel.h"

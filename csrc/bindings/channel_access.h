@@ -1,4 +1,4 @@
-// How other bindings reach a channel, and wait for it without blocking the interpreter.
+// Lets other bindings use a channel and wait for it without blocking the interpreter.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,8 @@
 
 namespace unspool::bindings {
 
-/// A channel and what Python adds to it. The Python objects are here, and not in the native
-/// channel, because the garbage collector must see them; they are touched only with the GIL held,
-/// and under `lock_`.
+/// A channel with its Python state. The Python objects are here, not in the native channel, because
+/// the garbage collector must see them. They are accessed only with the GIL, and under `lock_`.
 class PyChannel {
  public:
   explicit PyChannel(std::size_t maxsize);
@@ -25,25 +24,25 @@ class PyChannel {
   PyChannel& operator=(const PyChannel&) = delete;
   ~PyChannel();
 
-  /// The native channel. Throws ChannelCancelledError in a child process: the threads at its other
-  /// end, and whoever held its lock at the fork, are not there.
+  /// The native channel. Throws ChannelCancelledError in a forked child: the threads at its other
+  /// end, and the holder of its lock at the fork, do not exist there.
   DeltaChannel& native();
 
-  /// The native channel; null where `native` throws.
+  /// The native channel; null if `native` would throw.
   DeltaChannel* native_or_null() const;
 
   /// The native channel, for a streamer that puts into it.
   const std::shared_ptr<DeltaChannel>& shared() const { return channel_; }
 
-  /// No more puts; the consumer gets `error` after what is in it.
+  /// Ends the channel with an error that the consumer gets after the queued deltas.
   void fail(py::object error);
 
-  /// Raises the error given to `fail`.
+  /// Raises the error passed to `fail`.
   [[noreturn]] void raise_failure();
 
-  /// Has `callback` called once when get would return at once. Several may wait: they are called in
-  /// the order of their tickets. `ticket` 0: at the end of the line. Returns the ticket; 0, and
-  /// nothing is armed, where get would return now.
+  /// Calls `callback` once when get would return at once. Several may wait; they are called in the
+  /// order of their tickets. `ticket` 0: at the end of the queue. Returns the ticket, or 0 without
+  /// arming if get would return now.
   std::uint64_t arm(py::object callback, std::uint64_t ticket);
   void disarm(std::uint64_t ticket);
 
@@ -53,14 +52,14 @@ class PyChannel {
     for (auto& waiter : waiters_) use(waiter.second);
   }
 
-  /// Of the deltas that come out: as the last one had it that came in.
+  /// The reasoning field of outgoing deltas: that of the last incoming one.
   ReasoningField field() const { return field_.load(std::memory_order_relaxed); }
   void set_field(ReasoningField field) { field_.store(field, std::memory_order_relaxed); }
 
  private:
   void wake();
 
-  unsigned fork_;  // in which process it was made
+  unsigned fork_;  // identifies the process that created it
   std::atomic<ReasoningField> field_ = ReasoningField::reasoning_content;
   StateLock lock_;
   std::shared_ptr<DeltaChannel> channel_;
@@ -69,11 +68,11 @@ class PyChannel {
   std::uint64_t last_ticket_ = 0;
 };
 
-/// Sends what the streamer has unsent; releases the GIL only while it waits for room. Throws our
-/// channel errors, or Python's KeyboardInterrupt: the rest then waits for the next call.
+/// Sends the streamer's unsent deltas; releases the GIL only while it waits for room. Throws the
+/// channel errors or KeyboardInterrupt; the rest then waits for the next call.
 void send_deltas(TokenStreamer& streamer, PyChannel& channel);
 
-/// Appends all that is ready, without waiting; raises what `DeltaChannel.drain` does.
+/// Appends all queued deltas without waiting; raises the errors of `DeltaChannel.drain`.
 void drain_channel(PyChannel& channel, std::vector<Delta>& deltas);
 
 }  // namespace unspool::bindings

@@ -1,4 +1,5 @@
-// The Python type Delta: made once per token, so a plain CPython type around a native delta.
+// The Python type Delta. One is created per token, so it is a plain CPython type around a native
+// delta.
 #pragma once
 
 #include "bindings/python_types.h"
@@ -14,14 +15,14 @@ PyObject* wrap_delta(Delta&& delta, ReasoningField field);
 /// The same for a delta of the streamer's last read.
 PyObject* take_delta(TokenStreamer& streamer, std::size_t i, ReasoningField field);
 
-/// The native delta inside; null where `object` is not a Delta.
+/// The native delta in `object`, or null if it is not a Delta.
 const Delta* as_delta(PyObject* object);
 
 ReasoningField reasoning_field_of(PyObject* delta);
 
 ReasoningField parse_reasoning_field(const std::string& name);
 
-/// A finish reason by its name; throws ArgumentError.
+/// Parses a finish reason; throws ArgumentError.
 FinishReason parse_finish_reason(std::string_view name);
 
 }  // namespace unspool::bindings

@@ -1,5 +1,5 @@
-// Methods for the hot path: CPython's vectorcall convention, without pybind11's dispatch (which
-// costs 90 to 130 ns a call, more than the work).
+// Methods for the hot path: CPython's vectorcall convention without pybind11's dispatch, which
+// costs 90 to 130 ns per call, more than the work itself.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -15,8 +15,8 @@
 
 namespace unspool::bindings {
 
-/// The native object inside `self`, an instance of T's class. Throws a Python TypeError before
-/// __init__ has run.
+/// The native object in `self`, an instance of T's class. Throws a Python TypeError if __init__ has
+/// not run.
 template <typename T>
 T& native(PyObject* self) {
   T* object = native_or_null<T>(self);
@@ -24,7 +24,7 @@ T& native(PyObject* self) {
   return *object;
 }
 
-/// Runs `body`; turns exceptions into Python's.
+/// Runs `body`; converts exceptions to Python's.
 template <typename Body>
 PyObject* guarded(Body&& body) {
   try {
@@ -35,7 +35,7 @@ PyObject* guarded(Body&& body) {
     error.set_error();
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
-  } catch (const std::out_of_range& error) {  // as pybind11 has it: after a false snapshot
+  } catch (const std::out_of_range& error) {  // as in pybind11; possible after a forged snapshot
     PyErr_SetString(PyExc_IndexError, error.what());
   } catch (const std::length_error& error) {
     PyErr_SetString(PyExc_ValueError, error.what());
@@ -51,7 +51,7 @@ PyObject* guarded(Body&& body) {
   return nullptr;
 }
 
-/// Attaches a method to a pybind11 class; `definition` must live for ever.
+/// Attaches a method to a pybind11 class; `definition` must have static lifetime.
 template <typename Class>
 void add_fast_method(Class& cls, PyMethodDef* definition) {
   PyObject* method = PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(cls.ptr()), definition);

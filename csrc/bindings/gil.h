@@ -1,4 +1,4 @@
-// The GIL, given up and taken again; also by threads that outlive the interpreter.
+// Releases and acquires the GIL, also in threads that outlive the interpreter.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,14 +11,14 @@
 
 namespace unspool::bindings {
 
-/// Where a thread stays while the interpreter finalizes: the end of the process ends it. Before
-/// 3.14 CPython ends the thread where it takes the GIL, with a forced unwind, which destroys
-/// objects of Python without the GIL. CPython 3.14 lets it sleep, as here.
+/// Parks a thread while the interpreter finalizes, until the process ends. Before 3.14, CPython
+/// ends a thread that acquires the GIL then with a forced unwind, which would destroy Python
+/// objects without the GIL. CPython 3.14 parks it as well.
 [[noreturn]] inline void sleep_for_ever() {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-/// Runs `take`, which takes the GIL.
+/// Runs `take`, which acquires the GIL.
 template <typename Take>
 void take_gil(Take&& take) noexcept {
   try {
@@ -28,8 +28,8 @@ void take_gil(Take&& take) noexcept {
   }
 }
 
-/// Runs `call`, a function of CPython's C API that may run Python code, which may give the GIL to
-/// another thread and take it again.
+/// Runs `call`, a function of CPython's C API that may run Python code, which may release and
+/// reacquire the GIL.
 template <typename Call>
 PyObject* call_python(Call&& call) {
 #ifdef __GLIBCXX__
@@ -43,7 +43,7 @@ PyObject* call_python(Call&& call) {
 #endif
 }
 
-/// Runs a scope without the GIL; the scope touches no Python.
+/// Runs a scope without the GIL; the scope must not use Python.
 class GilRelease {
  public:
   GilRelease() : state_(PyEval_SaveThread()) {}

@@ -1,4 +1,4 @@
-// A column of integers that a caller passes, read in place where it can be.
+// A column of integers from the caller, read in place if possible.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace unspool::bindings {
 
-/// A one-dimensional buffer of integers (NumPy, memoryview, array), a tensor of DLPack on the CPU
-/// (PyTorch), or a list, tuple or range of ints. Contiguous items of T's size are read where they
-/// are; others are copied into `scratch`. Keeps the owner alive. Throws a Python TypeError or an
-/// ArgumentError, which names the argument.
+/// A one-dimensional buffer of integers (NumPy, memoryview, array), a DLPack tensor on the CPU
+/// (PyTorch), or a list, tuple or range of ints. Contiguous items of T's size are read in place;
+/// others are copied into `scratch`. Keeps the owner alive. Throws a Python TypeError or an
+/// ArgumentError that names the argument.
 template <typename T>
 class IntColumn {
  public:
@@ -25,7 +25,7 @@ class IntColumn {
 
   std::span<const T> view() const { return view_; }
 
-  /// Copies the items into `scratch`: other threads may write where they are.
+  /// Copies the items into `scratch`, because other threads may write to the buffer.
   void keep_in(std::vector<T>& scratch) {
     if (view_.data() != scratch.data()) scratch.assign(view_.begin(), view_.end());
     view_ = scratch;

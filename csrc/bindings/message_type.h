@@ -1,4 +1,4 @@
-// The Python type Message, made from a native one.
+// Converts a native message to the Python type Message.
 #pragma once
 
 #include <string_view>
@@ -10,20 +10,20 @@
 
 namespace unspool::bindings {
 
-/// Imports what messages and labels are made of, so that to make one lets no other thread in before
-/// it has read its stream. Called before a stream exists.
+/// Imports the classes of messages and labels, so that creating one cannot switch threads before it
+/// has read its stream. Call before a stream exists.
 void import_message_types();
 
-/// An unspool.message.Message. `extra`: a JSON object, or nothing.
+/// Creates an unspool.message.Message. `extra`: a JSON object, or empty.
 py::object make_message(const Message& message, const TokenCounts& counts, std::string_view extra,
                         const std::vector<Events::Audited>& audit, py::handle labels,
                         py::handle deltas, py::handle reasoning_field);
 
-/// The same of a stream, as it stands.
+/// The same for a stream in its current state.
 py::object make_message(const TokenStreamer& streamer, py::handle deltas,
                         py::handle reasoning_field);
 
-/// An unspool.labels.Labels; None for null. `message`: of the same stream.
+/// Creates an unspool.labels.Labels; None for null. `message`: of the same stream.
 py::object make_labels(const TokenLabels* labels, const Message& message);
 py::object labels_type();
 

@@ -1,5 +1,5 @@
-// Rules for every native class: no method runs before __init__, and Python objects that an instance
-// holds are visible to the garbage collector.
+// Rules for every native class: no method runs before __init__, and the garbage collector sees the
+// Python objects that an instance holds.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -20,8 +20,8 @@ namespace unspool::bindings {
   throw py::type_error("__init__ of this object has not run; create it by calling its class");
 }
 
-/// What pybind11 knows of a class, looked up once. Without a static's guard: no thread may wait for
-/// one that waits for Python.
+/// pybind11's type information for a class, looked up once. It avoids a static's guard: a thread
+/// must not wait for another one that waits for Python.
 template <typename T>
 const py::detail::type_info* type_info_of() {
   static std::atomic<const py::detail::type_info*> info = nullptr;
@@ -33,7 +33,7 @@ const py::detail::type_info* type_info_of() {
   return known;
 }
 
-/// The native object inside `self`, an instance of T's class; null before __init__ has run.
+/// The native object in `self`, an instance of T's class; null if __init__ has not run.
 template <typename T>
 T* native_or_null(PyObject* self) {
   auto* instance = reinterpret_cast<py::detail::instance*>(self);
@@ -41,8 +41,7 @@ T* native_or_null(PyObject* self) {
   return instance->get_value_and_holder(type_info_of<T>()).template value_ptr<T>();
 }
 
-/// A new instance of `type`, which is T's class or derives from it, around `object`; __init__ does
-/// not run.
+/// A new instance of `type` (T's class or a subclass) around `object`; __init__ does not run.
 template <typename T>
 py::object make_instance(PyTypeObject* type, std::unique_ptr<T> object) {
   auto self = py::reinterpret_steal<py::object>(py::detail::make_new_instance(type));
@@ -53,8 +52,8 @@ py::object make_instance(PyTypeObject* type, std::unique_ptr<T> object) {
   return self;
 }
 
-/// For every class of the module. pybind11 gives a method that is called before __init__
-/// uninitialized memory; it gets it from this hook, which has no other use.
+/// For every class of the module. pybind11 passes uninitialized memory to a method that is called
+/// before __init__; it gets this memory from the hook below, which has no other purpose.
 inline void refuse_unmade_objects(const py::module_& module) {
   for (const auto& [name, value] : module.attr("__dict__").cast<py::dict>()) {
     if (!PyType_Check(value.ptr())) continue;
@@ -63,8 +62,8 @@ inline void refuse_unmade_objects(const py::module_& module) {
   }
 }
 
-/// Lets the garbage collector see the Python objects that a native T holds:
-/// `T::for_each_object(use)` calls `use(py::object&)` for each.
+/// Shows the garbage collector the Python objects that a native T holds: `T::for_each_object(use)`
+/// calls `use(py::object&)` for each.
 template <typename T>
 py::custom_type_setup is_collected() {
   return py::custom_type_setup([](PyHeapTypeObject* heap_type) {
@@ -89,7 +88,7 @@ py::custom_type_setup is_collected() {
   });
 }
 
-/// Casts a shared native object, and refuses one whose __init__ has not run as a value's cast does.
+/// Casts a shared native object; rejects one whose __init__ has not run, as a cast to a value does.
 template <typename T>
 struct SharedCaster : py::detail::copyable_holder_caster<T, std::shared_ptr<T>> {
   bool load(py::handle source, bool convert) {

@@ -1,4 +1,4 @@
-// A WireWriter of Python's, and who may use it.
+// A WireWriter owned by Python, and who may use it.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace unspool::bindings {
 
-/// A batch that writes with a writer of Python's, as the writer sees it.
+/// The batch that writes with a Python-owned writer, from the writer's view.
 struct WriterLoan {
   bool is_stepping = false;
   StateLock lock = {};  // of the whole batch
@@ -21,20 +21,20 @@ struct WriterLoan {
 struct PyWireWriter {
   std::shared_ptr<WireWriter> writer;
   WireProtocol protocol;
-  std::weak_ptr<const WriterLoan> loan = {};  // expired: no batch writes with it
-  int slot_count = 0;                         // of that batch
+  std::weak_ptr<const WriterLoan> loan = {};  // expired: no batch uses the writer
+  int slot_count = 0;                         // in that batch
   std::string out = {};                       // of one call
   std::vector<const Delta*> deltas = {};
   std::vector<Delta> drained = {};
   StateLock lock = {};
 
-  /// The native writer, under a WriterGuard. Throws StreamError while a batch works with it.
+  /// The native writer, under a WriterGuard. Throws StreamError while a batch is using it.
   WireWriter& native() const;
-  /// The same to write deltas. Throws StreamError if that is a batch's.
+  /// The same for writing deltas. Throws StreamError if only a batch may write them.
   WireWriter& native_for_deltas() const;
 };
 
-/// Holds what a writer's use needs: its lock, and that of the batch that writes with it.
+/// Holds the locks for using a writer: its own, and that of the batch that writes with it.
 class WriterGuard {
  public:
   explicit WriterGuard(const PyWireWriter& self);

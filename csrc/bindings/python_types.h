@@ -1,4 +1,4 @@
-// What every binding file shares: exact argument types and error translation.
+// Common parts of all binding files: exact argument types and error translation.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -15,7 +15,7 @@ namespace unspool::bindings {
 
 namespace py = pybind11;
 
-/// Maps unspool::Error and its children to the classes of unspool.errors.
+/// Maps unspool::Error and its subclasses to the classes of unspool.errors.
 void register_errors(py::module_& module);
 void register_vocabulary(py::module_& module);
 void register_format(py::module_& module);
@@ -28,24 +28,24 @@ void register_channel(py::module_& module);
 void register_argument_reader(py::module_& module);
 void register_wire(py::module_& module);
 
-/// Sets the Python error for an exception of ours; false for any other.
+/// Sets the Python error for one of our exceptions; returns false for others.
 bool set_python_error(const std::exception_ptr& pointer);
 
-/// The int that `object` counts as, by `__index__`. Throws what that raises.
+/// The int value of `object`, by `__index__`. Throws the errors of `__index__`.
 py::object to_index(py::handle object);
 
-/// An attribute; null where there is none. Throws what else the look-up raises.
+/// An attribute, or null if there is none. Throws other errors of the lookup.
 py::object attribute_or_null(py::handle object, const char* name);
 
 /// Appends the token ids of `object`: an int, a list, tuple or range of ints, a one-row buffer of
 /// integers (NumPy), or a tensor of one row. Throws a Python TypeError or an ArgumentError.
 void read_token_ids(py::handle object, std::vector<TokenId>& ids);
 
-/// The number of one of `items`, from 0 and in 32 bits; `name` is the argument's. Throws a Python
+/// The index of one of `items`, as 32 bits; `name` is the argument's name. Throws a Python
 /// TypeError or an ArgumentError.
 std::int32_t read_number(py::handle object, const char* name, const char* items);
 
-/// The UTF-8 of a str; a lone surrogate is refused. Valid as long as the object.
+/// The UTF-8 of a str; rejects lone surrogates. Valid as long as the object.
 std::string_view read_text(py::handle object);
 
 /// A str; None for an empty text.
@@ -54,8 +54,8 @@ inline py::object text_or_none(std::string_view text) {
   return py::str(text.data(), text.size());
 }
 
-/// Live objects hold native state: refuse copy and pickle with a reason. `can_fork`: another method
-/// copies it.
+/// Live objects hold native state, so copying and pickling raise an error with the reason.
+/// `can_fork`: another method copies the object.
 template <typename Class>
 void refuse_pickle(Class& cls, const char* what, bool can_fork = false) {
   cls.def("__reduce__", [what, can_fork](const py::object&) -> py::object {

@@ -1,4 +1,4 @@
-// A flag that is set while a scope runs.
+// Sets a flag while a scope runs.
 #pragma once
 
 namespace unspool::bindings {

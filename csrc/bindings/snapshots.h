@@ -1,4 +1,5 @@
-// Snapshots of native classes: python/unspool/snapshots.py puts state and tag together.
+// Snapshots of native classes; python/unspool/snapshots.py adds the authentication tag to the
+// state.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ inline py::bytes seal_snapshot(const char* kind, const std::string& state, const
   return py::module_::import("unspool.snapshots").attr("seal")(kind, py::bytes(state), key);
 }
 
-/// The state in a snapshot; throws ArgumentError where it is damaged or of another class.
+/// The state in a snapshot; throws ArgumentError if it is damaged or of another class.
 inline std::string open_snapshot(const char* kind, const py::object& snapshot,
                                  const py::object& key) {
   const py::object state =

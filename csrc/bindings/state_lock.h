@@ -1,4 +1,4 @@
-// What the GIL does for an object's state, in an interpreter without one.
+// Protects an object's state in an interpreter without the GIL.
 #pragma once
 
 #include <pybind11/critical_section.h>
@@ -6,19 +6,19 @@
 
 namespace unspool::bindings {
 
-/// Whether several threads may run this module's functions at the same time.
+/// Whether several threads can run this module's functions at the same time.
 #ifdef Py_GIL_DISABLED
 inline constexpr bool kFreeThreaded = true;
 #else
 inline constexpr bool kFreeThreaded = false;
 #endif
 
-/// Part of an object whose methods change it. With the GIL it is empty.
+/// A member of an object whose methods change it. Empty if there is a GIL.
 class StateLock {
  public:
 #ifdef Py_GIL_DISABLED
   StateLock() : object_(pybind11::handle(reinterpret_cast<PyObject*>(&PyBaseObject_Type))()) {}
-  StateLock(const StateLock&) : StateLock() {}  // a copy of the state has a lock of its own
+  StateLock(const StateLock&) : StateLock() {}  // a copy of the state has its own lock
   StateLock& operator=(const StateLock&) { return *this; }
   pybind11::handle object() const { return object_; }
 
@@ -29,9 +29,9 @@ class StateLock {
 #endif
 };
 
-/// Holds the lock of one state or of two while a scope runs. It is CPython's critical section, so
-/// it is as the GIL is: a thread that waits or runs without the GIL lets go of it meanwhile. Any
-/// call of Python may wait, so what must not be interrupted makes none.
+/// Holds the lock of one or two states during a scope. It is CPython's critical section, which
+/// behaves like the GIL: a thread releases it while it waits or runs detached. Any call into Python
+/// may wait, so code that must not be interrupted makes none.
 class StateGuard {
  public:
   explicit StateGuard(const StateLock& lock) : section_(lock.object()) {}

@@ -1,4 +1,4 @@
-// How Python makes a StreamRecipe.
+// Creates a StreamRecipe from Python options.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Text as callers pass it.
+// Text arguments from Python.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace unspool::bindings {
 
-/// Text as str, or as bytes of UTF-8 that may be cut anywhere. The view lives as long as this and
-/// the object: a str's and a bytes' are theirs, of what can change a copy is made.
+/// Text as str, or as UTF-8 bytes that may be split anywhere. The view is valid as long as this and
+/// the object. It points into a str or bytes; mutable buffers are copied.
 class TextArgument {
  public:
   explicit TextArgument(PyObject* object);

@@ -1,4 +1,4 @@
-// The body of a call whose name stands outside: one object, or a string that holds one.
+// The body of a call whose name is outside of it: one object, or a string that contains one.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@ namespace unspool {
 
 class Arguments final : public Body {
  public:
-  /// JSON, or nearly.
+  /// JSON or almost-JSON.
   explicit Arguments(const BodyOptions& options)
       : is_json_(true), reader_(options.repairs ? kNearlyJson : kJson) {
     link(options.marks);
   }
 
-  /// An object in a dialect of its own, such as {city:<|"|>Paris<|"|>,days:3}.
+  /// An object in its own dialect, such as {city:<|"|>Paris<|"|>,days:3}.
   Arguments(const MarkerSet& quotes, const BodyOptions& options)
       : is_json_(false),
         mends_(options.repairs),
@@ -51,12 +51,12 @@ class Arguments final : public Body {
 
   bool is_json_;
   bool mends_ = false;
-  bool is_call_ = false;  // (city=..) in place of {city:..}
+  bool is_call_ = false;  // (city=..) instead of {city:..}
   bool is_encoded_ = false;
   ValueReader reader_;
   LocalPtr<CallMarks> marks_;
-  std::optional<ValueMarks> members_;  // what the reader reads
-  std::size_t offset_ = 0;             // of its text in that of this put
+  std::optional<ValueMarks> members_;  // the members of the object
+  std::size_t offset_ = 0;             // of its text in the text of this put
   JsonInString inner_;
   std::string out_;
   std::uint16_t repairs_ = 0;

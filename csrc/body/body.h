@@ -1,4 +1,4 @@
-// How a call is written inside its region: one reader for each grammar, with this interface.
+// The interface for reading a call inside its region; one reader per grammar.
 #pragma once
 
 #include <memory>
@@ -16,21 +16,21 @@
 
 namespace unspool {
 
-/// What a body has read goes here.
+/// Receives what a body reads.
 class CallSink {
  public:
-  /// A call's name is certain. False: this call is refused, and the body fails.
+  /// Called when the call's name is certain. False: the call is rejected, and the body fails.
   virtual bool begin_call(std::string_view name, std::string_view id) = 0;
   virtual void put_arguments(std::string_view fragment) = 0;
   virtual void end_call() = 0;
-  /// Puts what has been written so far, if anything has.
+  /// Puts the text written so far, if any.
   void put_written(std::string& text) {
     if (!text.empty()) put_arguments(text);
     text.clear();
   }
-  /// The request's tools; null where they are not known.
+  /// The request's tools; null if they are unknown.
   virtual const ToolSchemas* tools() const = 0;
-  /// Whether a name alone shows that something is a call.
+  /// Whether a name alone identifies a call.
   bool knows_tools() const { return tools() != nullptr; }
 
  protected:
@@ -38,62 +38,62 @@ class CallSink {
 };
 
 struct BodyResult {
-  std::size_t consumed = 0;  // on failure: the bytes before the one that cannot be
+  std::size_t consumed = 0;  // on failure: the bytes before the invalid byte
   ScanStatus status = ScanStatus::more;
-  std::string_view closer = {};      // the text of the marker that ended the body, if one did
-  bool closed_section = false;       // it was the section's
-  std::string_view unread = {};      // text that was consumed before but is not read
-  const Letters* letters = nullptr;  // the same where it may hold tokens
+  std::string_view closer = {};      // the text of the marker that ended the body, if any
+  bool closed_section = false;       // it was the closer of the section
+  std::string_view unread = {};      // text that was consumed earlier but was not read
+  const Letters* letters = nullptr;  // the same text, if it may contain tokens
 };
 
-/// Reads one call, or several, resumable at any byte. Returns after each call's end, so that its
-/// owner knows where the next one begins. After `done` or `failed` it reads no more.
+/// Reads one call or several, resumable at any byte. Returns after each call's end, so that the
+/// owner knows where the next call begins. After `done` or `failed` it reads no more.
 class Body {
  public:
   virtual ~Body() = default;
 
-  /// A copy that has yet to be linked.
+  /// A copy; it must be linked before use.
   virtual std::unique_ptr<Body> clone() const = 0;
 
-  /// Links its parts with each other, and with the marks of its stream; null: no one asks for them.
+  /// Links its parts with each other and with the stream's marks; null: no marks are needed.
   virtual void link(CallMarks* marks) = 0;
 
   virtual BodyResult put(std::string_view text, CallSink& sink) = 0;
 
-  /// A token that the format knows by its id; fails where it cannot be part of the body.
+  /// A token that the format matches by id; fails if it cannot be part of the body.
   virtual BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) = 0;
 
-  /// The input ended here: writes what is certain. Adds nothing that was not written.
+  /// The input has ended: writes what is certain, and adds nothing that the model did not write.
   virtual void end(CallSink& sink) = 0;
 
-  /// Whether nothing that matters is missing if the call ends here; writes what completes it.
+  /// Whether the call may end here, with nothing significant missing; writes what completes it.
   virtual bool may_end_here(CallSink& sink) = 0;
 
-  /// The input ended inside an announced call: writes what completes it, and ends it.
+  /// The input has ended inside an announced call: writes what completes the call, and ends it.
   virtual void complete(CallSink&) {}
 
-  /// What had to be mended so far, as bits of Repair.
+  /// The repairs so far, as bits of Repair.
   virtual std::uint16_t repairs() const { return 0; }
 
-  /// After a failure: what was wrong.
+  /// After a failure: the reason.
   virtual const char* problem() const = 0;
 
-  /// How many of the last bytes read may turn out to be a closer, or not the call's at all.
+  /// How many of the last bytes may turn out to be a closer, or no part of the call.
   virtual std::size_t undecided_bytes() const { return 0; }
 
-  /// Appends what an announced call holds. Before that its owner has the call's raw text.
+  /// Appends what an announced call holds back. Before that, its owner has the raw text.
   virtual void add_held(Held&) const {}
 
-  /// What it has read: of one that was made in the same way, which is linked once more after that.
+  /// The state. The reader must have been created in the same way, and is linked again afterwards.
   virtual void visit(Archive& archive) = 0;
 };
 
 struct BodyOptions {
-  const ToolSchema* schema = nullptr;  // of the tool, where its name stands outside and is known
+  const ToolSchema* schema = nullptr;  // of the tool, if its name is outside the body and known
   const MarkerTexts* section_close = nullptr;
-  bool repairs = false;        // almost-JSON is read as JSON
-  bool in_parameter = false;   // the marker that ended the name opened the first parameter
-  CallMarks* marks = nullptr;  // null: no one asks where the parts of the call stand
+  bool repairs = false;        // accept almost-JSON
+  bool in_parameter = false;   // the marker that ended the name also opened the first parameter
+  CallMarks* marks = nullptr;  // null: the positions of the call's parts are not needed
 };
 
 /// The body of one call.

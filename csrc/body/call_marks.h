@@ -1,4 +1,4 @@
-// Where the parts of a call stand in its text, as its readers see them; for labels alone.
+// The positions of a call's parts in its text, as reported by its readers; only for labels.
 #pragma once
 
 #include <algorithm>
@@ -20,18 +20,18 @@ struct CallMark {
   enum class Kind : std::uint8_t {
     name,
     name_end,
-    arguments,  // what follows writes arguments, up to `arguments_end`
+    arguments,  // the following bytes write arguments, up to `arguments_end`
     arguments_end,
     key,      // a member's key
-    key_end,  // the text since `key` is the key of the value that follows
-    value,    // a value, or a container: the values in it follow
+    key_end,  // the text since `key` is the key of the next value
+    value,    // a value, or a container: its values follow
     value_end,
     comma,      // between two elements of a container
-    parameter,  // a value that stands outside of any container; `text`: its key
+    parameter,  // a value outside any container; `text`: its key
     parameter_end,
   };
   Kind kind;
-  std::uint64_t at = 0;              // how many bytes of the call's text stand before it
+  std::uint64_t at = 0;              // how many bytes of the call's text precede it
   bool is_list = false;              // of value
   ValueTrim trim = ValueTrim::none;  // of parameter
   std::string text = {};             // of parameter
@@ -43,7 +43,7 @@ struct CallMark {
   }
 };
 
-/// The marks of one call, or of one list of calls, in the order of its text.
+/// The marks of one call, or of one list of calls, in the order of the text.
 class CallMarks {
  public:
   using Kind = CallMark::Kind;
@@ -53,10 +53,10 @@ class CallMarks {
     passed_ = 0;
   }
 
-  /// A reader gets text, of which the first byte has this place in the call's.
+  /// A reader receives text whose first byte has this position in the call's text.
   void begin_put(std::uint64_t place) { place_ = place; }
 
-  /// `at`: the place in the text of this put; below 0, in what came before it.
+  /// `at`: position in the text of this put; negative: in the text before it.
   void add(Kind kind, std::int64_t at, bool is_list = false) {
     add(CallMark{kind, to_place(at), is_list});
   }
@@ -77,7 +77,7 @@ class CallMarks {
   }
 
  private:
-  static constexpr std::size_t kMaxPassed = 64;  // then they are forgotten
+  static constexpr std::size_t kMaxPassed = 64;  // older ones are forgotten
 
   std::uint64_t to_place(std::int64_t at) const {
     const std::int64_t place = static_cast<std::int64_t>(place_) + at;
@@ -93,25 +93,25 @@ class CallMarks {
   std::uint64_t place_ = 0;
 };
 
-/// Marks what a reader of values reads: the members of objects and the elements of lists.
+/// Marks the members of objects and the elements of lists that a value reader reads.
 class ValueMarks final : public ValueListener {
  public:
-  /// Before its first use, and the first of a copy: the reader is the one that it listens to.
+  /// Call before the first use, also of a copy: connects it with the reader that it listens to.
   void link(CallMarks& marks, const ValueReader& reader) {
     marks_ = &marks;
     reader_ = &reader;
   }
 
-  /// The reader's text begins so many bytes after that of this put.
+  /// The reader's text begins `offset` bytes after the text of this put.
   void begin(std::int64_t offset) { begin(offset, kPlain, 0); }
-  /// `size` bytes that it reads stand for `raw_size` bytes of that: an escape.
+  /// `size` bytes of the reader's text stand for `raw_size` bytes of the put: an escape.
   void begin(std::int64_t offset, std::size_t size, std::size_t raw_size) {
     offset_ = offset;
     size_ = size;
     raw_size_ = raw_size;
   }
 
-  /// The reader leaves out the first bytes.
+  /// The reader omits the first bytes.
   void skip(std::size_t bytes) { offset_ += static_cast<std::int64_t>(bytes); }
 
   Answer on_value(std::size_t, char first, std::size_t at) override {
@@ -146,7 +146,7 @@ class ValueMarks final : public ValueListener {
   static constexpr std::size_t kPlain = static_cast<std::size_t>(-1) / 2;
 
   std::int64_t to_place(std::size_t at) const {
-    // A place before this text is a large number.
+    // A position before this text wraps to a large number.
     const bool is_end = at >= size_ && at < kPlain;
     return static_cast<std::int64_t>(is_end ? raw_size_ : at) + offset_;
   }

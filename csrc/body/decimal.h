@@ -1,4 +1,4 @@
-// Decimal numbers as people write them: +1, 007.5, .5, 5., 1e3.
+// Decimal numbers in common notations: +1, 007.5, .5, 5., 1e3.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ struct Decimal {
   std::string_view exponent;  // from the e on
 };
 
-/// The parts of a number, which point into `text`; nothing if it is none.
+/// The parts of a number, as views into `text`; nullopt if it is not a number.
 std::optional<Decimal> read_decimal(std::string_view text);
 
-/// The number as JSON; `exponent`: how its exponent is written.
+/// The number as JSON; `exponent`: the exponent's text.
 std::string json_number(const Decimal& number, std::string_view exponent);
 
 }  // namespace unspool

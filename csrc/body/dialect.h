@@ -1,4 +1,4 @@
-// The ways to write a value: JSON, and what is nearly JSON, as tables of what a byte does.
+// Value dialects, JSON and almost-JSON, as tables of the effect of each byte.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 namespace unspool {
 
 enum class ValueState : std::uint8_t {
-  value,          // a value must come
+  value,          // expects a value
   first_element,  // a value, or the end of the list
   element,        // after a comma in a list
   first_key,      // a key or }
@@ -31,33 +31,33 @@ enum class ValueState : std::uint8_t {
   n_ull,
   nu_ll,
   nul_l,
-  minus,            // a digit must come
+  minus,            // expects a digit
   zero,             // after a leading 0
   integer,          // in digits
-  point,            // a digit must come
+  point,            // expects a digit
   fraction,         // in digits after the point
-  exponent,         // a sign or digit must come
-  exponent_sign,    // a digit must come
+  exponent,         // expects a sign or digit
+  exponent_sign,    // expects a digit
   exponent_digits,  // in the exponent's digits
   // Not in JSON:
   quote_open,    // after one or two quotes of a Python string
   code_point,    // inside \x, \u, \U or an octal escape
-  maybe_close,   // after a quote that may be the string's end
+  maybe_close,   // after a quote that may end the string
   triple_close,  // after one or two quotes inside a triple-quoted string
-  word,          // inside a word or number that waits for its end
+  word,          // inside a word or number whose end is not known yet
   key_word,      // inside a key without quotes
   bare_string,   // inside a word that can only be text
   marked,        // inside a string between marker quotes
-  opening,       // inside what may open a string with a delimiter of its own
+  opening,       // inside a text that may open a string with its own delimiter
   delimited,     // inside such a string
   done,
 };
 
-/// A byte that does more than lead to another state.
+/// The effect of a byte that does more than change the state.
 enum class ValueAction : std::uint8_t {
-  none = static_cast<std::uint8_t>(ValueState::done),  // it leads to another state
+  none = static_cast<std::uint8_t>(ValueState::done),  // only changes the state
   open,
-  open_in_set,  // a brace that holds a container opens a set
+  open_in_set,  // a brace that contains a container opens a set
   close,
   begin_key,
   begin_string,
@@ -66,14 +66,14 @@ enum class ValueAction : std::uint8_t {
   begin_key_word,
   end_string,
   end_literal,
-  end_number,  // by a byte that is not the number's
+  end_number,  // by a byte that does not belong to the number
   colon,
-  colon_of_key,  // in a brace that may open a set
+  colon_of_key,  // in a brace that may be a set
   comma,
-  hold_comma,  // it counts only if another element follows
+  hold_comma,  // counts only if another element follows
   hold_space,
   raw_control,  // a control character inside a string
-  step,         // as the state's own function says
+  step,         // as the state's own function decides
   fail,
 };
 
@@ -91,15 +91,15 @@ class ValueStep {
   std::uint8_t code_ = static_cast<std::uint8_t>(ValueAction::fail);
 };
 
-/// How values are written, as far as it is not JSON.
+/// How the notation of values differs from JSON.
 struct DialectRules {
-  bool raw_controls = true;     // control characters in strings are escaped
-  bool loose = false;           // Python's words and numbers, keys without quotes, commas too many
+  bool raw_controls = true;     // control characters in strings are accepted and escaped
+  bool loose = false;           // Python's words and numbers, unquoted keys, extra commas
   bool single_quotes = false;   // 'text' is a string
   bool tuples = false;          // (1, 2) is a list
   bool python_strings = false;  // escapes, prefixes and three quotes
   bool sets = false;            // a brace may open a set
-  bool bare_text = false;       // a word that is nothing else is a string
+  bool bare_text = false;       // any other word is a string
   bool plain_keys = false;      // a key of letters, digits and _-.$ needs no quotes
 };
 
@@ -111,8 +111,8 @@ struct Dialect {
     return table[static_cast<std::size_t>(state)][static_cast<unsigned char>(byte)];
   }
 
-  /// Follows bytes that only lead to another state, to the text's end or into a string. Returns
-  /// what the byte does that stops it.
+  /// Consumes bytes that only change the state, up to the end of the text or into a string. Returns
+  /// the action of the byte that stops it.
   ValueAction follow(ValueState& state, std::string_view text, std::size_t& i) const {
     while (i < text.size()) {
       const ValueStep step = next(state, text[i]);
@@ -126,15 +126,15 @@ struct Dialect {
 };
 
 extern const Dialect kJson;
-extern const Dialect kStrictJson;  // JSON to the letter
-extern const Dialect kNearlyJson;  // JSON as models slip in it
+extern const Dialect kStrictJson;  // exact JSON
+extern const Dialect kNearlyJson;  // JSON with common model mistakes
 extern const Dialect kPython;      // Python literals
 extern const Dialect kDicts;       // Python's dicts and lists, in place of JSON
 extern const Dialect kBareText;    // unquoted text is a string
 extern const Dialect kNearlyBare;  // the same, with single quotes
 extern const Dialect kPlainKeys;   // JSON with plain keys
 
-/// Whether a byte ends a word; a colon and a round bracket do not everywhere.
+/// Whether a byte ends a word; a colon and a round bracket do so only in some places.
 inline bool ends_word(char byte) {
   return byte == ',' || byte == '}' || byte == ']' || byte == ')' || byte == ':';
 }

@@ -1,4 +1,4 @@
-// Character references of XML and HTML, decoded as they arrive: &lt; &#65; &#x41;
+// Decodes XML and HTML character references as they arrive: &lt; &#65; &#x41;
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace unspool {
 
-/// The five names that XML has, and numbers; anything else stays as it is.
+/// Decodes XML's five names, and numbers; other references are unchanged.
 class EntityDecoder {
  public:
   void put(std::string_view text, std::string& out);
 
-  /// What may be the beginning of a reference.
+  /// Text that may be the beginning of a reference.
   std::string_view held() const { return held_; }
 
-  /// Text is taken as it is from now on.
+  /// Stops decoding: text is unchanged from now on.
   void turn_off() {
     is_off_ = true;
     held_.clear();
@@ -29,7 +29,7 @@ class EntityDecoder {
   bool is_off_ = false;
 };
 
-/// A whole text without its references.
+/// Decodes all references in a whole text.
 std::string without_entities(std::string_view text);
 
 }  // namespace unspool

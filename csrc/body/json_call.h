@@ -1,4 +1,4 @@
-// A call as one JSON object that holds name and arguments; one object, or an array of them.
+// A call as one JSON object with name and arguments: one object, or an array of them.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace unspool {
 
 class JsonCall final : public Body, private ValueListener {
  public:
-  /// `is_tentative`: nothing marks this as a call, so it is not announced before it has arguments.
-  /// What Python has besides JSON is no slip where the slot has it.
+  /// `is_tentative`: no marker identifies a call, so it is not announced before it has arguments.
+  /// Python syntax is not counted as a repair if the slot allows it.
   JsonCall(const ObjectSlot& slot, bool is_tentative, const BodyOptions& options);
 
   std::unique_ptr<Body> clone() const override { return std::make_unique<JsonCall>(*this); }
@@ -46,10 +46,10 @@ class JsonCall final : public Body, private ValueListener {
     name,          // the name
     id,            // the id
     arguments,     // the arguments
-    encoded,       // a string that holds the arguments
-    no_arguments,  // null in their place
-    flat,          // an argument that stands beside the name
-    skipped,       // a value that means nothing here
+    encoded,       // a string that contains the arguments
+    no_arguments,  // null instead of arguments
+    flat,          // an argument next to the name
+    skipped,       // a value without meaning here
   };
   enum class Key : std::uint8_t { other, name, arguments, id, wrapper, flat };
 
@@ -76,7 +76,7 @@ class JsonCall final : public Body, private ValueListener {
   void mark(CallMark::Kind kind, std::size_t at) {
     if (marks_ != nullptr) marks_->add(kind, static_cast<std::int64_t>(place_ + at));
   }
-  /// Whether what the reader reports is of the arguments, and someone wants to know.
+  /// Whether the reader is inside the arguments, and marks are needed.
   bool marks_members() const { return marks_ != nullptr && part_ == Part::arguments; }
   Answer refuse(const char* problem);
   const char* fault();
@@ -93,7 +93,7 @@ class JsonCall final : public Body, private ValueListener {
   bool announce();
   bool fits_tool();
   void put_arguments(std::string_view text);
-  /// What was read of an announced call and may be lost.
+  /// Text that was read from an announced call and may be lost.
   std::string_view unread() const;
 
   const ObjectSlot& slot_;
@@ -102,32 +102,32 @@ class JsonCall final : public Body, private ValueListener {
   ValueReader reader_;
   LocalPtr<CallMarks> marks_;
   std::optional<ValueMarks> members_;  // of the arguments
-  std::size_t at_ = 0;                 // where the value at hand begins in the piece
-  LocalPtr<CallSink> sink_;            // of the call at hand
+  std::size_t at_ = 0;                 // where the current value begins in the piece
+  LocalPtr<CallSink> sink_;            // of the current call
   Part part_ = Part::structure;
   std::size_t part_depth_ = 0;
   std::size_t from_ = 0;   // where the rest of the part begins in out_
-  std::size_t place_ = 0;  // of the piece at hand in the text
-  std::string out_;        // what the reader writes for it
+  std::size_t place_ = 0;  // of the current piece in the text
+  std::string out_;        // the reader's output for the piece
   Key key_kind_ = Key::other;
   bool in_array_ = false;
   bool has_calls_ = false;
-  bool has_ended_ = false;  // a call, with the piece at hand
+  bool has_ended_ = false;  // a call has ended in the current piece
   std::uint8_t depth_ = 0;  // 1 in the call, 2 in a wrapper object inside it
   // Of the call being read:
   bool has_name_ = false;
-  bool has_arguments_ = false;  // their key has been seen
+  bool has_arguments_ = false;  // the key was seen
   bool arguments_done_ = false;
   bool is_announced_ = false;
   std::uint8_t name_depth_ = 0;
-  std::uint8_t other_depths_ = 0;  // where keys stood that mean nothing, as bits
-  bool is_flat_ = false;           // the arguments stand beside the name
+  std::uint8_t other_depths_ = 0;  // depths of keys without meaning, as bits
+  bool is_flat_ = false;           // the arguments are next to the name
   std::string name_, id_, key_;
-  std::string held_arguments_;  // written before the name
+  std::string held_arguments_;  // written before the name was known
   JsonStringDecoder decoder_;
-  bool keeps_unread_ = false;    // it may turn out to be lost
-  std::size_t unread_from_ = 0;  // where it begins in the text of this call of put
-  std::string unread_;           // what stands between the name and the arguments
+  bool keeps_unread_ = false;    // the text may turn out to be lost
+  std::size_t unread_from_ = 0;  // where it begins in the text of this put
+  std::string unread_;           // the text between the name and the arguments
   JsonInString inner_;
   std::uint16_t repairs_ = 0;
   const char* problem_ = "";

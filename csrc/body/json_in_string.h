@@ -1,5 +1,4 @@
-// JSON that stands inside a JSON string: "{\"city\": \"Paris\"}", decoded and scanned as it
-// arrives.
+// JSON inside a JSON string: "{\"city\": \"Paris\"}", decoded and scanned as it arrives.
 #pragma once
 
 #include <optional>
@@ -13,17 +12,17 @@
 
 namespace unspool {
 
-/// Starts after the opening quote. White space may stand around the object, and nothing at all
-/// means {}.
+/// Starts after the opening quote. White space is allowed around the object; an empty string means
+/// {}.
 class JsonInString {
  public:
   struct Result {
-    std::size_t consumed = 0;  // on a fault: the bytes before the one that cannot be
+    std::size_t consumed = 0;  // on an error: the bytes before the invalid byte
     bool is_end = false;       // the closing quote was read
     const char* problem = "";
   };
 
-  /// Marks the object's members from now on; a copy does not until it is linked.
+  /// From now on marks the object's members; a copy does so only once it is linked.
   void link(CallMarks* marks) {
     if (marks == nullptr) return;
     if (!members_) members_.emplace();
@@ -31,10 +30,10 @@ class JsonInString {
     reader_.set_listener(&*members_);
   }
 
-  /// Appends the object's text to `out`. `place`: of the text in that of the body's put.
+  /// Appends the object's text to `out`. `place`: position of the text in the body's put.
   Result put(std::string_view text, std::size_t place, std::string& out);
 
-  /// How many bytes of an escape have been read that is not whole.
+  /// How many bytes of an unfinished escape have been read.
   std::size_t escape_bytes() const { return escape_bytes_; }
 
   void reset() {
@@ -56,7 +55,7 @@ class JsonInString {
   JsonStringDecoder decoder_;
   ValueReader reader_;
   std::optional<ValueMarks> members_;
-  std::size_t escape_bytes_ = 0;  // of an escape that is not whole
+  std::size_t escape_bytes_ = 0;  // of an unfinished escape
 };
 
 }  // namespace unspool

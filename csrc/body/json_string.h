@@ -1,4 +1,4 @@
-// Decodes the inside of a JSON string as it arrives.
+// Decodes the content of a JSON string as it arrives.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace unspool {
 
-/// Starts after the opening quote. Surrogate pairs are joined; a lone surrogate, which UTF-8
-/// cannot hold, comes out as the six characters of its escape.
+/// Starts after the opening quote. Joins surrogate pairs. A lone surrogate, which UTF-8 cannot
+/// encode, becomes the six characters of its escape.
 class JsonStringDecoder {
  public:
   struct Piece {
     std::size_t consumed = 0;
     std::string_view decoded;  // into the text, or valid until the next call
     bool is_end = false;       // the closing quote was read
-    bool is_invalid = false;   // the byte after `consumed` cannot come here
+    bool is_invalid = false;   // the byte after `consumed` is invalid
   };
 
-  /// Reads a plain run with the quote after it, or bytes of one escape. Call again while text is
-  /// left.
+  /// Reads a plain run with the quote after it, or the bytes of one escape. Call again while text
+  /// is left.
   Piece next(std::string_view text);
 
   void reset() { *this = JsonStringDecoder(); }

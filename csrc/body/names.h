@@ -1,4 +1,4 @@
-// Names and keys: as markup writes them, and as an object does.
+// Names and keys in markup and in objects.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace unspool {
 
-/// Longer names and keys are none; it bounds what one stream holds.
+/// Maximum length of names and keys; bounds the memory of a stream.
 inline constexpr std::size_t kMaxNameBytes = 1024;
 
-/// The name without the quotes around it; `after` is what follows the closing quote.
+/// The name without surrounding quotes; `after` receives the text after the closing quote.
 inline std::string_view unquote(std::string_view text, std::string_view& after) {
   after = {};
   if (text.size() < 2 || (text[0] != '"' && text[0] != '\'')) return text;
@@ -21,7 +21,7 @@ inline std::string_view unquote(std::string_view text, std::string_view& after) 
   return text.substr(1, end - 1);
 }
 
-/// Begins a member of an object: the brace or a comma, the key, the colon.
+/// Begins an object member: the brace or comma, the key, the colon.
 inline void begin_member(std::string_view key, bool is_first, std::string& out) {
   out += is_first ? "{" : ", ";
   append_json_string(key, out);

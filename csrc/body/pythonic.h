@@ -1,5 +1,5 @@
-// Calls as Python writes them: [get_weather(city="Paris", days=3), now()], or one after the other
-// without the brackets.
+// Calls in Python syntax: [get_weather(city="Paris", days=3), now()], or one after the other
+// without brackets.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace unspool {
 
 class Pythonic final : public Body {
  public:
-  /// `is_tentative`: nothing marks this as a call, so more must be seen before it is announced.
+  /// `is_tentative`: no marker identifies a call, so more must be read before it is announced.
   Pythonic(bool is_tentative, CallMarks* marks)
       : is_tentative_(is_tentative), reader_(kPython), marks_(marks) {}
 
@@ -49,7 +49,7 @@ class Pythonic final : public Body {
     equals,       // =
     value,        // inside a value
     after_value,  // , or )
-    after_call,   // in a list: , or ] which make the call's end certain
+    after_call,   // in a list: a comma or ] makes the call's end certain
   };
   enum class Step : std::uint8_t { next, again, call_ended, failed, done };
 
@@ -63,7 +63,7 @@ class Pythonic final : public Body {
   Step after_value(char byte, CallSink& sink);
   Step after_call(char byte, CallSink& sink);
   Step fail(const char* problem);
-  /// What was read of an announced call and could not be written.
+  /// Text that was read from an announced call and could not be written.
   std::string_view unread() const {
     if (state_ == State::value) return reader_.unwritten();
     return state_ == State::key || state_ == State::equals ? std::string_view(key_)
@@ -83,16 +83,16 @@ class Pythonic final : public Body {
   bool is_announced_ = false;
   bool has_arguments_ = false;
   std::string name_;
-  std::string key_;  // with the white space after it
+  std::string key_;  // including the white space after it
   std::string out_;
   ValueReader reader_;
   LocalPtr<CallMarks> marks_;
-  std::size_t at_ = 0;  // the byte at hand
+  std::size_t at_ = 0;  // the current byte
   std::uint16_t repairs_ = 0;
   const char* problem_ = "";
 };
 
-/// Whether a call without a bracket may begin with this byte.
+/// Whether a call without a bracket can begin with this byte.
 bool begins_python_name(char byte);
 
 }  // namespace unspool

@@ -1,4 +1,4 @@
-// Turns a parameter's bare text into the JSON value that its schema asks for.
+// Converts a parameter's bare text to the JSON type that its schema requires.
 #pragma once
 
 #include <string>
@@ -10,37 +10,37 @@
 
 namespace unspool {
 
-/// Appends the value of `text` as JSON: the first type that fits of null, integer, number, boolean,
-/// object, array; a string where none does. Where a string is allowed too, only what is JSON to the
-/// letter counts as another type, so that `02134` and `True` stay text.
-/// `python`: None, True and False count as JSON's words.
+/// Appends the value of `text` as JSON: the first matching type of null, integer, number, boolean,
+/// object, array; otherwise a string. If a string is allowed too, only exact JSON counts as another
+/// type, so `02134` and `True` stay text. `python`: accept None, True and False.
 void append_typed(std::string_view text, TypeSet types, std::string& out, bool python = false);
 
-/// The same for text that the end of the output cut off: what is written is a beginning of JSON.
+/// For text that the end of the output cut off: appends a prefix of a JSON value.
 void append_typed_beginning(std::string_view text, TypeSet types, std::string& out);
 
-/// Appends the value of a quoted text that the schema calls something else than a string: a list or
-/// an object as JSON or Python writes it, a number, a word.
+/// Appends the value of a quoted text that is not a string in the schema: a list or an object in
+/// JSON or Python syntax, a number, or a word.
 void append_typed_literal(std::string_view text, TypeSet types, std::string& out);
 
-/// JSON's word for a null or a boolean as people write it, if the types have it; else empty.
+/// JSON's word for a null or a boolean in a common spelling, if the types allow it; otherwise
+/// empty.
 std::string_view typed_word(std::string_view text, TypeSet types);
 
-/// Whether the text is JSON, or the beginning of it.
+/// Whether the text is JSON or a prefix of it.
 bool begins_json(std::string_view text);
 
-/// Whether text may still be a number or a word such as `true`, with white space after it, if
-/// `byte` follows. `first`: its first byte; `size`: how many came before; `is_over`: white space
-/// did.
+/// Whether text can still be a number or a word such as `true`, optionally with white space after
+/// it, if `byte` follows. `first`: its first byte; `size`: its length so far; `is_over`: white
+/// space has followed.
 bool may_be_scalar(char first, std::size_t size, bool is_over, char byte);
 
-/// Follows a value as it arrives: whether it may still be something other than a string.
+/// Follows a value as it arrives: whether it can still be something other than a string.
 class TypedCandidate {
  public:
   explicit TypedCandidate(TypeSet types = TypeSet(), bool python = false)
       : types_(types), python_(python) {}
 
-  /// False once it can only be a string.
+  /// Returns false once it can only be a string.
   bool put(char byte);
 
   void visit(Archive& archive) { archive(types_, python_, reader_, first_, size_, is_over_); }
@@ -51,7 +51,7 @@ class TypedCandidate {
 
   TypeSet types_;
   bool python_ = false;
-  ValueReader reader_;  // where a string is allowed too
+  ValueReader reader_;  // used if a string is allowed too
   char first_ = 0;      // the first byte that is not white space
   std::size_t size_ = 0;
   bool is_over_ = false;  // white space has followed

@@ -1,4 +1,4 @@
-// What the readers of arguments between tags share: what they write, and how they end or fail.
+// Common parts of the readers for arguments between tags: output, and how they end or fail.
 #pragma once
 
 #include <array>
@@ -46,20 +46,21 @@ class TagBody : public Body {
     return {consumed, ScanStatus::done, closer_, closed_section_, unread_.text(), &unread_};
   }
 
-  /// Notes that a parameter is given; false if it was before, and that is not mended.
+  /// Records that a parameter is given; false if it was given before and repairs are off.
   bool take_name(const std::string& name) {
     is_doubled_ = !given_.insert(name).second;
     if (is_doubled_ && mends_) repairs_ |= kDuplicateKey;
     return !is_doubled_ || mends_;
   }
 
-  /// So many bytes of this put have been read.
+  /// `size` bytes of this put have been read.
   void pass(std::size_t size) { read_ += static_cast<std::int64_t>(size); }
-  /// The part begins or ends so many bytes before what is read next.
+  /// The part begins or ends `behind` bytes before the next byte.
   void mark(CallMark::Kind kind, std::size_t behind) {
     if (marks_ != nullptr) marks_->add(kind, read_ - static_cast<std::int64_t>(behind));
   }
-  /// The key stands in `text`, which was read last; its value begins `behind` bytes ago.
+  /// The key is in `text`, which was read last; its value begins `behind` bytes before the next
+  /// byte.
   void mark_parameter(std::string_view key, std::string_view text, ValueTrim trim,
                       std::size_t behind = 0) {
     if (marks_ == nullptr) return;
@@ -70,7 +71,8 @@ class TagBody : public Body {
     marks_->add_parameter(key, trim, read_ - static_cast<std::int64_t>(behind));
   }
 
-  /// Looks for a marker in a run of text or a token; `release` gets what is not part of one.
+  /// Looks for a marker in a run of text or a token; `release` receives text that is not part of
+  /// one.
   template <typename Release>
   MarkerCursor::Found find_marker(const Letter& letter, Release&& release) {
     const MarkerCursor::Found found = letter.symbol != 0
@@ -84,14 +86,14 @@ class TagBody : public Body {
   const ToolSchema* schema_;
   bool mends_;
   LocalPtr<CallMarks> marks_;
-  std::int64_t read_ = 0;  // of this put; below 0 while earlier text is read again
+  std::int64_t read_ = 0;  // of this put; negative while earlier text is read again
   MarkerCursor cursor_;
   std::set<std::string, std::less<>> given_;  // names of parameters
-  bool is_doubled_ = false;                   // the open one was given before: it is dropped
+  bool is_doubled_ = false;                   // the open parameter is a duplicate, and is dropped
   std::string out_;
-  std::string aside_;            // a value that is dropped, or not written yet
+  std::string aside_;            // a value that is dropped or not written yet
   std::string closer_;           // the tag that ended the call
-  bool closed_section_ = false;  // it was the section's
+  bool closed_section_ = false;  // the tag was the section's closer
   Letters unread_;
   std::uint16_t repairs_ = 0;
   const char* problem_ = "";

@@ -1,7 +1,7 @@
-// A parameter's bare text as JSON: the schema decides between text and numbers.
+// Converts a parameter's bare text to JSON; the schema decides between text and numbers.
 //
-// A string is written as it arrives, an object or list as soon as its first bytes show that it is
-// one; any other scalar waits for its end.
+// A string is written as it arrives, an object or list as soon as its first bytes identify it. Any
+// other scalar waits for its end.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ namespace unspool {
 
 class TaggedValue {
  public:
-  /// `repairs`: an object or list may be almost JSON.
+  /// `repairs`: accept an object or list in almost-JSON.
   TaggedValue(const ParametersSlot& slot, bool repairs)
       : slot_(slot),
         reader_(slot.python_values ? kPython
@@ -26,45 +26,45 @@ class TaggedValue {
                                    : kJson),
         is_loose_(slot.python_values || repairs) {}
 
-  /// A new value, of one of these types.
+  /// Begins a new value of one of these types.
   void begin(TypeSet types, std::string& out);
 
-  /// Its text, in pieces. After a fault nothing more is read.
+  /// Reads the value's text, in pieces. After an error it reads no more.
   void put(std::string_view text, std::string& out);
 
-  /// Its end: writes what is still open.
+  /// Ends the value: writes what is still open.
   void end(std::string& out);
 
-  /// The output ended inside it: writes what is certain, a beginning of JSON. White space that may
-  /// be markup is left out.
+  /// The output ended inside the value: writes what is certain, a prefix of JSON. White space that
+  /// may be markup is omitted.
   void cut_off(std::string& out);
-  /// After `cut_off`, if nothing closes the value: what is certain of a bare word.
+  /// After `cut_off`, if nothing closes the value: writes the certain part of a bare word.
   void end_word(std::string& out);
 
-  /// After `cut_off`: writes what completes it; false if no added text does.
+  /// After `cut_off`: writes what completes the value; false if no added text can.
   bool close(std::string& out);
 
-  /// Whether what comes begins a line.
+  /// Whether the next byte is at the beginning of a line.
   bool is_at_line_start() const;
 
-  /// What had to be mended in this value, as bits of Repair.
+  /// The repairs in this value, as bits of Repair.
   std::uint16_t repairs() const { return slot_.python_values ? 0 : reader_.repairs(); }
 
   void add_held(Held& out) const;
-  /// Of what may be a character reference, and of a bare word: raw text again where the value
-  /// fails.
+  /// The size of a possible character reference or bare word, which becomes raw text again if the
+  /// value fails.
   std::size_t undecided_bytes() const {
     return entities_.held().size() + word().size() + space_.size();
   }
 
-  /// Empty, or what was wrong, and the text that was not read.
+  /// The reason for a failure, or empty; `unread` is the text that was not read.
   const char* problem() const { return problem_; }
   std::string_view unread() const { return unread_; }
 
   void visit(Archive& archive);
 
  private:
-  /// The bare word of a container that is being read, or that could not be read.
+  /// The bare word of the current container, or of one that could not be parsed.
   std::string_view word() const {
     return mode_ == Mode::container ? reader_.word() : std::string_view{};
   }
@@ -88,12 +88,12 @@ class TaggedValue {
 
   const ParametersSlot& slot_;
   ValueReader reader_;  // of an object or list
-  bool is_loose_;       // which is not JSON to the letter
+  bool is_loose_;       // not exact JSON
   TypeSet types_;
   Mode mode_ = Mode::undecided;
   bool is_at_start_ = false;     // white space may be markup
-  bool is_empty_line_ = false;   // nothing but the line break that is markup has been read
-  std::size_t opener_read_ = 0;  // how much of value_open; npos: it is no longer looked for
+  bool is_empty_line_ = false;   // only the line break that is markup has been read
+  std::size_t opener_read_ = 0;  // how much of value_open was read; npos: it is no longer expected
   EntityDecoder entities_;
   TypedCandidate candidate_;
   std::string held_;                       // an undecided value

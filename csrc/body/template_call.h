@@ -17,29 +17,29 @@ class TemplateCall {
 
   virtual std::unique_ptr<TemplateCall> clone() const = 0;
 
-  /// Reads text of the region. False: it cannot be read; `unread` is what was not, the end of all
-  /// text so far.
+  /// Reads text of the region. False if it cannot be parsed; `unread` is then the unparsed end of
+  /// all text so far.
   virtual bool put(std::string_view text, CallSink& sink, std::string& unread) = 0;
 
-  /// The region is over. False: the call is not whole.
+  /// Ends the region. False: the call is not complete.
   virtual bool end(CallSink& sink) = 0;
 
-  /// Whether the call is whole if the output ends here, without a closer.
+  /// Whether the call is complete if the output ends here, without a closer.
   virtual bool is_whole() const = 0;
 
-  /// The output ends inside the call: emits what is certain of what is held.
+  /// The output ends inside the call: emits the certain part of the held text.
   virtual void cut(CallSink& sink) = 0;
 
-  /// The last of what was read, of which nothing has been emitted.
+  /// The end of the input that has not been emitted.
   virtual std::string_view held() const { return {}; }
 
-  /// Appends all that was read and not emitted, once the call is announced.
+  /// Appends everything read and not emitted, once the call is announced.
   virtual void add_held(Held& out) const { out.add(HeldReason::value, held()); }
 
   /// Whether the call's name has been emitted. If not, the region's whole value is read at its end.
   bool is_announced() const { return is_announced_; }
 
-  /// What it has read: of one that was made in the same way.
+  /// The state; the reader must have been created in the same way.
   virtual void visit(Archive& archive) { archive(is_announced_); }
 
  protected:

@@ -1,4 +1,4 @@
-// What a region's text means: a value, put into the shape that its field asks for.
+// Converts a region's text to a value in the shape that its field defines.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@
 
 namespace unspool {
 
-/// The named groups that took part in an opener.
+/// The named groups of an opener that matched.
 using Captures = std::vector<std::pair<std::string, std::string>>;
 
-/// Reads a region of JSON as its field writes it.
+/// Reads a region of JSON in its field's notation.
 ValueReader make_json_reader(const ContentSpec& spec);
 
-/// The value of a text; nothing where it cannot be read.
+/// The value of a text; nullopt if it cannot be parsed.
 std::optional<JsonValue> read_content(const ContentSpec& spec, std::string_view text);
 
-/// Reads the tags of an xml-inline text one after the other, as they arrive.
+/// Reads the tags of an xml-inline text as they arrive.
 class TagReader {
  public:
   struct Tag {
@@ -38,7 +38,7 @@ class TagReader {
   /// The next tag that is certain.
   std::optional<Tag> next(const TextWindow& window);
 
-  /// The text before this place is not needed any more.
+  /// The text before this position is no longer needed.
   std::uint64_t earliest() const { return search_ ? search_->earliest() : place_; }
 
   void visit(Archive& archive);
@@ -51,21 +51,21 @@ class TagReader {
   bool is_found_ = false;
 };
 
-/// The value of a region in its field's shape; nothing where it cannot be read or lacks something.
+/// The value of a region in its field's shape; nullopt if it cannot be parsed or is incomplete.
 std::optional<JsonValue> read_region(const TemplateField& field, std::string_view text,
                                      const Captures& captures);
 
-/// Whether strings may have to become something else for a parameter of these types.
+/// Whether strings may have to be converted for a parameter of these types.
 bool is_cast(const TypeSet* types);
 
-/// Makes a string that fits one of the types a value of that type: integer, number, boolean, null,
-/// object, array, in this order; also in a list of them where no list is wanted.
+/// Converts a string to the first type that it matches: integer, number, boolean, null, object,
+/// array. Also converts strings in a list if no list is wanted.
 void cast(JsonValue& value, TypeSet types);
 
-/// Casts the arguments of a call.
+/// Converts the arguments of a call.
 void cast_arguments(JsonValue& arguments, const ToolSchema* schema);
 
-/// The calls that a value holds; nothing where a part of it is none.
+/// The calls in a value; nullopt if a part of it is not a call.
 struct CallValue {
   std::string name;
   std::string id;

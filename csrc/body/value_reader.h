@@ -21,11 +21,11 @@ namespace unspool {
 enum class ScanStatus : std::uint8_t { more, done, failed };
 
 struct ScanResult {
-  std::size_t consumed = 0;  // on failure: the bytes before the one that cannot be
+  std::size_t consumed = 0;  // on failure: the bytes before the invalid byte
   ScanStatus status = ScanStatus::more;
 };
 
-/// What had to be mended, as bits.
+/// Repairs, as bits.
 enum Repair : std::uint16_t {
   kSingleQuotes = 1,
   kTrailingComma = 2,
@@ -33,29 +33,29 @@ enum Repair : std::uint16_t {
   kUnquotedKey = 8,
   kRawNewline = 16,
   kClosed = 32,
-  kDuplicateKey = 64,  // of two by one name the first was kept
+  kDuplicateKey = 64,  // of two members with one name, the first was kept
   kQuotedValue = 128,
   kMissingQuote = 256,
-  kMarkup = 512,  // a marker was missing, or not spelled as the format spells it
+  kMarkup = 512,  // a marker was missing or misspelled
 };
 
-/// Receives the structure of what a reader reads. `depth`: how many containers are open around it.
-/// `at`: the byte's place in the text of this call of `put`. Everything before it is written.
+/// Receives the structure of a value. `depth`: the number of open containers around it. `at`: the
+/// byte's position in the text of this `put`. Everything before it has been written.
 class ValueListener {
  public:
-  /// `stop`: `put` returns after this step. `refuse`: the read fails at this byte.
+  /// `stop`: `put` returns after this step. `refuse`: reading fails at this byte.
   enum class Answer : std::uint8_t { proceed, stop, refuse };
 
   /// `first`: the value's first byte as JSON; `"` for any string.
   virtual Answer on_value(std::size_t /*depth*/, char /*first*/, std::size_t /*at*/) {
     return Answer::proceed;
   }
-  /// `end`: the place after the value.
+  /// `end`: the position after the value.
   virtual Answer on_value_end(std::size_t /*depth*/, std::size_t /*end*/) {
     return Answer::proceed;
   }
   virtual Answer on_key(std::size_t /*depth*/, std::size_t /*at*/) { return Answer::proceed; }
-  /// At the quote that ends a key.
+  /// Called at the quote that ends a key.
   virtual Answer on_key_end(std::size_t /*depth*/, std::size_t /*at*/) { return Answer::proceed; }
   virtual Answer on_colon(std::size_t /*depth*/) { return Answer::proceed; }
   virtual Answer on_comma(std::size_t /*depth*/, std::size_t /*at*/) { return Answer::proceed; }
@@ -64,10 +64,10 @@ class ValueListener {
   ~ValueListener() = default;
 };
 
-/// Pairs of what opens a string and what closes it.
+/// Pairs of a string's opening and closing delimiter.
 using StringDelimiters = std::vector<std::pair<std::string, std::string>>;
 
-/// One value, resumable at any byte. White space before it is read too.
+/// Reads one value, resumable at any byte. Leading white space is accepted.
 class ValueReader {
  public:
   static constexpr std::size_t kMaxDepth = 512;
@@ -78,26 +78,26 @@ class ValueReader {
   ValueReader(const Dialect& dialect, const StringDelimiters& delimiters)
       : dialect_(&dialect), delimiters_(&delimiters) {}
 
-  /// Strings between markers, without escapes. `schema`: of the tool whose arguments the value is;
-  /// a parameter that is no string by it is none in quotes either.
+  /// Strings between markers, without escapes. `schema`: that of the tool whose arguments the value
+  /// is; a parameter that is not a string in it is not a string in quotes either.
   ValueReader(const Dialect& dialect, const MarkerSet& quotes, const ToolSchema* schema)
       : dialect_(&dialect), quotes_(&quotes), schema_(schema) {
     cursor_.reset(&quotes);
   }
 
-  /// A copy of the reader has none.
+  /// A copy of the reader has no listener.
   void set_listener(ValueListener* listener) { listener_ = listener; }
-  /// How many containers may be nested, if it is not `kMaxDepth`.
+  /// Maximum nesting depth, if it is not `kMaxDepth`.
   void set_max_depth(std::size_t depth) { max_depth_ = depth; }
 
-  /// Reads up to the end of the value; appends JSON to `out`. A number or word has no end of its
-  /// own: it ends before a byte that cannot be part of it.
+  /// Reads up to the end of the value; appends JSON to `out`. A number or word ends before the
+  /// first byte that cannot be part of it.
   ScanResult put(std::string_view text, std::string& out) { return read(text, &out); }
 
-  /// The same with the white space after the value; fails at anything else.
+  /// Also reads the white space after the value; fails at anything else.
   ScanResult put_whole(std::string_view text, std::string& out);
 
-  /// Reads without writing, and reports to `listener`; for JSON alone.
+  /// Reads without writing, and reports to `listener`; for JSON only.
   ScanResult check(std::string_view text, ValueListener* listener = nullptr) {
     listener_ = listener;
     const ScanResult result = read(text, nullptr);
@@ -105,54 +105,53 @@ class ValueReader {
     return result;
   }
 
-  /// Reads a token that the format knows by its id.
+  /// Reads a token that the format matches by id.
   ScanResult put_token(Symbol symbol, std::string_view literal, std::string& out);
 
-  /// The input ended: writes what is certain of a word; what was written stays a prefix of JSON.
+  /// The input has ended: writes the certain part of a word; the output stays a prefix of JSON.
   void end(std::string& out);
 
-  /// Writes what is missing to make the value whole; false if that cannot be done by adding.
+  /// Writes what completes the value; false if no added text can.
   bool close(std::string& out);
 
   void reset();
 
   bool has_begun() const { return state_ != State::value || !stack_.empty(); }
-  /// Whether the value would be whole if the input ended here.
+  /// Whether the value is complete if the input ends here.
   bool is_complete() const;
   bool in_string() const;
-  /// Inside a bare key, or between a key and its colon.
+  /// Whether it is inside a bare key, or between a key and its colon.
   bool is_in_key() const { return state_ == State::key_word || state_ == State::colon; }
-  /// Inside a string of JSON, and not in an escape.
+  /// Whether it is inside a JSON string, but not in an escape.
   bool in_text() const { return state_ == State::string; }
   bool wants_value() const {
     return state_ == State::value || state_ == State::first_element || state_ == State::element;
   }
-  /// After a value: a comma or the end of the container must come, or the comma is not certain.
+  /// Whether a comma or the end of the container must follow, or the last comma is not certain yet.
   bool is_after_value() const {
     return state_ == State::after_value || state_ == State::done || !pending_.empty();
   }
-  /// How many containers are open.
+  /// The number of open containers.
   std::size_t depth() const { return stack_.size(); }
   bool reads_single_quotes() const { return dialect_->rules.single_quotes; }
-  /// The beginning of `text` that comes out of a string byte for byte; or the one byte that may
-  /// not.
+  /// The prefix of `text` that a string emits unchanged; or one byte that it may not.
   std::string_view text_run(std::string_view text) const {
     const std::size_t size = is_loose() ? 1 : find_json_special(text, 0);
     return text.substr(0, size == 0 ? 1 : size);
   }
 
-  /// The bare word that is being read, or that could not be read.
+  /// The current bare word, or one that could not be parsed.
   std::string_view word() const { return in_word() ? std::string_view(word_) : std::string_view{}; }
-  /// The last of what was read that is not written, as it was read: a word, or a comma that counts
-  /// only if something follows. After a failure, what could not be read.
+  /// The end of the input that has not been written, unchanged: a word, or a comma that counts only
+  /// if something follows. After a failure, the text that could not be parsed.
   std::string_view unwritten() const { return in_word() ? word_ : pending_; }
-  /// What may be the beginning of a string's delimiter.
+  /// Text that may be the beginning of a string's delimiter.
   std::string_view delimiter() const;
-  /// Appends what was read and not yet written.
+  /// Appends what was read but not yet written.
   void add_held(Held& out) const;
   std::uint16_t repairs() const { return repairs_; }
 
-  /// What it has read: of one that was made in the same way.
+  /// The state; the reader must have been created in the same way.
   void visit(Archive& archive);
 
  private:
@@ -160,9 +159,10 @@ class ValueReader {
 
   using State = ValueState;
   using Answer = ValueListener::Answer;
-  /// What follows from a byte: it is read; it is read again in another state; it ends this `put`.
+  /// The effect of a byte: it is consumed, read again in another state, or ends this `put`.
   enum class Step : std::uint8_t { next, again, stop, stop_before, failed };
-  /// A container: what closes it and what is written. `{` in Python may turn out to be a set.
+  /// A container's kind, which decides its closer and its output. A Python `{` may turn out to be a
+  /// set.
   enum Frame : char { object = 'o', list = 'a', tuple = 't', set = 's', undecided = 'u' };
 
   ScanResult read(std::string_view text, std::string* out);
@@ -246,7 +246,7 @@ class ValueReader {
   Step give_up_delimiter();
   Step read_delimited(char byte);
 
-  // What completes a value
+  // The end of a value
   bool close_token();
   bool close_word();
   bool close_value();
@@ -257,14 +257,14 @@ class ValueReader {
   bool is_undecided() const { return !stack_.empty() && stack_.back() == undecided; }
   bool is_loose() const { return dialect_->rules.loose; }
   bool has_own_quotes() const { return quotes_ != nullptr || delimiters_ != nullptr; }
-  /// Where text goes: into `held_` while a brace is undecided.
+  /// The output: `held_` while a brace is undecided.
   std::string& to() { return is_undecided() ? held_ : *out_; }
-  /// Copies what was read since the last copy.
+  /// Copies the input since the last copy.
   void flush(std::size_t end) {
     if (end > copied_ && out_ != nullptr) to().append(in_, copied_, end - copied_);
     if (end > copied_) copied_ = end;
   }
-  /// Writes something else in place of the byte at hand.
+  /// Writes `instead` in place of the current byte.
   void write(std::string_view instead) {
     flush(at_);
     to() += instead;
@@ -274,22 +274,22 @@ class ValueReader {
     if (answer == Answer::proceed) return Step::next;
     return answer == Answer::stop ? Step::stop : Step::failed;
   }
-  /// Reports what was read, with everything before `end` written.
+  /// Reports an item, after writing everything before `end`.
   template <typename... Args>
   Step report(std::size_t end, Answer (ValueListener::*what)(std::size_t, Args...), Args... args) {
     if (listener_ == nullptr) return Step::next;
     flush(end);
     return to_step((listener_.get()->*what)(stack_.size(), args...));
   }
-  /// Reports a value that nothing is written of yet.
+  /// Reports a value of which nothing has been written.
   void tell_value(char first, std::size_t at) {
     if (listener_ != nullptr) listener_->on_value(stack_.size(), first, at);
   }
-  /// The result of two reports in one step.
+  /// Combines the results of two reports in one step.
   static Step both(Step first, Step second) {
     return first == Step::next || second == Step::failed ? second : first;
   }
-  /// The same where the byte at hand is read again.
+  /// The same if the current byte is read again.
   static Step before(Step step) {
     if (step == Step::next) return Step::again;
     return step == Step::stop ? Step::stop_before : step;
@@ -303,31 +303,31 @@ class ValueReader {
   bool is_raw_ = false;
   bool is_triple_ = false;
   std::uint8_t count_ = 0;   // quotes seen, or digits of an escape
-  std::uint8_t digits_ = 0;  // that the escape has
+  std::uint8_t digits_ = 0;  // the number of digits in the escape
   char escape_ = 0;
   std::uint32_t code_point_ = 0;
   std::size_t max_depth_ = kMaxDepth;
   std::uint16_t repairs_ = 0;
   std::string stack_;
-  // Of this call of put:
+  // Of the current put:
   std::string_view in_;
   std::string* out_ = nullptr;
-  std::size_t at_ = 0;  // the byte at hand
+  std::size_t at_ = 0;  // the current byte
   std::size_t copied_ = 0;
 
   std::string word_;     // a word, white space at the end of a bare string, or part of a delimiter
   std::string pending_;  // a comma and the white space after it
-  std::string held_;     // what follows a brace that may open a set
+  std::string held_;     // the text after a brace that may be a set
   const StringDelimiters* delimiters_ = nullptr;
-  std::size_t delimiter_ = 0;   // that opened the string
-  State place_ = State::value;  // where it did
+  std::size_t delimiter_ = 0;   // of the open string
+  State place_ = State::value;  // where the string began
   bool skips_delimiter_ = false;
   const MarkerSet* quotes_ = nullptr;
   MarkerCursor cursor_;
   const ToolSchema* schema_ = nullptr;
   std::string parameter_;              // the last key of the outermost object
-  const TypeSet* typed_as_ = nullptr;  // of a quoted text that is no string
-  std::string typed_;                  // that text
+  const TypeSet* typed_as_ = nullptr;  // of a quoted text that is not a string
+  std::string typed_;                  // its text
 };
 
 }  // namespace unspool

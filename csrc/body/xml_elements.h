@@ -1,8 +1,8 @@
-// Arguments as elements: <city>Paris</city>, where a value may be elements again.
+// Arguments as elements: <city>Paris</city>. A value may consist of elements again.
 //
-// A value that the schema calls a string is written as it arrives. Any other value waits for its
-// end: only then is it known whether it is text, an object or a list. A parameter's closing tag may
-// be missing: the call's own ends the value where another call or the end follows.
+// A value that is a string in the schema is written as it arrives. Any other value waits for its
+// end, because only then is it known whether it is text, an object or a list. A parameter's closing
+// tag may be missing: the call's closer ends the value if another call or the end follows.
 #pragma once
 
 #include <string>
@@ -71,12 +71,12 @@ class XmlElements final : public TagBody {
   Letters held_;                  // what the cursor holds
   Letters tag_;                   // the last tag
   std::size_t opener_ = 0;        // length of its opener
-  std::string raw_;               // a value that waits for its end, as it was written
-  std::vector<XmlElement> open_;  // the elements that are open, outermost first
+  std::string raw_;               // the source of a value that waits for its end
+  std::vector<XmlElement> open_;  // the open elements, outermost first
   bool is_string_ = false;        // the open parameter is written as it arrives
   Letters maybe_closer_;          // the call's closer inside a value, and white space after it
-  std::size_t closer_size_ = 0;   // of the closer in it
-  bool holds_tag_ = false;        // the value holds a tag that is text
+  std::size_t closer_size_ = 0;   // of the closer in maybe_closer_
+  bool holds_tag_ = false;        // the value contains a tag that is text
 };
 
 }  // namespace unspool

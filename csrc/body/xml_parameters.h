@@ -1,10 +1,10 @@
 // Arguments as tagged text: <parameter=city>Paris</parameter>; the schema decides between text and
 // numbers.
 //
-// A value may itself hold the tags. One counts only where the grammar continues after it: another
-// parameter, the end of the call, or what follows a call. Until that shows, the tag is held back.
+// A value may contain the tags itself. A tag counts only if the grammar continues after it: another
+// parameter, the end of the call, or text that may follow a call. Until then the tag is held back.
 // A closing tag may be missing: the value then ends before another parameter's opener and name, or
-// before the call's closer where another call or the end follows.
+// before the call's closer if another call or the end follows.
 #pragma once
 
 #include <optional>
@@ -45,12 +45,12 @@ class XmlParameters final : public TagBody {
     key_end,    // in a value, after a tag that ends a name
     next_call,  // in a value, after the opener of a call
     call_name,  // after that and the call's name
-    json,       // inside a JSON object in place of the parameters
+    json,       // inside a JSON object that replaces the parameters
     done,
   };
-  /// Whether the text read as a key so far is one.
+  /// Whether the text read as a key so far can be a key.
   enum class KeyFit : std::uint8_t { fits, text_after, broken };
-  /// What stands before a value: the name, the attributes after it, what follows its quote.
+  /// The parts before a value: the name, the attributes after it, the text after its quote.
   struct Key {
     std::string_view name, attributes, after;
   };
@@ -87,7 +87,7 @@ class XmlParameters final : public TagBody {
   bool ends_call() const {
     return !has_failed() && (closed_call_ || closed_section_) && (closed_value_ || !holds_tag_);
   }
-  /// Inside a value that nothing has ended.
+  /// Whether it is inside a value that nothing has ended.
   bool is_in_value() const {
     return state_ == State::value || state_ == State::next_key || state_ == State::key_end ||
            state_ == State::next_call || state_ == State::call_name ||
@@ -128,17 +128,17 @@ class XmlParameters final : public TagBody {
   std::optional<ValueMarks> members_;
 
   std::string key_;
-  std::size_t key_end_ = 0;  // where what ends the name begins in it; npos: not yet
+  std::size_t key_end_ = 0;  // where the end of the name begins in it; npos: not yet
   TypeSet types_;
   TaggedValue value_;
-  bool holds_tag_ = false;    // a tag stood in the value, and was text
+  bool holds_tag_ = false;    // a tag in the value was text
   bool is_unopened_ = false;  // the value's opener was missing
-  bool is_wrapper_ = false;   // the value may be all arguments in one object
+  bool is_wrapper_ = false;   // the value may be an object with all arguments
 
-  // What may have to be read again: all since the last tag that counted. In `after_tag` and
-  // `next_key` a tag that may be the value's stands first.
+  // Text that may have to be read again: everything since the last tag that counted. In `after_tag`
+  // and `next_key` it begins with a tag that may belong to the value.
   Letters tail_;
-  std::size_t tail_tag_ = 0;    // length of that tag
+  std::size_t tail_tag_ = 0;    // length of its first tag
   std::size_t tail_end_ = 0;    // where the call ends in it
   std::size_t tail_count_ = 0;  // white space and further markers in it
   bool closed_value_ = false;

@@ -1,4 +1,4 @@
-// Deltas from whoever makes them to the one who sends them, across threads.
+// A bounded queue of deltas between producer threads and one consumer.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,12 @@
 
 namespace unspool {
 
-/// Bounded, many producers, one consumer. It ends once: closed, failed or cancelled, whichever
-/// comes first. Items, end and error are seen together, under one lock.
+/// Bounded, with many producers and one consumer. It ends once: closed, failed or cancelled,
+/// whichever comes first. One lock covers items, end and error, so they are seen together.
 class DeltaChannel {
  public:
   using Clock = std::chrono::steady_clock;
-  /// When to give up waiting; nullopt: never.
+  /// When a wait gives up; nullopt: never.
   using Deadline = std::optional<Clock::time_point>;
 
   enum class Put { accepted, timed_out, closed, cancelled };
@@ -31,30 +31,30 @@ class DeltaChannel {
   DeltaChannel(const DeltaChannel&) = delete;
   DeltaChannel& operator=(const DeltaChannel&) = delete;
 
-  /// Waits while the channel is full. `delta` is moved from only where it is accepted.
+  /// Waits while the channel is full. Moves from `delta` only if it is accepted.
   Put put(Delta& delta, const Deadline& deadline = std::nullopt) {
     return put(delta, deadline, false);
   }
 
-  /// The last one: the consumer sees it and the end together.
+  /// Puts the last delta and closes: the consumer sees both together.
   Put put_final(Delta& delta, const Deadline& deadline = std::nullopt) {
     return put(delta, deadline, true);
   }
 
-  /// No more puts; what is in it can be read.
+  /// Ends the channel: no more puts; queued deltas can still be read.
   void close();
 
-  /// No more puts; the consumer gets what is in it, then the error. False, and nothing is changed,
-  /// where the channel has ended before.
+  /// Ends the channel with an error that the consumer gets after the queued deltas. Returns false,
+  /// without any effect, if the channel has already ended.
   bool fail(std::exception_ptr error);
 
-  /// What is in it is dropped; waiting producers and the consumer return.
+  /// Drops the queued deltas and ends all waits.
   void cancel();
 
   /// Waits for an item or the end.
   Got get(Delta& delta, const Deadline& deadline = std::nullopt);
 
-  /// Appends all that is ready; never waits. `timed_out`: nothing is ready.
+  /// Appends all queued deltas; never waits. `timed_out`: there are none.
   Got drain(std::vector<Delta>& deltas);
 
   /// Waits until get would return at once.
@@ -63,19 +63,19 @@ class DeltaChannel {
   /// Waits until put would return at once.
   bool wait_for_room(const Deadline& deadline = std::nullopt);
 
-  /// Has `waker` called once, from whichever thread, when get would return at once. False, and not
-  /// armed, where it would now.
+  /// Calls `waker` once, in any thread, when get would return at once. Returns false, without
+  /// arming, if it would return now.
   bool arm(std::function<void()> waker);
   void disarm();
 
-  /// The error given to fail.
+  /// The error passed to fail.
   std::exception_ptr error() const;
 
   std::size_t size() const;
   std::size_t maxsize() const { return maxsize_; }
-  bool is_closed() const;  // takes no more puts
+  bool is_closed() const;  // accepts no more puts
   bool is_cancelled() const;
-  bool is_finished() const;  // closed, and nothing left to read
+  bool is_finished() const;  // closed and empty
 
  private:
   enum class End { open, closed, failed, cancelled };

@@ -15,12 +15,12 @@
 
 namespace unspool {
 
-/// One answer's calls, one after the other. A value is final once nothing that may follow in a
-/// complete call changes it: a string at its closing quote, a number at the byte after it, an
-/// object or array at its closer, the arguments themselves at the end of a complete call.
+/// Reads one answer's calls in order. A value is final when it can no longer change in a complete
+/// call: a string at its closing quote, a number at the next byte, an object or array at its
+/// closer, the arguments themselves at the end of a complete call.
 class ArgumentReader final : private ValueListener {
  public:
-  /// Appends what the delta makes known. Deltas that are no part of a call change nothing.
+  /// Appends the events of a delta. Deltas outside calls have none.
   void put(const Delta& delta, std::vector<ArgumentEvent>& out);
 
  private:
@@ -28,7 +28,7 @@ class ArgumentReader final : private ValueListener {
   struct Frame {
     Path path;
     ArgumentKind kind;
-    std::int64_t index = 0;   // of the element at hand
+    std::int64_t index = 0;   // of the current element
     std::uint64_t begin = 0;  // of the container, in the arguments
   };
   enum class Part : std::uint8_t { none, key, string, word };
@@ -50,18 +50,18 @@ class ArgumentReader final : private ValueListener {
             bool is_final);
 
   std::vector<ArgumentEvent>* out_ = nullptr;  // of one put
-  std::string_view text_;                      // the fragment at hand
+  std::string_view text_;                      // the current fragment
   std::uint64_t offset_ = 0;                   // of the fragment in the arguments
   std::int32_t call_ = -1;
   ValueReader reader_{kStrictJson};
   std::vector<Frame> frames_;
-  Path path_;  // of the string or word at hand
+  Path path_;  // of the current string or word
   ArgumentKind kind_ = ArgumentKind::null;
   Part part_ = Part::none;
-  std::size_t taken_ = 0;    // how much of the fragment stands before what is not read yet
-  std::uint64_t begin_ = 0;  // of what is not reported yet of the string or word, in the arguments
-  std::string taken_text_;   // of the part at hand, decoded
-  std::string key_;          // of the member at hand
+  std::size_t taken_ = 0;    // how much of the fragment has been processed
+  std::uint64_t begin_ = 0;  // of the unreported part of the string or word, in the arguments
+  std::string taken_text_;   // the current part, decoded
+  std::string key_;          // of the current member
   JsonStringDecoder decoder_;
 };
 

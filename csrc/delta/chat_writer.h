@@ -1,4 +1,4 @@
-// Writes a delta as OpenAI's chat completions send it.
+// Writes a delta in the form of OpenAI chat completions.
 #pragma once
 
 #include <string>
@@ -10,20 +10,21 @@
 
 namespace unspool {
 
-/// The name under which reasoning goes over the wire.
+/// The field that holds reasoning.
 enum class ReasoningField : std::uint8_t { reasoning_content, reasoning };
 
 std::string_view to_string(ReasoningField field);
 
 /// Appends the `delta` object of a chat chunk as JSON. A call's first delta has index, id, type,
-/// name and empty arguments, later ones only index and a fragment; what the API has no words for is
-/// {}.
+/// name and empty arguments; later ones have only index and a fragment. Deltas that the API cannot
+/// express are {}.
 void append_chat_delta(const Delta& delta, ReasoningField field, std::string& out);
 
-/// Appends the whole `message` object: content is null where calls stand alone.
+/// Appends the whole `message` object; content is null if there are only calls.
 void append_chat_message(const std::vector<Part>& parts, ReasoningField field, std::string& out);
 
-/// Whether the delta's text goes over the wire as content: also that of a call never announced.
+/// Whether the API sends the delta's text as content; includes text of a call that was never
+/// announced.
 bool is_wire_content(const Delta& delta);
 
 }  // namespace unspool

@@ -1,4 +1,4 @@
-// One event in the shape that travels: owns its text, so that it can cross threads.
+// One event of an answer. It owns its text, so that it can cross threads.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace unspool {
 
 struct Delta {
   EventKind kind = EventKind::content;
-  std::int32_t index = -1;  // the call's number in the message; -1 where no call is meant
+  std::int32_t index = -1;                          // the call's index in the message, or -1
   CallStatus status = CallStatus::complete;         // of tool_call_end
   FinishReason finish_reason = FinishReason::stop;  // of finish
   std::int32_t choice = 0;                          // which of the request's answers it belongs to
-  std::string text;    // content, reasoning, an arguments fragment, raw text of malformed
+  std::string text;    // content, reasoning, an arguments fragment, or raw malformed text
   std::string id;      // of tool_call_begin
   std::string name;    // of tool_call_begin
-  std::string reason;  // of malformed: what was wrong
-  TokenSpan span;      // positions of the token ids that it came from
+  std::string reason;  // of malformed: the problem
+  TokenSpan span;      // positions of its token ids
   std::vector<TokenId> token_ids;
 
   void visit(Archive& archive) {
@@ -33,7 +33,7 @@ struct Delta {
   }
 };
 
-/// All that most deltas have: a fragment of content, reasoning or arguments.
+/// The fields that most deltas need: a fragment of content, reasoning or arguments.
 struct TextFragment {
   EventKind kind;
   std::int32_t index;

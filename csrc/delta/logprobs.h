@@ -1,4 +1,4 @@
-// Log-probabilities on their way from the sampler to the chunk that shows their tokens.
+// Holds log-probabilities until the chunk with their tokens is written.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace unspool {
 
-/// One token and how likely it was; `token` are its bytes, which need not be whole characters.
+/// A token and its log-probability; `token` holds its bytes, possibly incomplete characters.
 struct Logprob {
   std::string token;
   double logprob = 0;
@@ -21,7 +21,7 @@ struct Logprob {
 };
 
 struct TokenLogprob : Logprob {
-  std::vector<Logprob> top = {};  // the likeliest tokens of this place
+  std::vector<Logprob> top = {};  // the most likely tokens at this position
 
   void visit(Archive& archive) {
     Logprob::visit(archive);
@@ -29,29 +29,29 @@ struct TokenLogprob : Logprob {
   }
 };
 
-/// One answer's, by position, in order. What was taken is forgotten.
+/// The log-probabilities of one answer, by position. Entries are removed when they are taken.
 class LogprobQueue {
  public:
-  /// That of the next position.
+  /// Adds the entry of the next position.
   void add(TokenLogprob entry);
 
-  /// Moves to `taken` those of the positions before `end` that have come and were not taken.
+  /// Moves the available entries of positions before `end` to `taken`.
   void take(std::uint64_t end, std::vector<TokenLogprob>& taken);
 
-  /// Forgets those of the positions before `end`.
+  /// Drops the entries of positions before `end`.
   void drop(std::uint64_t end);
 
-  /// Whether there ever was one.
+  /// Whether any entry was ever added.
   bool is_used() const { return entries_ != nullptr; }
 
   void visit(Archive& archive) { archive(entries_, next_); }
 
  private:
-  ClonedPtr<std::deque<TokenLogprob>> entries_;  // null: there never was one
+  ClonedPtr<std::deque<TokenLogprob>> entries_;  // null: none was ever added
   std::uint64_t next_ = 0;                       // position of the first entry
 };
 
-/// What a chunk of completions says of the text before it.
+/// The offset of a text in a completion.
 struct TextOffset {
   std::uint64_t characters = 0;
 
@@ -61,11 +61,11 @@ struct TextOffset {
 /// `{"content":[{"token","logprob","bytes","top_logprobs"},…],"refusal":null}` of a chat chunk.
 void append_chat_logprobs(const std::vector<TokenLogprob>& entries, std::string& out);
 
-/// `[{"token","bytes","logprob","top_logprobs"},…]`, as chat and responses have it.
+/// `[{"token","bytes","logprob","top_logprobs"},…]`, as in chat and responses.
 void append_logprob_list(const std::vector<TokenLogprob>& entries, std::string& out);
 
-/// `{"tokens","token_logprobs","top_logprobs","text_offset"}` of a completion; `offset` is where
-/// the first token stands, in characters, and is moved on.
+/// `{"tokens","token_logprobs","top_logprobs","text_offset"}` of a completion; `offset` is the
+/// position of the first token in characters, and is advanced.
 void append_completion_logprobs(const std::vector<TokenLogprob>& entries, TextOffset& offset,
                                 std::string& out);
 

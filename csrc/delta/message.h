@@ -1,4 +1,4 @@
-// The whole answer: what the events of a stream add up to.
+// The whole answer, accumulated from the events of a stream.
 #pragma once
 
 #include <array>
@@ -26,9 +26,9 @@ struct ToolCall {
   }
 };
 
-/// Raw text that looked like a call and is none.
+/// Raw text that looked like a call but is not one.
 struct Malformed {
-  std::int32_t index = -1;  // of the call that broke off; -1: it was never announced
+  std::int32_t index = -1;  // of the broken call; -1: it was never announced
   std::string text;
   std::string reason;
 
@@ -40,7 +40,7 @@ struct Message {
   std::string reasoning;
   std::vector<ToolCall> tool_calls;
   std::vector<Malformed> malformed;
-  std::vector<Malformed> dropped;  // calls that were not sent
+  std::vector<Malformed> dropped;  // calls that were not emitted
   FinishReason finish_reason = FinishReason::stop;
   bool is_finished = false;
 
@@ -52,16 +52,16 @@ struct Message {
 
 class MessageBuilder {
  public:
-  /// `keeps_text` false: only statuses and the finish reason are kept, so that memory stays flat.
+  /// `keeps_text` false: keeps only statuses and the finish reason, so that memory stays flat.
   explicit MessageBuilder(bool keeps_text = true) : keeps_text_(keeps_text) {}
 
   /// Adds what is new in `events` since the last call.
   void add(Events& events);
   const Message& message() const { return message_; }
-  /// Where the message stood, which only grows.
+  /// A position in the message, which only grows.
   struct Mark {
     std::size_t content = 0, reasoning = 0;             // sizes
-    std::size_t calls = 0, malformed = 0, dropped = 0;  // numbers
+    std::size_t calls = 0, malformed = 0, dropped = 0;  // counts
     std::size_t arguments = 0;                          // size, of the last call
     std::size_t malformed_text = 0, dropped_text = 0;   // sizes, of the last ones
     CallStatus status = CallStatus::incomplete;         // of the last call
@@ -77,10 +77,10 @@ class MessageBuilder {
     }
   };
   Mark mark() const;
-  /// Forgets what came since then; not the finish.
+  /// Removes everything after the mark, except the finish.
   void go_back(const Mark& mark);
 
-  /// Gives the message away; no events may follow.
+  /// Moves the message out; no events may follow.
   Message take_message() { return std::move(message_); }
 
   void visit(Archive& archive) {
@@ -98,7 +98,7 @@ class MessageBuilder {
 
   Message message_;
   bool keeps_text_;
-  EventKind last_ = EventKind::content;  // fragments of one kind may be one text
+  EventKind last_ = EventKind::content;  // consecutive fragments of one kind may be one text
 };
 
 }  // namespace unspool

@@ -1,5 +1,5 @@
-// What OpenAI's two older protocols share: the chunks' head, the usage chunk, the end mark, the
-// error.
+// Common parts of OpenAI's two older protocols: the chunks' head, the usage chunk, the end mark,
+// the error.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace unspool {
 
 class OpenaiChunks : public WireWriter {
  protected:
-  /// `object`: what the protocol calls a chunk.
+  /// `object`: the protocol's name for a chunk.
   OpenaiChunks(WireOptions options, std::string_view id_prefix, std::string_view object);
 
   /// `{"id":…,"object":…,"created":…,"model":…` and the members of `extra`.

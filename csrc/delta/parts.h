@@ -1,5 +1,5 @@
-// The answer as a list of parts of one meaning each, in the order in which the model wrote them:
-// what Responses calls items and Anthropic blocks.
+// The answer as a list of parts, each of one kind, in the order of the output: the items of
+// Responses, or the blocks of Anthropic messages.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ enum class PartKind : std::uint8_t { text, reasoning, call };
 struct Part {
   PartKind kind = PartKind::text;
   bool is_open = true;
-  CallStatus status = CallStatus::incomplete;  // of text too: incomplete where the end was cut off
+  CallStatus status = CallStatus::incomplete;  // also of text: incomplete if the end was cut off
   std::string id = {};                         // of a call
   std::string name = {};
-  std::string text = {};  // or a call's arguments; empty where the texts are not kept
+  std::string text = {};  // or a call's arguments; empty if texts are not kept
   std::vector<TokenLogprob> logprobs = {};
 
   void visit(Archive& archive) {
@@ -31,29 +31,29 @@ struct Part {
   }
 };
 
-/// One part is open at a time, at the end of the list. Deltas come in an order that `WireWriter`
-/// has checked.
+/// Only the last part can be open. `WireWriter` has checked the order of the deltas.
 class Parts {
  public:
   explicit Parts(bool keeps_text) : keeps_text_(keeps_text) {}
 
-  /// Whether the open part ends before this delta: another begins, or the call or the output ends.
+  /// Whether the open part ends before this delta: another part begins, or the call or the output
+  /// ends.
   bool closes(const Delta& delta) const;
   void close(const Delta& delta);
 
-  /// Whether a part begins with this delta; asked after `close`.
+  /// Whether a part begins with this delta; ask after `close`.
   bool opens(const Delta& delta) const;
   Part& open(const Delta& delta);
 
-  /// The text that the delta adds to the open part; empty for those that add none.
+  /// The text that the delta adds to the open part; may be empty.
   static std::string_view text_of(const Delta& delta);
   void add(std::string_view text);
 
-  /// All of the above.
+  /// Does all of the above.
   void put(const Delta& delta);
 
-  /// Moves the log-probabilities of a text's delta to its part, which is open; drops those before
-  /// it, and those of other deltas.
+  /// Moves the log-probabilities of a text delta to its part, which is open; drops earlier ones,
+  /// and those of other deltas.
   void take_logprobs(const Delta& delta, LogprobQueue& queue);
 
   const std::vector<Part>& list() const { return list_; }
@@ -71,7 +71,7 @@ class Parts {
   bool keeps_text_;
 };
 
-/// Whether the output was cut off, for whatever reason.
+/// Whether the output was cut off, for any reason.
 bool is_cut(FinishReason reason);
 
 bool has_part(const std::vector<Part>& parts, PartKind kind);

@@ -1,4 +1,4 @@
-// Frames around JSON objects: server-sent events, or one object a line.
+// Frames for JSON objects: server-sent events, or one object per line.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@ namespace unspool {
 
 class Framing {
  public:
-  /// `sse` false: each object is a line, without what only an event stream has.
+  /// `sse` false: one object per line, without anything that only event streams have.
   explicit Framing(bool sse) : sse_(sse) {}
 
-  /// What stands before an object: `data: `, with `event: <name>` above it where the protocol has
-  /// names. The object must hold no line break.
+  /// Writes the text before an object: `data: `, after `event: <name>` if the protocol names
+  /// events. The object must not contain a line break.
   void open(std::string_view event, std::string& out) const;
   void close(std::string& out) const { out += sse_ ? "\n\n" : "\n"; }
 
   /// The end mark of OpenAI's older protocols.
   void done(std::string& out) const;
 
-  /// What clients skip and proxies count as life.
+  /// A comment: clients skip it, and proxies see activity.
   void comment(std::string& out) const;
 
   bool is_sse() const { return sse_; }

@@ -1,4 +1,4 @@
-// Sends whole calls alone: a filter on deltas for hosts whose clients must never see half a call.
+// A filter on deltas that emits only complete calls, for clients that must never see a partial one.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace unspool {
 
-/// What is sent of a call that was cut off or turned out malformed.
+/// Handling of a call that was cut off or is malformed.
 enum class IncompleteCalls : std::uint8_t { forward, withhold };
 
-/// Throws ArgumentError for a word that is neither "forward" nor "withhold".
+/// Throws ArgumentError unless `name` is "forward" or "withhold".
 IncompleteCalls parse_incomplete_calls(std::string_view name);
 
-/// Holds the deltas of one answer's call until it ends, its argument fragments joined. They follow
-/// if the call is complete, and are left out if not; the calls that follow move up. The tokens of
-/// what is left out go with the next delta.
+/// Holds the deltas of one answer's call until it ends, and joins its argument fragments. They are
+/// emitted if the call is complete, and dropped if not; later calls are renumbered. The tokens of
+/// dropped deltas belong to the next delta.
 class WholeCalls {
  public:
-  /// Appends what may be sent.
+  /// Appends the deltas that can be emitted.
   void put(Delta delta, std::vector<Delta>& out);
 
-  /// Whether `put` would pass this delta on as it is.
+  /// Whether `put` would pass this delta on unchanged.
   bool passes(const Delta& delta) const;
 
   void visit(Archive& archive) {
@@ -38,8 +38,8 @@ class WholeCalls {
   void send(Delta delta, std::vector<Delta>& out);
 
   std::vector<Delta> held_;
-  std::int32_t sent_ = 0;      // calls
-  bool has_left_out_ = false;  // tokens that no delta has
+  std::int32_t sent_ = 0;      // number of calls emitted
+  bool has_left_out_ = false;  // there are tokens that no delta covers
   std::uint64_t left_out_begin_ = 0;
   std::vector<TokenId> left_out_;
 };

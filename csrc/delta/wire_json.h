@@ -1,4 +1,4 @@
-// The small change of the wire: numbers, fields, usage.
+// JSON helpers of the wire protocols: numbers, fields, usage.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace unspool {
 
-/// What a request cost, in tokens. What is not known is counted by the writer from the deltas'
-/// spans (completion) or taken from its options (prompt).
+/// Token counts of a request. Missing counts are derived from the deltas' spans (completion) or the
+/// options (prompt).
 struct Usage {
   std::optional<std::uint64_t> prompt_tokens = {};
   std::optional<std::uint64_t> completion_tokens = {};
@@ -23,8 +23,8 @@ struct Usage {
 
 void append_number(std::int64_t number, std::string& out);
 
-/// A finite number, the shortest text that reads back the same; what JSON cannot say becomes
-/// -9999.0, as OpenAI writes the log of 0.
+/// A finite number, as the shortest text that reads back the same; other numbers become -9999.0, as
+/// OpenAI writes the log of 0.
 void append_number(double number, std::string& out);
 
 /// `,"name":` and the text as a string.
@@ -37,7 +37,7 @@ void append_openai_usage(const Usage& usage, std::string& out);
 /// The usage object of OpenAI's responses.
 void append_responses_usage(const Usage& usage, std::string& out);
 
-/// The usage object of Anthropic's messages: input tokens there are those not read from a cache.
+/// The usage object of Anthropic messages, whose input tokens exclude those read from a cache.
 void append_anthropic_usage(const Usage& usage, std::string& out);
 
 /// `{"message":…,"type":…,"param":null,"code":…}`, OpenAI's error; an empty code is null.

@@ -1,4 +1,4 @@
-// The five writers; `make_wire_writer` chooses.
+// The five writers; `make_wire_writer` selects one.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace unspool {
 /// OpenAI chat completions: `chat.completion.chunk`.
 std::unique_ptr<WireWriter> make_chat_chunks(WireOptions options);
 
-/// OpenAI completions: content alone, there are no words for reasoning and calls.
+/// OpenAI completions: only content, because the protocol has no reasoning or calls.
 std::unique_ptr<WireWriter> make_text_completions(WireOptions options);
 
 /// OpenAI responses: numbered events around items.
@@ -19,7 +19,7 @@ std::unique_ptr<WireWriter> make_responses_events(WireOptions options);
 /// Anthropic messages: events around content blocks.
 std::unique_ptr<WireWriter> make_anthropic_events(WireOptions options);
 
-/// Open Inference Protocol v2: an InferenceResponse a step.
+/// Open Inference Protocol v2: one InferenceResponse per step.
 std::unique_ptr<WireWriter> make_oip_responses(WireOptions options);
 
 }  // namespace unspool

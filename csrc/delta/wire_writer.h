@@ -1,18 +1,18 @@
-// From deltas straight to the bytes of one response, in the protocol that the client speaks.
+// Writes deltas as the bytes of one response, in the client's protocol.
 //
-// What every protocol's writer keeps, whatever the model wrote (docs/wire-shapes.md):
-// - the order that the protocol demands: openers before deltas, one finish for each answer, usage
-//   last, nothing after the end. A delta that would break it is refused before a byte is written.
-// - a call's arguments are the model's own. A call that was cut off, or turned out malformed, keeps
-//   the prefix that was sent: it is not completed and not withdrawn. Its arguments are then no
-//   JSON, and where all calls are such, or the output was cut, the finish reason is not
-//   `tool_calls`; responses has a status for it too. Where not a byte of them came, `{` is sent:
-//   some clients take empty arguments for `{}` and would run the call. A complete call without any
-//   gets `{}`. With `IncompleteCalls::withhold` nothing of such a call is written: its deltas wait
-//   until it is complete.
-// - finish reasons `error` and `cancelled`, for which no protocol has a word, are sent as a cut off
-//   answer (`length`, `max_tokens`, incomplete), so that no one takes it for a whole one. A host
-//   that can say what failed calls `fail` instead of `end`.
+// Every protocol's writer guarantees (docs/wire-shapes.md):
+// - The order that the protocol requires: openers before deltas, one finish for each answer, usage
+//   last, nothing after the end. A delta that would break it is rejected before a byte is written.
+// - A call's arguments are the model's own. A call that was cut off or is malformed keeps the
+//   prefix that was sent: it is neither completed nor withdrawn. Its arguments are then not valid
+//   JSON. If all calls are such, or the output was cut off, the finish reason is not `tool_calls`;
+//   responses has a status for it too. If none of its arguments arrived, `{` is sent, because some
+//   clients treat empty arguments as `{}` and would run the call. A complete call without arguments
+//   gets `{}`. `IncompleteCalls::withhold` writes nothing of an incomplete call: a call's deltas
+//   wait until it is complete.
+// - The finish reasons `error` and `cancelled`, which no protocol has, are sent as those of an
+//   answer that was cut off (`length`, `max_tokens`, incomplete), so that clients do not treat it
+//   as whole. A host that knows what failed calls `fail` instead of `end`.
 #pragma once
 
 #include <cstdint>
@@ -44,73 +44,73 @@ enum class WireProtocol : std::uint8_t {
 std::string_view to_string(WireProtocol protocol);
 
 /// How `responses` sends reasoning: as a summary, which all clients show, or as the model's own
-/// text, which LangChain and Vercel's AI SDK lose.
+/// text, which LangChain and Vercel's AI SDK drop.
 enum class ReasoningEvents : std::uint8_t { summary, text };
 
 struct WireOptions {
   std::string model;
-  std::string id = {};       // empty: a random one
+  std::string id = {};       // empty: a random id
   std::int64_t created = 0;  // Unix seconds; 0: now
-  std::int32_t n = 1;        // answers; responses and messages have one
-  bool stream = true;        // false: nothing is written until `body`
-  bool sse = true;           // false: a JSON object a line
+  std::int32_t n = 1;        // number of answers; must be 1 for responses and messages
+  bool stream = true;        // false: nothing is written before `body`
+  bool sse = true;           // false: one JSON object per line
   bool include_usage = false;
   ReasoningField reasoning_field = ReasoningField::reasoning_content;
   ReasoningEvents reasoning_events = ReasoningEvents::summary;
   IncompleteCalls incomplete_calls = IncompleteCalls::forward;
   std::uint64_t prompt_token_count = 0;
-  std::string extra = {};  // a JSON object: more members of each chunk or response
+  std::string extra = {};  // a JSON object: additional members of each chunk or response
 };
 
 struct WireError {
   std::string message;
-  std::string type = {};  // empty: the protocol's word for a server's fault
+  std::string type = {};  // empty: the protocol's type for a server error
   std::string code = {};
 };
 
-/// One response. Bytes are appended to a caller's buffer; nothing is allocated for a delta, except
-/// where the protocol wants whole texts at the end (responses, `body`) and for log-probabilities.
+/// One response. Bytes are appended to the caller's buffer. There is no allocation per delta,
+/// except if the protocol repeats whole texts at the end (responses, `body`), and for
+/// log-probabilities.
 class WireWriter {
  public:
   virtual ~WireWriter() = default;
   WireWriter& operator=(const WireWriter&) = delete;
 
-  /// A copy that writes on by itself: a response of its own with the same id, from where this one
-  /// stands.
+  /// An independent copy with the same state and the same response id.
   virtual std::unique_ptr<WireWriter> clone() const = 0;
 
-  /// What comes before the first delta. `write` and `end` do it where it was not done.
+  /// Writes what precedes the first delta. `write` and `end` call it if necessary.
   void begin(std::string& out);
 
-  /// Throws ArgumentError for a delta that is out of order, StreamError after the end; nothing has
-  /// changed then.
+  /// Throws ArgumentError if a delta is out of order, StreamError after the end. The state is
+  /// unchanged then.
   void write(const Delta& delta, std::string& out);
 
-  /// Deltas that are ready together: those that follow each other in one region share a chunk.
+  /// Writes deltas that are ready together: consecutive ones in one region share a chunk.
   void write_many(std::span<const Delta* const> deltas, std::string& out);
   void write_many(std::span<const Delta> deltas, std::string& out);
 
-  /// A fragment of text or arguments that comes alone, as most do. Writes it as `write` does, if it
-  /// goes on with what was written last and the protocol has a short way for that; else writes
+  /// Writes a single fragment of text or arguments, the most common case. If it continues what was
+  /// written last and the protocol has a short path, writes the same as `write`; otherwise writes
   /// nothing and returns false.
   bool write_next(const TextFragment& fragment, std::string& out);
 
-  /// The end of a stream; each answer has had its finish. `stop_sequence`: the stop string that
-  /// ended the text, if one did; only messages sends it.
+  /// Ends a stream whose answers have all finished. `stop_sequence`: the stop string that ended the
+  /// text, if any; only messages sends it.
   void end(const Usage& usage, std::string_view stop_sequence, std::string& out);
 
-  /// The protocol's error, which ends the stream; nothing follows, no end mark either.
+  /// Writes the protocol's error, which ends the stream; no end mark follows.
   void fail(const WireError& error, std::string& out);
 
-  /// What may be sent at any time between two writes, so that no one takes silence for death.
+  /// Keep-alive bytes; may be sent between any two writes.
   void keep_alive(std::string& out) const;
 
-  /// The response in one piece, where `stream` is false; instead of `end`.
+  /// Writes the response in one piece if `stream` is false; call it instead of `end`.
   void body(const Usage& usage, std::string_view stop_sequence, std::string& out);
 
-  /// Of the next positions of an answer's token ids; before the deltas whose spans hold them. Kept
-  /// until these are written, ignored where the protocol sends none. Throws ArgumentError for NaN
-  /// and above 0; nothing has changed then.
+  /// Adds log-probabilities of the next positions of an answer's token ids; call it before the
+  /// deltas whose spans contain them. Ignored if the protocol has none. Throws ArgumentError for
+  /// NaN or values above 0; the state is unchanged then.
   void add_logprobs(std::int32_t choice, std::vector<TokenLogprob> entries);
 
   const WireOptions& options() const { return options_; }
@@ -122,57 +122,57 @@ class WireWriter {
     return order.call_count > 0 || order.is_finished;
   }
 
-  /// What it has written, as bytes: `restore_wire_writer` goes on from there. Between two writes.
+  /// The state as bytes, between two writes; `restore_wire_writer` continues from it.
   std::string snapshot() const;
 
  protected:
   WireWriter(const WireWriter&) = default;
-  /// `reserved`: members of the protocol that `extra` may not set.
+  /// `reserved`: members of the protocol that `extra` must not set.
   WireWriter(WireOptions options, std::string_view id_prefix,
              std::initializer_list<std::string_view> reserved);
 
   struct Ending {
-    Usage usage;  // whole: both counts are there
+    Usage usage;  // with both counts present
     std::string_view stop_sequence;
   };
 
-  /// What a protocol's writer keeps from one write to the next.
+  /// The state of the protocol's own writer.
   virtual void visit_own(Archive& archive) = 0;
   virtual void do_begin(std::string& out) = 0;
-  /// Writes a delta, and may leave a frame open for the next one.
+  /// Writes a delta; may leave a frame open for the next one.
   virtual void put(const Delta& delta, std::string& out) = 0;
-  /// A fragment of the kind, call and answer of the last delta, which is flushed.
+  /// Writes a fragment of the same kind, call and answer as the last delta, which is flushed.
   virtual bool put_next(const TextFragment&, std::string&) { return false; }
   /// Closes the open frame.
   virtual void flush(std::string& out) = 0;
   virtual void do_end(const Ending& ending, std::string& out) = 0;
-  /// Called before `do_begin` too.
+  /// `do_begin` may not have been called.
   virtual void do_fail(const WireError& error, std::string& out) = 0;
-  /// The body of an error response, where `stream` is false.
+  /// The body of an error response, if `stream` is false.
   virtual void do_fail_whole(const WireError& error, std::string& out);
   virtual void do_body(const Ending& ending, std::string& out) = 0;
   /// Whether the protocol sends log-probabilities.
   virtual bool has_logprobs() const { return true; }
-  /// Whether a body sends them with each part, and those of text alone.
+  /// Whether a body sends them with each part, and only those of text.
   virtual bool keeps_logprobs_by_part() const { return false; }
   virtual void do_keep_alive(std::string& out) const { framing_.comment(out); }
   virtual std::string_view default_error_type() const { return "server_error"; }
 
-  /// `,"name":value` of each member of `extra`.
+  /// `,"name":value` for each member of `extra`.
   const std::string& extra() const { return extra_; }
   bool has_extra(std::string_view name) const;
   const Framing& framing() const { return framing_; }
   FinishReason finish_reason(std::int32_t choice) const {
     return answers_[static_cast<std::size_t>(choice)].finish_reason;
   }
-  /// The answer's parts; filled by the base only where `stream` is false.
+  /// The answer's parts; the base fills them only if `stream` is false.
   const std::vector<Part>& parts(std::int32_t choice) const {
     return answers_[static_cast<std::size_t>(choice)].parts.list();
   }
   LogprobQueue& logprobs(std::int32_t choice) {
     return answers_[static_cast<std::size_t>(choice)].logprobs;
   }
-  /// All of an answer's that have come, for a body.
+  /// All log-probabilities of an answer, for a body.
   std::vector<TokenLogprob> take_logprobs(std::int32_t choice);
 
  private:
@@ -182,7 +182,7 @@ class WireWriter {
 
   enum class State : std::uint8_t { fresh, begun, ended };
 
-  /// Where an answer's deltas stand; small, since a batch is checked on a copy.
+  /// The state of an answer's order check; small, because a batch is checked on a copy.
   struct Order {
     std::int32_t call_count = 0;
     bool call_is_open = false;
@@ -196,7 +196,7 @@ class WireWriter {
     FinishReason finish_reason = FinishReason::stop;
     std::uint64_t token_count = 0;
     WholeCalls whole_calls;
-    std::int32_t bare_call = -1;  // the open call, where no byte of its arguments has come
+    std::int32_t bare_call = -1;  // the open call, if none of its arguments have arrived
 
     void visit(Archive& archive) {
       archive(parts, logprobs, token_count, whole_calls, bare_call);
@@ -204,7 +204,7 @@ class WireWriter {
     }
   };
 
-  /// The last write, if it was one fragment.
+  /// The last write, if it was a single fragment.
   struct LastFragment {
     bool is_one = false;
     EventKind kind = EventKind::content;
@@ -228,18 +228,18 @@ class WireWriter {
   std::vector<std::string> extra_names_;
   State state_ = State::fresh;
   std::vector<Order> orders_;
-  std::vector<Order> next_orders_;  // of the batch that is being checked
+  std::vector<Order> next_orders_;  // of the batch being checked
   std::vector<Answer> answers_;
-  std::vector<Delta> whole_;  // what a delta lets through
+  std::vector<Delta> whole_;  // the deltas that pass the filter
   LastFragment last_;
 };
 
-/// Throws ArgumentError: n below 1, or above it where the protocol has one answer; `extra` is no
-/// object or sets what the protocol sets.
+/// Throws ArgumentError if n is below 1, or above 1 for a protocol with one answer, or if `extra`
+/// is not an object or sets a member of the protocol.
 std::unique_ptr<WireWriter> make_wire_writer(WireProtocol protocol, WireOptions options);
 
-/// A writer that goes on where the writer of `state` stood, made with the same options; `id` and
-/// `created` may be left out. Throws ArgumentError: it holds no state of such a writer.
+/// Creates a writer that continues from `state`, with the same options; `id` and `created` may be
+/// omitted. Throws ArgumentError if it is not the state of such a writer.
 std::unique_ptr<WireWriter> restore_wire_writer(std::string_view state, WireProtocol protocol,
                                                 WireOptions options);
 

@@ -1,11 +1,11 @@
-// Whether a compiled format says enough to be read.
+// Validates that a compiled format is complete.
 #pragma once
 
 #include "format/program.h"
 
 namespace unspool {
 
-/// Throws PatternError, which names the key: a part is missing, or there are too many.
+/// Throws PatternError, which names the key, if a part is missing or if there are too many parts.
 void check_program(const Program& program);
 
 }  // namespace unspool

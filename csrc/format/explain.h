@@ -1,4 +1,4 @@
-// How the parser reads a format, in sentences.
+// Explains in sentences how the parser reads a format.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace unspool {
 
-/// A blank or a bracket in a pattern decides how it is read. The sentences say what was understood.
+/// A blank or a bracket can change the meaning of a pattern; the sentences show what was
+/// understood.
 std::vector<std::string> explain(const Program& program);
 
 }  // namespace unspool

@@ -1,5 +1,5 @@
-// The words of a format's file: its keys, the holes of a pattern and their options. This one table
-// makes the reader, its errors, the JSON Schema for editors and the tables of the docs.
+// The words of format files: keys, holes and their options. The reader, its errors, the JSON Schema
+// for editors and the tables of the docs are all made from this one table.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace unspool {
 
-/// Several kinds of hole.
+/// A set of hole kinds.
 class HoleSet {
  public:
   constexpr HoleSet(std::initializer_list<HoleKind> kinds = {}) {
@@ -26,12 +26,12 @@ class HoleSet {
   std::uint32_t bits_ = 0;
 };
 
-/// What a key's value is.
+/// The type of a key's value.
 enum class KeyType : std::uint8_t {
   text,
   texts,         // a list of texts
-  alternatives,  // a list of texts, or of lists of texts of which one must be there
-  literals,      // a text without holes, or a list of these
+  alternatives,  // a list; each item is a text, or a list of texts of which one is required
+  literals,      // a text without holes, or a list of such texts
   patterns,      // a pattern, or a list of alternatives
   flag,
   list,  // of anything
@@ -68,10 +68,10 @@ std::span<const OptionWord> option_words();
 /// A hole as a file writes it.
 std::string_view name_of(HoleKind kind);
 
-/// The key of this name; null if there is none.
+/// The key with this name, or null.
 const FileKey* find_key(std::span<const FileKey> keys, std::string_view name);
 
-/// The names of words, as an error lists them: "a, b, c".
+/// The names of words, for an error message: "a, b, c".
 template <typename Word>
 std::string listed(std::span<const Word> words) {
   std::string names;

@@ -1,4 +1,5 @@
-// A format compiled: what to look for in each region. Immutable, shared by all streams of a model.
+// A compiled format: the markers to look for in each region. Immutable; shared by all streams of a
+// model.
 #pragma once
 
 #include <array>
@@ -20,24 +21,24 @@ struct ResponseTemplate;
 
 class Format {
  public:
-  /// Throws FormatError. `tokens`: the vocabulary's added tokens, if ids will be known. Throws
+  /// Throws FormatError. `tokens`: the vocabulary's added tokens, if the input will have ids. Throws
   /// ArgumentError if trust is strict and none of them opens a call (or, without calls, reasoning).
   static std::shared_ptr<const Format> compile(Program program,
                                                const std::vector<MarkerToken>& tokens = {},
                                                MarkerTrust trust = MarkerTrust::by_id);
 
-  /// A format that stands for a response template. `tokens`: the vocabulary's added tokens.
+  /// A format for a response template. `tokens`: the vocabulary's added tokens.
   static std::shared_ptr<const Format> from_template(std::shared_ptr<const ResponseTemplate> made,
                                                      std::string name,
                                                      const std::vector<MarkerToken>& tokens);
 
-  /// The response template that this stands for; null where it has markers of its own.
+  /// The response template; null for a format with markers of its own.
   const std::shared_ptr<const ResponseTemplate>& response_template() const {
     return response_template_;
   }
 
   const Program& program() const { return program_; }
-  /// `by_id`: markers that are tokens are known by their ids. `mends`: misspelled ones count too.
+  /// `by_id`: match markers that are tokens by id. `mends`: also match misspelled markers.
   const MarkerTable& markers(bool by_id, bool mends) const {
     const Tables& tables = mends && mended_ ? *mended_ : tables_;
     return by_id && tables.by_id ? *tables.by_id : tables.by_text;
@@ -46,31 +47,30 @@ class Format {
   /// Whether a marker without a token counts only inside what a token has opened.
   bool is_strict() const { return is_strict_; }
 
-  /// The letter for a token that this format knows by its id.
+  /// The letter of a token that this format matches by id.
   std::optional<Symbol> symbol(TokenId id) const;
   std::string_view symbol_text(Symbol symbol) const {
     return symbols_[symbol - kFirstTokenSymbol].text;
   }
-  /// Whether the token's text is (part of) a marker that is known by its text alone.
+  /// Whether the token's text is (part of) a marker that is matched by its text.
   bool is_spelled(TokenId id) const;
-  /// All tokens that serving stacks must not strip before this format sees them.
+  /// All tokens that serving stacks must not strip.
   const std::vector<MarkerToken>& symbols() const { return symbols_; }
 
-  /// The pattern of what a header may say, by the markup's index; null: anything.
+  /// The pattern of a header's text, by the markup's index; null: any text.
   const std::shared_ptr<const Regex>& header(std::size_t markup) const { return headers_[markup]; }
 
-  /// The calls that may begin with an opener, by the opener's index.
+  /// For each opener, the calls that may begin with it.
   const std::vector<std::vector<std::uint8_t>>& openers() const { return openers_.calls; }
   bool has_bare_calls() const { return has_bare_calls_; }
 
-  /// By byte of text: whether it never changes the region that it stands in, after another such
-  /// one.
+  /// By byte: whether it never changes the region when it follows another such byte.
   const std::array<bool, 256>& quiet_bytes() const { return quiet_bytes_; }
 
  private:
   struct Tables {
     MarkerTable by_text;
-    std::unique_ptr<MarkerTable> by_id;  // null: no marker holds a token, and trust is not strict
+    std::unique_ptr<MarkerTable> by_id;  // null: no marker contains a token, trust is not strict
   };
 
   Format() = default;
@@ -82,7 +82,7 @@ class Format {
   Program program_;
   std::shared_ptr<const ResponseTemplate> response_template_;
   Tables tables_;
-  std::unique_ptr<Tables> mended_;  // null: no marker is misspelled
+  std::unique_ptr<Tables> mended_;  // null: no marker has a misspelling
   std::vector<MarkerToken> symbols_;
   std::vector<std::pair<TokenId, Symbol>> symbol_of_;  // sorted by id
   std::vector<TokenId> spelled_;                       // sorted
@@ -90,7 +90,7 @@ class Format {
   std::vector<std::shared_ptr<const Regex>> headers_;
   bool has_bare_calls_ = false;
   bool is_strict_ = false;
-  std::array<bool, 256> quiet_bytes_{};  // none, where calls may have no opener
+  std::array<bool, 256> quiet_bytes_{};  // all false if calls may have no opener
 };
 
 }  // namespace unspool

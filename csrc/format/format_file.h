@@ -1,4 +1,4 @@
-// A format's file: TOML that says what a model writes, with holes.
+// A format file: TOML that shows what a model writes, with holes.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 namespace unspool {
 
 struct FormatFile {
-  JsonValue value;  // all keys, as they are written
+  JsonValue value;  // all keys, as written
   Program program;
   std::vector<std::uint32_t> example_lines;
 
-  /// Throws FormatError, "source:line:column: what": the text is no TOML, a key is unknown or has a
-  /// value of another type, a pattern does not say enough.
+  /// Throws FormatError, "source:line:column: message", if the text is not valid TOML, a key is
+  /// unknown or has a value of the wrong type, or a pattern is incomplete.
   static FormatFile read(std::string_view toml, std::string_view source);
 };
 

@@ -1,4 +1,4 @@
-// Adds a marker to a set in each way in which the model may write it.
+// Adds a marker to a set, in each form in which the model may write it.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ namespace unspool {
 
 class MarkerAdder {
  public:
-  /// `tokens`: those that are known by their ids. `adds_slips`: a marker that counts by its text
-  /// counts with ASCII letters in place of their look-alikes too.
+  /// `tokens`: the tokens that are matched by id. `adds_slips`: for a marker that is matched by its
+  /// text, also add the form with ASCII letters in place of their look-alikes.
   MarkerAdder(const std::vector<MarkerToken>& tokens, MarkerTrust trust, bool adds_slips)
       : tokens_(tokens),
         adds_spelled_(!tokens.empty() && trust == MarkerTrust::either),
         adds_slips_(adds_slips) {}
 
-  /// Adds markers that hold a token, and no others, until it is set back.
+  /// Adds only markers that contain a token, until it is called with false.
   void need_tokens(bool needs_tokens) { needs_tokens_ = needs_tokens; }
 
-  /// `before`: the white space that may stand before it; each of its suffixes may.
+  /// `before`: white space that may precede the marker; any suffix of it is accepted.
   void add(MarkerSet& set, std::string_view text, std::string_view before, Role role,
            std::size_t value = 0) const;
   void add(MarkerSet& set, const MarkerTexts& marker, Role role, std::size_t value = 0) const {
@@ -37,7 +37,7 @@ class MarkerAdder {
   bool needs_tokens_ = false;
 };
 
-/// The text with ASCII letters in place of their look-alikes, as models slip: `｜` and `▁`.
+/// The text with ASCII letters in place of the look-alikes `｜` and `▁`, a common model mistake.
 std::string in_ascii(std::string_view text);
 
 }  // namespace unspool

@@ -1,4 +1,4 @@
-// What a format looks for, region by region: automata over its markers.
+// The automata over a format's markers, one per region.
 #pragma once
 
 #include <cstdint>
@@ -35,26 +35,26 @@ enum class Role : std::uint8_t {
   tag_open,
 };
 
-/// What one call's header and body look for.
+/// The automata for one kind of call: its header and body.
 struct CallMarkers {
   MarkerSet header;     // the end of a name outside the body
-  MarkerSet parameter;  // between parameters: the next one, or the end, or what follows the call
+  MarkerSet parameter;  // between parameters: the next one, the end, or what follows the call
   MarkerSet key;        // the end of a parameter's name
   MarkerSet value;      // the end of a parameter's value
   MarkerSet element;    // the tags of nested elements
   MarkerSet quote;      // around a string
 };
 
-/// One way to recognise a format: by text alone, or with tokens known by their ids.
+/// One way to recognize a format: by text only, or with tokens matched by id.
 struct MarkerTable {
-  MarkerSet content;     // outside of everything
-  MarkerSet inside;      // within a section, or after a call whose closer has yet to come
-  MarkerSet after_call;  // right after one: its closer may be written once more
+  MarkerSet content;     // outside all regions
+  MarkerSet inside;      // within a section, or after a call that still lacks its closer
+  MarkerSet after_call;  // directly after a call: its closer may be repeated
   MarkerSet reasoning;
-  MarkerSet rehearsal;             // inside, while reasoning may go on and close
+  MarkerSet rehearsal;             // like inside, while reasoning may continue and close
   MarkerSet rehearsed_section;     // the same within a section; only for strict trust
-  MarkerSet malformed;             // in a call that cannot be read
-  MarkerSet openers;               // after a call's opener: another takes its place
+  MarkerSet malformed;             // in a call that cannot be parsed
+  MarkerSet openers;               // after a call's opener: another opener replaces it
   std::vector<MarkerSet> headers;  // the end of each markup's header
   std::vector<CallMarkers> calls;
 
@@ -68,12 +68,12 @@ struct MarkerToken {
   std::string text;
 };
 
-/// The texts that open calls, and for each the calls that may begin with it.
+/// The texts that open calls, and for each text the calls that may begin with it.
 struct CallOpeners {
   std::vector<std::string> texts;
   std::vector<std::vector<std::uint8_t>> calls;
 
-  /// Throws FormatError: they are too many.
+  /// Throws FormatError if there are too many.
   explicit CallOpeners(const Program& program);
   CallOpeners() = default;
 };
@@ -81,9 +81,8 @@ struct CallOpeners {
 /// All texts of the format that a token may be part of.
 std::vector<std::string_view> marker_texts(const Program& program);
 
-/// `tokens`: those that the format knows by their ids, in the order of their symbols.
-/// `adds_slips`: markers count where a model misspells them too. Throws FormatError: the markers
-/// are too many or too long.
+/// `tokens`: the tokens that the format matches by id, in the order of their symbols. `adds_slips`:
+/// also match misspelled markers. Throws FormatError if the markers are too many or too long.
 MarkerTable build_marker_table(const Program& program, const CallOpeners& openers,
                                const std::vector<MarkerToken>& tokens, MarkerTrust trust,
                                bool adds_slips);

@@ -1,4 +1,4 @@
-// The names of choices and types, as files, options and hosts write them.
+// The names of choices and types in files, options and host APIs.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ inline constexpr Word<CallsInReasoning> kCallsInReasoning[] = {
     {"keep", CallsInReasoning::keep},
     {"end", CallsInReasoning::end}};
 
-/// JSON of any type but text. Text is the fallback for values that are not JSON.
+/// All JSON types except text. Text is the fallback for values that are not JSON.
 inline constexpr TypeSet kJsonTypes(static_cast<std::uint8_t>(TypeSet::any().bits() &
                                                               ~TypeSet::string));
 inline constexpr TypeSet kNumberTypes = TypeSet(TypeSet::integer) | TypeSet(TypeSet::number);
@@ -43,7 +43,7 @@ inline constexpr Word<TypeSet> kTypes[] = {
     {"null", TypeSet(TypeSet::null)},       {"object", TypeSet(TypeSet::object)},
     {"array", TypeSet(TypeSet::array)}};
 
-/// The word with this name; null if there is none.
+/// The word with this name, or null.
 template <typename Value, std::size_t Size>
 const Word<Value>* find_word(const Word<Value> (&words)[Size], std::string_view name) {
   const auto found = std::find_if(std::begin(words), std::end(words),

@@ -1,4 +1,4 @@
-// A format in the words of old files, for their migration: [[call]], open = …, and what they held.
+// A format in the words of old files ([[call]], open = …), for migration.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace unspool {
 
-/// Keys' paths with a value each. A key that holds a list stands once for each of its items.
+/// Pairs of a key's path and a value. A key that holds a list has one pair per item.
 std::vector<std::pair<std::string, std::string>> old_facts(const Program& program);
 
 }  // namespace unspool

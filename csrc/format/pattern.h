@@ -1,4 +1,4 @@
-// A pattern: what the model writes, with holes where the parts of a message stand.
+// A pattern: a text as the model writes it, with holes for the parts of a message.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,23 @@
 
 namespace unspool {
 
-/// What stands in a hole.
+/// The kind of a hole.
 enum class HoleKind : std::uint8_t {
   reasoning,
   content,
-  calls,       // all of them
-  name,        // the tool's
-  id,          // the call's
+  calls,       // all calls
+  name,        // the tool's name
+  id,          // the call's id
   index,       // the call's number
-  random,      // letters and digits
-  arguments,   // all of them, as one JSON object
+  random,      // random letters and digits
+  arguments,   // all arguments, as one JSON object
   object,      // name and arguments, as one JSON object
-  parameters,  // each as `parameter` says
+  parameters,  // each in the form of `parameter`
   key,
   value,
-  type,     // a JSON type's name
-  repeats,  // ${...}: what stands before it again, after the text between
-  any,      // ${_}
+  type,     // the name of a JSON type
+  repeats,  // ${...}: repeats what precedes it, after the text between
+  any,      // ${_}: any text
 };
 
 struct Hole {
@@ -35,24 +35,24 @@ struct Hole {
   bool has(std::string_view option) const;
 };
 
-/// Literal text and holes in turn: a text, a hole, a text, …, a text.
+/// Alternating texts and holes; begins and ends with a text.
 struct Pattern {
   std::vector<std::string> texts{std::string()};
   std::vector<Hole> holes;
 
-  /// Throws FormatError: a hole of no kind, an option that is none.
+  /// Throws FormatError if a hole's kind or an option is unknown.
   static Pattern parse(std::string_view text);
 
   const std::string& first() const { return texts.front(); }
   const std::string& last() const { return texts.back(); }
   std::size_t count(HoleKind kind) const;
   bool has(HoleKind kind) const { return count(kind) > 0; }
-  /// The first hole of the kind; there is one.
+  /// The index of the first hole of the kind, which must exist.
   std::size_t index(HoleKind kind) const;
   const Hole& hole(HoleKind kind) const { return holes[index(kind)]; }
   const std::string& before(HoleKind kind) const { return texts[index(kind)]; }
   const std::string& after(HoleKind kind) const { return texts[index(kind) + 1]; }
-  /// The holes' kinds are the same, in the same order.
+  /// Whether both patterns have holes of the same kinds in the same order.
   bool has_shape_of(const Pattern& other) const;
 };
 

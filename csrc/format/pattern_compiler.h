@@ -1,4 +1,4 @@
-// Compiles a file in the notation to the program that the parser runs.
+// Compiles a format file to the program that the parser runs.
 #pragma once
 
 #include "format/pattern_file.h"
@@ -6,7 +6,7 @@
 
 namespace unspool {
 
-/// Throws FormatError where the patterns do not say enough: a hole whose end nothing marks.
+/// Throws FormatError if the patterns are incomplete, such as a hole whose end has no marker.
 Program compile_patterns(PatternFile file);
 
 }  // namespace unspool

@@ -1,4 +1,4 @@
-// What a format's file says: each key's patterns, as they are written.
+// The patterns of a format file, key by key.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace unspool {
 
-/// A fault in the value at a path such as "call" or "call[1]".
+/// An error in the value at a path such as "call" or "call[1]".
 struct PatternError : FormatError {
   PatternError(std::string where, const std::string& what)
       : FormatError(where + ": " + what), path(std::move(where)) {}
@@ -21,28 +21,28 @@ struct PatternError : FormatError {
 
 struct PatternFile {
   std::string name;
-  std::vector<std::string> turn;       // what the prompt writes last
-  std::vector<std::string> end;        // what ends an answer
-  std::vector<Pattern> reasoning;      // alternatives, as all below
-  std::vector<Pattern> content;        // around an answer's text
-  std::vector<Pattern> calls;          // around all calls
-  std::vector<Pattern> call;           // one of them
-  std::vector<Pattern> parameter;      // one of a tagged call's
-  std::vector<Pattern> object;         // the JSON of a call, where its keys are others
+  std::vector<std::string> turn;       // the last text of the prompt
+  std::vector<std::string> end;        // the markers that end an answer
+  std::vector<Pattern> reasoning;      // alternatives, like all members below
+  std::vector<Pattern> content;        // the markup around an answer's text
+  std::vector<Pattern> calls;          // the markup around all calls
+  std::vector<Pattern> call;           // one call
+  std::vector<Pattern> parameter;      // one parameter of a tagged call
+  std::vector<Pattern> object;         // the JSON of a call with other keys
   std::vector<Pattern> string;         // how a string is quoted among bare keys
-  std::vector<Pattern> header;         // what a message's header is
+  std::vector<Pattern> header;         // the header of a message
   std::vector<Pattern> id;             // the shape of a call's id
   std::uint64_t fingerprint = 0;       // of all keys
-  std::vector<std::string> leftovers;  // alternatives without a hole: markup wherever they stand
+  std::vector<std::string> leftovers;  // alternatives without a hole: markup wherever they occur
 
-  /// Reads the keys that say what the model writes, and skips the others. Throws PatternError: an
-  /// unknown key, a pattern that cannot be read, a hole that the key does not have.
+  /// Reads the keys that describe the model's output, and skips the others. Throws PatternError for
+  /// an unknown key, an invalid pattern, or a hole that the key does not allow.
   static PatternFile read(const JsonValue& file);
 
-  /// Messages have headers.
+  /// Whether messages have headers.
   bool has_messages() const;
   bool opens_message(std::string_view literal) const;
-  /// A literal without the turn that it begins with.
+  /// The literal without the turn at its beginning.
   std::string_view without_turn(std::string_view literal) const;
 
  private:

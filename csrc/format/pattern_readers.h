@@ -1,5 +1,5 @@
-// Readers of a file's parts: each turns the patterns of some keys into its part of the program.
-// All throw PatternError where the patterns do not say enough.
+// Readers of a file's parts: each turns the patterns of some keys into a part of the program. All
+// throw PatternError if the patterns are incomplete.
 #pragma once
 
 #include <string_view>
@@ -12,19 +12,19 @@ namespace unspool {
 
 ReasoningRegion read_reasoning(const PatternFile& file);
 
-/// What stands around content and within it.
+/// The markup around and within content.
 std::vector<MarkupRegion> read_content(const PatternFile& file);
 
-/// The headers of messages, and the closers of messages that may stand without one.
+/// The headers of messages, and the closers of messages that may occur without a header.
 std::vector<MarkupRegion> read_header(const PatternFile& file);
 
-/// What stands around all calls. Calls that are written with such tags are left without them.
+/// The markup around all calls; it is removed from calls that are written with these tags.
 void read_section(PatternFile& file, Program& program);
 
-/// The calls, and markup around them.
+/// The calls, and the markup around them.
 void read_calls(PatternFile file, Program& program);
 
-/// One alternative of a call. `has_section`: something stands around all calls.
+/// One alternative of a call. `has_section`: there is markup around all calls.
 CallRegion read_call(const PatternFile& file, const Pattern& pattern, bool has_section);
 
 void read_parameters(const PatternFile& file, CallRegion& call);

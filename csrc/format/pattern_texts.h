@@ -1,4 +1,4 @@
-// Small things about the literal texts of patterns.
+// Helpers for the literal texts of patterns.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ inline bool contains(const Texts& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-/// Appends a text that is not empty and not there yet.
+/// Appends a text, unless it is empty or already in the list.
 inline void add_new(Texts& list, std::string_view text) {
   if (!text.empty() && !contains(list, text)) list.emplace_back(text);
 }
@@ -45,7 +45,7 @@ inline void add_new(Texts& list, const Texts& more) {
   for (const std::string& text : more) add_new(list, text);
 }
 
-/// A name may stand in quotes: a literal without the one that opens it, or the one that closes it.
+/// Removes an opening or closing quote around a name from a literal.
 inline std::string_view without_quote_at_end(std::string_view text) {
   const bool has = !text.empty() && (text.back() == '"' || text.back() == '\'');
   return has ? text.substr(0, text.size() - 1) : text;
@@ -55,14 +55,14 @@ inline std::string_view without_quote(std::string_view text) {
   return has ? text.substr(1) : text;
 }
 
-/// A literal without the bracket of a list at its edge.
+/// The literal without a list bracket at its edge.
 inline std::string_view without_bracket(std::string_view literal) {
   const std::string_view text = trim(literal);
   if (text.starts_with(']')) return text.substr(1);
   return text.ends_with('[') ? literal.substr(0, literal.rfind('[')) : literal;
 }
 
-/// The tags of a text, each with the text before it if `with_text`.
+/// The tags of a text; if `with_text`, each with the text before it.
 inline Texts tags_in(std::string_view text, bool with_text = false) {
   Texts tags;
   for (std::size_t begin = 0;;) {
@@ -75,7 +75,7 @@ inline Texts tags_in(std::string_view text, bool with_text = false) {
   }
 }
 
-/// A header's text before `${name}`, in three parts.
+/// The text before `${name}` in a header, in three parts.
 struct Recipient {
   std::string_view before;  // other words
   std::string_view word;    // the word that ends with "="; empty if there is none
@@ -89,13 +89,13 @@ inline Recipient split_recipient(std::string_view literal) {
           literal.substr(equals + 1)};
 }
 
-/// Letters without a bracket are no token: they may stand in any text.
+/// Letters without a bracket are not a marker: they may occur in any text.
 inline bool is_word(std::string_view text) {
   return text.find_first_of("<[]{|") == std::string_view::npos &&
          text.find("◁") == std::string_view::npos;
 }
 
-/// The markers of several literals, with the longest white space that one has at each side.
+/// The markers of several literals, each side with the longest white space of any of them.
 enum class KeepSpace : std::uint8_t { both, before, after, none };
 inline MarkerTexts to_marker(const std::vector<std::string_view>& literals,
                              KeepSpace keep = KeepSpace::both) {
@@ -112,7 +112,7 @@ inline MarkerTexts to_marker(const std::vector<std::string_view>& literals,
   return marker;
 }
 
-/// What is dropped wherever it stands.
+/// Markup that is dropped wherever it occurs.
 inline MarkupRegion to_markup(std::string_view literal) {
   MarkupRegion markup;
   markup.open = to_marker({literal});

@@ -1,5 +1,5 @@
-// What a format compiles to: the regions of an output, the slots within a call, and the markers of
-// both. Plain tables, which one machine runs (parser/).
+// The result of compiling a format: the regions of an output, the slots within a call, and the
+// markers of both. Plain tables that one machine runs (parser/).
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 
 namespace unspool {
 
-/// What opens or closes a region or a slot: any of `texts`, with the white space that the template
-/// writes around it. White space is markup only as far as it is there: a prefix of `after` and a
-/// suffix of `before` count too.
+/// The texts that open or close a region or a slot, with the white space that the template writes
+/// around them. White space is markup as far as it is present: a prefix of `after` and a suffix of
+/// `before` are accepted too.
 struct MarkerTexts {
   std::vector<std::string> texts;
   std::string before;
@@ -32,16 +32,16 @@ struct MarkerTexts {
 
 // ---- the slots of a call: its name, and its body, which holds the arguments
 
-/// A name that stands outside the body, or in the header that opens the call.
+/// A name outside the body, or in the header that opens the call.
 struct NameSlot {
-  MarkerTexts close;      // ends it
-  std::string stops;      // the body's first letter ends it too
-  std::string prefix;     // dropped from it
-  bool is_id = false;     // the whole text is the call's id; the name ends before :NUMBER
-  bool is_twice = false;  // f.f is the tool f
-  std::string id_open;    // after the name: what follows is the call's id
-  std::string id_close;   // before the name: what stands before it is the call's id
-  std::string fixed;      // the name is known beforehand (a named tool choice)
+  MarkerTexts close;      // ends the name
+  std::string stops;      // the first letter of the body also ends the name
+  std::string prefix;     // removed from the name
+  bool is_id = false;     // the whole text is the call's id; the name is the part before :NUMBER
+  bool is_twice = false;  // f.f means the tool f
+  std::string id_open;    // after the name: the call's id follows
+  std::string id_close;   // before the name: the call's id precedes it
+  std::string fixed;      // the name, if it is known beforehand (a named tool choice)
 
   bool has_end() const { return !close.is_empty() || !stops.empty(); }
   bool operator==(const NameSlot&) const = default;
@@ -54,8 +54,8 @@ struct ObjectSlot {
   std::vector<std::string> id_keys{"id"};
   std::vector<std::string> wrapper_keys{"function"};
   bool name_is_key = false;  // {"f": {...}}
-  bool must_fit = false;  // it is a call only if it fits the tool's schema: this shows at its end
-  bool python = false;    // Python's literals: {'name': 'f', 'arguments': {'on': True}}
+  bool must_fit = false;     // a call only if it matches the tool's schema, known at its end
+  bool python = false;       // Python literals: {'name': 'f', 'arguments': {'on': True}}
   bool operator==(const ObjectSlot&) const = default;
 };
 
@@ -75,9 +75,9 @@ struct PythonSlot {
   bool operator==(const PythonSlot&) const = default;
 };
 
-/// How the white space around a parameter's value is read.
+/// How to treat the white space around a parameter's value.
 enum class ValueTrim : std::uint8_t {
-  none,     // every byte is the value's
+  none,     // every byte belongs to the value
   newline,  // one line break at each side is markup
   space,    // all white space at both sides is markup
 };
@@ -87,31 +87,31 @@ struct ParametersSlot {
   MarkerTexts open;                  // <parameter=
   MarkerTexts key_close;             // > : the value begins
   MarkerTexts close;                 // </parameter>
-  std::vector<std::string> key_end;  // end the key before key_close; attributes may follow
-  std::vector<std::pair<std::string, TypeSet>> types;  // an attribute's text, what the value is
-  std::string value_open;                              // may stand before a value: <![CDATA[
+  std::vector<std::string> key_end;  // ends the key before key_close; attributes may follow
+  std::vector<std::pair<std::string, TypeSet>> types;  // an attribute's text, and the value's type
+  std::string value_open;                              // may precede a value: <![CDATA[
   ValueTrim trim = ValueTrim::newline;
-  bool key_entities = false;   // &amp; in a key stands for &
-  bool guess_types = false;    // a parameter without a schema may be JSON of another type
-  bool entities = false;       // &lt; in a value stands for <
-  bool python_values = false;  // lists and objects may be written as Python writes them
-  bool json_body = false;      // one JSON object may stand in place of all parameters
-  MarkerTexts json_open;       // may stand before that object
-  MarkerTexts json_close;      // and after it
+  bool key_entities = false;  // decode &amp; in keys
+  bool guess_types = false;  // a parameter without a schema may be JSON of a type other than string
+  bool entities = false;     // decode &lt; in values
+  bool python_values = false;  // lists and objects may be Python literals
+  bool json_body = false;      // one JSON object may replace all parameters
+  MarkerTexts json_open;       // may precede that object
+  MarkerTexts json_close;      // and may follow it
   bool is_keyless = false;     // the text up to the call's closer is the tool's only parameter
   bool operator==(const ParametersSlot&) const = default;
 };
 
-/// <city>Paris</city>, elements within elements.
+/// <city>Paris</city>: elements, possibly nested.
 struct ElementsSlot {
-  MarkerTexts open;  // < of a tag; a slash after it makes it a closing one
+  MarkerTexts open;  // < of a tag; a slash after it makes it a closing tag
   bool operator==(const ElementsSlot&) const = default;
 };
 
 using BodySlot =
     std::variant<ObjectSlot, ArgumentsSlot, LiteralSlot, PythonSlot, ParametersSlot, ElementsSlot>;
 
-/// The kinds of a body, in the order of BodySlot's alternatives.
+/// The kinds of bodies, in the order of BodySlot's alternatives.
 enum class BodyKind : std::uint8_t {
   json_call,
   json_arguments,
@@ -123,32 +123,32 @@ enum class BodyKind : std::uint8_t {
 
 // ---- the regions
 
-/// Where a call without an opener of its own may begin.
+/// Where a call without its own opener may begin.
 enum class BarePlace : std::uint8_t {
   nowhere,
-  start,    // only white space before it in the message
+  start,    // with only white space before it in the message
   line,     // at the start of any line, or after the opening line of a fenced block
-  section,  // after a section's opener or another call in it
+  section,  // after a section's opener or after another call in the section
 };
 
-/// Whether a name must be one of the request's tools for text to be a call.
+/// Whether text is a call only if its name is one of the request's tools.
 enum class KnownTools : std::uint8_t {
   any,
-  if_given,  // yes, where the request's tools are known
+  if_given,  // yes, if the request's tools are known
   required,  // yes; without tools there are no calls
 };
 
-/// What shows that a call begins, besides its opener.
+/// The conditions for the beginning of a call, apart from its opener.
 struct CallStart {
   BarePlace place = BarePlace::nowhere;
-  bool fenced = false;        // a fenced block may stand around bare calls
-  std::string letters;        // the first letters of the body; empty: anything
-  std::string second;         // the letters after that; empty: anything
-  bool may_be_text = false;   // what opens it may be content: it is a call only if it reads as one
-  bool after_header = false;  // a header that names the tool, or says that calls follow, opens it
+  bool fenced = false;        // bare calls may be inside a fenced block
+  std::string letters;        // the letters that the body can begin with; empty: any
+  std::string second;         // the letters that can follow; empty: any
+  bool may_be_text = false;   // the opener may be content: it is a call only if it parses as one
+  bool after_header = false;  // opened by a header that names the tool or announces calls
   KnownTools known_tools = KnownTools::any;
-  bool is_slip = false;     // not this family's: it counts only where slips are mended
-  bool is_certain = false;  // guided decoding wrote it: a bare body is a call whatever it says
+  bool is_slip = false;     // not this family's own form: accepted only if slips are mended
+  bool is_certain = false;  // from guided decoding: a bare body is a call in any case
   bool operator==(const CallStart&) const = default;
 };
 
@@ -156,15 +156,15 @@ struct CallStart {
 struct CallRegion {
   MarkerTexts open;
   MarkerTexts close;
-  MarkerTexts next;  // opens another call where the last one's closer has yet to come
+  MarkerTexts next;  // opens another call before the closer of the last one
   CallStart start;
-  std::string separators;  // letters that may stand between two calls
+  std::string separators;  // letters allowed between two calls
   NameSlot name;
   BodySlot body;
 
   BodyKind kind() const { return static_cast<BodyKind>(body.index()); }
   bool is(BodyKind wanted) const { return kind() == wanted; }
-  /// The body's slot; null if it is of another kind.
+  /// The body's slot, or null if it is of another kind.
   template <typename Slot>
   const Slot* body_as() const {
     return std::get_if<Slot>(&body);
@@ -172,9 +172,9 @@ struct CallRegion {
   /// The texts of all its markers.
   std::vector<std::string_view> texts() const;
   bool is_bare() const { return start.place != BarePlace::nowhere; }
-  /// Nothing marks its beginning, so it may turn out to be content.
+  /// Whether no marker opens the call, so that it may turn out to be content.
   bool is_tentative() const { return (is_bare() && !start.is_certain) || start.may_be_text; }
-  /// A fenced block may stand around the bare call; its end closes the call.
+  /// Allows a fenced block around the bare call; the block's end closes the call.
   void allow_fence() {
     start.fenced = true;
     close.texts = {"```"};
@@ -183,32 +183,32 @@ struct CallRegion {
   bool operator==(const CallRegion&) const = default;
 };
 
-/// What becomes of a call that opens inside reasoning.
+/// Handling of a call that opens inside reasoning.
 enum class CallsInReasoning : std::uint8_t {
   keep,          // it is text
   end,           // it ends the reasoning
-  wait_and_see,  // it is text if the reasoning goes on and closes after it, else a call
+  wait_and_see,  // it is text if the reasoning continues and closes after it, otherwise a call
 };
 
 struct ReasoningRegion {
   MarkerTexts open;
   MarkerTexts close;
-  std::string label;  // may follow the opener, and is markup as a whole
+  std::string label;  // optional markup after the opener
   CallsInReasoning calls = CallsInReasoning::wait_and_see;
 };
 
-/// What the template writes around text. Between `open` and `close`, where there is one, is a
-/// header: markup too, and what it says may decide what follows it.
+/// Markup that the template writes around text. If there is a `close`, a header is between `open`
+/// and `close`: it is markup too, and may decide what follows.
 struct MarkupRegion {
   MarkerTexts open;
   MarkerTexts close;
-  std::string recipient;               // what follows this names the tool that is called
-  std::vector<std::string> not_tools;  // recipients that are none
-  std::vector<std::string> reasoning;  // words that say that reasoning follows
-  std::vector<std::string> calls;      // words that say that calls follow
-  std::string header;                  // a pattern of what a header may say; empty: anything
-  bool names_tool = false;             // a header is the name of the tool that is called
-  bool is_inline = false;              // it stands within text and reasoning, which go on after it
+  std::string recipient;               // the text after this names the called tool
+  std::vector<std::string> not_tools;  // recipients that are not tools
+  std::vector<std::string> reasoning;  // words that announce reasoning
+  std::vector<std::string> calls;      // words that announce calls
+  std::string header;                  // a pattern for the header's text; empty: any text
+  bool names_tool = false;             // a header is the name of the called tool
+  bool is_inline = false;  // it occurs within text and reasoning, which continue after it
 
   bool has_header() const { return !close.is_empty(); }
   bool says_what_follows() const {
@@ -217,7 +217,7 @@ struct MarkupRegion {
   bool operator==(const MarkupRegion&) const = default;
 };
 
-/// What stands around all calls.
+/// The markup around all calls.
 struct SectionRegion {
   MarkerTexts open;
   MarkerTexts close;
@@ -225,33 +225,33 @@ struct SectionRegion {
 
 enum class CallIdStyle : std::uint8_t {
   random,     // call_ and 24 letters and digits
-  nine,       // nine letters and digits, as Mistral's templates demand
-  functions,  // functions.NAME:INDEX, as Kimi's templates demand
+  nine,       // nine letters and digits, as Mistral's templates require
+  functions,  // functions.NAME:INDEX, as Kimi's templates require
 };
 
 struct Program {
   std::string name;
-  std::vector<std::string> turn;  // what the prompt writes last, where the answer begins
-  std::vector<std::string> ends;  // dropped wherever no body is open: end-of-turn tokens
+  std::vector<std::string> turn;  // the last text of the prompt, before the answer
+  std::vector<std::string> ends;  // end-of-turn tokens: dropped wherever no body is open
   std::optional<ReasoningRegion> reasoning;
   std::vector<MarkupRegion> markup;
   SectionRegion section;
   std::vector<CallRegion> calls;
   std::vector<MarkerTexts> call_texts;  // openers of calls that are content: they end a header
   CallIdStyle call_ids = CallIdStyle::random;
-  std::uint64_t fingerprint = 0;  // of what it was made from
+  std::uint64_t fingerprint = 0;  // of the source
 
-  /// Headers say where reasoning begins; its own opener then only serves to read the prompt.
+  /// Whether headers announce reasoning; its own opener is then only used to read the prompt.
   bool has_reasoning_headers() const {
     return std::any_of(markup.begin(), markup.end(),
                        [](const MarkupRegion& region) { return !region.reasoning.empty(); });
   }
 };
 
-/// How far a marker's text is trusted where the vocabulary holds it as a token.
+/// How to match a marker that is a token of the vocabulary.
 enum class MarkerTrust : std::uint8_t {
   by_id,    // only the token counts
-  by_text,  // its spelling counts, however it was tokenised
+  by_text,  // its spelling counts, regardless of the tokens
   either,
   // Only the token counts, and outside of what tokens open only a marker that holds one.
   strict,

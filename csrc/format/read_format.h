@@ -1,4 +1,4 @@
-// Formats for a request: from a file, or from what `unspool export-format` wrote.
+// Compiles the format for a request, from a format file or the output of `unspool export-format`.
 #pragma once
 
 #include <memory>
@@ -12,34 +12,34 @@
 
 namespace unspool {
 
-/// How a request's tools bear on how its output is read.
+/// How a request's tools affect parsing.
 struct ToolUse {
   bool is_on = true;         // false: calls are content
-  bool is_required = false;  // some tool must be called: the output may be the bare list of calls
+  bool is_required = false;  // some tool must be called: the output may be a bare list of calls
   std::string name = {};     // the tool that must be called: the output may be its bare arguments
-  bool unmarked = false;     // a JSON object without markers is a call if it fits a tool
+  bool unmarked = false;     // a JSON object without markers is a call if it matches a tool
 };
 
-/// Which reasoning is read.
+/// The reasoning that is read.
 struct ReasoningUse {
-  bool is_on = true;                  // false: its tags are content
-  std::optional<Program> other = {};  // another format's, in place of the own
+  bool is_on = true;                  // false: reasoning tags are content
+  std::optional<Program> other = {};  // another format's reasoning, in place of its own
   std::optional<CallsInReasoning> calls =
-      {};  // what becomes of calls in it; none: as the format says
+      {};  // handling of calls inside it; nullopt: the format decides
 };
 
 struct FormatOptions {
-  std::shared_ptr<const Vocabulary> vocabulary;  // of the ids to come; null: text only
+  std::shared_ptr<const Vocabulary> vocabulary;  // of the token ids; null: the input is text only
   ToolUse tools = {};
   MarkerTrust trust = MarkerTrust::by_id;  // strict: not for a response template
 };
 
-/// The same format, for a request that uses its tools and its reasoning so.
+/// Adapts a format to a request's tools and reasoning.
 Program for_tools(Program program, const ToolUse& tools);
 Program with_reasoning(Program program, const ReasoningUse& reasoning);
 
-/// Reads a format's file (TOML), or what `unspool export-format` wrote (JSON). Throws FormatError:
-/// it is neither, or of another version, or cannot be compiled.
+/// Reads a format file (TOML) or the output of `unspool export-format` (JSON). Throws FormatError
+/// if it is neither, has another version, or cannot be compiled.
 std::shared_ptr<const Format> read_format(std::string_view text, const FormatOptions& options = {});
 
 /// The vocabulary's tokens that may be markers.

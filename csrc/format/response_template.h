@@ -1,4 +1,4 @@
-// A Hugging Face response template, version 1, compiled: fields, and what opens and closes each.
+// A compiled Hugging Face response template, version 1: its fields and their openers and closers.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace unspool {
 
-/// How the text of a region becomes a value.
+/// How to convert a region's text to a value.
 struct ContentSpec {
   enum class Kind : std::uint8_t { text, integer, number, boolean, json, xml_inline, kv_lines };
 
@@ -23,30 +23,31 @@ struct ContentSpec {
   // json:
   std::vector<std::pair<std::string, std::string>> string_delims = {};
   bool unquoted_keys = false;
-  bool allows_other = false;  // what is no JSON is text
+  bool allows_other = false;  // text that is not JSON is kept as text
   // xml-inline:
   std::shared_ptr<const Regex> tag = nullptr;
   int key_group = -1;
   int value_group = -1;
-  bool merges = false;  // values of one key into a list
+  bool merges = false;  // repeated keys become a list
   // kv-lines:
   std::string line_separator = "\n";
   std::string key_separator = ":";
-  // both: how a value is read; null: it is text
+  // both: how to read a value; null: as text
   std::shared_ptr<const ContentSpec> value = nullptr;
 };
 
-/// A name or a place in a transform: a literal, or a dotted path whose root is a capture or
+/// A name or a place in a transform: a literal, or a dotted path that starts at a capture or at
 /// `content`.
 struct TemplatePath {
   std::string literal = {};
-  std::vector<std::string> keys = {};  // empty: the literal counts
+  std::vector<std::string> keys = {};  // empty: the literal is used
 };
 
-/// Where a transform takes a call's name and arguments from, if it says so before the region ends.
+/// Where a transform gets a call's name and arguments from, if that is known before the region
+/// ends.
 struct CallShape {
   TemplatePath name;
-  std::vector<std::string> arguments;  // within the content
+  std::vector<std::string> arguments;  // path within the content
 };
 
 struct TemplateField {
@@ -54,8 +55,8 @@ struct TemplateField {
 
   std::string name;
   Channel channel = Channel::extra;
-  std::shared_ptr<const Regex> open = nullptr;   // null: the field of what no other claims
-  std::shared_ptr<const Regex> close = nullptr;  // null: to the end
+  std::shared_ptr<const Regex> open = nullptr;   // null: for text that no other field claims
+  std::shared_ptr<const Regex> close = nullptr;  // null: up to the end
   ContentSpec content = {};
   bool repeats = false;
   std::optional<std::string> join = {};
@@ -64,7 +65,7 @@ struct TemplateField {
   bool transforms_each = false;
   std::optional<CallShape> call = {};
 
-  /// Whether its text is its value, white space around it apart.
+  /// Whether its value is its text, apart from surrounding white space.
   bool is_plain() const { return content.kind == ContentSpec::Kind::text && !transform; }
 };
 
@@ -75,17 +76,17 @@ struct ResponseTemplate {
   std::vector<std::pair<std::string, JsonValue>> defaults;
   std::uint64_t fingerprint = 0;  // of its JSON
 
-  /// What of a prompt belongs to the message: after the last anchor, or all of it.
+  /// The part of a prompt that belongs to the message: after the last anchor, or all of it.
   std::string_view message_part(std::string_view prompt) const;
 
-  /// Throws FormatError, with the field and what to do.
+  /// Throws FormatError with the field and the remedy.
   static std::shared_ptr<const ResponseTemplate> compile(const JsonValue& spec);
 };
 
-/// What a field of this name is in a message.
+/// The part of a message that a field of this name fills.
 TemplateField::Channel channel_of(std::string_view name);
 
-/// The path in `{name}` or `{content.key}`; nothing where the text is a literal.
+/// The path in `{name}` or `{content.key}`; nullopt if the text is a literal.
 std::optional<std::vector<std::string>> read_placeholder(std::string_view text);
 
 }  // namespace unspool

@@ -1,4 +1,4 @@
-// What the parser needs of the request's tools: their names and the types of their parameters.
+// The facts about a request's tools that the parser needs: names, and the types of parameters.
 #pragma once
 
 #include <map>
@@ -10,31 +10,31 @@
 
 namespace unspool {
 
-/// What is known of a value: its types, and of those inside it.
+/// The known types of a value and of the values inside it.
 struct ValueSchema {
   TypeSet types = TypeSet::any();
   std::map<std::string, ValueSchema, std::less<>> properties;
-  std::vector<ValueSchema> items;  // one, or none where nothing is known
+  std::vector<ValueSchema> items;  // one item, or none if nothing is known
 };
 
 struct ToolSchema {
   std::map<std::string, ValueSchema, std::less<>> parameters;
-  std::vector<std::string> required;  // those that a call must give
+  std::vector<std::string> required;  // required parameters
 
-  /// Null where the schema says nothing of this parameter.
+  /// The schema of a parameter; null if it is unknown.
   const ValueSchema* find(std::string_view parameter) const {
     const auto it = parameters.find(parameter);
     return it == parameters.end() ? nullptr : &it->second;
   }
 
-  /// The same, where only the types matter.
+  /// The types of a parameter; null if it is unknown.
   const TypeSet* types_of(std::string_view parameter) const {
     const ValueSchema* value = find(parameter);
     return value == nullptr ? nullptr : &value->types;
   }
 };
 
-/// The tools of one request; immutable, shared by its streams.
+/// The tools of one request. Immutable; shared by its streams.
 struct ToolSchemas {
   std::map<std::string, ToolSchema, std::less<>> tools;
 

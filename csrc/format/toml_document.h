@@ -1,4 +1,4 @@
-// TOML as a tree of JSON values that knows where each value stands.
+// TOML as a tree of JSON values, with the position of each value.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct TomlDocument {
     std::uint32_t column = 1;
   };
 
-  JsonValue value;  // tables keep the order in which their keys stand
-  /// Where a value stands, by its path: "call", "call[1]", "detect.names[0]". A table's key is the
-  /// place of its value.
+  JsonValue value;  // tables keep the order of their keys
+  /// The position of each value by its path: "call", "call[1]", "detect.names[0]". For a table's
+  /// member it is the position of the key's value.
   std::map<std::string, Place, std::less<>> places;
 
-  /// Throws FormatError, "source:line:column: what": the text is no TOML, or holds a date, or is
-  /// longer than 1 MiB.
+  /// Throws FormatError, "source:line:column: message", if the text is not valid TOML, contains a
+  /// date, or is longer than 1 MiB.
   static TomlDocument read(std::string_view text, std::string_view source);
 };
 

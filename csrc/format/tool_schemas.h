@@ -1,4 +1,4 @@
-// A request's tools, as JSON, reduced to what the parser needs of them.
+// Reduces a request's tools, given as JSON, to the facts that the parser needs.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace unspool {
 
-/// Reads JSON Schemas of tools' parameters: `type`, `enum`, `const`, `anyOf`, `oneOf`, `allOf`,
-/// `$ref` within the schema, `properties`, `items`, `nullable`. What says nothing that it knows
+/// Reads the JSON Schemas of tools' parameters: `type`, `enum`, `const`, `anyOf`, `oneOf`, `allOf`,
+/// `$ref` within the schema, `properties`, `items`, `nullable`. A schema without known keywords
 /// allows every type.
 class SchemaReader {
  public:
-  /// `parameters`: the schema of a tool's arguments. Never fails, and takes no time to speak of: a
-  /// schema that refers to itself many times is read as deep as it stays small.
+  /// `parameters`: the schema of a tool's arguments. Never fails. Time and size are bounded: a
+  /// schema that refers to itself is read only as deep as the result stays small.
   ToolSchema read(const JsonValue& parameters);
 
  private:
@@ -32,21 +32,22 @@ class SchemaReader {
   const JsonValue* member(const JsonValue& object, const std::string& key);
 
   const JsonValue* root_ = nullptr;
-  int max_level_ = 0;       // of values inside values
-  std::size_t visits_ = 0;  // of parts, at this level
+  int max_level_ = 0;       // of nested values
+  std::size_t visits_ = 0;  // of subschemas, at this level
   std::size_t max_visits_ = 0;
   std::unordered_map<const JsonValue*, TypeSet> known_types_;
   using Index = std::unordered_map<std::string_view, const JsonValue*>;
-  std::unordered_map<const JsonValue*, Index> indexes_;  // of large objects that references cross
+  std::unordered_map<const JsonValue*, Index>
+      indexes_;  // of large objects that references point through
 };
 
-/// Whether a call's whole arguments, as JSON, fit its tool's schema: what is required is there,
-/// nothing unknown is, and each value has a type that the schema allows.
+/// Whether a call's complete arguments (JSON) match its tool's schema: required parameters are
+/// present, there are no unknown ones, and each value has an allowed type.
 bool fits_schema(std::string_view arguments, const ToolSchema& schema);
 
-/// Reads a list of tools as a chat or Responses request holds them; what is nested deeper than
-/// `kMaxJsonDepth` allows every type. Throws ArgumentError: it is no JSON list, or one of them has
-/// no name.
+/// Reads the list of tools of a chat or Responses request. Schemas nested deeper than
+/// `kMaxJsonDepth` allow every type. Throws ArgumentError if it is not a JSON list, or if a tool
+/// has no name.
 std::shared_ptr<const ToolSchemas> read_tools(std::string_view json);
 
 }  // namespace unspool

@@ -1,5 +1,5 @@
-// The audit in the order of the output. The end of a turn is left out of what surrounds it, and
-// keeps its place while text before it still waits for its fate.
+// The audit, in the order of the output. The end of a turn is excluded from the text around it, and
+// keeps its position while text before it still waits for its fate.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,11 @@ namespace unspool {
 
 class AuditTrail {
  public:
-  /// How many bytes have their fate.
+  /// The number of bytes whose fate is known.
   std::uint64_t bytes() const { return bytes_; }
 
-  /// How many bytes wait for text before them: of what stands behind `pending` bytes at most.
+  /// How many ignored bytes wait for text before them, among those within the first `pending`
+  /// bytes.
   std::uint64_t ignored_bytes(std::uint64_t pending = std::uint64_t{1} << 62) const {
     std::uint64_t bytes = 0;
     for (const Ignored& ignored : ignored_) {
@@ -41,13 +42,13 @@ class AuditTrail {
     bytes_ += text.size();
   }
 
-  /// The end of a turn, or a special token; `at`: how many bytes stand before it.
+  /// The end of a turn, or a special token; `at`: how many bytes precede it.
   void ignore(std::string_view marker, std::uint64_t at, LabelPart part, Events& out) {
     if (at == bytes_) return put({.fate = Fate::marker, .part = part}, marker, out);
     ignored_.push_back({at, std::string(marker), part});
   }
 
-  /// What came after the first `bytes` is read again, but for what stood before `end`.
+  /// Text after the first `bytes` is read again, except what precedes `end`.
   void go_back(std::uint64_t bytes, std::uint64_t end) {
     bytes_ = bytes;
     std::erase_if(ignored_, [&](const Ignored& ignored) { return ignored.at >= end; });

@@ -1,4 +1,4 @@
-// Holds a call's end until the next event: what follows the call may mend it.
+// Holds a call's end until the next event, because the text after the call may add repairs.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace unspool {
 
-/// Stands after a parser that repairs. Of two ends of one call, the second adds its repairs.
+/// Used after a parser that repairs. If a call has two ends, the second one adds its repairs.
 class CallEndFilter final : public ParserFilter {
  public:
   explicit CallEndFilter(std::unique_ptr<EventParser> inner) : ParserFilter(std::move(inner)) {}

@@ -1,5 +1,5 @@
-// What a request wants done with calls that were read: those to unknown tools, and those after the
-// first. Such a call is not sent; its text goes where the request says.
+// Filters calls as the request wants: those to unknown tools, and those after the first one. Such a
+// call is not emitted; the request decides where its text goes.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,10 @@
 
 namespace unspool {
 
-/// Stands after a parser with `ParserOptions::call_text`. The calls that it sends are numbered
-/// anew.
+/// Used after a parser with `ParserOptions::call_text`. Renumbers the calls that it emits.
 class CallFilter final : public ParserFilter {
  public:
-  /// Whether a request with these options needs one.
+  /// Whether a request with these options needs the filter.
   static bool is_needed(const ParserOptions& options) {
     return !options.parallel_calls ||
            (options.tools && options.unknown_tools != UnknownTools::forward);
@@ -36,7 +35,7 @@ class CallFilter final : public ParserFilter {
   void visit(Archive& archive) override;
 
  private:
-  /// Where a call goes: it is sent, or its text is emitted in one of these kinds.
+  /// The destination of a call: emitted as a call, or its text emitted as one of these kinds.
   enum class Outlet : std::uint8_t { sent, content, dropped, malformed };
   struct Verdict {
     Outlet outlet = Outlet::sent;
@@ -58,19 +57,19 @@ class CallFilter final : public ParserFilter {
   CallIds ids_;
   bool labels_;
   CallTally tally_;
-  Verdict verdict_;        // on the last call
+  Verdict verdict_;        // for the last call
   std::int32_t sent_ = 0;  // calls
   struct Sent {
     Outlet outlet;
-    std::int32_t index;  // the call's own, if it is sent
+    std::int32_t index;  // the call's new index, if it is emitted
 
     void visit(Archive& archive) {
       archive.choice(outlet, Outlet::malformed);
       archive(index);
     }
   };
-  std::vector<Sent> outlets_;      // of this put's calls, and of the last one before it
-  std::int32_t first_outlet_ = 0;  // the call that the first of them is for
+  std::vector<Sent> outlets_;      // of the calls in this put, and of the last call before it
+  std::int32_t first_outlet_ = 0;  // the call that the first entry is for
 };
 
 }  // namespace unspool

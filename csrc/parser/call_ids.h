@@ -1,4 +1,4 @@
-// Ids for tool calls, in the shape that a model's template demands.
+// Ids for tool calls, in the style that a model's template requires.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace unspool {
 
 class CallIds {
  public:
-  /// `seed` 0: different for every stream; otherwise the same ids every time (tests, fixtures),
-  /// though others for each `choice` of a request. The style `functions` knows neither.
+  /// `seed` 0: random ids. Otherwise the same ids every time (tests, fixtures), but different ones
+  /// for each `choice` of a request. The style `functions` uses neither.
   CallIds(CallIdStyle style, std::uint64_t seed, std::int32_t choice);
 
   /// The id of the call `index` to the tool `name`: its own, if it has one.

@@ -1,4 +1,4 @@
-// A call's text, cut where its parts meet: which bytes are the name, which write which argument.
+// Splits a call's text into its parts: the bytes of the name, and those of each argument.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ class CallLabels {
   /// How many bytes of the call's text have been put.
   std::uint64_t place() const { return place_; }
 
-  /// A call begins, or a list of calls.
+  /// Begins a call, or a list of calls.
   void begin();
 
-  /// Gives each piece of text that comes next with its part and path.
+  /// Splits the next text into pieces, each with its part and path.
   template <typename Use>
   void put(std::string_view text, Use&& use) {
     while (!text.empty()) {
@@ -73,8 +73,8 @@ class CallLabels {
   std::vector<Frame> frames_;
   bool in_key_ = false;
   std::string key_;
-  ValueTrim trim_ = ValueTrim::none;  // of the parameter that is open
-  bool is_at_start_ = false;          // of it: white space may be markup
+  ValueTrim trim_ = ValueTrim::none;  // of the open parameter
+  bool is_at_start_ = false;          // of the open parameter: white space may be markup
 };
 
 }  // namespace unspool

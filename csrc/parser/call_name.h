@@ -1,4 +1,4 @@
-// The name of a call where it stands outside the body, as the format says that it is written.
+// Reads the name of a call if it is outside the body.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace unspool {
 
 struct CallName {
   std::string name;
-  std::string id;        // empty where none is written
-  bool is_name = false;  // false: what is written is no tool's name
+  std::string id;        // empty if none is written
+  bool is_name = false;  // false: the text is not a tool's name
 };
 
-/// `tools`: the request's, or null. A name that it has may hold a space or a brace.
+/// `tools`: the request's, or null. A known tool's name may contain a space or a brace.
 CallName read_call_name(const CallRegion& call, std::string_view written, const ToolSchemas* tools);
 
-/// The name after the call's prefix, which may have lost its beginning.
+/// The name without the call's prefix, whose beginning may be missing.
 std::string_view without_prefix(const CallRegion& call, std::string_view name);
 
 }  // namespace unspool

@@ -1,4 +1,4 @@
-// The places of values in the arguments of a stream's calls: a tree of keys and indices.
+// The paths of values in the arguments of a stream's calls: a tree of keys and indices.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class CallPaths {
   struct Node {
     Id parent = -1;
     std::string key = {};
-    std::int64_t index = -1;  // in a list; -1: `key` counts
+    std::int64_t index = -1;  // in a list; -1: `key` is used
 
     void visit(Archive& archive) { archive(parent, key, index); }
   };
@@ -27,13 +27,13 @@ class CallPaths {
   Id member(Id parent, std::string_view key) { return add({parent, std::string(key)}); }
   Id element(Id parent, std::int64_t index) { return add({parent, {}, index}); }
 
-  /// The first is the root.
+  /// The first node is the root.
   const std::vector<Node>& nodes() const { return nodes_; }
 
   void visit(Archive& archive) {
     archive(nodes_);
     archive.expect(!nodes_.empty());
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {  // each stands behind its parent
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {  // each node comes after its parent
       archive.expect(nodes_[i].parent == -1 || std::cmp_less(nodes_[i].parent, i));
       archive.expect(nodes_[i].parent >= -1);
     }

@@ -1,5 +1,5 @@
-// A call, from its opener to its end: the name, the body, and what becomes of one that cannot be
-// read.
+// Reads a call from its opener to its end: the name, the body, and the handling of calls that
+// cannot be parsed.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,22 @@
 
 namespace unspool {
 
-/// What a call's reader keeps from one letter to the next; a copy of the parser copies all of it.
+/// The state of a call's reader between letters; a copy of the parser copies all of it.
 class CallReaderState {
  protected:
   std::size_t opener_ = 0;        // index into Format::openers()
   std::size_t opener_bytes_ = 0;  // length of the opener in the raw text
   ClonedPtr<Body> body_;
-  std::uint8_t body_call_ = 0;  // the kind of call that it reads
-  std::uint16_t repairs_ = 0;   // of what stands around the body
+  std::uint8_t body_call_ = 0;  // the kind of call that the body reads
+  std::uint16_t repairs_ = 0;   // of the markup around the body
   bool in_parameter_ = false;   // the marker that ended the name opened a parameter
   bool has_called_ = false;     // the body has begun a call
-  bool is_announced_ = false;   // a call is open, or began while the body last read
+  bool is_announced_ = false;   // a call is open, or began during the body's last step
   bool has_closer_ = false;
   bool malformed_is_empty_ = true;
   const char* problem_ = "";
   std::string name_;
-  std::string pending_text_;  // read by the body, and not certain to be the call's
+  std::string pending_text_;  // read by the body, but possibly not the call's
 };
 
 class CallReader : RegionReader, CallSink, CallReaderState {
@@ -42,30 +42,31 @@ class CallReader : RegionReader, CallSink, CallReaderState {
     if (body_) body_->link(core.marks());
   }
 
-  // How a call begins:
+  // The beginnings of a call:
   void begin_at_opener(const MarkerCursor::Found& found);
   /// At the body's first letter.
   void begin_bare(std::uint8_t kind, bool has_closer);
-  /// After a header that calls `tool`; without a name the body has it.
+  /// After a header that calls `tool`; if that is empty, the body has the name.
   void begin_headed(int kind, std::string_view tool);
 
-  // Each reads some of the text: how many bytes.
+  // Each reads some of the text and returns how many bytes.
   std::size_t read_opening(char byte);
   std::size_t read_name(std::string_view text);
   std::size_t read_body(std::string_view text);
 
-  /// Whether a token after the opener is read: an opener again, or what shows that it is a mention.
+  /// Whether a token after the opener is consumed: another opener, or a sign that it is a mention.
   bool read_token_after_opener(Symbol symbol, std::string_view literal);
-  /// Whether a token in the body is read.
+  /// Whether a token in the body is consumed.
   bool read_token_in_body(Symbol symbol, std::string_view literal);
   void put_name(std::string_view text) { name_ += text; }
   void put_malformed(std::string_view text);
   void on_name_end(const MarkerCursor::Found& found);
   void on_malformed_end(const MarkerCursor::Found& found);
 
-  /// Ends the call, with the output.
+  /// Ends the call at the end of the output.
   void finish(FinishReason reason);
-  /// Forgets the call, for a parser that goes back. `keeps_body`: but for the body that it opened.
+  /// Discards the call when the parser goes back. `keeps_body`: except for the body that the turn
+  /// opened.
   void reset(bool keeps_body = false);
   void expect_ids() {
     if (at_.state == State::body) make_call_body({}, false);  // the turn has opened it
@@ -75,9 +76,9 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   bool may_be_content() const {
     return at_.state == State::body && !core_.calls.is_open() && core_.call().is_tentative();
   }
-  /// Whether what follows an opener where a name should stand is more of the text before it.
+  /// Whether the text after an opener, where a name is expected, continues the text before it.
   bool reads_as_prose(bool stopped) const;
-  /// What was read after the opener.
+  /// The text after the opener.
   std::string_view after_opener() const {
     return std::string_view(core_.raw).substr(opener_bytes_);
   }

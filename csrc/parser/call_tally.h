@@ -1,4 +1,4 @@
-// Which finish reason the calls of an answer give it.
+// Decides the finish reason from an answer's calls.
 #pragma once
 
 #include "parser/event.h"
@@ -13,7 +13,7 @@ class CallTally {
     has_incomplete_ |= status == CallStatus::incomplete;
   }
 
-  /// An answer that ended itself ends in `tool_calls` if it has a complete call and none cut off.
+  /// `tool_calls` if the model ended the answer, a call is complete, and none is cut off.
   FinishReason reason(FinishReason ended) const {
     if (!ended_itself(ended)) return ended;
     return has_complete_ && !has_incomplete_ ? FinishReason::tool_calls : FinishReason::stop;

@@ -1,5 +1,5 @@
-// Calls on their way into events: every parser writes them through this, so that each call has its
-// number, its id, and arguments that the guard has seen.
+// Writes calls as events. Every parser uses it, so that each call has its index, its id, and
+// arguments that were checked by the guard.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,10 @@ class CallWriter {
  public:
   CallWriter(CallIdStyle style, const ParserOptions& options);
 
-  /// Where an answer's calls stand, for a parser that goes back if what it wrote is no call.
+  /// The position in the calls of an answer, for a parser that goes back if its last text is not a
+  /// call.
   struct Place {
-    std::int32_t index = -1;  // of the last call; -1: there is none
+    std::int32_t index = -1;  // of the last call; -1: none
     CallTally tally = {};
 
     void visit(Archive& archive) {
@@ -40,11 +41,11 @@ class CallWriter {
     guard_.reset();
   }
 
-  /// A call has begun and not ended.
+  /// Whether a call has begun and not ended.
   bool is_open() const { return is_open_; }
-  /// Whether the last call has ended, and is complete.
+  /// Whether the last call has ended and is complete.
   bool is_complete() const { return !is_open_ && is_complete_; }
-  /// The last call that has begun; those beyond `max_calls` count too.
+  /// The index of the last call that has begun, including calls beyond `max_calls`.
   std::int32_t index() const { return place_.index; }
   /// Whether the last call is beyond `max_calls`: only its text is emitted, as malformed.
   bool is_over() const { return place_.index >= max_calls_; }
@@ -55,31 +56,31 @@ class CallWriter {
   }
   std::uint32_t count() const { return count_to(place_.index); }
 
-  /// Announces a call. Without an id it gets one; `schema` is its tool's, or null.
+  /// Announces a call. A call without an id gets one; `schema` is its tool's, or null.
   void begin(std::string_view name, std::string_view id, const ToolSchema* schema,
              std::uint64_t token_end, Events& out);
 
-  /// Writes a fragment of the arguments; what the guard rejects is malformed.
+  /// Writes a fragment of the arguments; text that the guard rejects is malformed.
   void put(std::string_view fragment, std::uint64_t token_end, Events& out) {
     if (guard_) guard_->write(fragment, place_.index, token_end, out);
   }
 
-  /// Text of the last call, and of its closer, as the model wrote it. Needed if `wants_text`.
+  /// The source text of the last call and its closer. Required if `wants_text`.
   void put_text(std::string_view text, std::uint64_t token_end, Events& out);
   bool wants_text() const { return emits_text_ || is_over(); }
-  /// The call that audited text belongs to; -1 if no one asks.
+  /// The call that audited text belongs to; -1 if labels are off.
   std::int32_t text_index() const {
     return emits_text_ || (labels_ && !is_over()) ? place_.index : -1;
   }
 
-  /// Text after which the last call, open or not, cannot be read.
+  /// Text of the last call, open or not, that cannot be parsed.
   void put_malformed(std::string_view text, const char* problem, std::uint64_t token_end,
                      Events& out);
 
-  /// Ends the call: complete if its arguments are whole. `repairs`: what its reader mended.
+  /// Ends the call: complete if its arguments are. `repairs`: those of its reader.
   void end(std::uint16_t repairs, std::uint64_t token_end, Events& out);
 
-  /// Ends the call. Whatever the status, it is malformed if its arguments are.
+  /// Ends the call. It is malformed if its arguments are, whatever the status.
   void end(CallStatus status, std::uint16_t repairs, std::uint64_t token_end, Events& out);
 
   FinishReason reason(FinishReason ended) const { return place_.tally.reason(ended); }
@@ -98,9 +99,9 @@ class CallWriter {
   }
 
  private:
-  std::optional<CallIds> ids_;  // none: a filter makes them
+  std::optional<CallIds> ids_;  // none: a filter assigns them
   ParserLimits limits_;
-  ClonedPtr<ArgumentsGuard> guard_;  // null: no call is open that counts
+  ClonedPtr<ArgumentsGuard> guard_;  // null: no open call needs it
   std::int32_t max_calls_;
   bool repairs_;
   bool emits_text_;

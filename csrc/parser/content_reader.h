@@ -1,5 +1,5 @@
-// Content in which a call may begin without an opener: at the start of the message, of a line, or
-// of a fenced block.
+// Reads content in which a call may begin without an opener: at the start of the message, of a
+// line, or of a fenced block.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ class ContentReader : RegionReader {
         call_(call),
         echo_(echo) {}
 
-  /// Reads some of the text: how many bytes.
+  /// Reads some of the text; returns how many bytes.
   std::size_t read(std::string_view text);
-  /// Reads a byte of what may be the opening line of a fenced block, or its end.
+  /// Reads a byte of a possible opening line of a fenced block, or of its end.
   std::size_t read_fence(char byte);
 
  private:

@@ -1,5 +1,5 @@
-// Ends an answer at a stop string in its content. It reads events, after the parser: a marker, a
-// thought or an argument cannot match, and what the parser still holds is not looked at twice.
+// Ends an answer at a stop string in its content. It works on events, after the parser: markers,
+// reasoning and arguments cannot match, and text that the parser still holds is not examined twice.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@
 
 namespace unspool {
 
-/// Holds back the end of the content that may become a stop string, until other content or another
-/// event follows. After a match only the finish passes.
+/// Holds back the end of the content if it may become a stop string, until other content or another
+/// event follows. After a match only the finish event passes.
 class ContentStop {
  public:
-  /// Throws ArgumentError for an empty stop string.
+  /// Throws ArgumentError if a stop string is empty.
   ContentStop(const std::vector<std::string>& stops, bool include_stop)
       : stops_(stops, include_stop) {}
 
-  /// What the parser says goes here.
+  /// Receives the parser's events.
   Events& input() { return in_; }
 
-  /// Moves what may be sent from `input()` to `out`. `ends`: no more events follow.
+  /// Moves certain events from `input()` to `out`. `ends`: no more events follow.
   void pass(Events& out, bool ends);
 
   bool is_stopped() const { return stops_.is_stopped(); }
@@ -46,9 +46,9 @@ class ContentStop {
   Events in_;
   StopStrings stops_;
   CallTally tally_;                    // of the calls that passed
-  std::string sure_;                   // of one event, reused
-  std::size_t content_bytes_ = 0;      // emitted, and not yet audited
-  std::deque<Events::Audited> audit_;  // of what the content still holds
+  std::string sure_;                   // the certain part of one event; reused
+  std::size_t content_bytes_ = 0;      // emitted but not yet audited
+  std::deque<Events::Audited> audit_;  // of the content that is still held
 };
 
 }  // namespace unspool

@@ -1,5 +1,5 @@
-// A call's body and closer that the model writes again, right after the first. Its text is compared
-// as it comes: it waits only as long as it is the same.
+// Detects a call's body and closer that the model repeats directly after the first. The text is
+// compared as it arrives and held only as long as it is equal.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Echo {
       whole += text;
     }
   }
-  /// The call's closer has been read, by its token or by text.
+  /// The call's closer has been read, as a token or as text.
   void wait(bool is_token) {
     if (state_ != State::records || kept_->text.empty()) return;
     ends_with_token_ = is_token;
@@ -41,7 +41,7 @@ class Echo {
   bool is_expected() const { return state_ == State::waits; }
   bool is_begun() const { return state_ == State::waits && !kept_->held.is_empty(); }
 
-  /// Whether the echo may go on with this letter.
+  /// Whether the echo can continue with this letter.
   bool fits(const Letter& letter) const {
     const std::string_view rest = std::string_view(kept_->text).substr(kept_->held.size());
     const bool is_last = rest.size() == letter.text.size();
@@ -51,9 +51,9 @@ class Echo {
   bool is_whole() const { return kept_->held.size() == kept_->text.size(); }
   std::string_view held() const { return kept_ ? kept_->held.text() : std::string_view{}; }
 
-  /// It is whole. It may come once more.
+  /// The echo is complete. Another one may follow.
   void accept() { kept_->held.clear(); }
-  /// No echo follows: what was held is to be read again.
+  /// No echo follows: returns the held text, to be read again.
   Letters give_up() {
     Letters held = kept_ ? std::move(kept_->held) : Letters{};
     stop();
@@ -67,7 +67,7 @@ class Echo {
   }
 
  private:
-  // The text of a longer call is not kept: it bounds what a stream holds.
+  // The text of a longer call is not kept; this bounds the memory of a stream.
   static constexpr std::size_t kMaxBytes = 4096;
 
   enum class State : std::uint8_t { off, records, waits };

@@ -1,4 +1,4 @@
-// Right after a call: its body and closer, written a second time.
+// Reads a call's body and closer that the model repeats directly after the call.
 #pragma once
 
 #include "parser/region_reader.h"
@@ -10,9 +10,10 @@ class EchoReader : RegionReader {
   EchoReader(ParserCore& core, Dispatcher& parser) : RegionReader(core, parser) {}
 
   bool is_on() const { return core_.echo.is_expected(); }
-  /// Whether the letter is part of the last call's echo. White space before one is read as usual.
+  /// Whether the letter belongs to the last call's echo. White space before an echo is read as
+  /// usual.
   bool read(const Letter& letter);
-  /// No echo follows: what was held is read again.
+  /// No echo follows: reads the held text again.
   void give_up() {
     if (is_on()) parser_.read_again(core_.echo.give_up());
   }

@@ -1,4 +1,4 @@
-// What a parser says, in the order in which the model wrote it.
+// The parser's events, in the order of the output.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ enum class EventKind : std::uint8_t {
   tool_call_arguments,
   tool_call_end,
   malformed,
-  dropped,  // a call that was read and, as the request wants it, is not sent
+  dropped,  // a call that is not emitted because of the request's options
   finish,
-  call_text,  // a call as the model wrote it, markers included: only a CallFilter sees it
+  call_text,  // a call's source text, with its markers; only for a CallFilter
 };
 
 /// How a call ended.
 enum class CallStatus : std::uint8_t { complete, incomplete, malformed };
 
-/// Why generation ended, as the API says it.
+/// Why generation ended, in the API's words.
 enum class FinishReason : std::uint8_t { stop, length, tool_calls, error, cancelled };
 
-/// Whether the model ended its output, and nothing cut it off.
+/// Whether the model ended its output itself.
 constexpr bool ended_itself(FinishReason reason) {
   return reason == FinishReason::stop || reason == FinishReason::tool_calls;
 }

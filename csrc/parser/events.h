@@ -1,4 +1,4 @@
-// The events of one put, in one buffer: no allocation per event once it has grown.
+// The events of one put in one buffer, without an allocation per event once it has grown.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,27 @@
 
 namespace unspool {
 
-/// What became of a stretch of output; audit mode reports it for every byte.
+/// The fate of a part of the output; audit mode reports it for every byte.
 enum class Fate : std::uint8_t { content, reasoning, tool_call, marker, whitespace, malformed };
 
 std::string_view to_string(Fate fate);
 
-/// What a stretch of output is within its fate, where labels are asked for.
+/// The role of a part of the output within its fate, if labels are on.
 enum class LabelPart : std::uint8_t {
   none,
   name,       // of a call
   arguments,  // of a call
   end,        // a marker that ends the answer
-  left_out,   // it is in no part of the message
+  left_out,   // not part of the message
 };
 
-/// What is known of a byte of the output.
+/// The label of a byte of the output.
 struct ByteLabel {
   Fate fate = Fate::content;
-  bool of_reasoning = false;  // the reasoning's markup, or the white space that this takes with it
+  bool of_reasoning = false;  // markup of the reasoning, or white space that belongs to it
   LabelPart part = LabelPart::none;
-  std::int32_t call = -1;  // the call that wrote it; -1: none, or no one asks
-  std::int32_t path = 0;   // of arguments: in CallPaths
+  std::int32_t call = -1;  // the call that it belongs to; -1: none, or labels are off
+  std::int32_t path = 0;   // of arguments: an index into CallPaths
 
   bool operator==(const ByteLabel&) const = default;
 
@@ -50,7 +50,7 @@ struct Event {
   CallStatus status = CallStatus::complete;         // of tool_call_end
   std::uint16_t repairs = 0;                        // of tool_call_end: bits of Repair
   FinishReason finish_reason = FinishReason::stop;  // of finish
-  std::int32_t index = -1;                          // the call, -1 where none is meant
+  std::int32_t index = -1;                          // the call's index, or -1
   std::uint32_t text_begin = 0, text_end = 0;       // into Events::text
   std::uint32_t name_begin = 0, name_end = 0;
   std::uint32_t id_begin = 0, id_end = 0;
@@ -71,22 +71,22 @@ class Events {
     }
   };
 
-  /// Appends text to the last event where that is of the same kind and call, else a new event.
+  /// Appends text to the last event if it has the same kind and call; otherwise adds an event.
   void add_text(EventKind kind, std::int32_t index, std::string_view text, std::uint64_t token_end,
                 const char* reason = "");
   void add_begin(std::int32_t index, std::string_view name, std::string_view id,
                  std::uint64_t token_end);
   void add_end(std::int32_t index, CallStatus status, std::uint64_t token_end,
                std::uint16_t repairs = 0);
-  /// Appends what another buffer holds; each event ends at the same token as there.
+  /// Appends another buffer; each event keeps the token at which it ends.
   void append(const Events& other);
   void add_finish(FinishReason reason, std::uint64_t token_end);
-  /// A copy of an event of `from`; text goes on where `add_text` lets it.
+  /// Copies an event of `from`; its text may join the last event, as in `add_text`.
   void add(const Event& event, const Events& from);
   void add_audit(const ByteLabel& label, std::string_view text);
 
-  /// Calls `use(event, text)` for what came since the last call: new events, and text that an event
-  /// has gained since.
+  /// Calls `use(event, text)` for what is new since the last call: new events, and text appended to
+  /// an event.
   template <typename Use>
   void for_each_new(Use&& use) {
     for (std::size_t i = seen_events_ == 0 ? 0 : seen_events_ - 1; i < list_.size(); ++i) {
@@ -99,7 +99,7 @@ class Events {
     seen_text_ = static_cast<std::uint32_t>(buffer_.size());
   }
 
-  /// The same for the audit: `use(label, size)` for so many more bytes.
+  /// The same for the audit: `use(label, size)` for `size` more bytes.
   template <typename Use>
   void for_each_new_fate(Use&& use) {
     for (std::size_t i = seen_fates_ == 0 ? 0 : seen_fates_ - 1; i < audit_.size(); ++i) {
@@ -111,10 +111,10 @@ class Events {
     seen_fate_bytes_ = audit_.empty() ? 0 : audit_.back().text.size();
   }
 
-  /// Forgets the events, keeps the place in the stream of tokens and memory for a usual put.
+  /// Removes the events; keeps the position in the tokens, and enough memory for a usual put.
   void clear();
 
-  /// Forgets the events and the place too, for another stream.
+  /// Removes the events and the position, for another stream.
   void restart();
 
   const std::vector<Event>& list() const { return list_; }
@@ -129,7 +129,7 @@ class Events {
   std::string_view id(const Event& event) const { return slice(event.id_begin, event.id_end); }
 
   void visit(Archive& archive);
-  /// The same of one that is empty.
+  /// The state of an empty buffer.
   void visit_place(Archive& archive) { archive(token_place_); }
 
  private:
@@ -145,12 +145,12 @@ class Events {
   std::vector<Audited> audit_;
   std::size_t seen_events_ = 0;
   std::size_t seen_fates_ = 0;
-  std::size_t seen_fate_bytes_ = 0;  // of the last of them
+  std::size_t seen_fate_bytes_ = 0;  // of the last one
   std::uint32_t seen_text_ = 0;
   std::uint64_t token_place_ = 0;  // tokens before this one belong to an earlier event
 };
 
-/// Appends an audit as it is reported: without what the labels know of the same fate.
+/// Appends an audit in its reported form, without the label details of each fate.
 void append_audit(const std::vector<Events::Audited>& audit, std::vector<Events::Audited>& to);
 
 }  // namespace unspool

@@ -1,4 +1,4 @@
-// A header in the output: what it may say, and what it says of the text that follows it.
+// A header in the output: its valid texts, and their meaning for the text after it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Header {
  public:
   explicit Header(const Format& format) : format_(format) {}
 
-  /// Starts to read one.
+  /// Starts to read a header.
   void open(std::size_t markup) {
     markup_ = static_cast<std::uint8_t>(markup);
     search_.reset();
@@ -26,19 +26,19 @@ class Header {
   std::size_t index() const { return markup_; }
   const MarkupRegion& markup() const { return format_.program().markup[markup_]; }
 
-  /// Whether a header may say `text`, or begin with it if it is not whole. The text of one header
-  /// only grows.
+  /// Whether `text` is a valid header or, if it is not complete, a prefix of one. The text of one
+  /// header only grows.
   bool fits(std::string_view text, bool is_whole);
 
-  /// Whether the text opens another header, or may do so if it is not whole. A name may repeat what
-  /// opened its header.
+  /// Whether the text opens another header, or may do so if it is not complete. A name may repeat
+  /// the opener of its header.
   bool opens_another(std::string_view text, bool is_whole) const;
 
-  /// Whether it names someone to call whom the request does not offer. A name alone opens an
-  /// answer's first call only if it is one of `tools`, where these are known.
+  /// Whether it names a recipient that the request does not offer. A name on its own opens an
+  /// answer's first call only if it is one of `tools`, if these are known.
   bool names_stranger(std::string_view text, const ToolSchemas* tools, bool has_calls) const;
 
-  /// The tool that it calls; empty where it calls none.
+  /// The tool that the header calls; empty if it calls none.
   std::string_view tool(std::string_view text) const;
 
   bool announces_reasoning(std::string_view text) const;
@@ -47,7 +47,7 @@ class Header {
   /// The kind of call that a header opens; -1 if the format has none.
   int call() const;
 
-  /// Where the parser splits reasoning off: the header's marker, until it says what it opens.
+  /// For splitting off reasoning: the header's marker, until it is known what the header opens.
   std::string opener;
 
   void visit(Archive& archive);

@@ -1,4 +1,4 @@
-// What the template writes around text: headers that say what follows them.
+// Reads markup around text: headers that decide what follows them.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace unspool {
 
-/// What a header's reader keeps from one letter to the next; a copy of the parser copies all of it.
+/// The state of a header's reader between letters; a copy of the parser copies all of it.
 class HeaderReaderState {
  protected:
   explicit HeaderReaderState(const Format& format) : header_(format) {}
 
   Header header_;
-  std::size_t of_turn_ = 0;  // how many bytes of the raw text the turn has written
+  std::size_t of_turn_ = 0;  // how many bytes of the raw text come from the turn
 };
 
 class HeaderReader : RegionReader, HeaderReaderState {
@@ -30,22 +30,22 @@ class HeaderReader : RegionReader, HeaderReaderState {
       : RegionReader(core, parser), HeaderReaderState(other), call_(call) {}
 
   void begin(std::size_t markup);
-  /// Goes on with a header that the turn has opened, and in which it says `text`.
+  /// Continues a header that the turn has opened, with the turn's `text` in it.
   void go_on(std::size_t markup, std::string text);
   void put(std::string_view text);
-  /// Reads some of a header: how many bytes.
+  /// Reads some of a header; returns how many bytes.
   std::size_t read(std::string_view text);
 
   void on_markup(const MarkerCursor::Found& found);
-  /// Markup within text, such as a citation's: the text around it goes on.
+  /// Markup within text, such as a citation's; the text around it continues.
   void on_inline_markup(const MarkerCursor::Found& found);
   void on_end(const MarkerCursor::Found& found);
-  /// Ends the header, with the output.
+  /// Ends the header at the end of the output.
   void finish(bool is_cut);
 
   const MarkupRegion& markup() const { return header_.markup(); }
   bool fits(std::string_view text) { return header_.fits(text, false); }
-  /// The header's marker, where its audit waits for what it opens.
+  /// Keeps the header's marker if its audit waits for what it opens.
   void hold_opener(std::string_view marker) { header_.opener = marker; }
   void reset() { header_.opener.clear(); }
   void add_held(Held& out) const { out.add(HeldReason::header, header_.opener); }

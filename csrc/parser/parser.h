@@ -1,6 +1,6 @@
-// The one state machine: text and marker tokens in, events out. It knows no model; the format does.
-// Each region has its reader. This file hands input to the reader of the region that is open, and
-// does what a marker between regions says.
+// The state machine for all models: text and marker tokens in, events out. The format holds what is
+// specific to a model. Each region has its reader. This file passes input to the reader of the open
+// region, and handles the markers between regions.
 //
 //             reasoning opens            a call opens            its body ends
 //   content ───────────────► reasoning  ─────────────► opening ─► header ─► body ──┐
@@ -15,8 +15,8 @@
 //   opening, header, body      CallReader               the call's own
 //   malformed                  CallReader               what may follow the call
 //
-// A marker that may be a mention is tried first (TrialReader). What the prompt has written of the
-// answer is read before the output, with no events (TurnReader).
+// A marker that may be a mention is tried first (TrialReader). The part of the answer that the
+// prompt has written is read before the output, without events (TurnReader).
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@
 
 namespace unspool {
 
-/// One stream's parser. One thread at a time; no model output makes it throw.
+/// The parser of one stream. Not thread-safe; no model output makes it throw.
 class Parser final : public EventParser, private Dispatcher {
  public:
   Parser(std::shared_ptr<const Format> format, ParserOptions options);

@@ -1,5 +1,5 @@
-// What the readers of all regions share: where the parser stands, what it looks for there, and how
-// what they read becomes events.
+// State shared by the readers of all regions: the parser's position, the markers to look for, and
+// the conversion of input to events.
 #pragma once
 
 #include <algorithm>
@@ -27,21 +27,21 @@ namespace unspool {
 class ParserCore {
  public:
   ParserCore(std::shared_ptr<const Format> format, ParserOptions options);
-  /// A copy writes the labels' paths where the other does, until `write_paths_to` says where.
+  /// A copy writes the labels' paths to the same list, until `write_paths_to` changes that.
   ParserCore(const ParserCore&) = default;
   ParserCore& operator=(const ParserCore&) = delete;
 
   const Format& format() const { return *format_; }
   const Program& program() const { return program_; }
   const MarkerTable& markers() const { return format_->markers(options.by_id, options.repair); }
-  /// The kind of the call being read, or of the last one.
+  /// The kind of the current or the last call.
   const CallRegion& call() const { return program().calls[at.call]; }
-  /// The markup that a marker opens; null where it is another.
+  /// The markup that a marker opens; null for other markers.
   const MarkupRegion* markup_of(const MarkerCursor::Found& found) const {
     const bool opens = static_cast<Role>(found.marker->role) == Role::markup_open;
     return opens ? &program().markup[found.marker->value] : nullptr;
   }
-  /// The request's tools; null where they are not known.
+  /// The request's tools; null if they are unknown.
   const ToolSchemas* tools() const { return options.tools.get(); }
 
   void write_paths_to(std::shared_ptr<CallPaths> paths) {
@@ -49,30 +49,30 @@ class ParserCore {
     if (labels) labels->write_paths_to(std::move(paths));
   }
 
-  /// Where a call's body marks its parts; null where no one asks.
+  /// Where a call's body marks its parts; null if labels are off.
   CallMarks* marks() { return labels ? &labels->marks() : nullptr; }
 
-  /// Goes to a region, and looks for what ends it.
+  /// Enters a region, and looks for its end.
   void enter(Place::State state);
   void reset_cursor();
-  /// A marker has been read: white space up to the next one is markup, `skip` in any case.
+  /// After a marker: white space up to the next marker is markup, and `skip` always is.
   void after_markup(std::string_view skip);
-  /// The repairs of a call that begins, by the markers before it.
+  /// The repairs of a call that begins, from the markers before it.
   std::uint16_t take_slip() {
     return std::exchange(at.has_slip, false) ? std::uint16_t{kMarkup} : std::uint16_t{0};
   }
 
-  /// Events go to `out` from here on, or to the trial that is on.
+  /// Sends events to `out` from now on, or to the current trial.
   void write_to(Events& out, std::uint64_t token_end);
   Events& events() { return *events_; }
   void put_content(std::string_view text);
-  /// `text` goes on after the label that the reasoning's opener may have.
+  /// `text` follows the reasoning opener's optional label.
   void put_reasoning(std::string_view text);
   void emit_content(std::string_view text);
   void emit_reasoning(std::string_view text);
-  /// Text that is no call's and cannot be read.
+  /// Text outside of calls that cannot be parsed.
   void put_malformed(std::string_view text, const char* problem);
-  /// Text of the last call that has begun: its markers too, also after its end.
+  /// Text of the last call that has begun, including its markers, also after its end.
   void put_call_text(Fate fate, std::string_view text) {
     if (is_end(fate, text)) return put_call_text(fate, text, LabelPart::end, CallPaths::kRoot);
     put_call_text(fate, text, LabelPart::none, CallPaths::kRoot);
@@ -86,45 +86,48 @@ class ParserCore {
     const LabelPart part = is_end(fate, text) ? LabelPart::end : LabelPart::none;
     audit_trail_.put({fate, of_reasoning, part}, text, *events_);
   }
-  /// The same for markers that may have waited, one after the other.
+  /// The same for markers that may have been held, in order.
   void audit_idle(bool of_reasoning = false);
-  /// The end of a turn, which shows in nothing. `kept`: how many of its bytes the trial has;
+  /// The end of a turn, which produces no event. `kept`: how many of its bytes the trial has;
   /// `pending`: how many bytes of the call have no fate yet.
   void ignore(std::string_view marker, std::size_t kept, std::size_t pending) {
     ignore(marker, kept, pending, LabelPart::end);
   }
-  /// A special token that shows in nothing, for the labels; `pending`: bytes that the cursor holds.
+  /// A special token that produces no event, for the labels; `pending`: bytes that the cursor
+  /// holds.
   void leave_out(std::string_view text, std::size_t pending) {
     if (labels) ignore(text, 0, pending, LabelPart::left_out);
   }
 
-  /// Holds a marker that changes nothing: markup next to other markup, and text within text.
+  /// Holds a marker that has no effect: markup next to other markup is markup; within text it is
+  /// text.
   void hold_idle(std::string_view marker);
   std::string take_held() { return std::exchange(at.idle, {}) + std::exchange(at.space, {}); }
-  /// White space that waits, and what stands in it, is markup.
+  /// The held white space, and any marker in it, is markup.
   void drop_space(bool of_reasoning = false);
-  /// The text after the white space that the last marker takes with it.
+  /// The text after the white space that belongs to the last marker.
   std::string_view drop_skipped(std::string_view text);
-  /// Reasoning that goes on, after a marker that may have changed something.
+  /// Reasoning that continues after a marker that might have ended it.
   void release_reasoning(std::string_view text);
-  /// Gives what was held back as content.
+  /// Emits the held text as content.
   void release_raw();
-  /// Whether the label, where one is being read, may go on with this text.
+  /// Whether the label, if one is being read, can continue with this text.
   bool fits_label(std::string_view text) const;
-  /// What has been read of the label is markup if it is all but white space, else reasoning.
+  /// The text read as the label is markup if it is complete except for white space; otherwise
+  /// reasoning.
   void end_label();
 
-  /// Whether the last marker stands within text.
+  /// Whether the last marker is within text.
   bool is_amid_text() const {
     if (at.state == Place::State::reasoning) return !at.reasoning_is_empty;
     return at.state == Place::State::content && at.boundary == Place::Boundary::none;
   }
-  /// Whether a closer of calls closes something between regions.
+  /// Whether a call's closer closes something between regions.
   bool closes_something() const { return at.in_section || at.closer_pending; }
   /// Whether only a marker with a token may open something here: trust is strict, and no token has
   /// opened what this is part of.
   bool needs_token() const { return is_strict() && !closes_something(); }
-  /// Whether a call is tried in reasoning that may go on after it.
+  /// Whether a call is on trial in reasoning that may continue after it.
   bool is_rehearsing() const {
     return trial.is_on() && trial.tries_call &&
            trial.start().place.state == Place::State::reasoning &&
@@ -135,22 +138,22 @@ class ParserCore {
   }
   void begin_trial(const MarkerCursor::Found& found);
   void begin_trial(std::string_view marker, bool is_token);
-  /// It reads as what its marker says: its events count.
+  /// The trial succeeds: its events count.
   void settle_trial();
-  /// Goes back to where the trial's marker stands.
+  /// Goes back to the position of the trial's marker.
   void drop_trial();
 
   ParserOptions options;
   std::uint64_t token_end = 0;
-  bool reads_turn = false;  // what the prompt has written
+  bool reads_turn = false;  // reading the part that the prompt has written
   MarkerCursor cursor;
   Echo echo;  // of the last call
   Place at;
   Trial trial;  // of a marker that may be a mention
   CallWriter calls;
-  ClonedPtr<CallLabels> labels;  // null: no one asks
-  std::string raw;  // what was read of a header or a call, and may turn out to be content
-  std::vector<std::pair<std::size_t, std::size_t>> specials;  // in it: begin and size
+  ClonedPtr<CallLabels> labels;  // null: labels are off
+  std::string raw;               // text of a header or a call that may turn out to be content
+  std::vector<std::pair<std::size_t, std::size_t>> specials;  // in raw: begin and size
 
   void visit(Archive& archive);
 
@@ -162,14 +165,14 @@ class ParserCore {
   bool gives_up_section();
   void ignore(std::string_view marker, std::size_t kept, std::size_t pending, LabelPart part);
   void leave_out_specials();
-  /// Whether it is a marker that ends the answer, for the labels.
+  /// For the labels: whether it is a marker that ends the answer.
   bool is_end(Fate fate, std::string_view text) const {
     return fate == Fate::marker && labels &&
            std::find(program_.ends.begin(), program_.ends.end(), text) != program_.ends.end();
   }
 
   std::shared_ptr<const Format> format_;
-  const Program& program_;  // its
+  const Program& program_;  // of the format
   AuditTrail audit_trail_;
   Events* events_ = nullptr;  // the caller's, or the trial's
   Events* callers_ = nullptr;

@@ -1,5 +1,4 @@
-// A parser that passes another one's events on, changed: what a request wants done with what was
-// read.
+// A parser that passes on another parser's events, changed as the request wants.
 #pragma once
 
 #include <memory>
@@ -52,7 +51,7 @@ class ParserFilter : public EventParser {
   }
 
  protected:
-  /// Passes on what one put made; `token_end`: how many tokens the stream has had.
+  /// Passes on the events of one put; `token_end`: number of tokens in the stream so far.
   virtual void pass(const Events& in, std::uint64_t token_end, Events& out) = 0;
   const EventParser& inner() const { return *inner_; }
 

@@ -1,6 +1,5 @@
-// Takes the reasoning out of an output and passes everything else on, markup included, for a parser
-// that stands after this one and reads text: a host may have a parser for each, with text between
-// them.
+// Separates the reasoning of an output and passes everything else on, including markup, to a parser
+// that reads text: a host may have two parsers, with text between them.
 #pragma once
 
 #include <memory>
@@ -11,11 +10,10 @@
 
 namespace unspool {
 
-/// Events are `reasoning`, `content` and `finish`. What belongs to the reasoning's own markup is
-/// dropped, as is markup that stands before it and follows nothing but reasoning, such as an
-/// author's; calls, their markup and what is malformed are content, byte for byte. Calls are read
-/// all the same: a marker inside one is no marker, and one that ends the reasoning is known. The
-/// parser before it audits.
+/// Emits `reasoning`, `content` and `finish`. Drops the reasoning's own markup, and markup before
+/// it that follows nothing but reasoning, such as an author's. Calls, their markup and malformed
+/// text are content, byte for byte. Calls are still parsed, so that a marker inside a call does not
+/// count, and a call that ends the reasoning is recognized. The parser before it must audit.
 class ReasoningSplitter final : public ParserFilter {
  public:
   ReasoningSplitter(std::unique_ptr<EventParser> inner, bool audits)
@@ -40,7 +38,7 @@ class ReasoningSplitter final : public ParserFilter {
   void put_lead(std::uint64_t token_end, Events& out);
 
   bool audits_;
-  std::string lead_;        // markup that may lead in the answer or another block of reasoning
+  std::string lead_;        // markup that may introduce the answer or another block of reasoning
   bool has_begun_ = false;  // text or a call has come since the reasoning
 };
 

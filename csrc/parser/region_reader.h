@@ -1,5 +1,4 @@
-// What every region's reader has: the core that all share, and a way to hand on what is not its
-// own.
+// The base of all region readers: access to the shared core, and a way to hand over other input.
 #pragma once
 
 #include <string_view>
@@ -11,17 +10,17 @@
 
 namespace unspool {
 
-/// Reads on where a region's reader stops; the parser.
+/// Continues where a region's reader stops; implemented by the parser.
 class Dispatcher {
  public:
-  /// What the cursor gives back: it belongs to the region that the parser stands in.
+  /// Text released by the cursor: it belongs to the current region.
   virtual void release(std::string_view text) = 0;
   virtual void on_marker(const MarkerCursor::Found& found) = 0;
   /// Markup around text: its header begins, if it has one.
   virtual void on_markup(const MarkerCursor::Found& found) = 0;
   /// The end of a call, or of all calls.
   virtual void on_closer(Role role, const MarkerCursor::Found& found) = 0;
-  /// Reads what was read before and kept.
+  /// Reads text again that was read and kept.
   virtual void read_again(const Letters& letters) = 0;
   /// Reads input, in the order of the stream.
   virtual void read_text(std::string_view text) = 0;
@@ -49,7 +48,7 @@ class RegionReader {
     letters.put(text);
     parser_.read_again(letters);
   }
-  /// What the cursor holds is no marker.
+  /// Treats the text in the cursor as text, not as a marker.
   void flush_cursor() {
     core_.cursor.flush([this](std::string_view held) { parser_.release(held); });
   }

@@ -1,9 +1,8 @@
-// Reads output as a response template says: regions, each of a field, between what opens and closes
-// it.
+// Parses output with a response template: regions, each of one field, between openers and closers.
 //
-// Inside a field only its own closer is looked for; outside, every opener and the closer of the
-// field that has no opener. The earliest match counts, then the longest, then openers before
-// closers, then the field's name.
+// Inside a field it looks only for the field's closer. Outside, it looks for every opener, and for
+// the closer of the field that has no opener. The earliest match wins, then the longest, then
+// openers before closers, then the field's name.
 #pragma once
 
 #include <memory>
@@ -67,7 +66,7 @@ class TemplateParser final : public EventParser, private CallSink {
   const TemplateField& field() const {
     return template_->fields[static_cast<std::size_t>(current_)];
   }
-  // Whether the region's text is content or reasoning as it comes.
+  // Whether the region's text is emitted as content or reasoning as it arrives.
   bool is_emitted_at_once() const {
     const Channel channel = field().channel;
     return field().is_plain() && (channel == Channel::content || channel == Channel::reasoning);
@@ -123,37 +122,37 @@ class TemplateParser final : public EventParser, private CallSink {
   std::uint64_t token_end_ = 0;
   FinishReason reason_ = FinishReason::stop;
 
-  std::string text_;              // from what is held on
-  std::uint64_t begin_ = 0;       // place of its first byte
-  std::uint64_t place_ = 0;       // what is before it is decided
-  std::uint64_t prompt_end_ = 0;  // what is before it is never emitted
+  std::string text_;              // from the held text on
+  std::uint64_t begin_ = 0;       // position of its first byte
+  std::uint64_t place_ = 0;       // text before it is decided
+  std::uint64_t prompt_end_ = 0;  // text before it is never emitted
   char32_t before_ = 0;
-  std::uint64_t empty_at_ = kNoPlace;  // an empty marker was taken there: no other is
-  bool is_muted_ = false;              // the text at hand is the prompt's
+  std::uint64_t empty_at_ = kNoPlace;  // an empty marker matched there: no other one may
+  bool is_muted_ = false;              // the current text is the prompt's
   std::vector<Watch> watches_;
   bool is_watching_ = false;
   // The region:
-  int current_ = -1;  // -1: none, and no field takes what is outside of all
+  int current_ = -1;  // -1: none, and no field takes the text outside of all fields
   bool is_open_ = false;
   std::string opener_;
   Captures captures_;
-  std::string body_;            // where the whole is needed
-  std::size_t muted_body_ = 0;  // bytes of it that the prompt wrote
+  std::string body_;            // if the whole text is needed
+  std::size_t muted_body_ = 0;  // how many of its bytes come from the prompt
   bool has_text_ = false;       // more than white space
-  std::string space_;           // white space that may be around the value
+  std::string space_;           // white space that may surround the value
   ClonedPtr<TemplateCall> call_;
-  bool has_tried_ = false;   // whether the call can be emitted early is known
-  bool has_failed_ = false;  // the announced call cannot be read on
+  bool has_tried_ = false;   // it is known whether the call can be emitted early
+  bool has_failed_ = false;  // the announced call cannot be parsed further
   const char* problem_ = "";
-  // Outside of all fields, where none takes it:
+  // Text outside of all fields, if none takes it.
   std::string outside_;
   std::uint64_t outside_begin_ = 0;
   std::optional<RegexSearch> anchor_;
   std::string outside_space_;
   bool has_outside_ = false;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> tokens_;  // places of tokens' texts
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> tokens_;  // positions of tokens' texts
   // The message:
-  std::vector<std::uint32_t> counts_;  // regions of each field
+  std::vector<std::uint32_t> counts_;  // how many regions each field had
   JsonValue extra_ = JsonValue::object();
   CallWriter calls_;
 };

@@ -1,4 +1,4 @@
-// Where a text begins and ends but for white space, as it arrives.
+// Finds the white space at the beginning and end of a text as it arrives.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ class TextEdges {
  public:
   enum class Part { before, text, open };
 
-  /// `max_open`: how long white space may be that waits; longer white space is text.
+  /// `max_open`: maximum length of white space that is held; longer white space is text.
   explicit TextEdges(std::size_t max_open) : max_open_(max_open) {}
 
-  /// Calls `use(part, text)` for each part: white space before the text, text, and white space
-  /// that is text if more text follows. Open white space before a text part is text too.
+  /// Calls `use(part, text)` for each part: white space before the text, text, and white space that
+  /// is text if more text follows. Open white space before a text part is also text.
   template <typename Use>
   void put(std::string_view text, Use&& use) {
     if (!is_begun_) {
@@ -39,7 +39,7 @@ class TextEdges {
     use(open_bytes_ > max_open_ ? Part::text : Part::open, tail);
   }
 
-  /// Other text follows, which is not read here: open white space before it is text.
+  /// Other text follows that is not read here: open white space before it is text.
   void pass_text() {
     is_begun_ = true;
     open_bytes_ = 0;

@@ -1,4 +1,4 @@
-// Takes the white space off both ends of the content and of the reasoning. White space between two
+// Removes white space at both ends of the content and of the reasoning. White space between two
 // texts stays.
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace unspool {
 
-/// Stands after all other filters. White space waits until text of the same kind follows. At the
+/// Used after all other filters. White space is held until text of the same kind follows. At the
 /// end of the output it is dropped, and audited as white space.
 class TextTrim final : public ParserFilter {
  public:
-  /// White space longer than `max_held_bytes` is text. `trims_content`: false where the content is
-  /// another parser's input.
+  /// White space longer than `max_held_bytes` is text. `trims_content`: false if the content is the
+  /// input of another parser.
   TextTrim(std::unique_ptr<EventParser> inner, bool trims_content, std::size_t max_held_bytes);
 
   std::unique_ptr<EventParser> clone() const override { return std::make_unique<TextTrim>(*this); }
@@ -39,7 +39,7 @@ class TextTrim final : public ParserFilter {
     Fate fate;
     bool is_trimmed;
     TextEdges edges, audit_edges;
-    std::string open = {};  // white space that waits
+    std::string open = {};  // white space that is held
 
     void visit(Archive& archive) {
       archive.given(kind, fate, is_trimmed);
@@ -48,7 +48,7 @@ class TextTrim final : public ParserFilter {
   };
   struct Waiting {
     Events::Audited piece;
-    std::optional<EventKind> open;  // whose white space it is; none: its fate is known
+    std::optional<EventKind> open;  // the kind of the held white space; nullopt: its fate is known
 
     void visit(Archive& archive) {
       archive(piece);

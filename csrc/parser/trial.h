@@ -1,5 +1,5 @@
-// What is read after a marker that may be a mention. Its events wait until it reads as a call; if
-// it does not, the same input is read again without that marker.
+// The input after a marker that may be a mention. Its events wait until it parses as a call. If it
+// does not, the input is read again without that marker.
 #pragma once
 
 #include <algorithm>
@@ -19,41 +19,41 @@ namespace unspool {
 
 class Trial {
  public:
-  /// What it comes to, once the input of this step is kept.
+  /// The result, once the input of this step is kept.
   enum class Outcome : std::uint8_t { open, mention, empty, rehearsal };
 
-  /// Where its marker stands, to go back to.
+  /// The state at the marker, to go back to.
   struct Start {
     Place place;
     CallWriter::Place calls;
     std::uint64_t audited_bytes = 0;
-    std::uint64_t begin_at = 0;  // how many bytes of the output stand before it
+    std::uint64_t begin_at = 0;  // how many bytes of the output precede it
 
     void visit(Archive& archive) { archive(place, calls, audited_bytes, begin_at); }
   };
   bool is_amid_line = false;
-  // What its marker is:
-  bool tries_call = false;  // it opens a call, or a section of calls
-  bool is_word = false;     // it may be a word of the text
-  // What came after it:
+  // About the marker:
+  bool tries_call = false;  // it opens a call or a section of calls
+  bool is_word = false;     // it may be a word in the text
+  // About the text after it:
   bool has_call_markup = false;
   std::size_t rehearsed_bytes = 0;  // of reasoning after a rehearsed call
   Outcome outcome = Outcome::open;
-  // After it has been dropped:
+  // After the trial was dropped:
   std::size_t replay_left = 0;  // of the input that is read again
 
-  /// A stretch of text, or one token that the format knows by its id.
+  /// A run of text, or one token that the format matches by id.
   struct Piece {
     std::size_t begin, end;
-    Symbol symbol;  // kText, kSpecial, or the token's
+    Symbol symbol;  // kText, kSpecial, or the token's symbol
     std::uint64_t token_end;
 
     void visit(Archive& archive) { archive(begin, end, symbol, token_end); }
   };
   static constexpr Symbol kText = 0;
-  static constexpr Symbol kSpecial = 1;  // a special token that is no marker
+  static constexpr Symbol kSpecial = 1;  // a special token that is not a marker
 
-  /// Starts a trial at a marker; `is_token`: a token of the vocabulary is part of it.
+  /// Starts a trial at a marker; `is_token`: the marker includes a token of the vocabulary.
   void begin(std::string_view marker, bool is_token, Start start) {
     kept_ = std::make_unique<Kept>();
     kept_->start = std::move(start);
@@ -62,42 +62,42 @@ class Trial {
     ++number_;
     is_on_ = true;
   }
-  /// What it keeps stays until `forget`.
+  /// Ends the trial; its data stays until `forget`.
   void end() { is_on_ = false; }
-  /// Gives the memory of a trial back that has ended.
+  /// Frees the memory of an ended trial.
   void forget() {
     if (!is_on_) kept_.reset();
   }
   bool is_on() const { return is_on_; }
-  /// Whether a marker stands in input that is read again.
+  /// Whether a marker is in input that is read again.
   bool is_read_again(const MarkerCursor::Found& found) const {
     return replay_left > found.consumed;
   }
-  /// Which trial this is; the next one has another number.
+  /// The trial's number; each trial has another one.
   std::uint64_t number() const { return number_; }
 
-  /// Keeps what was read while `trial` was the latest trial. A trial's marker is no part of it.
-  /// False if nothing has come of any.
+  /// Keeps input that was read while `trial` was the latest trial. The trial's marker is not part
+  /// of it. Returns false if there is no trial.
   bool keep(std::uint64_t trial, std::string_view text, Symbol symbol, std::uint64_t token_end) {
     replay_left -= std::min(replay_left, text.size());
     if (is_on_ && number_ == trial) add(text, symbol, token_end);
     return is_on_ || outcome != Outcome::open;
   }
 
-  /// The prompt has written the marker, and not the output.
+  /// Whether the marker is from the prompt, not the output.
   bool is_of_turn() const { return kept_ && kept_->marker.empty(); }
 
-  // From `begin` to `forget`:
+  // Valid from `begin` to `forget`:
   Start& start() { return kept_->start; }
   const Start& start() const { return kept_->start; }
   std::string_view marker() const { return kept_->marker; }
   bool is_token() const { return kept_->is_token; }
-  /// What was read after the marker.
+  /// The input after the marker.
   std::string_view input() const { return kept_->input; }
   const std::vector<Piece>& pieces() const { return kept_->pieces; }
   /// The marker that closes the rehearsal; its `marker` is null until there is one.
   MarkerCursor::Found& closer() { return kept_->closer; }
-  /// The marker and what was read after it, as text: without special tokens.
+  /// The marker and the text after it, without special tokens.
   std::string text() const {
     std::string text = kept_->marker;
     for (const Piece& piece : kept_->pieces) {
@@ -107,7 +107,7 @@ class Trial {
   }
   Events& events() { return kept_->events; }
 
-  /// Appends all that waits, in the order of the input.
+  /// Appends everything that waits, in the order of the input.
   void add_held(Held& out, HeldReason reason) const {
     out.add(HeldReason::marker, kept_->start.place.idle);
     out.add(HeldReason::space, kept_->start.place.space);
@@ -142,7 +142,7 @@ class Trial {
 
   bool is_on_ = false;
   std::uint64_t number_ = 0;
-  ClonedPtr<Kept> kept_;  // null before a trial, and after it
+  ClonedPtr<Kept> kept_;  // null before and after a trial
 };
 
 }  // namespace unspool

@@ -1,5 +1,5 @@
-// Markers that may be mentions. What follows an opener decides: until it reads as a call its events
-// wait; if it does not, the same input is read again, and the opener is text like any other.
+// Handles markers that may be mentions. The text after an opener decides: its events wait until it
+// parses as a call. If it does not, the input is read again, and the opener is text.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ class TrialReader : RegionReader {
   TrialReader(ParserCore& core, Dispatcher& parser, HeaderReader& header, CallReader& call)
       : RegionReader(core, parser), header_(header), call_(call) {}
 
-  /// Whether the marker can only be text where it stands. By its token it never is.
+  /// Whether the marker can only be text at this position. A marker given as a token never is.
   bool is_mention(const MarkerCursor::Found& found) const;
-  /// Begins a trial where what follows the marker shows if it counts.
+  /// Begins a trial if the text after the marker decides whether it counts.
   void try_marker(const MarkerCursor::Found& found);
-  /// Whether a marker in the content after the one on trial decides what that one is.
+  /// Whether a marker in the content decides about the earlier marker on trial.
   bool decides(const MarkerCursor::Found& found);
 
-  /// Text or a token has been read while `trial` was the latest trial: keeps it, and does what the
-  /// trial has come to.
+  /// Text or a token was read while `trial` was the latest trial: keeps it, and acts on the trial's
+  /// result.
   void after_reading(std::uint64_t trial, std::string_view text, Symbol symbol) {
     if (core_.trial.keep(trial, text, symbol, core_.token_end)) act();
   }
   void act();
-  /// Ends the trial, with the output.
+  /// Ends the trial at the end of the output.
   void finish(FinishReason reason);
-  /// Appends what waits for the trial that is on.
+  /// Appends what waits for the current trial.
   void add_held(Held& out) const;
 
  private:

@@ -1,5 +1,5 @@
-// Where the output starts: the prompt's last turn is read as output is, but nothing that it says is
-// emitted.
+// Determines where the output starts: the prompt's last turn is read like output, but emits
+// nothing.
 #pragma once
 
 #include <string_view>
@@ -17,9 +17,9 @@ class TurnReader : RegionReader {
              TrialReader& trial)
       : RegionReader(core, parser), header_(header), call_(call), trial_(trial) {}
 
-  /// Starts where the format's own turn and the options say.
+  /// Starts at the position given by the format's own turn and the options.
   void begin();
-  /// Starts where `turn` leaves off. Only before the first input.
+  /// Starts at the end of `turn`. Call only before the first input.
   void read(std::string_view turn);
 
  private:

@@ -1,4 +1,4 @@
-// What a step of a batch made ready.
+// The results of a batch's step.
 #pragma once
 
 #include <cstddef>
@@ -13,37 +13,37 @@
 
 namespace unspool {
 
-/// A stream's number in its batch.
+/// The number of a stream in its batch.
 using Slot = std::int32_t;
 
 class BatchResult {
  public:
-  /// The slots of the step, in its order.
+  /// The slots of the step, in order.
   std::span<const Slot> slots() const { return slots_; }
   /// The bytes of all slots, in this order.
   std::string_view bytes() const { return parts_.size() == 1 ? parts_[0].bytes : joined_; }
-  /// Where each slot's bytes begin; one more: where the last one's end.
+  /// Where each slot's bytes begin, and the end of the last one.
   std::span<const std::int64_t> offsets() const { return offsets_; }
-  /// Those whose answer has ended: a stop string or an end token came.
+  /// The slots whose answer has ended: a stop string or an end token was read.
   std::span<const Slot> ended() const { return ended_; }
 
   bool has(Slot slot) const { return place_of(slot) >= 0; }
-  /// Throw ArgumentError for a slot that was not in the step.
+  /// Throws ArgumentError if the slot was not in the step.
   std::string_view bytes_of(Slot slot) const;
   std::span<const Delta> deltas_of(Slot slot) const;
 
  private:
   friend class StreamBatch;
 
-  /// What one thread made; on cache lines of its own, since it changes with each byte.
+  /// The results of one thread, on its own cache lines because they change with each byte.
   struct alignas(128) Part {
     std::string bytes;
-    std::vector<Delta> deltas;    // those beyond `delta_count` are memory to use again
-    std::size_t delta_count = 0;  // of those that were asked for
-    std::size_t used_count = 0;   // of those that held something in this step
+    std::vector<Delta> deltas;    // entries from `delta_count` on are reusable memory
+    std::size_t delta_count = 0;  // of the requested deltas
+    std::size_t used_count = 0;   // of entries that held something in this step
     std::exception_ptr failure;
   };
-  /// Where a slot's bytes and deltas are.
+  /// The position of a slot's bytes and deltas.
   struct Entry {
     unsigned part = 0;
     bool has_ended = false;
@@ -62,7 +62,7 @@ class BatchResult {
   std::string joined_;  // the bytes of several parts
   std::vector<std::int64_t> offsets_;
   std::vector<Slot> ended_;
-  std::vector<std::uint32_t> places_;  // by slot; stale where the slot was not in the step
+  std::vector<std::uint32_t> places_;  // by slot; stale if the slot was not in the step
 };
 
 }  // namespace unspool

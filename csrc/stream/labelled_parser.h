@@ -1,5 +1,5 @@
-// A stream's parser, and the labels of its tokens if the options ask for them. Both know the paths
-// of arguments, which the parser writes.
+// A stream's parser and, if requested, the labels of its tokens. They share the paths of arguments,
+// which the parser writes.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace unspool {
 
-/// A copy has a parser, labels and paths of its own.
+/// A copy has its own parser, labels and paths.
 class LabelledParser {
  public:
   LabelledParser(const LabelledParser& other) : labels_(other.labels_), parser_(other.parser_) {
@@ -26,7 +26,7 @@ class LabelledParser {
   LabelledParser() = default;
   ~LabelledParser() = default;
 
-  /// `labels`: say what each token is.
+  /// `labels`: label each token.
   void make_parser(std::shared_ptr<const Format> format, ParserOptions options, bool labels) {
     if (labels) {
       options.audit = true;

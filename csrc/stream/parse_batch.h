@@ -1,4 +1,4 @@
-// Whole outputs, many at a time: each is read by a stream of its own, all made of one recipe.
+// Parses many whole outputs; each has its own stream, all from one recipe.
 #pragma once
 
 #include <cstddef>
@@ -22,21 +22,21 @@ struct Output {
   FinishReason finish_reason = FinishReason::stop;
 };
 
-/// What an output was read as.
+/// The result of parsing an output.
 struct ParsedOutput {
   Message message;
   TokenCounts token_counts;
-  std::string extra;                    // a JSON object; empty where there is none
-  std::vector<Events::Audited> audit;   // where the recipe asks for it
-  std::unique_ptr<TokenLabels> labels;  // likewise
+  std::string extra;                    // a JSON object; may be empty
+  std::vector<Events::Audited> audit;   // if the recipe requests it
+  std::unique_ptr<TokenLabels> labels;  // if the recipe requests them
 };
 
-/// Throws ArgumentError, which names the output, for an id that the tokenizer would refuse, and for
-/// ids without a vocabulary: their message would be empty.
+/// Throws ArgumentError, with the index of the output, for an id that the tokenizer rejects, and
+/// for ids without a vocabulary, whose message would be empty.
 void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs);
 
-/// Reads every output, in `thread_count` threads at most, the caller's among them. The ids have
-/// been checked. Throws only std::bad_alloc.
+/// Parses every output with at most `thread_count` threads, including the caller's. The ids must
+/// have been checked. Throws only std::bad_alloc.
 std::vector<ParsedOutput> parse_batch(const StreamRecipe& recipe, std::span<const Output> outputs,
                                       unsigned thread_count);
 

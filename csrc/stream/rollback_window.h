@@ -1,5 +1,4 @@
-// What takes the last token ids of a stream back: the ids, and copies of the stream from before
-// them.
+// Undoes the last token ids of a stream: keeps the ids, and copies of the stream from before them.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ namespace unspool {
 
 class TokenStreamer;
 
-/// Where an audit stood, which only grows.
+/// A position in an audit, which only grows.
 struct AuditMark {
   std::size_t count = 0;
   std::size_t last_bytes = 0;
@@ -30,17 +29,17 @@ struct AuditMark {
   }
 };
 
-/// A stream before one of its puts. What it keeps of the whole answer only grows, and is not
-/// copied: where it stood is enough.
+/// A stream's state before a put. Records of the whole answer only grow, so it keeps their
+/// positions, not copies.
 struct Checkpoint {
   std::shared_ptr<const TokenStreamer> stream;
   MessageBuilder::Mark message;
   AuditMark audit;
-  std::uint64_t place = 0;  // how many ids had been put; the window knows
+  std::uint64_t place = 0;  // how many ids had been put, as counted by the window
 };
 
-/// Two checkpoints, `size` ids apart or a put more, and the ids since the older one. Cost: one copy
-/// of the stream for `size` ids.
+/// Keeps two checkpoints, at least `size` ids apart, and the ids since the older one. Cost: one
+/// copy of the stream per `size` ids.
 class RollbackWindow {
  public:
   static constexpr const char* kNoChannel =
@@ -48,22 +47,22 @@ class RollbackWindow {
 
   explicit RollbackWindow(std::size_t size) : size_(size) {}
 
-  /// Whether the next put needs a checkpoint before it.
+  /// Whether the next put needs a checkpoint first.
   bool wants_checkpoint() const { return !newer_ || end_ - newer_->place >= size_; }
   void add(Checkpoint checkpoint);
   /// At least one id.
   void put(std::span<const TokenId> ids);
 
-  /// How many ids can be taken back.
+  /// How many ids can be undone.
   std::size_t available() const;
 
-  /// How a stream gets to where it stood.
+  /// How to return a stream to an earlier state.
   struct Way {
     const Checkpoint* from = nullptr;
-    std::vector<std::span<const TokenId>> puts;  // read again, one after the other
-    bool cuts_last = false;  // the last of them is the beginning of a put: its end is taken back
+    std::vector<std::span<const TokenId>> puts;  // to be read again, in order
+    bool cuts_last = false;                      // the last one is only the beginning of a put
   };
-  /// Forgets the last `count` ids, from 1 to `available()`. The way is good until the next call.
+  /// Removes the last `count` ids (1 to `available()`). The result is valid until the next call.
   Way take_back(std::size_t count);
 
  private:
@@ -76,7 +75,7 @@ class RollbackWindow {
   std::uint64_t end_ = 0;  // how many ids have been put
   std::optional<Checkpoint> older_, newer_;
   std::vector<TokenId> ids_;           // since the first checkpoint
-  std::vector<std::uint64_t> begins_;  // of the puts that they came in
+  std::vector<std::uint64_t> begins_;  // of the puts that contained them
 };
 
 }  // namespace unspool

@@ -1,4 +1,4 @@
-// The streams of an engine's running requests, fed together: one call for each of its steps.
+// The streams of an engine's running requests, fed together: one call per engine step.
 #pragma once
 
 #include <array>
@@ -16,46 +16,47 @@
 
 namespace unspool {
 
-/// What a new stream is made of.
+/// Options of a new stream.
 struct SlotOptions {
-  std::shared_ptr<WireWriter> writer;  // null: deltas alone
-  std::int32_t choice = 0;             // which of the writer's answers it is
-  bool keeps_deltas = false;           // beside the writer's bytes
-  std::vector<TokenId> end_ids;        // that end the answer, besides the format's own
+  std::shared_ptr<WireWriter> writer;  // null: only deltas
+  std::int32_t choice = 0;             // index of the writer's answer
+  bool keeps_deltas = false;           // in addition to the writer's bytes
+  std::vector<TokenId> end_ids;        // ids that end the answer, in addition to the format's
 };
 
-/// One caller at a time. Model output never throws; what a caller gets wrong does, before anything
+/// Only one caller at a time. Model output never throws; caller errors throw before anything
 /// changes.
 class StreamBatch {
  public:
-  /// `thread_count`: how many threads may share a step, the caller's among them.
+  /// `thread_count`: maximum number of threads per step, including the caller's.
   explicit StreamBatch(unsigned thread_count);
   ~StreamBatch();
 
-  /// Makes a stream, and returns the lowest slot that is free. A writer may serve several slots,
-  /// one for each of its answers; no one else writes deltas with it.
+  /// Creates a stream and returns the lowest free slot. A writer may serve several slots, one for
+  /// each of its answers; nothing else may write deltas with it.
   Slot add(const StreamRecipe& recipe, SlotOptions options);
 
-  /// A copy of a slot's stream that reads on by itself, in a slot of its own. `options` say who
-  /// writes the copy's deltas, and its end tokens are those of the slot.
+  /// Copies a slot's stream into a new slot that continues independently. `options` determine the
+  /// copy's writer; its end ids are those of the slot.
   Slot fork(Slot slot, SlotOptions options);
 
-  /// Feeds each slot its ids: `ids[i]` to `slots[i]`, or, with `offsets`, those from `offsets[i]`
-  /// up to `offsets[i + 1]`. A slot stands in a step at most once.
+  /// Feeds each slot its ids: `ids[i]` to `slots[i]` or, with `offsets`, those from `offsets[i]` to
+  /// `offsets[i + 1]`. A slot may occur only once per step.
   std::shared_ptr<BatchResult> step(std::span<const Slot> slots, std::span<const TokenId> ids,
                                     std::optional<std::span<const std::int64_t>> offsets = {});
 
-  /// Ends an answer: its last deltas, and bytes. The response's end is the writer's: `end`, `fail`.
+  /// Ends an answer: its last deltas and bytes. To end the response, call the writer's `end` or
+  /// `fail`.
   std::shared_ptr<BatchResult> finish(Slot slot, FinishReason reason);
 
-  /// Takes the slot's last ids back, as `TokenStreamer::rollback` does; a result with this slot
-  /// alone. Throws ArgumentError where a writer has written them.
+  /// Undoes the slot's last ids, as `TokenStreamer::rollback` does; a result with this slot only.
+  /// Throws ArgumentError if a writer has written them.
   std::shared_ptr<BatchResult> rollback(Slot slot, std::size_t count);
 
   /// Frees the slot, finished or not.
   void remove(Slot slot);
 
-  /// Throws ArgumentError for a slot that is free.
+  /// Throws ArgumentError if the slot is free.
   const TokenStreamer& stream(Slot slot) const;
 
   std::size_t size() const { return size_; }
@@ -89,8 +90,8 @@ class StreamBatch {
   std::size_t shared_count_ = 0;  // streams whose writer has several answers
   std::uint64_t step_count_ = 0;
   unsigned thread_count_;
-  std::unique_ptr<WorkerPool> pool_;                     // made when it is first needed
-  std::array<std::shared_ptr<BatchResult>, 2> results_;  // used again, if no one else holds them
+  std::unique_ptr<WorkerPool> pool_;                     // created when it is first needed
+  std::array<std::shared_ptr<BatchResult>, 2> results_;  // reused if nothing else holds them
 };
 
 }  // namespace unspool

@@ -1,5 +1,5 @@
-// The options of a stream in one table: names, defaults, choices, bounds and meanings. Python reads
-// it, and tests compare its signatures, docstrings and pages with it.
+// The table of stream options: names, defaults, choices, bounds and meanings. Python reads it, and
+// tests compare signatures, docstrings and pages with it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace unspool {
 
-/// An option's value as a request or a configuration file has it. A choice is a word.
+/// An option's value in a request or a configuration file. A choice is a word.
 using OptionValue = std::variant<bool, std::uint64_t, std::string, std::vector<std::string>>;
 
 struct StreamOption {
@@ -27,13 +27,14 @@ struct StreamOption {
 
 const std::vector<StreamOption>& stream_options();
 
-/// The option with this name; null if there is none.
+/// The option with this name, or null.
 const StreamOption* find_stream_option(std::string_view name);
 
-/// Throws ArgumentError if the value is of another type, out of bounds or not a choice.
+/// Throws ArgumentError if the value has the wrong type, is out of bounds, or is not a valid
+/// choice.
 void set_option(TokenStreamerOptions& options, const StreamOption& option, OptionValue value);
 
-/// The same by name; throws ArgumentError for an unknown one.
+/// The same by name; throws ArgumentError if there is no such option.
 void set_option(TokenStreamerOptions& options, std::string_view name, OptionValue value);
 
 }  // namespace unspool

@@ -1,4 +1,4 @@
-// What streams are made of: a format, options and a prompt.
+// The shared settings of streams: a format, options and a prompt.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace unspool {
 
-/// What a stream is made of: it makes any number of them.
+/// The settings from which any number of streams can be created.
 struct StreamRecipe {
   std::shared_ptr<const Format> format;
   TokenStreamerOptions options;       // its channel null

@@ -1,4 +1,4 @@
-// What each token of an answer is: the region of its first byte, the call, the path of the value.
+// The label of each token of an answer: the region of its first byte, the call, the value's path.
 #pragma once
 
 #include <cstddef>
@@ -41,14 +41,14 @@ struct TokenLabel {
   }
 };
 
-/// Joins the fate of each byte with the tokens that the bytes came from. The parser's input is
-/// counted on its way in, and the audit on its way out.
+/// Maps the fate of each byte to the tokens that produced it. It counts the parser's input on the
+/// way in, and the audit on the way out.
 class TokenLabels {
  public:
-  /// Bytes with one label, up to where the next run begins.
+  /// Bytes with one label, up to the beginning of the next run.
   struct Run {
-    std::uint64_t token;  // the one that its first byte stands in
-    bool is_inside;       // it is not that token's first byte
+    std::uint64_t token;  // the token that contains its first byte
+    bool is_inside;       // the first byte is not the token's first
     TokenLabel label;
 
     void visit(Archive& archive) { archive(token, is_inside, label); }
@@ -59,19 +59,19 @@ class TokenLabels {
   void read_paths_from(std::shared_ptr<const CallPaths> paths) { paths_ = std::move(paths); }
 
   // The way in:
-  /// A token whose text begins after what was read and `held` bytes that the detokenizer holds.
+  /// A token whose text begins after the text read so far and `held` bytes in the detokenizer.
   /// `is_special`: it may end the answer.
   void begin_token(std::size_t held, bool is_special) { add({read_ + held, false, is_special}); }
-  /// A token that shows in nothing.
+  /// A token that produces no text.
   void skip_token(bool is_special) { add({read_, true, is_special}); }
-  /// The first `count` tokens of the stream have begun; so many bytes of theirs were read last.
+  /// The first `count` tokens of the stream have begun; `ahead` bytes of theirs have been read.
   void begin_tokens(std::uint64_t count, bool is_special, std::size_t ahead = 0);
-  /// The parser gets so many bytes.
+  /// The parser has received this many bytes.
   void read(std::size_t bytes) { read_ += bytes; }
 
   // The way out:
   void put(const ByteLabel& label, std::size_t bytes);
-  /// Labels the tokens of which all bytes have their fate; `is_whole`: the last one has no more.
+  /// Labels the tokens whose bytes all have their fate; `is_whole`: the last one has no more bytes.
   void settle(bool is_whole);
   /// The stream has ended: labels all of its `count` tokens. `stopped`: the model ended it.
   void finish(std::uint64_t count, bool stopped);
@@ -79,7 +79,7 @@ class TokenLabels {
   bool is_final() const { return is_final_; }
   std::span<const LabelRegion> regions() const { return regions_; }
   std::span<const std::int32_t> calls() const { return calls_; }
-  /// 1 if a token has bytes of another region or call too.
+  /// 1 if a token also has bytes of another region or call.
   std::span<const std::uint8_t> mixed() const { return mixed_; }
   std::span<const Run> runs() const { return runs_; }
   const CallPaths& paths() const { return *paths_; }
@@ -114,8 +114,8 @@ class TokenLabels {
   std::uint64_t read_ = 0;       // bytes in
   std::uint64_t fated_ = 0;      // bytes out
   std::deque<Token> pending_;    // tokens without a label
-  std::size_t plain_count_ = 0;  // of them, those that are not special
-  std::deque<Stretch> fates_;    // of the bytes from the first of them on
+  std::size_t plain_count_ = 0;  // how many of them are not special
+  std::deque<Stretch> fates_;    // of the bytes from the first pending token on
   std::vector<LabelRegion> regions_;
   std::vector<std::int32_t> calls_;
   std::vector<std::uint8_t> mixed_;

@@ -1,5 +1,5 @@
-// One answer's whole path: token ids or text in, deltas out, or into a channel. Python's Parser and
-// TokenStreamer wrap it.
+// The whole path of one answer: token ids or text in, deltas out, or into a channel. Python's
+// Parser and TokenStreamer wrap it.
 #pragma once
 
 #include <cstddef>
@@ -22,91 +22,91 @@
 
 namespace unspool {
 
-/// What the first put of token ids is.
+/// The meaning of the first put of token ids.
 enum class FirstPut : std::uint8_t {
   output,
   prompt,         // read and not emitted
-  row_is_prompt,  // the prompt if it is a row of a batch, as transformers' `generate` passes it
+  row_is_prompt,  // the prompt if it is a row of a batch, as passed by transformers' `generate`
 };
 
 struct TokenStreamerOptions {
-  ChunkParserOptions stream;              // its vocabulary null: text only
+  ChunkParserOptions stream;              // without a vocabulary the input is text only
   std::shared_ptr<DeltaChannel> channel;  // null: deltas are returned
   IncompleteCalls incomplete_calls = IncompleteCalls::forward;
-  bool closes_channel = true;  // false: several answers share it, and their maker closes it
+  bool closes_channel = true;  // false: several answers share it, and its owner closes it
   FirstPut first_put = FirstPut::output;
-  /// How many of the last token ids `rollback` may take back; 0: it takes none.
+  /// How many of the last token ids `rollback` can undo; 0 disables it.
   std::size_t rollback_window = 0;
 };
 
-/// One thread at a time. Model output never throws; what a caller gets wrong does.
+/// Not thread-safe. Model output never throws; caller errors do.
 class TokenStreamer {
  public:
   TokenStreamer(std::shared_ptr<const Format> format, TokenStreamerOptions options);
 
-  /// A copy that reads on by itself, from where this one stands. Its deltas go into `channel`, or
-  /// are returned if that is null. What this one has read and not delivered stays here. `choice`:
-  /// the answer that it is, if that is another one. Throws ArgumentError where this one has
-  /// a channel and the copy has none.
+  /// Returns an independent copy. Its deltas go to `channel` or, if that is null, are returned.
+  /// Deltas that this stream has not delivered stay here. `choice`: the index of the copy's answer,
+  /// if it differs. Throws ArgumentError if this stream has a channel and the copy has none.
   TokenStreamer fork(std::shared_ptr<DeltaChannel> channel = nullptr,
                      std::optional<std::int32_t> choice = std::nullopt) const;
 
-  /// The prompt, before any output: whether the answer starts inside reasoning. Not emitted.
+  /// The prompt, before any output: decides whether the answer starts inside reasoning. Not
+  /// emitted.
   void put_prompt(std::span<const TokenId> ids) { parser_.put_prompt(ids); }
   void put_prompt(std::string_view text) { parser_.put_prompt(text); }
 
-  /// Token ids, any number. What became certain: the deltas, good until the next call; with a
-  /// channel they are put there, and nothing is returned. Waits while the channel is full.
-  /// Throws ArgumentError, before anything changes, for an id that the tokenizer would refuse, and
-  /// StreamError after the end.
+  /// Reads any number of token ids and returns the deltas that became certain, valid until the next
+  /// call. With a channel it puts them there, returns nothing, and waits while the channel is full.
+  /// Throws ArgumentError, before any change, for an id that the tokenizer rejects, and StreamError
+  /// after the end.
   std::span<const Delta> put(std::span<const TokenId> ids);
   std::span<const Delta> put(TokenId id) { return put(std::span<const TokenId>(&id, 1)); }
 
-  /// Takes back the last `count` ids: what is put next follows the ids before them. Deltas of
-  /// a put that had one of these ids do not count any more. If that put had earlier ids too,
-  /// returns their deltas; the deltas are good until the next call. Throws ArgumentError if the
-  /// window does not hold so many ids, StreamError after the end.
+  /// Undoes the last `count` ids: the next put continues after the ids before them. Deltas of a put
+  /// that contained one of these ids no longer count. If that put also contained earlier ids,
+  /// returns their deltas, valid until the next call. Throws ArgumentError if the window holds
+  /// fewer ids, StreamError after the end.
   std::span<const Delta> rollback(std::size_t count);
 
-  /// The same without the deltas, which are then those of the last read.
+  /// The same without returning deltas; they are those of the last read.
   void read_rollback(std::size_t count);
 
-  /// Text, ids or both, as the host has them. Text may be cut inside a character, and come later
-  /// than its ids: an empty text says that it has yet to come, nullopt that there is none.
-  /// `finish_reason`: this chunk is the last one.
+  /// Reads text, ids or both, as the host has them. Text may be split inside a character, and may
+  /// arrive later than its ids: an empty text means that it has yet to arrive, nullopt that there
+  /// is none. `finish_reason`: this chunk is the last one.
   std::span<const Delta> parse_chunk(std::optional<std::string_view> text,
                                      std::optional<std::span<const TokenId>> ids = std::nullopt,
                                      std::optional<FinishReason> finish_reason = std::nullopt);
 
-  /// No more output; the last deltas, the very last one together with the channel's end.
+  /// Ends the output; returns the last deltas. The very last one goes into the channel with its
+  /// end.
   std::span<const Delta> end(FinishReason reason = FinishReason::stop);
 
-  /// The model has failed: the channel's reader gets the error after what came before it.
+  /// The model has failed: the channel's reader gets the error after the deltas before it.
   void fail(std::exception_ptr error);
 
-  /// Whether there is a point in another token: no stop string has ended the text, and the reader
-  /// has not gone. Ask after each put, and call `end` once it is false.
+  /// Whether more tokens are useful: no stop string has ended the text, and the reader is still
+  /// there. Ask after each put, and call `end` once it is false.
   bool wants_more() const;
 
-  // The same in steps, for a host that waits in its own way or has its own kind of delta: `send`
-  // what is unsent, `read`, then `send` again, or `take` each delta and `release`.
+  // The same in steps, for hosts with their own way of waiting or their own deltas: `send` unsent
+  // deltas, `read`, then `send` again, or `take` each delta and `release`.
 
-  /// Reads a chunk as `parse_chunk` does; its deltas stay here.
+  /// Reads a chunk like `parse_chunk`; its deltas stay here.
   void read(std::optional<std::string_view> text, std::optional<std::span<const TokenId>> ids,
             std::optional<FinishReason> finish_reason);
 
-  /// Reads token ids as `put` does. `is_row`: they are a row of a batch.
+  /// Reads token ids like `put`. `is_row`: they are a row of a batch.
   void read_put(std::span<const TokenId> ids, bool is_row);
 
-  /// The deltas of the last read. Each may be taken once.
+  /// The number of deltas of the last read. Each can be taken once.
   std::size_t delta_count() const { return makes_deltas_ ? deltas_.size() : events_.list().size(); }
   Delta take(std::size_t i) {
     Delta delta;
     take_into(i, delta);
     return delta;
   }
-  /// The same into a delta whose memory is used again; `with_ids` false: maybe without its token
-  /// ids.
+  /// Moves a delta into reused memory; `with_ids` false: its token ids are optional.
   void take_into(std::size_t i, Delta& delta, bool with_ids = true) {
     if (makes_deltas_) {
       std::swap(delta, deltas_[i]);
@@ -115,45 +115,45 @@ class TokenStreamer {
     }
   }
 
-  /// The last read's one delta as a fragment, if it may be taken as that: nothing else is in it,
-  /// but its token ids. Its text is good until the next read.
+  /// The last read's only delta as a fragment, if nothing else is in it except token ids. Its text
+  /// is valid until the next read.
   std::optional<TextFragment> only_fragment() const {
     if (makes_deltas_ || events_.list().size() != 1) return std::nullopt;
     const Event& event = events_.list().front();
     return TextFragment{event.kind, event.index, choice_, events_.text(event), event.span.end};
   }
 
-  /// Returns the memory of a long chunk; after the last `take`.
+  /// Frees the memory of a long chunk; call after the last `take`.
   void release();
 
   /// Puts deltas into the channel. `timed_out`: the rest waits for the next `send`. `closed`,
-  /// `cancelled`: no one waits for it, and it is dropped.
+  /// `cancelled`: the rest is dropped.
   DeltaChannel::Put send(const DeltaChannel::Deadline& deadline = std::nullopt);
   bool has_unsent() const { return channel_ && sent_count_ < deltas_.size(); }
   void drop_unsent();
 
-  /// Whether the end has been read, but not sent: a call without input then only sends it.
+  /// Whether the end was read but not sent: a call without input then only sends it.
   bool has_unsent_end() const { return has_unsent() && parser_.is_finished(); }
 
   FirstPut first_put() const { return first_put_; }
   /// Which of the request's answers this is.
   std::int32_t choice() const { return choice_; }
 
-  /// What is known of the stream, and the whole answer so far.
+  /// The underlying parser, with the whole answer so far.
   const ChunkParser& stream() const { return parser_; }
   const Message& message() const { return parser_.message(); }
-  /// The fate of every byte, if the options ask for it. Without a message: of the last chunk.
+  /// The fate of every byte, if requested. Without a message: of the last chunk.
   const std::vector<Events::Audited>& audit() const { return audit_; }
   const std::shared_ptr<DeltaChannel>& channel() const { return channel_; }
 
-  /// What it has read, as bytes: `restore` of a stream that was made with the same format and
-  /// options goes on from there. Throws StreamError where deltas wait to be sent, and
-  /// ArgumentError for a stream with a `rollback_window`.
+  /// The state as bytes; `restore` on a stream with the same format and options continues from it.
+  /// Throws StreamError if deltas wait to be sent, and ArgumentError for a stream with a
+  /// `rollback_window`.
   std::string snapshot() const;
 
-  /// Takes the place of a stream that has read nothing. Throws ArgumentError if the bytes hold no
-  /// state of such a stream; this one is of no use then. The bytes of a stranger may make a stream
-  /// whose deltas mean nothing, and whose methods throw.
+  /// Loads a state into a stream that has read nothing. Throws ArgumentError if the bytes are not a
+  /// state of such a stream; this stream is unusable then. Bytes from an untrusted source may
+  /// produce a stream whose deltas are meaningless and whose methods throw.
   void restore(std::string_view state);
 
  private:
@@ -172,16 +172,16 @@ class TokenStreamer {
   FirstPut first_put_;
   bool closes_channel_;
   bool audits_;
-  bool keeps_audit_;   // false: only the last chunk's
-  bool makes_deltas_;  // false: they are made as they are taken
+  bool keeps_audit_;   // false: only of the last chunk
+  bool makes_deltas_;  // false: they are created when taken
   ChunkParser parser_;
   bool was_long_ = false;
-  ClonedPtr<WholeCalls> whole_calls_;  // null: calls are sent as they come
+  ClonedPtr<WholeCalls> whole_calls_;  // null: calls are emitted as they arrive
   Events events_;                      // of the last read
   std::vector<Delta> deltas_;          // of the last read
   std::size_t sent_count_ = 0;
   std::vector<Events::Audited> audit_;
-  ClonedPtr<RollbackWindow> window_;  // null: nothing is taken back
+  ClonedPtr<RollbackWindow> window_;  // null: no rollback
 };
 
 }  // namespace unspool

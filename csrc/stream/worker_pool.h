@@ -1,4 +1,4 @@
-// Threads that wait for work, so that a step of a few ten microseconds can be shared.
+// A pool of waiting threads, fast enough to share a step of a few tens of microseconds.
 #pragma once
 
 #include <atomic>
@@ -12,23 +12,23 @@ namespace unspool {
 
 class WorkerPool {
  public:
-  /// As many threads as the system gives, `worker_count` at most.
+  /// Creates as many threads as the system allows, at most `worker_count`.
   explicit WorkerPool(unsigned worker_count);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// The workers, and the caller.
+  /// The number of workers plus the caller.
   unsigned share_count() const { return static_cast<unsigned>(threads_.size()) + 1; }
 
-  /// Calls `work` with each number below `share_count`, each in a thread of its own, 0 in the
-  /// caller's. Returns when all are done. `work` throws nothing. One caller at a time.
+  /// Calls `work` with each number below `share_count`, each in its own thread, 0 in the caller's.
+  /// Returns when all are done. `work` must not throw. Only one caller at a time.
   void run(const std::function<void(unsigned)>& work);
 
-  /// Whether the threads exist: a forked child has none of its parent's.
+  /// Whether the threads exist: a forked child does not have its parent's.
   bool is_alive() const;
 
-  /// Lets go of threads that do not exist.
+  /// Releases threads that do not exist in this process.
   static void abandon(std::unique_ptr<WorkerPool> pool);
 
  private:

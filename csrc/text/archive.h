@@ -1,8 +1,8 @@
-// A stream's state as bytes. A class that holds some has one `visit`, which both writes and reads
-// it, so that no member is written and not read.
+// Serializes a stream's state. A class with state has one `visit` that both writes and reads it, so
+// every member that is written is also read.
 //
-// Reading trusts nothing: each number is checked for its range, each index for what it points into,
-// and no more is allocated than the input is long.
+// Reading validates everything: each number's range, each index's bounds. It allocates no more than
+// the length of the input.
 #pragma once
 
 #include <array>
@@ -23,25 +23,26 @@
 
 namespace unspool {
 
-/// A number that another text does not have but by chance; `before`: that of what stands before it.
+/// A fingerprint of `text`, unique except by chance. `before`: the fingerprint of the preceding
+/// text.
 std::uint64_t fingerprint_of(std::string_view text, std::uint64_t before = 0);
 
 class Archive {
  public:
-  /// Writes, at the end of `out`.
+  /// Writes to the end of `out`.
   explicit Archive(std::string& out) : out_(&out) {}
-  /// Reads. All of it throws ArgumentError where the bytes are no state.
+  /// Reads. Members throw ArgumentError if the bytes are not a valid state.
   explicit Archive(std::string_view in) : in_(in) {}
 
   bool is_reading() const { return out_ == nullptr; }
 
-  /// Members, in their order: numbers, texts, containers of them, and what has a `visit`.
+  /// Members, in order: numbers, texts, containers of them, and classes with a `visit`.
   template <typename... Members>
   void operator()(Members&... members) {
     (item(members), ...);
   }
 
-  /// An enumerator, up to the last of its type.
+  /// An enumerator; `last` is the last one of its type.
   template <typename Enum>
   void choice(Enum& value, Enum last) {
     auto number = static_cast<std::underlying_type_t<Enum>>(value);
@@ -50,18 +51,18 @@ class Archive {
     value = static_cast<Enum>(number);
   }
 
-  /// An index into a list of `count`.
+  /// An index into a list of `count` items.
   template <typename Number>
   void index(Number& value, std::size_t count) {
     item(value);
     expect(std::cmp_less(value, count));
   }
 
-  /// A text that lives elsewhere, or nothing; what is read lives as long as `texts()`.
+  /// A view of text owned elsewhere, or empty; after reading it lives as long as `texts()`.
   void view(std::string_view& text);
   void literal(const char*& text);
 
-  /// A part that is there or not; `make` makes one to read into.
+  /// An optional part; `make` creates the object to read into.
   template <typename T, typename Make>
   void part(ClonedPtr<T>& value, Make&& make) {
     bool has = value != nullptr;
@@ -78,40 +79,41 @@ class Archive {
     value = static_cast<const T*>(any);
   }
 
-  /// What the owner was made with: throws if that differs from the writer's. `what`: "format".
+  /// The arguments of the owner's constructor: throws if they differ from the writer's. `what`:
+  /// "format".
   template <typename... Values>
   void same(const char* what, const Values&... values) {
     (same_number(what, static_cast<std::uint64_t>(values)), ...);
   }
 
-  // No state, and named so that a test sees every member in `visit`:
-  /// What the constructor makes of its arguments, or the owner links.
+  // Not part of the state, but named so that a test can check that `visit` covers every member:
+  /// Members that the constructor derives from its arguments, or that the owner links.
   template <typename... Members>
   void given(const Members&...) {}
-  /// What holds nothing between two calls.
+  /// Members that are empty between two calls.
   template <typename... Members>
   void scratch(const Members&...) {}
 
-  /// Throws if what was read cannot be.
+  /// Throws if the value that was read is invalid.
   void expect(bool holds) const {
     if (!holds) refuse();
   }
-  /// After the last member: throws if something is left.
+  /// After the last member: throws if input is left.
   void end() const { expect(in_.empty()); }
 
-  /// What `pointer` may point to: the schemas of the request's tools.
+  /// The valid targets of `pointer`: the schemas of the request's tools.
   std::vector<const void*> known = {};
-  /// The symbols of the format's tokens are below it.
+  /// Upper bound of the format's token symbols.
   std::uint32_t symbol_end = 0;
-  /// The ids of the places in the calls' arguments are below it.
+  /// Upper bound of the ids of paths in the calls' arguments.
   std::size_t path_end = 1;
 
-  /// Keeps the texts that views point into.
+  /// Owns the texts that views point into.
   std::shared_ptr<const void> texts() const { return texts_; }
 
  private:
   using Texts = std::deque<std::string>;
-  static constexpr int kMaxDepth = 1'100;  // of what is inside each other: JSON has 512 levels
+  static constexpr int kMaxDepth = 1'100;  // nesting depth; JSON has at most 512 levels
 
   [[noreturn]] void refuse() const;
   void same_number(const char* what, std::uint64_t own);
@@ -174,7 +176,7 @@ class Archive {
   template <typename T>
   void number(T& value) {
     using Unsigned = std::make_unsigned_t<T>;
-    if constexpr (std::is_signed_v<T>) {  // small ones of both signs are short
+    if constexpr (std::is_signed_v<T>) {  // small numbers of either sign are short
       const auto wide = static_cast<std::int64_t>(value);
       std::uint64_t bits =
           (static_cast<std::uint64_t>(wide) << 1) ^ static_cast<std::uint64_t>(wide >> 63);
@@ -208,7 +210,8 @@ class Archive {
   }
   template <typename A, typename B>
   static void add_empty(std::vector<std::pair<A, B>>& values) {
-    values.emplace_back(A{}, B{});  // a pair with a class that holds such pairs has no default
+    // A pair with a class that contains such pairs has no default constructor.
+    values.emplace_back(A{}, B{});
   }
 
   std::string* out_ = nullptr;

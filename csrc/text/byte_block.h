@@ -1,4 +1,4 @@
-// Sixteen bytes looked at together: with SSE2 on x86-64, with NEON on aarch64, else one by one.
+// Examines sixteen bytes at once: with SSE2 on x86-64, NEON on aarch64, otherwise one by one.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@
 
 namespace unspool {
 
-// Each block has the same members. A comparison gives a block too: of the bytes that it finds.
+// All blocks have the same members. A comparison returns a block that marks the matching bytes.
 
-/// The plain loop. What the others find is tested against it.
+/// The plain loop; the reference that the others are tested against.
 class PlainBlock {
  public:
   static PlainBlock load(const char* bytes) {
@@ -25,7 +25,7 @@ class PlainBlock {
     std::memcpy(block.bytes_.data(), bytes, block.bytes_.size());
     return block;
   }
-  /// Eight bytes and eight more, each as memory holds them.
+  /// Two groups of eight bytes, each in memory order.
   static PlainBlock join(std::uint64_t first, std::uint64_t second) {
     const std::array<std::uint64_t, 2> words = {first, second};
     PlainBlock block;
@@ -47,7 +47,7 @@ class PlainBlock {
     for (std::size_t i = 0; i < 16; ++i) either.bytes_[i] = bytes_[i] | other.bytes_[i];
     return either;
   }
-  /// The place of the first byte that was found; 16: none was.
+  /// The index of the first marked byte, or 16 if there is none.
   std::size_t first() const {
     std::size_t i = 0;
     while (i < 16 && bytes_[i] == 0) ++i;
@@ -81,7 +81,7 @@ class Sse2Block {
     const __m128i most = all(static_cast<unsigned char>(byte - 1));
     return {_mm_cmpeq_epi8(_mm_max_epu8(bytes_, most), most)};
   }
-  Sse2Block is_above_ascii() const { return *this; }  // `first` looks at the highest bits alone
+  Sse2Block is_above_ascii() const { return *this; }  // `first` only looks at the highest bits
   Sse2Block operator|(const Sse2Block& other) const { return {_mm_or_si128(bytes_, other.bytes_)}; }
   std::size_t first() const {
     const auto found = static_cast<std::uint32_t>(_mm_movemask_epi8(bytes_));

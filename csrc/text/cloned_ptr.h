@@ -1,4 +1,4 @@
-// Owns one object, as std::unique_ptr does, and can be copied: the copy owns an object of its own.
+// Like std::unique_ptr, but copyable: a copy owns its own object.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 
 namespace unspool {
 
-/// A class that others derive from has `std::unique_ptr<T> clone() const`.
+/// A polymorphic class has `std::unique_ptr<T> clone() const`.
 template <typename T>
 class ClonedPtr : public std::unique_ptr<T> {
  public:

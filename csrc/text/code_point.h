@@ -1,4 +1,4 @@
-// Code points one at a time, and the classes that patterns know: as Unicode 16 has them.
+// Code points one at a time, and the character classes of patterns, as of Unicode 16.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace unspool {
 
-/// The code point that `text`, valid UTF-8 and not empty, begins with, and its length in bytes.
+/// The first code point of `text` (valid UTF-8, not empty), and its length in bytes.
 struct CodePoint {
   char32_t value;
   std::size_t size;
@@ -24,21 +24,21 @@ inline CodePoint first_code_point(std::string_view text) {
   return {value, size};
 }
 
-/// The code point that `text` ends with; U+0000 where it is empty.
+/// The last code point of `text`; U+0000 if it is empty.
 CodePoint last_code_point(std::string_view text);
 
-/// What `\w`, `\d` and `\s` stand for.
+/// The classes `\w`, `\d` and `\s`.
 bool is_word(char32_t value);
 bool is_digit(char32_t value);
 bool is_pattern_space(char32_t value);
 
-/// What Python's `str.strip` takes off.
+/// Characters that Python's `str.strip` removes.
 bool is_strip_space(char32_t value);
 
-/// `text` without white space around it, as Python's `str.strip`.
+/// `text` without white space at its ends, as with Python's `str.strip`.
 std::string_view strip(std::string_view text);
 
-/// How many bytes of white space `text` begins, or ends, with.
+/// The number of bytes of white space at the beginning or end of `text`.
 std::size_t leading_space(std::string_view text);
 std::size_t trailing_space(std::string_view text);
 

@@ -1,4 +1,4 @@
-// What a caller did wrong. Model output never raises: it becomes an event.
+// Errors of the caller. Model output never raises: it becomes an event.
 #pragma once
 
 #include <stdexcept>
@@ -8,31 +8,31 @@ namespace unspool {
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-/// A format that cannot be compiled.
+/// A format cannot be compiled.
 struct FormatError : Error {
   using Error::Error;
 };
-/// A tokenizer that cannot be compiled into a table.
+/// A tokenizer cannot be compiled into a table.
 struct VocabularyError : Error {
   using Error::Error;
 };
-/// An argument outside what a function takes.
+/// An argument is invalid.
 struct ArgumentError : Error {
   using Error::Error;
 };
-/// A stream used after its end, or by two threads at once.
+/// A stream was used after its end, or by two threads at the same time.
 struct StreamError : Error {
   using Error::Error;
 };
-/// A channel used after `close`, `fail` or `cancel`.
+/// A channel was used after `close`, `fail` or `cancel`.
 struct ChannelClosedError : StreamError {
   using StreamError::StreamError;
 };
-/// The other side of the channel called `cancel`.
+/// The other side of the channel has called `cancel`.
 struct ChannelCancelledError : StreamError {
   using StreamError::StreamError;
 };
-/// A wait that ran out of time.
+/// A wait timed out.
 struct ChannelTimeoutError : Error {
   using Error::Error;
 };

@@ -1,4 +1,4 @@
-// Finds the next byte that means something, sixteen at a time.
+// Finds the next significant byte, sixteen at a time.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ Word load_word(const char* bytes) {
   return word;
 }
 
-/// The same in a text that is shorter than a block: its bytes fill one, some of them twice.
+/// For a text shorter than a block: its bytes fill the block, some of them twice.
 template <typename Block, typename Match>
 std::size_t find_in_short(std::string_view text, Match&& match) {
   const char* const data = text.data();
@@ -50,8 +50,8 @@ std::size_t find_in_short(std::string_view text, Match&& match) {
   return first == 16 ? size : places[first];
 }
 
-/// The place of the first byte from `at` on, `at` being at most the size, that `match` finds in
-/// a block; the text's size where there is none.
+/// The index of the first byte at or after `at` (at most the size) that `match` finds in a block;
+/// the text's size if there is none.
 template <typename Block = ByteBlock, typename Match>
 std::size_t find_byte(std::string_view text, std::size_t at, Match&& match) {
   for (; at + 16 <= text.size(); at += 16) {
@@ -61,7 +61,7 @@ std::size_t find_byte(std::string_view text, std::size_t at, Match&& match) {
   return at + find_in_short<Block>(text.substr(at), match);
 }
 
-/// A byte that means something inside a JSON string: a quote, a backslash or a control character.
+/// Significant bytes inside a JSON string: a quote, a backslash or a control character.
 inline constexpr auto kJsonSpecial = [](const auto& block) {
   return block.is('"') | block.is('\\') | block.is_below(0x20);
 };
@@ -77,8 +77,8 @@ struct OneOfFour {
   }
 };
 
-/// The place of the first byte from `at` on that means something inside a JSON string; the text's
-/// size where none is left.
+/// The index of the first significant byte of a JSON string at or after `at`; the text's size if
+/// there is none.
 inline std::size_t find_json_special(std::string_view text, std::size_t at) {
   return find_byte(text, at, kJsonSpecial);
 }

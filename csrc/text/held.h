@@ -1,4 +1,4 @@
-// What waits, and why: views of the text that was read and not reported yet.
+// Text that was read but not yet emitted, and the reason.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@ namespace unspool {
 enum class HeldReason : std::uint8_t {
   none,
   character,    // an unfinished character, or character reference
-  marker,       // may be the beginning of a marker
-  space,        // markup if a marker follows, text if text does
-  header,       // a header says what follows it once it is whole
-  call,         // may be a call or content
+  marker,       // possibly the start of a marker
+  space,        // markup if a marker follows, text if text follows
+  header,       // a header that decides, once complete, what follows
+  call,         // either a call or content
   name,         // a call whose name is not certain yet
   key,          // a parameter's name
   value,        // a value whose type or end is open
   separator,    // counts only if another value follows
-  closing_tag,  // ends the value or is part of it, as what follows shows
-  ids,          // text whose token ids have yet to come
+  closing_tag,  // either ends the value or belongs to it; the next bytes decide
+  ids,          // text whose token ids have not arrived
 };
 
 std::string_view to_string(HeldReason reason);
 
-/// Parts in the order of the input. Its views live until the stream is fed again.
+/// Parts in the order of the input. Views are valid until the stream is fed again.
 class Held {
  public:
   void add(HeldReason reason, std::string_view text) {
@@ -42,17 +42,17 @@ class Held {
   std::size_t bytes() const;
   std::string text() const;
 
-  /// Why the last part waits; that of an unfinished character only where there is no other.
+  /// Why the last part is held; an unfinished character only if there is no other reason.
   HeldReason reason() const;
 
-  /// The markers that may come of the text, where that is the reason and they are literals.
+  /// The markers that the text may become, if that is the reason and the markers are literals.
   std::vector<std::string_view> markers() const;
 
  private:
   struct Part {
     HeldReason reason;
     std::string_view text;
-    MarkerCursor cursor;  // of a marker that is a literal
+    MarkerCursor cursor;  // of a literal marker
   };
   const Part* last() const;
 

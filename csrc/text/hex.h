@@ -3,7 +3,7 @@
 
 namespace unspool {
 
-/// The digit's value, or -1 where it is none.
+/// The digit's value, or -1 if it is not a digit.
 inline int hex_value(char byte) {
   if (byte >= '0' && byte <= '9') return byte - '0';
   if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;

@@ -1,6 +1,6 @@
-// A JSON value as a tree, for files, schemas and templates, which need the whole. It is no dialect
-// of the value reader: it keeps a lone surrogate as a character, as Python does, and skips what is
-// nested too deep.
+// A JSON value as a tree, for files, schemas and templates that are needed as a whole. Unlike the
+// value reader, it keeps a lone surrogate as a character, as Python does, and can skip values that
+// are nested too deep.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct JsonValue {
 
   Kind kind = Kind::null;
   bool is_true = false;
-  std::string text = {};  // of a string; of a number, as it was written
+  std::string text = {};  // of a string; for a number, its source text
   std::vector<JsonValue> items = {};
   std::vector<std::pair<std::string, JsonValue>> members = {};
 
@@ -31,9 +31,9 @@ struct JsonValue {
   bool is(Kind other) const { return kind == other; }
   const JsonValue* find(std::string_view key) const;
   JsonValue* find(std::string_view key);
-  /// Of several values for a key the last counts.
+  /// The last of several values for a key counts.
   void set(std::string_view key, JsonValue value);
-  /// Whether it says nothing: null, or an empty string, list or object.
+  /// Whether it is null, or an empty string, list or object.
   bool is_empty() const;
 
   void visit(Archive& archive) {
@@ -42,15 +42,15 @@ struct JsonValue {
   }
 };
 
-/// What becomes of a value nested deeper than `kMaxJsonDepth`.
+/// How to handle values nested deeper than `kMaxJsonDepth`.
 enum class DeepJson : std::uint8_t { refused, null };
 inline constexpr int kMaxJsonDepth = 512;
 
-/// Reads RFC 8259; a control character in a string is taken as it is. Nothing where it is no JSON,
-/// or not UTF-8.
+/// Reads RFC 8259 JSON; control characters in strings are accepted. Returns nullopt if the text is
+/// not valid JSON or not UTF-8.
 std::optional<JsonValue> parse_json(std::string_view text, DeepJson deep = DeepJson::refused);
 
-/// Appends a value as JSON, in one line.
+/// Appends a value as JSON on one line.
 void append_json(const JsonValue& value, std::string& out);
 
 }  // namespace unspool

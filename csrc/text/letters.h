@@ -1,4 +1,4 @@
-// Text with the tokens in it that are known by their ids, so that it can be read again.
+// Text together with the tokens in it that are matched by id, so that it can be read again.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace unspool {
 
-/// One letter of the input: a byte of text, or a token (`symbol` is not 0) with its text.
+/// One letter of the input: a byte of text, or a token (nonzero `symbol`) with its text.
 struct Letter {
   std::string_view text;
   Symbol symbol = 0;
@@ -39,7 +39,7 @@ class Letters {
     text_ += other.text_;
   }
 
-  /// What stands from `begin` on. No token may lie across it.
+  /// The part from `begin` on. No token may span `begin`.
   Letters from(std::size_t begin) const {
     Letters rest;
     rest.text_ = text_.substr(begin);
@@ -49,7 +49,7 @@ class Letters {
     return rest;
   }
 
-  /// Follows a cursor: what it keeps now, after it has read `letter` (or a run of text).
+  /// Follows a cursor: what it keeps after reading `letter` (or a run of text).
   void follow(const Letter& letter, std::string_view kept) {
     if (kept.size() > letter.text.size()) {
       *this = from(text_.size() - (kept.size() - letter.text.size()));
@@ -59,14 +59,14 @@ class Letters {
     }
   }
 
-  /// The text of the last token is taken back as text, and put again as the token.
+  /// Replaces the text of the last token at the end by the token.
   void end_with(const Letter& letter) {
     if (letter.symbol == 0 || !text_.ends_with(letter.text)) return;
     text_.resize(text_.size() - letter.text.size());
     put(letter);
   }
 
-  /// Reads on from `at`: the run of text there, or the token.
+  /// The next item at `at`: a run of text, or a token.
   Letter at(std::size_t at) const {
     for (const Token& token : tokens_) {
       if (token.at == at) return {std::string_view(text_).substr(at, token.size), token.symbol};

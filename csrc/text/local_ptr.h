@@ -1,5 +1,5 @@
-// Points to another part of the same stream. A copy points nowhere until its owner links it: a link
-// that is forgotten is null, and never the other stream's.
+// A pointer to another part of the same stream. In a copy it is null until the owner links it, so a
+// forgotten link never refers to the other stream.
 #pragma once
 
 #include <cstddef>

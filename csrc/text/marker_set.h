@@ -1,10 +1,9 @@
-// Finds what opens and closes regions: Aho–Corasick over literals whose letters are bytes or
+// Finds markers that open and close regions: Aho–Corasick over literals whose letters are bytes or
 // tokens.
 //
-// A marker that the vocabulary holds as one token is one letter here, so that text which merely
-// spells it cannot match (promise 7). What has to be held back is exactly the text on the path from
-// the root to the current state: the longest suffix of the input that is a proper prefix of a
-// marker.
+// A marker that is a single token of the vocabulary is a single letter here, so text that only
+// spells it cannot match (promise 7). The held-back text is exactly the path from the root to the
+// current state: the longest suffix of the input that is a proper prefix of a marker.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +19,11 @@
 
 namespace unspool {
 
-/// A letter: 0 to 255 a byte of text, from 256 on a token that the format knows by its id.
+/// A letter: 0 to 255 is a byte of text; from 256 on, a token that the format matches by id.
 using Symbol = std::uint16_t;
 inline constexpr Symbol kFirstTokenSymbol = 256;
 
-/// A marker's letters, each with the text that it stands for.
+/// A marker's letters, each with its text.
 struct MarkerPattern {
   std::vector<Symbol> symbols;
   std::vector<std::string> texts;
@@ -41,8 +40,8 @@ struct MarkerPattern {
 struct Marker {
   std::uint8_t role = 0;
   std::uint16_t value = 0;
-  bool has_token = false;  // one of its letters is a token, so no one merely spells it
-  bool is_slip = false;    // it is misspelled, as models slip
+  bool has_token = false;  // one of its letters is a token, so text cannot spell it
+  bool is_slip = false;    // a common misspelling of the marker
 };
 
 class MarkerSet {
@@ -51,14 +50,14 @@ class MarkerSet {
 
   static constexpr std::size_t kMaxMarkerBytes = 1'024;
 
-  /// Adds a pattern; the first of two equal ones counts. Throws FormatError if it is empty or
-  /// longer than `kMaxMarkerBytes`, or if the set becomes too large.
+  /// Adds a pattern; of two equal patterns the first one counts. Throws FormatError if the pattern
+  /// is empty or longer than `kMaxMarkerBytes`, or if the set becomes too large.
   void add(const MarkerPattern& pattern, Marker marker);
 
-  /// Builds the automaton; nothing may be added afterwards.
+  /// Builds the automaton; no pattern can be added afterwards.
   void compile();
 
-  /// About how much memory it takes.
+  /// Approximate memory use.
   std::size_t bytes() const {
     return table_.size() * sizeof(State) + nodes_.size() * sizeof(Node) + text_bytes_;
   }
@@ -73,7 +72,7 @@ class MarkerSet {
   /// Appends the texts of the markers that begin with the text on the path to `state`.
   void add_completions(State state, std::vector<std::string_view>& out) const;
 
-  /// The longest marker that ends in `state`, or null; `length` is that of its text.
+  /// The longest marker that ends in `state`, or null; `length` is the length of its text.
   const Marker* match(State state, std::size_t& length) const {
     const Node& node = nodes_[state];
     length = node.match_length;
@@ -88,7 +87,7 @@ class MarkerSet {
 
   /// Length of the run at the start of `text` in which no marker can begin.
   std::size_t skip(std::string_view text) const {
-    // Most tokens are shorter than what pays for blocks.
+    // Most tokens are too short for blocks to pay off.
     if (has_few_starts_ && text.size() >= 8) return find_byte(text, 0, few_starts_);
     std::size_t i = 0;
     while (i < text.size() && !starts_[static_cast<unsigned char>(text[i])]) ++i;
@@ -97,7 +96,7 @@ class MarkerSet {
 
   bool has(State state) const { return state < nodes_.size(); }
 
-  /// Of the markers' texts.
+  /// Fingerprint of the markers' texts.
   std::uint64_t fingerprint() const {
     std::uint64_t made = 0;
     for (const Node& node : nodes_) made = fingerprint_of(node.text, made);
@@ -130,11 +129,11 @@ class MarkerSet {
   OneOfFour few_starts_{};              // then: these
 };
 
-/// A place in a MarkerSet; the per-stream half.
+/// A position in a MarkerSet; the per-stream half.
 class MarkerCursor {
  public:
   struct Found {
-    const Marker* marker = nullptr;  // null: the text ran out
+    const Marker* marker = nullptr;  // null: the text ended without a match
     std::size_t consumed = 0;        // bytes of the text that were read
     std::string_view text;           // the marker's own text; lives as long as the set
   };
@@ -145,15 +144,15 @@ class MarkerCursor {
   }
   std::string_view held() const { return set_->held(state_); }
   bool is_idle() const { return state_ == 0; }
-  /// Appends the markers that what is held may become; nothing where nothing is held.
+  /// Appends the markers that the held text may become; nothing if no text is held.
   void add_completions(std::vector<std::string_view>& out) const {
     if (set_ != nullptr && state_ != 0) set_->add_completions(state_, out);
   }
   bool would_continue(unsigned char byte) const { return set_->next(state_, byte) != 0; }
-  /// Length of the run at the start of `text` in which no marker can stand.
+  /// Length of the run at the start of `text` in which no marker can occur.
   std::size_t plain_run(std::string_view text) const { return is_idle() ? set_->skip(text) : 0; }
 
-  /// Reads text up to the first marker; `release(std::string_view)` gets what is not part of one.
+  /// Reads text up to the first marker; passes text that is not part of a marker to `release`.
   template <typename Release>
   Found put(std::string_view text, Release&& release) {
     std::size_t i = 0;
@@ -174,7 +173,7 @@ class MarkerCursor {
     return {nullptr, text.size(), {}};
   }
 
-  /// The same up to the first letter that gives text back, if no marker ends before it.
+  /// Like `read`, but stops at the first letter that releases text, if no marker ends before it.
   template <typename Release>
   Found put_some(std::string_view text, Release&& release) {
     Found found;
@@ -191,7 +190,7 @@ class MarkerCursor {
     return found;
   }
 
-  /// Reads one token that the format knows by its id; `literal` is its text.
+  /// Reads a token that the format matches by id; `literal` is its text.
   template <typename Release>
   Found put_token(Symbol symbol, std::string_view literal, Release&& release) {
     Found found = step(symbol, literal, release);
@@ -199,7 +198,7 @@ class MarkerCursor {
     return found;
   }
 
-  /// Gives up what is held.
+  /// Releases the held text.
   template <typename Release>
   void flush(Release&& release) {
     const std::string_view text = held();
@@ -207,7 +206,7 @@ class MarkerCursor {
     if (!text.empty()) release(text);
   }
 
-  /// `sets`: those that it may be a place in.
+  /// `sets`: the sets that it may point into.
   void visit(Archive& archive, std::span<const MarkerSet* const> sets) {
     std::size_t set =
         static_cast<std::size_t>(std::find(sets.begin(), sets.end(), set_) - sets.begin());

@@ -18,7 +18,7 @@
 
 namespace unspool {
 
-/// A set of code points, as `[...]` and `\w` write it.
+/// A set of code points, as in `[...]` and `\w`.
 class CharClass {
  public:
   enum class Kind : std::uint8_t { word, digit, space };
@@ -26,7 +26,7 @@ class CharClass {
   void add(char32_t first, char32_t last);
   void add(Kind kind, bool negated);
   void negate() { is_negated_ = true; }
-  /// Fills the table; nothing may be added afterwards.
+  /// Builds the table; nothing can be added afterwards.
   void compile();
 
   bool has(char32_t value) const { return value < 0x80 ? ascii_[value] : find(value); }
@@ -39,7 +39,7 @@ class CharClass {
   bool find(char32_t value) const;
 
   std::vector<Range> ranges_;
-  std::vector<std::pair<Kind, bool>> kinds_;  // with whether it is negated
+  std::vector<std::pair<Kind, bool>> kinds_;  // and whether it is negated
   bool is_negated_ = false;
   std::bitset<128> ascii_;
 };
@@ -57,7 +57,7 @@ struct RegexStep {
     end,       // \Z
     line_end,  // $: the end, or the line break before it
     boundary,  // \b; x is 1: \B
-    look,      // x: index of the pattern ahead; y is 1: it must not follow
+    look,      // x: index of the lookahead pattern; y is 1: negative
     match,
   };
   Op op;
@@ -70,21 +70,21 @@ struct RegexProgram {
   std::vector<CharClass> classes;
   std::vector<RegexProgram> looks;
   std::uint32_t slot_count = 0;
-  bool peeks = false;      // some step asks what follows
-  bool has_first = false;  // `first` says where a match may begin
+  bool peeks = false;      // some step depends on what follows
+  bool has_first = false;  // `first` is the set of bytes that a match can begin with
   std::bitset<256> first;  // bytes
 };
 
 class Regex {
  public:
-  /// Throws FormatError where the pattern is wrong, or would not run in linear time.
+  /// Throws FormatError if the pattern is invalid or cannot run in linear time.
   static std::shared_ptr<const Regex> compile(std::string_view pattern);
 
-  /// One of several literals, the longest first.
+  /// One of several literals; the longest match wins.
   static std::shared_ptr<const Regex> literals(const std::vector<std::string>& texts);
 
   const RegexProgram& program() const { return program_; }
-  /// Named groups; the slots of the i-th are 2 i and 2 i + 1.
+  /// Named groups; group i has the slots 2 i and 2 i + 1.
   const std::vector<std::string>& groups() const { return groups_; }
   int group(std::string_view name) const;
 
@@ -95,10 +95,10 @@ class Regex {
 
 inline constexpr std::uint64_t kNoPlace = std::numeric_limits<std::uint64_t>::max();
 
-/// What there is of a text: a part of it, and whether it ends there.
+/// The known part of a text, and whether the text ends there.
 struct TextWindow {
   std::string_view text;
-  std::uint64_t begin = 0;  // the place of its first byte
+  std::uint64_t begin = 0;  // position of its first byte
   bool is_end = false;
 
   std::uint64_t end() const { return begin + text.size(); }
@@ -108,21 +108,21 @@ struct TextWindow {
 struct RegexMatch {
   std::uint64_t begin = kNoPlace;
   std::uint64_t end = 0;
-  std::vector<std::uint64_t> slots;  // kNoPlace: the group took no part
+  std::vector<std::uint64_t> slots;  // kNoPlace: the group did not participate
 
   void visit(Archive& archive) { archive(begin, end, slots); }
 };
 
-/// What is known of the text at a place.
+/// What is known about a position.
 enum class Truth : std::uint8_t { no, yes, unknown };
 
-/// Where a pattern ahead matches: known for each place, all places in one pass.
+/// Where a lookahead pattern matches: all positions in one pass.
 class LookAhead {
  public:
   LookAhead(const RegexProgram& program, std::uint64_t begin, char32_t before);
   void advance(const TextWindow& window);
   Truth at(std::uint64_t place);
-  /// Forgets what is before `place`, where `before` is the code point before it.
+  /// Forgets the positions before `place`; `before` is the code point before it.
   void drop_before(std::uint64_t place, char32_t before);
 
   void visit(Archive& archive);
@@ -130,12 +130,12 @@ class LookAhead {
  private:
   struct Run {
     std::vector<std::uint32_t> steps;  // sorted
-    std::uint64_t place;               // the newest that shares its fate
+    std::uint64_t place;               // the newest position with the same result
 
     void visit(Archive& archive) { archive(steps, place); }
   };
   struct Entry {
-    std::uint64_t place;  // that shares its fate; itself: a root
+    std::uint64_t place;  // the position with the same result; its own: a root
     Truth fate = Truth::unknown;
 
     void visit(Archive& archive) {
@@ -150,10 +150,10 @@ class LookAhead {
   void step(char32_t value);
 
   const RegexProgram* program_;
-  std::uint64_t next_;   // place of the next code point to read
-  std::uint64_t first_;  // place of entries_[dropped_]
+  std::uint64_t next_;   // position of the next code point to read
+  std::uint64_t first_;  // position of entries_[dropped_]
   std::size_t dropped_ = 0;
-  std::vector<Entry> entries_;  // one a byte
+  std::vector<Entry> entries_;  // one per byte
   std::vector<Run> runs_;
   std::vector<std::uint32_t> stack_;
   bool is_settled_ = false;
@@ -162,19 +162,19 @@ class LookAhead {
   std::uint32_t mark_ = 0;
 };
 
-/// Looks for the first match from a place on.
+/// Searches for the first match from a position on.
 class RegexSearch {
  public:
   RegexSearch(std::shared_ptr<const Regex> regex, std::uint64_t begin, char32_t before,
               bool forbids_empty);
 
-  /// Reads what the window holds beyond what was read before.
+  /// Reads the part of the window that was not read before.
   void advance(const TextWindow& window);
 
   bool is_decided() const { return is_decided_; }
-  /// The match, once decided; none where its `begin` is kNoPlace.
+  /// The match, once it is decided; none if its `begin` is kNoPlace.
   const RegexMatch& match() const { return best_; }
-  /// No match, now or later, begins before this place.
+  /// No match begins before this position, now or later.
   std::uint64_t earliest() const;
 
   void visit(Archive& archive);
@@ -207,14 +207,14 @@ class RegexSearch {
   std::shared_ptr<const Regex> regex_;
   const RegexProgram* program_;
   std::uint64_t place_;
-  std::uint64_t forbidden_;  // no empty match there
+  std::uint64_t forbidden_;  // no empty match at this position
   char32_t before_;
   bool is_seeded_ = false;
   bool has_pending_ = false;
   bool is_decided_ = false;
   Threads now_;
   Threads next_;
-  std::vector<std::uint64_t> slots_;  // of the thread that is being followed
+  std::vector<std::uint64_t> slots_;  // of the current thread
   std::vector<std::pair<std::uint32_t, std::uint64_t>> stack_;
   std::vector<std::uint32_t> marks_;
   std::uint32_t mark_ = 0;

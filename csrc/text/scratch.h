@@ -5,12 +5,12 @@
 
 namespace unspool {
 
-/// A reused buffer keeps this much; more only while a chunk needs it.
+/// How much memory a reused buffer keeps; it keeps more only while a chunk needs it.
 constexpr std::size_t kKeptBytes = std::size_t{1} << 14;
-/// The same of a stream's own, of which a server has thousands: as much as most tokens need.
+/// The limit for a stream's own buffers, of which a server has thousands: enough for most tokens.
 constexpr std::size_t kKeptInStream = 255;
 
-/// Gives memory that one long chunk took back, once little of it is in use.
+/// Frees memory that one long chunk needed, once little of it is in use.
 template <std::size_t kKept = kKeptBytes, typename... Buffers>
 void shrink_scratch(Buffers&... buffers) {
   const auto shrink = []<typename Buffer>(Buffer& buffer) {

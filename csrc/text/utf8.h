@@ -1,4 +1,4 @@
-// Bytes in, valid UTF-8 out: holds at most the 3 bytes of an unfinished character.
+// Turns bytes into valid UTF-8; holds at most the 3 bytes of an unfinished character.
 #pragma once
 
 #include <array>
@@ -12,33 +12,35 @@ class Archive;
 
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
-/// True where all of `text` is well-formed UTF-8.
+/// Whether all of `text` is well-formed UTF-8.
 bool is_valid_utf8(std::string_view text);
 
-/// Whether the byte is part of a character and not its first.
+/// Whether the byte continues a character.
 inline bool is_utf8_continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
-/// Appends the UTF-8 of a code point; a surrogate becomes three bytes.
+/// Appends a code point as UTF-8; a surrogate becomes three bytes.
 void append_utf8(std::uint32_t code_point, std::string& out);
 
-/// How many U+FFFD stand for bytes that are no character.
+/// How many U+FFFD replace invalid bytes.
 enum class Replacement : std::uint8_t {
-  per_subpart,  // one for each maximal subpart, as Python's errors="replace" and Rust's lossy do
-  per_byte,     // one for each byte, as SentencePiece does
+  per_subpart,  // one per maximal subpart, as in Python's errors="replace" and Rust's
+                // from_utf8_lossy
+  per_byte,     // one per byte, as in SentencePiece
 };
 
-/// A stream of bytes made valid; what is invalid is replaced as soon as that is known.
+/// A stream of bytes made valid; invalid bytes are replaced as soon as they are known to be
+/// invalid.
 class Utf8Stream {
  public:
   explicit Utf8Stream(Replacement replacement = Replacement::per_subpart)
       : replacement_(replacement) {}
 
-  /// Appends to `out` what became certain.
+  /// Appends the text that became certain to `out`.
   void put(std::string_view bytes, std::string& out);
 
-  /// Appends U+FFFD for an unfinished character; ready for a new stream afterwards.
+  /// Appends U+FFFD for an unfinished character; the object is then ready for a new stream.
   void end(std::string& out);
 
   /// The bytes of an unfinished character; valid until the next call.
@@ -53,9 +55,8 @@ class Utf8Stream {
   Replacement replacement_;
   std::array<char, 3> held_{};
   std::uint8_t held_count_ = 0;
-  std::uint8_t needed_ = 0;  // continuation bytes still to come
-  // The range that the next continuation byte must be in: narrower than 80..BF after E0, ED, F0,
-  // F4.
+  std::uint8_t needed_ = 0;  // continuation bytes still expected
+  // Valid range of the next continuation byte: narrower than 80..BF after E0, ED, F0 and F4.
   std::uint8_t lower_ = 0x80;
   std::uint8_t upper_ = 0xBF;
 };

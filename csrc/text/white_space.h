@@ -1,4 +1,4 @@
-// White space as JSON and tags know it.
+// White space as defined by JSON and by tags.
 #pragma once
 
 #include <string_view>

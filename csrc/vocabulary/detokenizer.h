@@ -1,4 +1,4 @@
-// Ids in, text out: holds back only an unfinished character or what may become a stop string.
+// Turns ids into text; holds back only an unfinished character or a possible stop string.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,24 @@ struct DetokenizerOptions {
   bool skip_special_tokens = true;
   std::vector<std::string> stop;
   bool include_stop = false;
-  /// Match the tokenizer to the letter on a run of byte tokens that ends invalid, at the price of
-  /// holding the run; otherwise valid characters come at once.
+  /// Match the tokenizer exactly on a run of byte tokens that ends invalid. The run is then held
+  /// back; otherwise valid characters are emitted at once.
   bool exact = false;
   bool clean_up_spaces = false;
-  /// The prompt's last ids: rules for a first token apply to it; none of it is emitted.
+  /// The prompt's last ids. Rules for a first token then apply to the prompt; none of it is
+  /// emitted.
   std::vector<TokenId> context;
   bool tracks_pieces = false;
 };
 
-/// One stream's detokenizer; one thread at a time.
+/// The detokenizer of one stream. Not thread-safe.
 class Detokenizer {
  public:
   explicit Detokenizer(std::shared_ptr<const Vocabulary> vocabulary,
                        DetokenizerOptions options = {});
 
-  /// Appends to `out` the text that became certain. Throws ArgumentError, before anything changes,
-  /// for an id that the tokenizer itself would refuse.
+  /// Appends the text that became certain to `out`. Throws ArgumentError, before any change, for an
+  /// id that the tokenizer itself rejects.
   void put(TokenId id, std::string& out) {
     if (is_quiet_ && vocabulary_->has(id, Vocabulary::kPlain)) {
       const std::string_view text = vocabulary_->slice(vocabulary_->entries_[id].text);
@@ -51,16 +52,16 @@ class Detokenizer {
   }
   void put(std::span<const TokenId> ids, std::string& out);
 
-  /// As `put`, for a special token that is read whatever `skip_special_tokens` says.
+  /// Like `put`, for a special token that is read regardless of `skip_special_tokens`.
   void put_read(TokenId id, std::string& out);
 
-  /// A marker token stands here, which the caller handles: appends what is held.
+  /// Call at a marker token, which the caller handles: appends the held text.
   void break_text(std::string& out);
 
-  /// Appends what is held; an unfinished character becomes U+FFFD. No put may follow.
+  /// Appends the held text; an unfinished character becomes U+FFFD. No put may follow.
   void end(std::string& out);
 
-  /// Whether nothing is held.
+  /// Whether no text is held.
   bool is_idle() const { return is_quiet_; }
   /// How many bytes of whole characters are held.
   std::size_t held_bytes() const {
@@ -70,16 +71,16 @@ class Detokenizer {
 
   bool is_stopped() const { return stop_ && stop_->is_stopped(); }
 
-  /// The stop string that ended the text; empty where none has. Lives as long as this.
+  /// The stop string that ended the text, or empty. Valid as long as this object.
   std::string_view stop_reason() const { return stop_ ? stop_->stop_reason() : std::string_view{}; }
 
-  /// The pieces since the last call. At most the last 4,096.
+  /// The pieces since the last call; at most the last 4,096.
   std::vector<Piece> take_pieces() { return pieces_ ? pieces_->take() : std::vector<Piece>{}; }
 
-  /// Starts again, after a prompt that ends with these ids.
+  /// Restarts after a prompt that ends with these ids.
   void read_context(std::span<const TokenId> ids);
 
-  /// What it has read: of one with the same vocabulary and options.
+  /// The state; the reader must have the same vocabulary and options.
   void visit(Archive& archive);
 
  private:
@@ -96,17 +97,17 @@ class Detokenizer {
   bool skip_special_tokens_;
   bool exact_;
   bool is_first_ = true;
-  bool is_quiet_ = false;  // nothing held, no rule but "append" applies
+  bool is_quiet_ = false;  // nothing is held, and only the rule "append" applies
   Utf8Stream utf8_;
   std::uint32_t strip_left_ = 0;
   std::string run_;                  // exact: a run of byte tokens
-  std::string_view held_in_middle_;  // what the last token adds if another one follows
-  std::string_view held_at_end_;     // and if none does
+  std::string_view held_in_middle_;  // the text of the last token if another token follows
+  std::string_view held_at_end_;     // and if none follows
   std::string tail_;                 // characters that are stripped if the text ends here
   ClonedPtr<SpaceCleanup> cleanup_;
   ClonedPtr<StopStrings> stop_;
   std::string raw_;           // reused
-  ClonedPtr<Pieces> pieces_;  // null: no one asks
+  ClonedPtr<Pieces> pieces_;  // null: pieces are not recorded
 };
 
 }  // namespace unspool

@@ -1,4 +1,4 @@
-// Which token ids each piece of text came from.
+// Maps each piece of text to the token ids that it came from.
 #pragma once
 
 #include <cstddef>
@@ -18,20 +18,20 @@ struct Piece {
 
 class Pieces {
  public:
-  /// An id, and the text that became certain with it: a piece, unless it is empty.
+  /// Adds an id and the text that became certain with it: a piece, unless the text is empty.
   void add(TokenId id, std::string_view text) {
     ids_.push_back(id);
     if (!text.empty()) end_piece(text);
   }
 
-  /// The last text: it came from the ids that have made none yet.
+  /// Adds the last text: it came from the ids that have produced none yet.
   void end(std::string_view text) {
     const std::size_t ended = ends_.empty() ? 0 : ends_.back().id;
     if (!text.empty() || ids_.size() > ended) end_piece(text);
   }
 
-  /// The pieces since the last call, at most the last 4,096. Ids that have made no text yet stay
-  /// for the next piece.
+  /// The pieces since the last call, at most the last 4,096. Ids that have produced no text yet
+  /// stay for the next piece.
   std::vector<Piece> take();
 
   void visit(Archive& archive);
@@ -45,7 +45,7 @@ class Pieces {
   };
   void end_piece(std::string_view text);
 
-  std::string text_;  // of all pieces, one after the other
+  std::string text_;  // of all pieces, concatenated
   std::vector<TokenId> ids_;
   std::vector<End> ends_;
 };

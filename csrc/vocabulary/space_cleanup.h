@@ -1,4 +1,4 @@
-// transformers' clean_up_tokenization_spaces: ten replacements, one after the other, as text
+// transformers' clean_up_tokenization_spaces: ten replacements, applied one after the other as text
 // arrives.
 #pragma once
 
@@ -10,7 +10,8 @@
 
 namespace unspool {
 
-/// Gives what the ten replacements give on the whole text; holds back only what may begin one.
+/// Produces the same text as the ten replacements on the whole text; holds back only a possible
+/// match.
 class SpaceCleanup {
  public:
   void put(std::string_view text, std::string& out) { put_from(0, text, out); }

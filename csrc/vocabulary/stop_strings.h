@@ -1,4 +1,4 @@
-// Ends a text at a stop string; holds back exactly what may still become one.
+// Ends a text at a stop string; holds back exactly the text that may still become one.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,22 @@
 
 namespace unspool {
 
-/// Several stop strings over a stream of text. The one that begins first ends the text; of those
-/// that begin at one place the longest, for which the shorter one waits.
+/// Several stop strings over a stream of text. The match that begins first ends the text. If
+/// several begin at one position, the longest wins, so a shorter match waits for it.
 class StopStrings {
  public:
   /// Throws ArgumentError for an empty stop string.
   StopStrings(const std::vector<std::string>& stops, bool include_stop);
 
-  /// Appends what is certain. Nothing more once the text has ended.
+  /// Appends the text that is certain; nothing once the text has ended.
   void put(std::string_view text, std::string& out);
 
-  /// Appends what is held: no more text comes, or a marker stands here.
+  /// Appends the held text: no more text follows, or a marker does.
   void flush(std::string& out);
 
   bool is_stopped() const { return is_stopped_; }
 
-  /// The stop string that ended the text; empty where none has. Lives as long as this.
+  /// The stop string that ended the text, or empty. Valid as long as this object.
   std::string_view stop_reason() const { return stop_reason_; }
   std::size_t held_bytes() const { return held_.size(); }
 

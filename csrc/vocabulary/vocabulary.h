@@ -1,4 +1,4 @@
-// What each token id stands for: a tokenizer's decoder chain compiled into one table.
+// The bytes of each token id: a tokenizer's decoder chain compiled into one table.
 #pragma once
 
 #include <atomic>
@@ -15,59 +15,60 @@
 
 namespace unspool {
 
-/// A token that the tokenizer keeps apart from its model: special, or added beside the vocabulary.
+/// A token that the tokenizer keeps outside its model: special, or added to the vocabulary.
 struct AddedToken {
   TokenId id = 0;
   std::string content;  // its literal text
-  std::string decoded;  // what the decoder is given: `content`, but for normalized tokens
+  std::string decoded;  // the decoder's input; differs from `content` only for normalized tokens
   bool is_special = false;
 };
 
-/// What a tokenizer does with an id that it does not have.
+/// How a tokenizer handles an id that it does not have.
 enum class UnknownId : std::uint8_t { ignored, refused };
 
-/// A tokenizer as its files describe it. Each id once in `tokens` or `added`; `added` wins.
+/// A tokenizer as its files describe it. Each id is in `tokens` or `added`; `added` wins.
 struct VocabularySource {
   std::vector<std::pair<TokenId, std::string>> tokens;  // as the tokenizer spells them
   std::vector<AddedToken> added;
   std::vector<DecoderStep> steps;  // for `tokens` and `added`
-  bool is_bytes = false;           // `tokens` and `added` are bytes already; no steps
-  bool joins_with_space = false;   // a tokenizer without a decoder
+  bool is_bytes = false;           // `tokens` and `added` are already bytes; there are no steps
+  bool joins_with_space = false;   // for a tokenizer without a decoder
   UnknownId unknown = UnknownId::ignored;
-  bool special_breaks_text = false;  // a special token ends a character, even where it is skipped
-  bool is_sentencepiece = false;     // U+FFFD per invalid byte, runs of byte tokens read eagerly
+  bool special_breaks_text = false;  // a special token ends a character, even if it is skipped
+  bool is_sentencepiece = false;     // one U+FFFD per invalid byte; eager runs of byte tokens
 };
 
 class Vocabulary {
  public:
-  /// Limits, so that a damaged or hostile file costs no more than its size: an id is below
-  /// `kMaxId`, or four times the number of tokens; a token's text is at most `kMaxTokenBytes` long;
-  /// the table holds `kMaxTableBytes`; the decoder's steps handle `kMaxDecodedBytes` altogether.
+  /// Limits that bound the cost of a damaged or hostile file by its size. An id is below `kMaxId`
+  /// or four times the number of tokens; a token's text is at most `kMaxTokenBytes` long; the table
+  /// holds at most `kMaxTableBytes`; and the decoder's steps process at most `kMaxDecodedBytes` in
+  /// total.
   static constexpr std::size_t kMaxId = 1 << 20;
   static constexpr std::size_t kMaxTableBytes = 1 << 28;
   static constexpr std::size_t kMaxDecodedBytes = 1 << 29;
 
-  /// Throws VocabularyError where the decoder chain cannot be compiled, or a limit is exceeded.
+  /// Throws VocabularyError if the decoder chain cannot be compiled or a limit is exceeded.
   explicit Vocabulary(VocabularySource source);
 
-  /// One past the highest id.
+  /// The highest id plus 1.
   std::size_t size() const { return entries_.size(); }
   bool is_known(TokenId id) const {
     return id < entries_.size() && (entries_[id].flags & kKnown) != 0;
   }
   bool is_special(TokenId id) const { return has(id, kSpecial); }
-  /// Whether `skip_special_tokens` leaves it out.
+  /// Whether `skip_special_tokens` omits it.
   bool is_skipped(TokenId id) const { return has(id, kSkipped); }
   bool is_added(TokenId id) const { return has(id, kAdded); }
-  /// The literal text of an added token; empty for others.
+  /// The literal text of an added token; empty for other tokens.
   std::string_view content(TokenId id) const;
   std::optional<TokenId> find_added(std::string_view content) const;
   const std::vector<AddedToken>& added_tokens() const { return added_; }
-  /// The bytes that the token stands for in the middle of a text.
+  /// The bytes of the token in the middle of a text.
   std::string_view bytes(TokenId id) const { return is_known(id) ? slice(entries_[id].text) : ""; }
   UnknownId unknown() const { return unknown_; }
 
-  /// A number that another vocabulary does not have but by chance. Takes some milliseconds, once.
+  /// A fingerprint, unique except by chance. Takes a few milliseconds, once.
   std::uint64_t fingerprint() const;
 
  private:
@@ -80,9 +81,9 @@ class Vocabulary {
     kKnown = 1,
     kAdded = 2,
     kSpecial = 4,
-    kSkipped = 8,  // left out with skip_special_tokens
+    kSkipped = 8,  // omitted with skip_special_tokens
     kByte = 16,    // a byte of a run (byte fallback)
-    kPlain = 32,   // well-formed text on its own, the same in the first and last place
+    kPlain = 32,   // well-formed text on its own, the same in first and last position
   };
   struct Slice {
     std::uint32_t begin = 0;
@@ -90,7 +91,7 @@ class Vocabulary {
     bool operator==(const Slice&) const = default;
   };
   struct Entry {
-    Slice text;   // in the middle
+    Slice text;   // in the middle of a text
     Slice first;  // as the first token
     Slice last;   // as the last token
     std::uint8_t flags = 0;
