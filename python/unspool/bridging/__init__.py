@@ -1,4 +1,4 @@
-"""`unspool.bridge`: the next turn's prompt from the ids that the model wrote."""
+"""`unspool.bridge`: builds the next turn's prompt from the ids that the model wrote."""
 
 from __future__ import annotations
 
@@ -32,39 +32,40 @@ def bridge(
     check: bool = True,
     timeout: float = 10.0,
 ) -> Bridge:
-    """The next turn's prompt: the ids so far as they are, and what the chat template writes behind them.
+    """Build the next turn's prompt: the unchanged ids so far, plus what the chat template writes after them.
 
-    The template renders a short conversation with and without the next messages. What it adds behind the answer
-    is encoded from there on. A child process renders it, with limits on time, memory and output, whether the
-    template comes as a text or with the tokenizer. Needs jinja2 (`pip install 'unspool[learn]'`).
+    The template renders a short conversation with and without the next messages. What it adds after the
+    answer is encoded. A child process renders the template, with limits on time, memory and output, whether
+    the template is passed as text or comes from the tokenizer. Needs jinja2 (`pip install 'unspool[learn]'`).
 
     Args:
-        ids: The prompt and the answer, with the token that ended it.
-        next_messages: What follows the answer: the results of all its calls, or a user's message.
+        ids: The prompt and the answer, including the token that ended it.
+        next_messages: The messages after the answer: the results of all its calls, or a user message.
         format: The name of a format, or a `FormatFile`.
         tokenizer: A tokenizer or `Vocabulary`.
-        prompt_length: How many of `ids` are the prompt.
-        template: The chat template, or what `unspool.learn` takes. None: the tokenizer's own.
-        encode: Text to ids, with added tokens recognised, and nothing added at the ends. None: the tokenizer's own.
-        message: The answer as it was parsed and sent. The next messages then name its calls by its ids. None: the
-            answer is parsed again, which gives new ids where the model writes none.
-        messages: The conversation that the prompt was rendered from, for the proof. None: a short user's message
-            takes its place, and the proof covers the answer and what follows.
-        tools: The request's tools, as the API holds them.
-        variables: The template's further variables, as in the request; also special tokens, such as
-            `{"eos_token": "</s>"}`, if a template's text is passed.
-        history: "keep": the ids go on, whatever the template would make of the answer. "template": there are no
-            ids if the template would write another text.
-        on_cut: What becomes of an answer without its end token. "close": the reasoning's and the turn's end are
-            added, never a call's. "refuse": there are no ids.
-        check: Whether the result is compared with the template's rendering of the parsed conversation.
+        prompt_length: How many of `ids` belong to the prompt.
+        template: The chat template, or anything that `unspool.learn` accepts. None: the tokenizer's own.
+        encode: Encodes text, recognizes added tokens, and adds nothing at the ends. None: the tokenizer's
+            own.
+        message: The answer as it was parsed and sent, so that the next messages can refer to its call ids.
+            None: the answer is parsed again, and calls get new ids if the model writes none.
+        messages: The conversation that the prompt was rendered from, for the check. None: a short user
+            message replaces it, and the check covers only the answer and what follows.
+        tools: The request's tools, as the API sends them.
+        variables: Further variables of the template, as in the request. If the template is a text, include
+            special tokens, such as `{"eos_token": "</s>"}`.
+        history: "keep": keep the ids even if the template would write the answer differently. "template":
+            return no ids in that case.
+        on_cut: Handling of an answer without its end token. "close": add the end of the reasoning and of the
+            turn, but never of a call. "refuse": return no ids.
+        check: Whether to compare the result with the template's rendering of the parsed conversation.
         timeout: Seconds for all renderings.
 
     Raises:
-        ArgumentError: An argument is none of its choices, the tokenizer has no template or no `encode`, a result
-            names a call that the answer does not have, or a value is no JSON.
-        LearnError: The template renders no answer, or reaches a limit.
-        UnknownFormatError, VocabularyError: As of `Parser`.
+        ArgumentError: An argument has an invalid value, the tokenizer has no template or no `encode`, a
+            result refers to a call that the answer does not have, or a value cannot be written as JSON.
+        LearnError: The template renders no answer, or exceeds a limit.
+        UnknownFormatError, VocabularyError: As in `Parser`.
         ImportError: jinja2 is missing.
     """
     from unspool.bridging.build import build_bridge

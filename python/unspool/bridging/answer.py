@@ -1,4 +1,4 @@
-"""What the parser says of the answer that was kept: its message, its labels, and what is open at its end."""
+"""Parses the kept answer again: its message, its labels, and the region at its end."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Ended:
     """The answer and how it ended.
 
     Attributes:
-        message: As it was sent: its calls have the ids that the next messages name.
-        end: The text of what ended it, one token as a rule; "" if there is none.
-        region: What was open before that, or is open at the end.
+        message: The answer as it was sent; its calls have the ids that the next messages refer to.
+        end: The text that ended it, usually one token; "" if it has no end.
+        region: The region that was open before the end.
     """
 
     message: Message
@@ -34,10 +34,10 @@ class Ended:
 
 
 def read_ended(request: Request) -> Ended:
-    """Parse the answer once more.
+    """Parse the answer again.
 
     Raises:
-        ArgumentError: A result names a call that the answer does not have.
+        ArgumentError: A result refers to a call that the answer does not have.
     """
     answer = request.answer
     message = _parser(request).parse(answer)
@@ -54,24 +54,24 @@ def _parser(request: Request) -> TokenStreamer:
     parser = TokenStreamer(
         request.vocabulary, request.file, request.variables["tools"], prompt=request.prompt, labels=True
     )
-    parser._untold = None  # a tag in the content is no sign of a lost prompt here
+    parser._untold = None  # here a tag in the content does not mean that the prompt is missing
     return parser
 
 
 def _end_length(labels: Labels) -> int:
-    """How many tokens write the answer's end; 0 if it has none."""
+    """How many tokens form the answer's end; 0 if it has none."""
     end = REGIONS.index("end")
     return sum(1 for _ in itertools.takewhile(lambda region: int(region) == end, reversed(labels.regions)))
 
 
 def decode(vocabulary: Vocabulary, ids: Sequence[int]) -> str:
-    """The text of ids, special tokens among it."""
+    """The text of ids, including special tokens."""
     detokenizer = Detokenizer(vocabulary, skip_special_tokens=False)
     return detokenizer.put(list(ids)) + detokenizer.end()
 
 
 def _with_ids(request: Request, message: Message) -> Message:
-    """The message with the ids by which the next messages name its calls."""
+    """The message with the call ids that the next messages use."""
     calls = message.tool_calls
     if request.message is not None:
         given = request.message.tool_calls

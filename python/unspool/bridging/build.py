@@ -1,4 +1,4 @@
-"""Builds a bridge in six steps: keep, ask the parser, render, drop what was sampled, encode, prove."""
+"""Builds a bridge in six steps: keep the ids, parse, render, remove the sampled text, encode, check."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class _Rendered:
 
 
 def _render(request: Request, ended: Ended, spelled: Spelled) -> _Rendered | str:
-    """What the template writes, or why it does not."""
+    """Render the template; on failure return the reason."""
     with Sandbox(request.template, request.timeout) as sandbox:
         common = request.variables
         shape, _ = find_shape(sandbox, {**common, "tools": common["tools"] or _TOOLS})
@@ -122,7 +122,7 @@ def _read(ends: tuple[str, ...], last: str, made: list[Rendering], spelled: Spel
 
 
 def _closing(request: Request, ended: Ended, suffix: Suffix) -> str:
-    """What closes the reasoning and the turn of an answer that was cut off."""
+    """The text that closes the reasoning and the turn of an answer that was cut off."""
     closer = ""
     reasoning = Patterns.read(request.file.to_core()).reasoning
     if ended.region == "reasoning" and reasoning:

@@ -10,12 +10,12 @@ from unspool.message import Message, ToolCall
 
 __all__ = ["HELD", "USER", "known_answer", "parsed_answer"]
 
-#: Stands in the known answer where the model's last text or argument stands.
+#: A placeholder in the known answer for the model's last text or argument.
 HELD = "zqheld"
 
 
 def known_answer(message: Message, shape: Shape) -> dict[str, Any]:
-    """A short answer with the real calls' names, ids and order."""
+    """A short answer with the names, ids and order of the real calls."""
     if not message.tool_calls:
         return {"role": "assistant", "content": HELD}
     calls = [_call(call, {"zqkey": HELD}, shape) for call in message.tool_calls]
@@ -23,7 +23,7 @@ def known_answer(message: Message, shape: Shape) -> dict[str, Any]:
 
 
 def parsed_answer(message: Message, shape: Shape) -> dict[str, Any]:
-    """The answer as the template takes it."""
+    """The answer in the form that the template expects."""
     made: dict[str, Any] = {"role": "assistant", "content": _content(message.content, shape)}
     if message.reasoning and shape.reasoning == "parts":
         text = [{"type": "text", "text": message.content}] if message.content else []

@@ -1,4 +1,4 @@
-"""Encodes what the template writes, so that nothing before it changes and no message's text becomes a marker."""
+"""Encodes the template's text without changing the ids before it; text in messages never becomes a marker."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["SuffixEncoder"]
 
 
 class SuffixEncoder:
-    """Text to ids behind ids that stay as they are.
+    """Encodes text that follows given ids, which do not change.
 
-    A tokenizer may treat the beginning of a text in its own way, such as with a space. So a text is encoded behind
-    an added token, which no merge crosses, and that token is taken off again.
+    A tokenizer may treat the beginning of a text specially, for example by adding a space. So the text is
+    encoded after an added token, which no merge crosses, and that token is removed again.
 
     Args:
-        letter: Marks where a message's text spells an added token.
+        letter: Marks the places where a message's text spells an added token.
     """
 
     def __init__(self, vocabulary: Vocabulary, encode: Callable[[str], Sequence[int]], letter: str) -> None:
@@ -24,7 +24,7 @@ class SuffixEncoder:
         self._anchor = next((id for id in vocabulary.added_tokens if vocabulary.is_special(id)), None)
 
     def ids(self, text: str, before: Sequence[int]) -> list[int]:
-        """The ids of a text that follows these ids."""
+        """The ids of a text that follows the ids `before`."""
         last = before[-1] if before and self._vocabulary.is_added(before[-1]) else self._anchor
         made: list[int] = []
         for number, part in enumerate(text.split(self._letter)):

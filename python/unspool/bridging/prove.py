@@ -1,4 +1,4 @@
-"""Compares the ids' text with the template's rendering of the parsed conversation."""
+"""Compares the text of the ids with the template's rendering of the parsed conversation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 40
 
 @dataclass(frozen=True)
 class Difference:
-    """The first place where the texts differ."""
+    """The first difference between the texts."""
 
     kind: Kind
     text: str
@@ -32,8 +32,8 @@ class Texts:
     Attributes:
         bare: The conversation before the answer.
         prompt: The same with the generation prompt.
-        whole: With the answer and what follows it; None: the template does not render it.
-        error: Why not.
+        whole: Including the answer and the messages after it; None if the template cannot render it.
+        error: The reason.
     """
 
     bare: str
@@ -81,7 +81,7 @@ def _kind(request: Request, ended: Ended, texts: Texts, ours: tuple[str, str], p
 
 
 def _drops_reasoning(request: Request, ended: Ended, both: tuple[str, str], places: tuple[int, int]) -> bool:
-    """Whether the difference is in the reasoning, and the template leaves that out, its tags included."""
+    """Whether the difference is in the reasoning, because the template omits it and its tags."""
     (text, whole), (turn, place) = both, places
     reasoning = ended.message.reasoning.strip()
     if reasoning:
@@ -95,7 +95,7 @@ def _drops_reasoning(request: Request, ended: Ended, both: tuple[str, str], plac
 
 
 def _region(request: Request, ended: Ended, place: int) -> str:
-    """What the token is that writes this letter of the answer; "" behind the answer."""
+    """The role of the token at this place of the answer; "" after the answer."""
     detokenizer = Detokenizer(request.vocabulary, skip_special_tokens=False, context=request.prompt)
     length = 0
     for token, region in zip(request.answer, ended.labels.regions, strict=True):
@@ -113,7 +113,7 @@ def _after_space(text: str, place: int) -> str:
 def _shown(
     kind: Kind, ours: str, place: int, theirs: str, their_place: int, *, before: bool = False
 ) -> Difference:
-    """Both texts from the difference on, or before it."""
+    """An excerpt of both texts, from the difference on or before it."""
     mine = ours[max(0, place - _SHOWN) : place] if before else ours[place : place + _SHOWN]
     other = (
         theirs[max(0, their_place - _SHOWN) : their_place]

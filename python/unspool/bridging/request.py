@@ -1,4 +1,4 @@
-"""The arguments of `bridge`, checked."""
+"""The validated arguments of `bridge`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NO_TOKENS = {"bos_token": "", "eos_token": "", "unk_token": "", "pad_token": ""
 
 @dataclass(frozen=True)
 class Request:
-    """What `bridge` was asked for.
+    """The arguments of `bridge`.
 
     Attributes:
         ids: Prompt and answer.
-        variables: All that every rendering gets, the tools and special tokens among it.
+        variables: The variables of every rendering, including tools and special tokens.
     """
 
     ids: list[int]
@@ -57,14 +57,14 @@ class Request:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """What may end an answer, as the format and the template's variables say."""
+        """The texts that may end an answer, according to the format and the template's variables."""
         eos = self.variables.get("eos_token")
         given = [*self.file.facts.ends, eos if isinstance(eos, str) else ""]
         return tuple(end.strip() for end in given if end.strip())
 
 
 def read_request(ids: Sequence[int], next_messages: Iterable[Mapping[str, Any]], **given: Any) -> Request:
-    """See `unspool.bridge`, which has the arguments and the errors."""
+    """Validate arguments; see `unspool.bridge` for them and the errors."""
     _check_choices(given)
     own = [int(one) for one in ids]
     length = given["prompt_length"]
@@ -122,7 +122,7 @@ def _check_json(value: Any, name: str) -> None:
 
 
 def _source(template: Any, tokenizer: Any) -> TemplateSource:
-    """The template, with the tokenizer's special tokens where it brings none."""
+    """The template, with the tokenizer's special tokens if it has none."""
     source = read_source(tokenizer if template is None else template)
     named = {key: getattr(tokenizer, key, None) for key in _NO_TOKENS}
     texts = {key: str(text) for key, text in named.items() if text}

@@ -1,4 +1,4 @@
-"""What `bridge` gives."""
+"""The result of `bridge`."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ class Bridge:
     """The prompt of the next turn.
 
     Attributes:
-        ids: The whole prompt, or None: `reason` says why.
-        kept: How many of them were given: `ids[:kept]` are those that `bridge` got.
-        mask: 1 for each token that the model sampled in this answer, 0 for all others; an entry for each of `ids`.
-        is_exact: Whether the ids' text is what the template writes for the parsed conversation. None: not compared.
-        kind: What kind of difference there is, or why there are no ids; None if there is nothing to say.
-        reason: The same in words, with both texts at the first difference. A "spelled marker" is no difference of
-            the texts: a message spells a marker, which is text here, and which the template's own encoding would
-            make a marker.
+        ids: The whole prompt, or None; `reason` then says why.
+        kept: How many of them were passed to `bridge`: `ids[:kept]`.
+        mask: One entry per id: 1 for tokens that the model sampled in this answer, 0 for all others.
+        is_exact: Whether the ids' text equals the template's text for the parsed conversation. None: not
+            checked.
+        kind: The kind of difference, or why there are no ids; None if there is neither.
+        reason: An explanation, with both texts at the first difference. "spelled marker" is not a difference
+            of the texts: a message spells a marker, which is text here but would become a marker in the
+            template's
+                own
+            encoding.
         closed: The ids that were added because the answer has no end.
     """
 

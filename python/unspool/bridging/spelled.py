@@ -1,4 +1,4 @@
-"""Markers that messages spell: they are marked, so that what the template writes can be told from them."""
+"""Marks the places where messages spell markers, so that these differ from the template's own markers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _expressions: weakref.WeakKeyDictionary[Vocabulary, _Expression] = weakref.WeakK
 
 
 class Spelled:
-    """Puts a letter that stands nowhere else behind the first letter of each added token that a text spells.
+    """Inserts a unique letter after the first letter of each added token that a text spells.
 
-    Added tokens that are words or white space are text, in messages too.
+    Added tokens that are words or white space are always text.
 
     Args:
-        letter: Stands in no text.
+        letter: A letter that occurs in no text.
 
     Attributes:
         found: The added tokens that were spelled.
@@ -32,7 +32,7 @@ class Spelled:
         self._expression = _expression_of(vocabulary)
 
     def mark(self, value: Any) -> Any:
-        """The value with every text in it marked."""
+        """The value with all its texts marked."""
         if isinstance(value, str):
             return self._mark_text(value)
         if isinstance(value, list):
@@ -42,7 +42,7 @@ class Spelled:
         return value
 
     def token_at(self, text: str, place: int) -> str:
-        """The added token that the text has at this place, or an empty text."""
+        """The added token at this place of the text, or an empty text."""
         found = self._expression.match(text, place) if self._expression else None
         return found.group() if found else ""
 
@@ -60,12 +60,12 @@ class Spelled:
 
 
 def free_letter(text: str) -> str:
-    """A letter for private use that does not stand in the text."""
+    """A private-use letter that does not occur in the text."""
     return next(chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
 
 
 def _expression_of(vocabulary: Vocabulary) -> _Expression:
-    """Made once for a vocabulary, which has up to some thousand added tokens."""
+    """Built once per vocabulary, because a vocabulary can have thousands of added tokens."""
     if vocabulary not in _expressions:
         _expressions[vocabulary] = _compile(list(vocabulary.added_tokens.values()))
     return _expressions[vocabulary]

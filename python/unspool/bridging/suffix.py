@@ -1,4 +1,4 @@
-"""Finds what the template writes behind an answer."""
+"""Finds the text that the template writes after an answer."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["Suffix", "find_suffix"]
 
 @dataclass(frozen=True)
 class Suffix:
-    """What stands behind an answer's own text.
+    """The text after an answer's own text.
 
     Attributes:
         end: The token that ends the turn; "" if only the next message's first token ends it.
-        rest: What follows it, up to the answer that comes next.
+        rest: The text after the end, up to the next answer.
     """
 
     end: str
     rest: str
 
     def after(self, sampled: str) -> str:
-        """What is missing behind an answer that ended with this token, or "" for none."""
+        """The missing text after an answer that ended with this token ("": with none)."""
         if not sampled:
             return self.end + self.rest
         end = sampled.strip()
@@ -35,17 +35,17 @@ class Suffix:
 def find_suffix(
     alone: str, followed: str, ends: Sequence[str], token_at: Callable[[str, int], str], last: str = ""
 ) -> Suffix | None:
-    """Split what stands behind the known answer.
+    """Split the text after the known answer.
 
     Args:
         alone: The conversation that ends with the known answer.
         followed: The same with the next messages and the generation prompt.
-        ends: What may end an answer, as the format says.
-        token_at: The added token that a text has at a place, or "".
-        last: The added token that the answer's ids end with, or "". The template may write it too.
+        ends: The texts that may end an answer, according to the format.
+        token_at: Returns the added token at a place of a text, or "".
+        last: The added token at the end of the answer's ids, or "". The template may write it too.
 
     Returns:
-        None: The template does not write the known answer.
+        None if the template does not write the known answer.
     """
     count = alone.count(HELD)
     places = _places(followed)
@@ -65,7 +65,8 @@ def find_suffix(
 
 
 def _split_at(whole: str, place: int, end: str, token: str, alone: str) -> Suffix:
-    """Split where the turn ends. The last turn of a conversation may end with another token, or alone have one."""
+    """Split at the end of the turn. The last turn of a conversation may have another end token, or the only
+    one."""
     if not whole.startswith(end, place):
         users_end = alone.partition(str(USER["content"]))[2].lstrip()
         end = token if token and users_end.startswith(token) else ""
@@ -81,6 +82,6 @@ def _places(text: str) -> list[int]:
 
 
 def _first(text: str, ends: Sequence[str]) -> str:
-    """The end that comes first in the text; "" if there is none."""
+    """The end that occurs first in the text, or ""."""
     found = [(text.find(end), -len(end), end) for end in ends if end and end in text]
     return min(found)[2] if found else ""

@@ -1,4 +1,4 @@
-"""unspool in other people's stacks: one module a host, which imports its host when it is imported itself.
+"""Integrations with other stacks: one module per host, which imports its host when it is imported itself.
 
-Nothing here parses: each module hands the host's text and ids to the streamer, and the deltas back in its shape.
+Nothing here parses: each module passes the host's text and ids to the streamer, and converts the deltas.
 """

@@ -1,4 +1,4 @@
-"""Options that a host has no setting for: they come from the environment."""
+"""Options that have no setting in the host; they are read from the environment."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ WHITE_SPACE = "UNSPOOL_WHITE_SPACE"
 
 
 def white_space() -> WhiteSpace:
-    """The option `white_space` of `Parser`, "keep" where the variable is not set.
+    """The option `white_space` of `Parser`; "keep" if the variable is not set.
 
     Raises:
-        ArgumentError: The variable has another value.
+        ArgumentError: The variable has an invalid value.
     """
     value = os.environ.get(WHITE_SPACE) or "keep"
     for choice in get_args(WhiteSpace):

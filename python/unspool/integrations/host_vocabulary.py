@@ -1,4 +1,4 @@
-"""A host's tokenizer, compiled once."""
+"""Compiles a host's tokenizer once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ __all__ = ["vocabulary_of"]
 
 @functools.lru_cache(maxsize=8)
 def vocabulary_of(tokenizer: Any, logger: logging.Logger) -> Vocabulary | None:
-    """The tokenizer's vocabulary; None, and a warning in the host's log: markers are known by their text alone."""
+    """The tokenizer's vocabulary. On failure logs a warning and returns None: markers are then matched by
+    text."""
     try:
         return Vocabulary.from_tokenizer(tokenizer)
     except VocabularyError as error:

@@ -1,8 +1,8 @@
-"""unspool under MLServer: `StreamRuntime` answers whole or as it is written, over REST and gRPC.
+"""unspool under MLServer: `StreamRuntime` answers in one piece or as a stream, over REST and gRPC.
 
-In a model-settings.json: "implementation": "unspool.integrations.mlserver.StreamRuntime". See docs/mlserver.md.
-MLServer reloads this module for each model: what is to outlive that is in `_loaded`, and nothing here asks
-for a class of ours.
+In a model-settings.json: "implementation": "unspool.integrations.mlserver.StreamRuntime". See
+docs/mlserver.md. MLServer reloads this module for each model. State that must survive a reload is in
+`_loaded`, and no code here relies on the identity of a class of this module.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = ["RuntimeSettings", "StreamRuntime"]
 
 _log = logging.getLogger("unspool.mlserver")
 
-# The runtimes that are loaded, for the OpenAI routes, which all models share; the list survives a reload.
+# The loaded runtimes, for the OpenAI routes, which all models share; the list survives a reload.
 _loaded: list[StreamRuntime] = globals().get("_loaded", [])
 
 
@@ -60,20 +60,20 @@ class RuntimeSettings(Record):
     """The settings in `parameters.extra` of a model-settings.json.
 
     Attributes:
-        factory: "module:function", which gives a `StreamGenerator` or what streams like one (the model's folder
-            is searched first); "demo": a model that replays the cases of `format`; None: the checkpoint at
-            `parameters.uri`.
-        format: How the model writes, as of `StreamGenerator`; "auto" leaves a factory's model as it is.
-        reasoning, backend: As of `StreamGenerator`.
-        device, dtype, max_new_tokens: As of `load_checkpoint`.
-        delay_s: How long a demo's token takes.
-        max_workers: How many answers are generated at a time.
-        max_queue: How many requests may wait for their turn; one more gets 429.
-        stream_timeout_s: A model that gives no token for so long is given up; None: never.
-        stream_errors: An error in a stream is sent in its last response ("inband") or raised ("raise"; only
-            gRPC's clients can see that); "auto": in band if the request came over HTTP.
-        reasoning_field: The name of reasoning in deltas and messages.
-        incomplete_calls, stop_in: As of `ServeOptions`.
+        factory: "module:function", which returns a `StreamGenerator` or a compatible object (the model's
+            folder is searched first). "demo": a model that replays the cases of `format`. None: the
+            checkpoint at `parameters.uri`.
+        format: As for `StreamGenerator`; "auto" keeps the format of a factory's model.
+        reasoning, backend: As for `StreamGenerator`.
+        device, dtype, max_new_tokens: As for `load_checkpoint`.
+        delay_s: Seconds per token of a demo.
+        max_workers: Maximum number of answers that are generated at the same time.
+        max_queue: Maximum number of waiting requests; further requests get 429.
+        stream_timeout_s: Seconds to wait for a model's next token before it fails; None: no limit.
+        stream_errors: How a stream reports an error: in its last response ("inband") or by raising ("raise",
+            which only gRPC clients can see). "auto": in band if the request came over HTTP.
+        reasoning_field: The field that holds reasoning in deltas and messages.
+        incomplete_calls, stop_in: As for `ServeOptions`.
     """
 
     factory: str | None = None
@@ -119,7 +119,8 @@ _CHOICES = {
 
 
 class _LoadedModels(Mapping[str, Any]):
-    """The models of all runtimes by name, and by name:version; of two versions the plain name is the later one's."""
+    """The models of all runtimes by name and by name:version; the plain name refers to the latest version
+    loaded."""
 
     def __getitem__(self, name: str) -> Any:
         return self._by_name()[name]
@@ -141,7 +142,7 @@ class _LoadedModels(Mapping[str, Any]):
 
 
 class _Delegated(Response):
-    """A response that another application gives."""
+    """A response that another application produces."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__()
@@ -162,12 +163,12 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
     """An MLServer runtime that streams text, reasoning and tool calls.
 
     Attributes:
-        model: What generates, once it is loaded.
-        app: What answers under /v1: the server of `unspool.serve`, for all models that are loaded.
+        model: The generating model, once it is loaded.
+        app: The application under /v1: the server of `unspool.serve`, for all loaded models.
 
     Raises:
-        ArgumentError: MLServer runs models in workers of its own, which cannot stream; or `parameters.extra`
-            holds what no `RuntimeSettings` has.
+        ArgumentError: MLServer runs models in parallel workers, which cannot stream; or `parameters.extra`
+            contains a key that `RuntimeSettings` does not have.
     """
 
     chat_completions = _route("/v1/chat/completions")
@@ -181,17 +182,17 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
         super().__init__(settings)
         parameters = settings.parameters
         extra = dict((parameters and parameters.extra) or {})
-        if parameters and parameters.format:  # what MLSERVER_MODEL_FORMAT sets
+        if parameters and parameters.format:  # set from MLSERVER_MODEL_FORMAT
             extra.setdefault("format", parameters.format)
         self.options = RuntimeSettings.from_dict(extra)
         self.model: Any = None
         self.app = create_app(_LoadedModels(), self.options.to_options())
 
     async def load(self) -> bool:
-        """Load the model, in a thread; MLServer answers /v2/health/live meanwhile.
+        """Load the model in a thread; meanwhile MLServer answers /v2/health/live.
 
         Raises:
-            ArgumentError: No model is named, or the factory gives none.
+            ArgumentError: No model is named, or the factory returns none.
         """
         _refuse_workers(self.settings)
         self.model = await asyncio.to_thread(self._make_model, await self._find_checkpoint())
@@ -206,17 +207,17 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
         return True
 
     async def unload(self) -> bool:
-        """Let the model go; answers under way keep it until they end."""
+        """Unload the model; answers in progress keep it until they end."""
         with contextlib.suppress(ValueError):
             _loaded.remove(self)
         self.model = None
         return True
 
     async def predict(self, payload: InferenceRequest) -> InferenceResponse:
-        """The whole answer: `output`, its text, and `message`; a row an answer.
+        """Return the whole answer: the outputs `output` (its text) and `message`, with one row per answer.
 
         Raises:
-            MLServerError: 400 for a bad request, 429, 504, 500 where the model fails.
+            MLServerError: 400 for a bad request; 429; 504; 500 if the model fails.
         """
         try:
             request = self._read(payload, ("output", "message"))
@@ -233,14 +234,14 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
     async def predict_stream(
         self, payloads: AsyncIterator[InferenceRequest]
     ) -> AsyncGenerator[InferenceResponse, None]:
-        """The answer to each request in turn, in deltas; those that are ready together share a response.
+        """Stream the answer to each request in turn; deltas that are ready together share a response.
 
-        `parameters.index` counts the answers of all requests. A client that leaves stops its model within
+        `parameters.index` counts the answers of all requests. If a client disconnects, its model stops within
         two steps.
 
         Raises:
-            MLServerError: As of `predict`, after the deltas that came before. Over HTTP MLServer has sent 200 by
-                then: a last response reports the error instead.
+            MLServerError: As in `predict`, after the deltas so far. Over HTTP, MLServer has already sent 200,
+                so the last response reports the error instead.
         """
         first_index = 0
         async for payload in payloads:
@@ -357,12 +358,12 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
 
 
 def _refuse_workers(settings: ModelSettings) -> None:
-    """Raise if MLServer runs this model in a worker process, to which nothing can be streamed.
+    """Raise if MLServer runs this model in a worker process, because workers cannot stream.
 
-    Its settings do not come to a model. In the server's process its workers are children, in a worker it is
-    this process itself.
+    A model does not get MLServer's own settings. In the server process its workers are child processes; in a
+    worker it is this process itself.
     """
-    if settings.__dict__.get("parallel_workers") == 0:  # deprecated, and honoured
+    if settings.__dict__.get("parallel_workers") == 0:  # deprecated but still respected
         return
     processes = [multiprocessing.current_process(), *multiprocessing.active_children()]
     if any(isinstance(process, Worker) for process in processes):
@@ -380,7 +381,7 @@ async def _check_answers(request: GenerationRequest, stream: DeltaStream) -> Non
 
 
 def _response(line: bytes, payload: InferenceRequest) -> InferenceResponse:
-    """A response with the outputs that were asked for, in types that its transport knows."""
+    """A response with the requested outputs, in types that its transport supports."""
     response = InferenceResponse.model_validate_json(line)
     wanted = {output.name for output in payload.outputs or ()}
     if wanted:
@@ -389,19 +390,20 @@ def _response(line: bytes, payload: InferenceRequest) -> InferenceResponse:
         for output in response.outputs:
             output.data = TensorData([text.encode() for text in output.data])
         for name, value in response.parameters.model_extra.items():
-            if isinstance(value, (float, list)):  # MLServer leaves them out
+            if isinstance(value, (float, list)):  # MLServer omits them
                 setattr(response.parameters, name, json.dumps(value))
     return response
 
 
 def _is_http(payload: InferenceRequest) -> bool:
-    """Whether a request came over HTTP, of which `host` is a part; gRPC's metadata have none."""
+    """Whether a request came over HTTP: its metadata then contain `host`, unlike gRPC's."""
     headers = payload.parameters.headers if payload.parameters else None
     return "host" in (headers or {})
 
 
 def _raised(error: Exception) -> MLServerError:
-    """The error that MLServer turns into a status. gRPC knows 400, 404, 500 (and 422 under a wrong name)."""
+    """The error that MLServer converts to a status. gRPC supports 400, 404 and 500 (and 422 under a wrong
+    name)."""
     sent = as_api_error(error)
     if sent.status >= 500:
         _log.error("%s", sent.message, exc_info=error)

@@ -43,19 +43,19 @@ def serve_app(
     num_replicas: int | Literal["auto"] = 1,
     **deployment: Any,
 ) -> Application:
-    """The server's API (docs/server.md) as a Ray Serve application, for `serve.run`.
+    """Build a Ray Serve application with the server's API (docs/server.md), for `serve.run`.
 
-    Each replica is a whole server with models of its own, which it has before it gets a request. An answer
-    names its replica in the header `x-unspool-replica`.
+    Each replica is a complete server with its own models, which are loaded before it receives requests. An
+    answer names its replica in the header `x-unspool-replica`.
 
     Args:
-        models: A function that gives models by name, as of `unspool.serve.create_app`; it runs in each
-            replica. Models themselves if they can be pickled.
-        options: The settings of each replica. `max_workers` is how many requests Ray sends to a replica at a
-            time, too, and `max_queue` how many wait for one, unless `max_ongoing_requests` and
-            `max_queued_requests` say otherwise.
+        models: A function that returns models by name, as for `unspool.serve.create_app`; it runs in each
+            replica. Or the models themselves, if they can be pickled.
+        options: The settings of each replica. By default, `max_workers` and `max_queue` also limit how many
+            requests Ray sends to a replica and how many wait for one; `max_ongoing_requests` and
+            `max_queued_requests` override that.
         name: The deployment's name.
-        num_replicas: How many replicas there are; "auto" with an `autoscaling_config`.
+        num_replicas: The number of replicas; "auto" with an `autoscaling_config`.
         deployment: Further options of `ray.serve.deployment`, such as `ray_actor_options`.
 
     Raises:
@@ -79,9 +79,9 @@ def serve_app(
 
 
 class _ReplicaApp:
-    """An ASGI application that can be pickled: it is made where it runs, at its first call.
+    """An ASGI application that can be pickled, because it is created at its first call.
 
-    That is the lifespan's, which Ray waits for before it sends requests.
+    That call is the lifespan's; Ray waits for it before it sends requests.
     """
 
     def __init__(self, models: Any, options: ServeOptions) -> None:
@@ -122,24 +122,24 @@ def parse_completions(
 ) -> Dataset:
     """A stage of Ray Data: completions in, messages out.
 
-    The columns that it adds: `content`, `reasoning`, `tool_calls`, `finish_reason`, `malformed`, `dropped`,
-    `token_counts`, `extra`; see docs/ray.md for their types. All are null if the completion is.
+    It adds the columns `content`, `reasoning`, `tool_calls`, `finish_reason`, `malformed`, `dropped`,
+    `token_counts` and `extra`; see docs/ray.md for their types. All are null if the completion is null.
 
     Args:
-        dataset: It has the completions; its columns stay.
-        format: As of `unspool.parse`.
-        column: The column that holds texts, or lists of token ids.
-        workers: How many actors share the work; a pair for a pool that grows from one number to the other.
-        batch_size: How many rows are parsed in one native call.
-        map_options: More for `Dataset.map_batches`, such as `num_cpus`.
-        options: As of `CompletionParser`.
+        dataset: The dataset with the completions; its columns are kept.
+        format: As for `unspool.parse`.
+        column: The column of texts, or of lists of token ids.
+        workers: The number of actors; a pair for a pool with a minimum and a maximum.
+        batch_size: How many rows are parsed per native call.
+        map_options: Further options of `Dataset.map_batches`, such as `num_cpus`.
+        options: As for `CompletionParser`.
 
     Raises:
-        UnknownFormatError, ArgumentError, VocabularyError: As of `unspool.parse_batch`, at the call. What a
-            model wrote is never an error.
+        UnknownFormatError, ArgumentError, VocabularyError: As in `unspool.parse_batch`, before any work
+            starts. Malformed model output never raises.
     """
     kwargs = {"format": format, "column": column, **options}
-    CompletionParser(**kwargs)  # raises here what is wrong, and not in a worker later
+    CompletionParser(**kwargs)  # raises errors here, not later in a worker
     sizes = (
         {"size": workers}
         if isinstance(workers, int)
@@ -160,18 +160,18 @@ class CompletionParser:
     """The stage that `parse_completions` runs in each worker, with `batch_format="pyarrow"`.
 
     Args:
-        format, tools: As of `unspool.parse_batch`.
-        column: The column that holds texts, or lists of token ids.
-        finish_reason_column: The column with the reason why each generation ended, "stop" if it is null;
-            None: all ended by themselves.
-        tokenizer: For token ids: anything that `Vocabulary.from_tokenizer` reads and that can be pickled.
-        tool_calls: "structs", or "json": each row's calls as the text of an OpenAI message's `tool_calls`.
-        prefix: Put before the names of the new columns.
-        threads: As of `unspool.parse_batch`; give the worker as many CPUs.
-        options: More for the parser.
+        format, tools: As for `unspool.parse_batch`.
+        column: The column of texts, or of lists of token ids.
+        finish_reason_column: The column with the finish reason of each generation; null means "stop". None:
+            all are "stop".
+        tokenizer: For token ids: anything that `Vocabulary.from_tokenizer` accepts and that can be pickled.
+        tool_calls: "structs", or "json": each row's calls as the JSON of an OpenAI message's `tool_calls`.
+        prefix: A prefix for the names of the new columns.
+        threads: As for `unspool.parse_batch`; give the worker as many CPUs.
+        options: Further options of the parser.
 
     Raises:
-        UnknownFormatError, ArgumentError, VocabularyError: As of `unspool.parse_batch`.
+        UnknownFormatError, ArgumentError, VocabularyError: As in `unspool.parse_batch`.
     """
 
     def __init__(
@@ -254,7 +254,7 @@ def _json_calls(message: Message) -> str:
 
 
 def _lists(rows: list[tuple[Any, ...] | None], fields: dict[str, pa.DataType]) -> pa.Array:
-    """Lists of structs, field by field: as lists of dicts they would take ten times as long."""
+    """Lists of structs, built field by field: lists of dicts would take ten times as long."""
     items = [item for row in rows for item in row or ()]
     arrays = [pa.array([getattr(item, name) for item in items], type) for name, type in fields.items()]
     ends = [0, *itertools.accumulate(len(row or ()) for row in rows)]

@@ -1,6 +1,6 @@
-"""The methods that PrimeIntellect's `renderers` asks of a renderer, over a format and a chat template.
+"""Implements the renderer interface of PrimeIntellect's `renderers` on top of a format and a chat template.
 
-The results have the fields of that package's classes. The package itself is not needed.
+The results have the fields of that package's classes. The package itself is not required.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["FormatRenderer", "ParsedAnswer", "ParsedCall", "RenderedIds"]
 
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]] | None
-#: Messages, tools, and whether the generation prompt follows; gives token ids.
+#: Renders messages to token ids; arguments: messages, tools, and whether to add the generation prompt.
 Template = Callable[[Messages, Tools, bool], Sequence[int]]
 
 _STATUS = {"complete": "ok", "incomplete": "unclosed_block", "malformed": "malformed_structure"}
@@ -32,9 +32,9 @@ _STATUS = {"complete": "ok", "incomplete": "unclosed_block", "malformed": "malfo
 
 @dataclass
 class RenderedIds:
-    """A conversation's token ids, with an entry for each in `message_indices` (-1: none) and `sampled_mask`.
+    """A conversation's token ids, with one entry each in `message_indices` (-1: none) and `sampled_mask`.
 
-    `is_content` is empty, which says that it is not known.
+    `is_content` is empty, which means unknown.
     """
 
     token_ids: list[int]
@@ -48,7 +48,7 @@ class RenderedIds:
 
 @dataclass
 class ParsedCall:
-    """A call that the model wrote. `arguments` is a dict if the call is complete, else the text so far."""
+    """A call of the model. `arguments` is a dict if the call is complete, otherwise the text so far."""
 
     raw: str
     name: str
@@ -60,7 +60,7 @@ class ParsedCall:
 
 @dataclass
 class ParsedAnswer:
-    """What the model wrote; `reasoning_complete` is False if it ends inside its reasoning."""
+    """The model's answer; `reasoning_complete` is False if it ends inside its reasoning."""
 
     content: str
     reasoning_content: str | None
@@ -73,16 +73,17 @@ class FormatRenderer:
 
     Args:
         format: A format or its name.
-        tokenizer: Of transformers, or any that `Vocabulary` and `decode(ids, skip_special_tokens=False)` serve.
-        template: Messages to token ids. None: the tokenizer's `apply_chat_template`.
-        chat_template: The Jinja template of `bridge_to_next_turn`. None: the tokenizer's own.
+        tokenizer: A transformers tokenizer, or any other that works with `Vocabulary` and has
+            `decode(ids, skip_special_tokens=False)`.
+        template: Converts messages to token ids. None: the tokenizer's `apply_chat_template`.
+        chat_template: The Jinja template for `bridge_to_next_turn`. None: the tokenizer's own.
 
     Raises:
-        UnknownFormatError: There is no such format.
+        UnknownFormatError: No format has this name.
         VocabularyError: The tokenizer cannot be compiled.
     """
 
-    #: A chat template may write earlier messages otherwise.
+    #: A chat template may write earlier messages differently.
     is_prefix_stable = False
 
     def __init__(
@@ -103,9 +104,10 @@ class FormatRenderer:
     def render(
         self, messages: Messages, *, tools: Tools = None, add_generation_prompt: bool = False
     ) -> RenderedIds:
-        """A conversation's ids, and which of them the model samples.
+        """Return a conversation's ids, and which of them the model samples.
 
-        Those of an answer are known if the template writes it behind its own generation prompt, and ends it.
+        An answer's ids are known if the template writes the answer after its own generation prompt, and ends
+        it.
         """
         ids = self.render_ids(messages, tools=tools, add_generation_prompt=add_generation_prompt)
         made = RenderedIds(ids, [-1] * len(ids), [False] * len(ids))
@@ -120,13 +122,13 @@ class FormatRenderer:
     def render_ids(
         self, messages: Messages, *, tools: Tools = None, add_generation_prompt: bool = False
     ) -> list[int]:
-        """A conversation's ids, as the chat template writes it."""
+        """Return a conversation's ids, as rendered by the chat template."""
         return [int(id) for id in self._template(messages, tools, add_generation_prompt)]
 
     def parse_response(
         self, token_ids: Sequence[int], *, tools: Tools = None, prompt_ids: Sequence[int] | None = None
     ) -> ParsedAnswer:
-        """What the sampled ids say. Pass the prompt's ids: they may have opened the reasoning."""
+        """Parse sampled ids. Pass the prompt's ids too, because they may have opened the reasoning."""
         ids = list(token_ids)
         message, labels = self._parse(ids, tools, prompt_ids)
         calls = [
@@ -137,7 +139,7 @@ class FormatRenderer:
         return ParsedAnswer(message.content, message.reasoning or None, calls, not is_open)
 
     def get_stop_token_ids(self) -> list[int]:
-        """The tokens that end an answer, as the format lists them."""
+        """The tokens that end an answer, according to the format."""
         return list(self._stops)
 
     def bridge_to_next_turn(
@@ -148,9 +150,9 @@ class FormatRenderer:
         *,
         tools: Tools = None,
     ) -> RenderedIds | None:
-        """The next prompt, which begins with the ids as they are; see `unspool.bridge`.
+        """Return the next prompt, which begins with the unchanged ids; see `unspool.bridge`.
 
-        None: there is none, or no chat template to make it with. The caller renders the conversation then.
+        None if there is none, or no chat template. The caller then renders the whole conversation.
         """
         prompt, answer = list(previous_prompt_ids), list(previous_completion_ids)
         try:

@@ -1,7 +1,7 @@
-"""SGLang: every format as `unspool_<name>`, a tool-call parser and a reasoning parser of its server.
+"""SGLang: every format as `unspool_<name>`, as a tool-call parser and a reasoning parser of its server.
 
-Installed beside SGLang, `sglang serve` finds them by the entry point `sglang.srt.plugins`; see docs/sglang.md.
-SGLang gives its parsers text, so markers are known by their spelling here.
+If unspool is installed next to SGLang, `sglang serve` finds them by the entry point `sglang.srt.plugins`; see
+docs/sglang.md. SGLang passes text to its parsers, so markers are matched by their spelling.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ except ModuleNotFoundError as error:
 
 __all__ = ["PREFIX", "ReasoningDetector", "ToolDetector", "main", "register"]
 
-#: What stands before a format's name among SGLang's parsers.
+#: The prefix of a format's name among SGLang's parsers.
 PREFIX = "unspool_"
 
 _CALL_NOT_SENT = "A call, or the rest of one, is not sent"
 
-# A list of tools that no call is to: calls are read, so that they end where they end, and are text.
+# A tool list that no call matches: calls are parsed, so that their ends are found, but are text.
 _NO_TOOL = [{"name": "\0"}]
 
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""The grammar of a request's calls, from the format's own file, as SGLang's xgrammar backend takes it."""
+"""The grammar of a request's calls, from the format's own file, for SGLang's xgrammar backend."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _log = logging.getLogger(__name__)
 def make_tag(
     file: FormatFile, tools: Iterable[Any], tool_choice: Any, *, thinks: bool, parallel: bool, tokenizer: Any
 ) -> Any:
-    """xgrammar's `StructuralTag`; None if there is none.
+    """Return xgrammar's `StructuralTag`, or None.
 
     Args:
-        thinks: Whether the reasoning is part of the output that is constrained.
+        thinks: Whether the constrained output includes the reasoning.
     """
-    # Where messages have headers, SGLang's own parser of the family knows at which of them its grammar begins.
+    # If messages have headers, SGLang's own parser of the family knows where its grammar begins.
     if file.facts.headers or not _takes_tags():
         return None
     try:
         found = [tool.model_dump(mode="json") for tool in tools]
-        for tool in found:  # SGLang keeps the arguments of other tools free
+        for tool in found:  # SGLang does not constrain the arguments of other tools
             tool["function"]["strict"] = tool["function"].get("strict") is True
         choice = tool_choice if isinstance(tool_choice, str) else tool_choice.function.name
         vocabulary = None if tokenizer is None else vocabulary_of(tokenizer, _log)
         return _make(FormatKey(file), json.dumps(found), choice, thinks, parallel, vocabulary)
-    except Exception as error:  # SGLang would leave all calls unconstrained
+    except Exception as error:  # otherwise SGLang would reject the request
         _log.warning("no grammar of %s constrains this request's calls: %s", file.name, error)
         return None
 
@@ -57,7 +57,7 @@ def _make(
 
 
 def _takes_tags() -> bool:
-    """Whether the server's backend is xgrammar; the others read SGLang's older tags alone."""
+    """Whether the server's backend is xgrammar; the others only read SGLang's older tags."""
     try:
         from sglang.srt.runtime_context import get_server_args
 

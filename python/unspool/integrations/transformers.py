@@ -1,4 +1,5 @@
-"""transformers: a pipeline and a streamer that give deltas, and continuous batching as streams of deltas."""
+"""transformers: a pipeline and a streamer that produce deltas, and continuous batching as streams of
+deltas."""
 
 from __future__ import annotations
 
@@ -36,18 +37,18 @@ Tools = Iterable[Any] | ToolSchemas | None
 
 
 class DeltaIteratorStreamer(TokenStreamer):
-    """As transformers' `TextIteratorStreamer`, but what it iterates are deltas.
+    """Like transformers' `TextIteratorStreamer`, but yields deltas.
 
-    Pass it as `streamer=` to `model.generate` in a thread, and iterate it, with `for` or `async for`. The
-    `message` is whole at the end. `generate` does not say why it ended: the finish reason is "stop", or
-    "tool_calls"; `pipeline` knows it.
+    Pass it as `streamer=` to `model.generate` in a thread, and iterate it with `for` or `async for`. At the
+    end, `message` is complete. `generate` does not report why it ended, so the finish reason is "stop" or
+    "tool_calls"; use `pipeline` if you need "length".
 
     Args:
-        tokenizer: Of the model.
-        format, tools: As of `TokenStreamer`.
-        timeout: Seconds to wait for the next delta until ChannelTimeoutError; None: no limit. Where `generate`
-            raises, the streamer does not learn of it: catch it and call `fail(error)`, or set a timeout.
-        options: As of `TokenStreamer`.
+        tokenizer: The model's tokenizer.
+        format, tools: As for `TokenStreamer`.
+        timeout: Seconds to wait for the next delta before ChannelTimeoutError; None: no limit. The streamer
+            does not notice if `generate` raises: catch the error and call `fail(error)`, or set a timeout.
+        options: As for `TokenStreamer`.
     """
 
     def __init__(
@@ -72,16 +73,16 @@ class DeltaIteratorStreamer(TokenStreamer):
             yield delta
 
     def fail(self, error: BaseException) -> None:
-        """The model has failed: the loop gets this error, after what came before it."""
+        """Report that the model has failed: the iteration raises this error after the deltas so far."""
         self._deltas.fail(error)
 
 
 class TextGeneration:
-    """A model that is called as transformers' text-generation pipeline is; `pipeline` makes it.
+    """A model with the interface of transformers' text-generation pipeline; `pipeline` creates it.
 
     Attributes:
-        model, tokenizer: Those of transformers.
-        generator: The `StreamGenerator` that runs them, which has more ways to do so.
+        model, tokenizer: The transformers objects.
+        generator: The `StreamGenerator` that runs them, with more methods.
     """
 
     def __init__(self, model: Any, tokenizer: Any, **options: Any) -> None:
@@ -101,20 +102,20 @@ class TextGeneration:
         """Answer a prompt.
 
         Args:
-            prompt: Chat messages, text or token ids, as of `unspool.generate`; a list of texts or of chats is
-                several prompts, one after the other.
+            prompt: Chat messages, text or token ids, as for `unspool.generate`. A list of texts or of chats
+                is several prompts, answered one after the other.
             tools: The request's tools.
-            stream: Whether deltas are given as they come.
-            options: As of `unspool.generate`: `max_new_tokens`, `do_sample`, `timeout`, …; and
-                `return_full_text=False`, which is how it is.
+            stream: Whether to return deltas as they arrive.
+            options: As for `unspool.generate`: `max_new_tokens`, `do_sample`, `timeout`, …. Also accepts
+                `return_full_text=False`, the only supported value.
 
         Returns:
-            A `Message`, if several answers were asked for (`num_return_sequences`, `n`) a list of them; for
+            A `Message`, or a list of them if several answers are requested (`num_return_sequences`, `n`); for
             several prompts a list of these; with `stream` a `DeltaStream`.
 
         Raises:
-            ArgumentError: As of `unspool.generate`, several prompts are to be streamed, or the prompt is to
-                be in the answer.
+            ArgumentError: As in `unspool.generate`; also if several prompts are to be streamed, or if the
+                prompt is to be part of the answer.
         """
         if options.pop("return_full_text", None):
             raise ArgumentError(
@@ -142,7 +143,7 @@ class TextGeneration:
 
 
 def _is_prompt(item: Any) -> bool:
-    """A text, or a list of messages; not a message, nor a token id."""
+    """Whether it is a prompt: a text or a list of messages, but not a message or a token id."""
     return isinstance(item, (str, list, tuple))
 
 
@@ -155,20 +156,21 @@ def pipeline(
     model_kwargs: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> TextGeneration:
-    """As `transformers.pipeline`, for text generation: it gives deltas, or a `Message`.
+    """Like `transformers.pipeline` for text generation, but returns deltas or a `Message`.
 
     Args:
         task: "text-generation".
-        model: A name or folder, a model, or a pipeline of transformers, whose model and tokenizer are taken.
-        tokenizer: A name, folder or tokenizer; None: the model's.
-        device: Where the model goes, such as "cuda"; -1: the CPU; None: where it is.
-        model_kwargs: More for `AutoModelForCausalLM.from_pretrained`.
-        options: `dtype`, `torch_dtype`, `device_map`, `revision`, `token` and `trust_remote_code` are for loading.
-            All others as of `StreamGenerator`: `format`, `reasoning`, `backend`, `processor`, ….
+        model: A name, a folder, a model, or a transformers pipeline, whose model and tokenizer are used.
+        tokenizer: A name, a folder or a tokenizer; None: the model's.
+        device: The target device, such as "cuda"; -1: the CPU; None: unchanged.
+        model_kwargs: Further arguments of `AutoModelForCausalLM.from_pretrained`.
+        options: `dtype`, `torch_dtype`, `device_map`, `revision`, `token` and `trust_remote_code` apply to
+            loading; all others are those of `StreamGenerator`: `format`, `reasoning`, `backend`, `processor`,
+            ….
 
     Raises:
-        ArgumentError: Another task, no model, or no tokenizer is known.
-        OSError: Of transformers: the model is not there.
+        ArgumentError: The task is another one, or there is no model or no tokenizer.
+        OSError: Raised by transformers if the model is not found.
     """
     if task != "text-generation":
         raise ArgumentError(f"task is '{task}'; only 'text-generation' writes text that is parsed here")
@@ -193,7 +195,7 @@ def pipeline(
     return TextGeneration(model, tokenizer, **options)
 
 
-_SOURCE = ("revision", "token", "trust_remote_code")  # where files come from: the tokenizer's too
+_SOURCE = ("revision", "token", "trust_remote_code")  # of the files' source; also for the tokenizer
 _PLACING = ("dtype", "torch_dtype", "device_map")
 
 
@@ -209,12 +211,12 @@ class _Request:
 
 
 class BatchedStream(ChannelStream):
-    """One request of a `ContinuousBatching`: iterate it for deltas, with `for` or `async for`.
+    """One request of a `ContinuousBatching`: iterate its deltas with `for` or `async for`.
 
-    Leaving it as a context manager, `cancel()`, or dropping it takes the request out of the batch.
+    The request leaves the batch at the end of its `with` block, on `cancel()`, and on garbage collection.
 
     Attributes:
-        request_id: Of the manager.
+        request_id: The request's id in the manager.
     """
 
     def __init__(self, batching: ContinuousBatching, request_id: str, request: _Request) -> None:
@@ -223,24 +225,24 @@ class BatchedStream(ChannelStream):
         super().__init__(request.channel, request.streamer)
 
     def cancel(self) -> None:
-        """Take the request out of the batch, from any thread; the iteration ends."""
+        """Remove the request from the batch, from any thread; the iteration ends."""
         self._batching._cancel(self.request_id)
 
 
 class ContinuousBatching:
-    """The requests of a `ContinuousBatchingManager` of transformers 5, each as a stream of deltas.
+    """The requests of a transformers 5 `ContinuousBatchingManager`, each as a stream of deltas.
 
-    One thread takes the manager's results while there are requests, for all of them. It takes all results:
-    requests that were added past this object would miss theirs.
+    One thread reads the manager's results for all requests. It reads all results, so requests that are added
+    to the manager directly would lose theirs.
 
     Args:
-        manager: `model.init_continuous_batching(...)`, started; whoever made it stops it.
-        tokenizer: Of the model.
-        format, reasoning: As of `Parser`.
+        manager: `model.init_continuous_batching(...)`, started; its owner stops it.
+        tokenizer: The model's tokenizer.
+        format, reasoning: As for `Parser`.
         parser_options: Further options of `TokenStreamer` for every stream.
 
     Raises:
-        ArgumentError: The manager gives no results as they come: it is not one of transformers 5.
+        ArgumentError: The manager cannot stream results; it is not from transformers 5.
     """
 
     def __init__(
@@ -273,18 +275,19 @@ class ContinuousBatching:
         chat_template_kwargs: Mapping[str, Any] | None = None,
         **request_options: Any,
     ) -> BatchedStream:
-        """Add a request to the batch; iterate its deltas as they come.
+        """Add a request to the batch and return a stream of its deltas.
 
         Args:
-            prompt: As of `unspool.generate`: chat messages, text, or token ids (a list, or a tensor of one row).
-            tools, tool_choice, stop: As of `TokenStreamer`.
-            max_new_tokens: None: as the manager's generation config says.
-            chat_template_kwargs: Passed on to `apply_chat_template`.
-            request_options: Passed on to the manager's `add_request`.
+            prompt: As for `unspool.generate`: chat messages, text, or token ids (a list, or a one-row
+                tensor).
+            tools, tool_choice, stop: As for `TokenStreamer`.
+            max_new_tokens: None: the value in the manager's generation config.
+            chat_template_kwargs: Passed to `apply_chat_template`.
+            request_options: Passed to the manager's `add_request`.
 
         Raises:
-            ArgumentError: The prompt is empty or none, or an option is none of its choices.
-            StreamError: The manager is not running, or takes no requests.
+            ArgumentError: The prompt is empty or missing, or an option has an invalid value.
+            StreamError: The manager is not running, or accepts no requests.
         """
         if max_new_tokens is not None and operator.index(max_new_tokens) < 1:
             raise ArgumentError(f"max_new_tokens is {max_new_tokens}; pass 1 or more")
@@ -316,7 +319,7 @@ class ContinuousBatching:
         ends = frozenset(eos if isinstance(eos, (list, tuple)) else [eos])
         request_id = f"unspool-{uuid.uuid4().hex}"
         request = _Request(streamer, channel, limit, ends)
-        with self._lock:  # its first result may come before `add_request` returns
+        with self._lock:  # its first result may arrive before `add_request` returns
             self._requests[request_id] = request
         added = None
         try:
@@ -362,7 +365,7 @@ class ContinuousBatching:
                 self._reader.start()
 
     def _route(self) -> None:
-        """Hand each result to its request, until there are none."""
+        """Pass each result to its request, until there are no requests."""
         while True:
             result = self.manager.get_result(timeout=0.1)
             if result is None and not self.manager.is_running():
@@ -375,14 +378,14 @@ class ContinuousBatching:
             if request is not None:
                 try:
                     self._put(request, result)
-                except Exception as error:  # of this request; the others go on
+                except Exception as error:  # of this request; the others continue
                     request.channel.fail(error)
                     self._end(result.request_id)
 
     def _put(self, request: _Request, result: Any) -> None:
-        """A result has all ids of the request so far."""
+        """Read a result, which contains all ids of the request so far."""
         ids = result.generated_tokens
-        with contextlib.suppress(ChannelCancelledError):  # `_cancel` has taken it out
+        with contextlib.suppress(ChannelCancelledError):  # `_cancel` has removed it
             request.streamer.put(ids[request.seen_count :])
             request.seen_count = len(ids)
             if result.error is not None:

@@ -1,4 +1,4 @@
-"""`unspool.learn`: a format from a chat template, proved by reading what the template renders."""
+"""`unspool.learn`: learns a format from a chat template, and proves it on the template's renderings."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ __all__ = ["learn"]
 def learn(source: Any, *, name: str = "learnt", timeout: float = 10.0) -> FormatFile:
     """Learn how a model writes from its chat template.
 
-    The template renders messages with known values, and holes are put where the values come out. The result
-    must then read other renderings, each at every split. A child process renders the template, with limits on
-    time, memory and output: a template is a program that someone else wrote. Needs jinja2
-    (`pip install 'unspool[learn]'`) and takes about half a second.
+    The template renders messages with known values; these values become the holes of the patterns. The result
+    must then parse other renderings, each at every split. A child process renders the template, with limits
+    on time, memory and output, because a template is someone else's program. Needs jinja2 (`pip install
+    'unspool[learn]'`) and takes about half a second.
 
     Args:
-        source: A tokenizer or a processor; a chat template (a text, a list of named ones, or a dict); or the
-            content of a tokenizer_config.json. A template alone does not say what its end-of-sequence token is.
+        source: A tokenizer or a processor; a chat template (a text, a list of named templates, or a dict); or
+            the content of a tokenizer_config.json. A template on its own does not define its end-of-sequence
+            token.
         name: The format's name.
-        timeout: Seconds for all of it.
+        timeout: Seconds for the whole process.
 
     Returns:
-        The format, with an example of what the model writes.
+        The format, with an example of the model's output.
 
     Raises:
         ArgumentError: The source has no chat template, or `timeout` is not positive.
-        LearnError: The template shows no calls and no reasoning, a rendering is not read as it was meant (the
-            message names it), or a limit is reached.
+        LearnError: The template renders neither calls nor reasoning, a rendering does not parse as intended
+            (the message names it), or a limit is exceeded.
         ImportError: jinja2 is missing.
     """
     from unspool.errors import ArgumentError

@@ -1,4 +1,4 @@
-"""The renderings that show calls, from where their markup begins."""
+"""The renderings with calls, from the beginning of the calls' markup."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from unspool.learning.texts import has_words
 
 __all__ = ["call_texts"]
 
-#: By how many calls they have; content before them shows best which white space is theirs.
+#: By number of calls. Content before the calls shows best which white space is theirs.
 _KINDS = ((2, ("content_calls", "calls", "thought_calls")), (1, ("content_call", "call", "thought_call")))
 
 
 def call_texts(shown: Shown, frames: Frames, shape: Shape) -> Iterator[CallText]:
-    """The renderings of two calls and then those of one, the most telling first."""
+    """The renderings of two calls and then those of one, the most informative first."""
     for count, kinds in _KINDS:
         for kind in kinds:
             rendered = shown.texts.get(kind)
@@ -33,7 +33,7 @@ def call_texts(shown: Shown, frames: Frames, shape: Shape) -> Iterator[CallText]
 
 
 def _start(rendered: Rendered, frames: Frames, kind: str) -> int | None:
-    """Where the calls' markup begins: behind the content, or behind that of the reasoning."""
+    """Where the calls' markup begins: after the content, or after its beginning in the reasoning."""
     text = rendered.text
     name = text.find(CALLS[0].name)
     if kind.startswith("content"):

@@ -1,4 +1,4 @@
-"""How calls are written: proposals from renderings of one call and of two."""
+"""Proposes patterns for calls from renderings of one call and of two."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unspool.learning.texts import Repeat, has_words, repeats
 __all__ = ["CallText", "Keys", "propose_calls"]
 
 Keys = dict[str, tuple[str, ...]]
-#: An id that is made of the name and the number.
+#: An id made of the name and the index.
 _NAMED_ID = re.compile(rf"[^\s<>|]*{holes.NAME}[^\s<>|\w]{holes.INDEX}")
 _TAG = r"<[^<>]*>"
 _DIGITS = re.compile(r"(?<![\w.])\d(?![\w.])")
@@ -26,9 +26,9 @@ class CallText:
     """A rendering that ends with calls.
 
     Attributes:
-        text: With holes for the ids.
+        text: The text, with holes for the ids.
         start: Where the calls' markup begins.
-        count: How many calls it has: 1 or 2.
+        count: The number of calls: 1 or 2.
     """
 
     text: str
@@ -37,7 +37,7 @@ class CallText:
 
 
 def propose_calls(shown: CallText, typed: str) -> Iterator[Keys]:
-    """The keys that the rendering allows; `typed` shows other types of arguments."""
+    """The keys that fit the rendering; `typed` shows arguments of other types."""
     for first in cores(shown.text, CALLS[0], 0, shown.start):
         before = shown.text[shown.start : first.begin].replace(CALLS[0].name, holes.NAME)
         if shown.count == 1:
@@ -47,15 +47,15 @@ def propose_calls(shown: CallText, typed: str) -> Iterator[Keys]:
         for frame in frames:
             for keys in _typed(first.keys, typed):
                 yield from _with_ids({**frame, **keys})
-                if len(keys.get("parameter", ())) == len(frame["call"]) > 1:  # no pairs
+                if len(keys.get("parameter", ())) == len(frame["call"]) > 1:  # not in pairs
                     yield from _with_ids({**frame, **keys, "call": frame["call"][:1]})
 
 
 def _alone(before: str, core: str, after: str) -> Iterator[Keys]:
-    """One call: the template does not write two."""
+    """One call: the template cannot write two."""
     yield {"call": (before + core + after,)}
     tags = list(re.finditer(_TAG, after))
-    for tag in reversed(tags[1:]):  # the last ones may end the answer
+    for tag in reversed(tags[1:]):  # the last tags may end the answer
         yield {"call": (before + core + after[: tag.start()],), "end": (tag[0],)}
     if len(tags) == 1 and has_words(before):
         yield {"call": (before + core + after[: tags[0].start()],), "end": (tags[0][0],)}
@@ -76,7 +76,7 @@ def _repeated(shown: CallText, first: Core, before: str) -> Iterator[Keys]:
 
 
 def _frames(repeat: Repeat, core: str, *, begins: bool) -> Iterator[Keys]:
-    """The keys of one way to see the repetition; `begins`: the calls begin the answer."""
+    """The keys for one interpretation of the repetition; `begins`: the calls begin the answer."""
     call = repeat.open + core + repeat.close
     is_blank = not repeat.separator.strip()
     if not has_words(repeat.open + repeat.close) or repeat.separator.strip() in (",", ";"):
@@ -106,14 +106,15 @@ def _frames(repeat: Repeat, core: str, *, begins: bool) -> Iterator[Keys]:
     elif has_words(repeat.before):
         yield {"calls": (repeat.before + holes.CALLS,), "call": spaced}
         yield {"call": (repeat.before + call + repeat.separator,)}
-    else:  # a blank before the first call alone is markup too: the parser drops as much of it as there is
+    else:  # a blank before only the first call is markup too: the parser drops as much of it as there is
         yield {"call": tuple(repeat.before + one for one in spaced)}
 
 
 def _spaced(repeat: Repeat, call: str, *, begins: bool) -> tuple[str, ...]:
-    """The call with the blank between two calls, and the call without it if a frame or content shows its absence.
+    """The call with the blank between two calls; also without it, if a frame or content shows that it can be
+    missing.
 
-    A blank before the call is not written where the call begins the answer.
+    A blank before the call is not written if the call begins the answer.
     """
     blank = repeat.separator
     if not blank:
@@ -123,7 +124,7 @@ def _spaced(repeat: Repeat, call: str, *, begins: bool) -> tuple[str, ...]:
 
 
 def _with_separator(repeat: Repeat, core: str) -> Iterator[Keys]:
-    """Markup between two calls that neither stands before the first nor behind the last."""
+    """Markup between two calls that is neither before the first nor after the last."""
     call = repeat.open + core + repeat.close
     if has_words(repeat.before) or has_words(repeat.after):
         return
@@ -132,13 +133,13 @@ def _with_separator(repeat: Repeat, core: str) -> Iterator[Keys]:
 
 
 def _ends(after: str) -> Iterator[tuple[str, str]]:
-    """Each tag as what ends the answer, and what stands before it, from the front."""
+    """Each tag as a possible end of the answer, with the text before it, from the front."""
     for tag in re.finditer(_TAG, after):
         yield tag[0], after[: tag.start()]
 
 
 def _merged(first: str, second: str) -> str | None:
-    """The pattern of both calls, with a hole where each has its number; None: they differ."""
+    """A pattern for both calls, with holes for their indices; None if they differ otherwise."""
     if first == second:
         return first
     if _DIGITS.sub("", first) != _DIGITS.sub("", second):
@@ -158,7 +159,7 @@ def _index_hole(left: str, right: str) -> str | None:
 
 
 def _numbered(before: str, between: str) -> tuple[str, str]:
-    """Both with holes for the call's number, if their ends differ in it alone."""
+    """Both texts with holes for the call's index, if their ends differ only in it."""
     for size in range(min(len(before), len(between)), 0, -1):
         left, right = before[-size:], between[-size:]
         if left != right and (merged := _merged(left, right)) is not None and _DIGITS.match(right):
@@ -175,7 +176,7 @@ def _typed(keys: Keys, typed: str) -> Iterator[Keys]:
 
 
 def _with_ids(keys: Keys) -> Iterator[Keys]:
-    """The keys with the name and the number as an id, if they stand together, and as they are."""
+    """The keys unchanged; and, if name and index are adjacent, with both as an id."""
     ids = {match[0] for text in keys["call"] for match in _NAMED_ID.finditer(text)}
     if len(ids) == 1:
         (id,) = ids

@@ -1,7 +1,8 @@
-"""The child process that renders a chat template: a script of its own, which imports nothing of unspool.
+"""The child process that renders a chat template: a standalone script that imports nothing from unspool.
 
-It reads a JSON object a line from standard input and answers each with one line. The first has the limits, the
-folders of jinja2 and the template; each further one has jobs, and its answer has a text or an error for each.
+It reads one JSON object per line from standard input and answers each with one line. The first object has the
+limits, the folders of jinja2 and the template. Each further one has jobs; its answer has a text or an error
+for each.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import resource
 import sys
 from typing import Any
 
-#: strftime_now gives this day, so that two renderings never differ in it.
+#: The fixed day of strftime_now, so that two renderings never differ in it.
 _NOW = datetime.datetime(2026, 1, 2, 3, 4, 5)
 
 
@@ -77,7 +78,7 @@ def _render(template: Any, values: dict[str, Any], text_bytes: int) -> str:
 
 
 def _environment() -> Any:
-    """Jinja as transformers sets it up for chat templates."""
+    """A Jinja environment configured as in transformers' chat templates."""
     import jinja2
     import jinja2.ext
     from jinja2 import nodes

@@ -1,4 +1,4 @@
-"""The example of a learnt format: one of the outputs that it was proved with."""
+"""Adds an example to a learnt format: one of the outputs of its proof."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["with_example"]
 
 
 def with_example(file: FormatFile, readings: list[Reading]) -> FormatFile:
-    """The format with the telling reading that has most parts."""
+    """The format with the reading that has the most parts as its example."""
     if not readings:
         return file
     best = max(readings, key=_parts)

@@ -1,4 +1,4 @@
-"""The forms in which a call's name and arguments are written: where they stand, with holes in their places."""
+"""Finds a call's name and arguments in a text, in each known notation, and replaces them by holes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Core:
     """One call's name and arguments in a rendered text.
 
     Attributes:
-        begin, end: Where they stand.
-        pattern: The same with holes.
+        begin, end: Their place in the text.
+        pattern: The text with holes.
         keys: Further keys that the format needs, such as `parameter`.
     """
 
@@ -32,7 +32,7 @@ class Core:
 
 
 def cores(text: str, call: Call, index: int, start: int) -> Iterator[Core]:
-    """The ways to see a call in the text from `start` on, the most certain first."""
+    """The possible interpretations of a call in the text from `start` on, most certain first."""
     yield from _objects(text, call, index, start)
     first = _first_value(text, call, start)
     place = text.rfind(call.name, start, first)
@@ -81,7 +81,7 @@ class _Object:
     index: int
 
     def pattern(self, value: Any, key: str = "") -> str:
-        """The value as JSON, with holes for what the call says."""
+        """The value as JSON, with holes for the call's values."""
         if value == self.call.arguments:
             return holes.ARGUMENTS
         if value == self.call.name:

@@ -1,4 +1,4 @@
-"""Messages with headers: where one header opens reasoning, content or a call, as its words say."""
+"""Messages with headers, whose words decide whether reasoning, content or a call follows."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ def _headed(frames: Frames, keys: Keys, end: str) -> Iterator[Keys]:
     yield keys
     if not all(text.count(holes.NAME) > 1 for text in keys["call"]):
         return
-    for closer in dict.fromkeys((frames.content_close, "")):  # the header names the tool, and the call again
+    for closer in dict.fromkeys(
+        (frames.content_close, "")
+    ):  # the header names the tool, and the call repeats it
         calls = (text.partition(end)[2].removesuffix(closer) for text in keys["call"])
         yield {**keys, "call": tuple(dict.fromkeys(calls))}

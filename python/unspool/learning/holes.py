@@ -1,11 +1,11 @@
-"""Holes of a pattern as single letters, so that texts with holes can be compared and cut like others."""
+"""Holes as single letters, so that texts with holes can be compared and cut like other texts."""
 
 from __future__ import annotations
 
 __all__ = ["ARGUMENTS", "CALLS", "CONTENT", "ID", "KEY", "MORE", "NAME", "PARAMETERS", "REASONING", "TYPE"]
 __all__ += ["INDEX", "INDEX_1", "OBJECT", "VALUE", "to_pattern"]
 
-# Letters of the private use area, which no template writes.
+# Private-use letters, which no template writes.
 (
     NAME,
     ARGUMENTS,
@@ -36,7 +36,7 @@ _WORDS = {
 
 
 def to_pattern(text: str) -> str:
-    """The text as a format's file writes it."""
+    """The text in the notation of format files."""
     text = text.replace("${", "$${")
     for letter, word in _WORDS.items():
         text = text.replace(letter, "${" + word + "}")

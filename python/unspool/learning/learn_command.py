@@ -1,4 +1,4 @@
-"""What `unspool learn` prints."""
+"""The output of `unspool learn`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["learnt_text"]
 
 
 def learnt_text(model: str, name: str, timeout: float) -> str:
-    """A learnt format's file, with a comment at its head on how it was made.
+    """The file of a learnt format, with a comment at its beginning that explains its origin.
 
     Raises:
         ArgumentError: There is no chat template.
-        LearnError: The format is not learnt.
+        LearnError: No format can be learnt.
     """
     source = read_model(model)
     file = learn({"chat_template": source.template, **source.tokens}, name=name, timeout=timeout)

@@ -1,4 +1,4 @@
-"""What `detect` asks: a format that is learnt once for a template, or none."""
+"""Learns a format for `detect`, once per template."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["learn_once"]
 
 
 def learn_once(source: Any) -> FormatFile | None:
-    """The format of a tokenizer or a chat template; None: it cannot be learnt, or jinja2 is missing."""
+    """The format of a tokenizer or a chat template; None if it cannot be learnt, or jinja2 is missing."""
     from unspool.learning.source import read_source
 
     try:

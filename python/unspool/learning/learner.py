@@ -1,4 +1,4 @@
-"""Renders, proposes and proves: the way from a template to a format."""
+"""The learning loop: renders, proposes and proves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["learn_template"]
 
 
 def learn_template(source: TemplateSource, name: str, timeout: float) -> FormatFile:
-    """The format that a chat template writes; see `unspool.learn`."""
+    """Learn the format of a chat template; see `unspool.learn`."""
     tokens = {"bos_token": "<|zqbos|>", "eos_token": EOS, "unk_token": "", "pad_token": "", **source.tokens}
     with Sandbox(source.template, timeout) as sandbox:
         common = {**tokens, "tools": tools_of((*CALLS, TYPED))}
@@ -50,7 +50,7 @@ def learn_template(source: TemplateSource, name: str, timeout: float) -> FormatF
 def _learn_shape(
     sandbox: Sandbox, shape: Shape, has_calls: bool, tokens: dict[str, str], template: str, name: str
 ) -> FormatFile | Failure:
-    """The same for messages of one shape."""
+    """Learn from messages of one shape."""
     shown = render_known(sandbox, shape, {**tokens, "tools": tools_of((*CALLS, TYPED))}, template)
     if not has_calls and CALLS[0].name in shown.prompt:
         raise LearnError("the chat template tells the model of tools, and renders no call")
@@ -63,18 +63,18 @@ def _learn_shape(
 
 @dataclass(frozen=True)
 class _Proposal:
-    """What a format says of reasoning and content, and what the prompt ends with."""
+    """A proposal for reasoning and content, and for the end of the prompt."""
 
     frames: Frames
     turn: str
 
 
 class _Search:
-    """Tries one proposal after the other.
+    """Tries proposals one after the other.
 
     Args:
-        renderer: Renders what a proposal must read.
-        shown: What the proposals are made from.
+        renderer: Renders the answers that a proposal must parse.
+        shown: The renderings that proposals are derived from.
         name: The format's name.
         has_calls: Whether the template renders calls.
     """
@@ -87,7 +87,7 @@ class _Search:
         self._worst = Failure("learning", "nothing shows where reasoning, content and calls stand", -2)
 
     def run(self) -> FormatFile | Failure:
-        """The first format that reads everything, or the failure of the one that reads most."""
+        """The first format that parses everything, or the failure of the best one."""
         rendered = {reading.name for reading in self._all}
         lacking = [name for name in NEEDED if self._has_calls and name not in rendered]
         if lacking:
@@ -100,7 +100,7 @@ class _Search:
                 unread.append(proposal)
             elif (found := self._complete(proposal, is_plain_read=True)) is not None:
                 return found
-        for proposal in unread:  # a header may show where the content stands
+        for proposal in unread:  # a header may show where the content is
             if self._has_calls and has_words(proposal.frames.content_open):
                 found = self._complete(proposal, is_plain_read=False)
                 if found is not None:
@@ -108,7 +108,8 @@ class _Search:
         return self._worst
 
     def _with_turn(self, frames: Frames) -> tuple[_Proposal, Failure | None]:
-        """The proposal with the first turn that reads the answers without calls, or the last turn and why not."""
+        """The proposal with the first turn that parses the answers without calls; or the last turn, with its
+        failure."""
         for turn in self._shown.turns(frames):
             proposal = _Proposal(frames, turn)
             failure = self._prove(self._file(proposal, {}), self._plain, proposal)
@@ -117,7 +118,7 @@ class _Search:
         return proposal, failure
 
     def _complete(self, proposal: _Proposal, *, is_plain_read: bool) -> FormatFile | None:
-        """The proposal with the calls that fit it."""
+        """The proposal with matching calls."""
         for keys in self._propose(proposal, is_plain_read):
             self._renderer.sandbox.check_time()
             file = self._file(proposal, keys)
@@ -150,7 +151,7 @@ class _Search:
         return prove(file, readings, self._tools, is_hidden=proposal.frames.is_hidden)
 
     def _prove_thoroughly(self, file: FormatFile, proposal: _Proposal) -> Failure | None:
-        """The same at every split, and with values that mention the format's own markers."""
+        """The proof at every split, and with values that mention the format's own markers."""
         if file.is_plain:
             return Failure("all probes", "there are neither calls nor reasoning; everything is content", 1000)
         marked = with_markers(markers_of(file)) if self._has_calls else {}

@@ -1,4 +1,4 @@
-"""Where reasoning and content stand in an answer: proposals, the most natural first."""
+"""Proposes where reasoning and content are in an answer, the most natural interpretation first."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["Frames", "Messages", "propose_messages"]
 
 @dataclass(frozen=True)
 class Messages:
-    """The renderings that show reasoning and content; None: the template refused it.
+    """The renderings with reasoning and content; None: the template rejected it.
 
     Attributes:
-        content: Content alone.
+        content: Only content.
         both: Reasoning, then content.
         thought_call: Reasoning, then a call.
         content_call: Content, then a call.
-        turn: What the generation prompt adds.
+        turn: The text that the generation prompt adds.
         call_name: The name of the call's tool.
-        hidden: Tags that the template takes out of a content, with the text before them.
+        hidden: Tags that the template removes from a content, with the text before them.
     """
 
     content: Rendered | None
@@ -38,25 +38,25 @@ class Messages:
 
     @property
     def repeats_turn(self) -> bool:
-        """Whether an answer is several messages, each with the turn's beginning."""
+        """Whether an answer is several messages, each with the beginning of the turn."""
         turn = self.turn.strip()
         parts = (self.content, self.both, self.thought_call, self.content_call)
         return bool(turn) and any(part is not None and turn in part.text for part in parts)
 
     @property
     def shows_reasoning(self) -> bool:
-        """Whether reasoning is written at all."""
+        """Whether the template writes reasoning at all."""
         return any(part is not None and REASONING in part.text for part in (self.both, self.thought_call))
 
 
 @dataclass(frozen=True)
 class Frames:
-    """What stands around reasoning and content.
+    """The markup around reasoning and content.
 
     Attributes:
         has_reasoning: False: there is no reasoning.
-        is_closed_alone: The closer also stands where nothing was opened.
-        is_hidden: The template takes reasoning out, and does not close what its prompt has opened.
+        is_closed_alone: The closer also occurs without an opener.
+        is_hidden: The template removes reasoning, and does not close what its prompt has opened.
     """
 
     has_reasoning: bool = False
@@ -68,7 +68,7 @@ class Frames:
     is_hidden: bool = False
 
     def keys(self, ends: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-        """The frames as a format's keys. What ends the answer is no closer of the content."""
+        """The frames as keys of a format. The end of an answer is not a closer of the content."""
         content_close = "" if self.content_close.strip() in ends else self.content_close
         found: dict[str, tuple[str, ...]] = {}
         if self.has_reasoning:
@@ -80,7 +80,7 @@ class Frames:
 
 
 def propose_messages(shown: Messages) -> Iterator[Frames]:
-    """The frames that the renderings allow."""
+    """The frames that fit the renderings."""
     closes = _content_closes(shown)
     if not shown.shows_reasoning:
         for tag in shown.hidden:
@@ -102,7 +102,7 @@ def _before_content(shown: Messages) -> str:
 
 
 def _splits(shown: Messages) -> Iterator[tuple[str, str, str]]:
-    """Openers and closers of reasoning, and openers of content; no opener: no reasoning."""
+    """Openers and closers of reasoning, and openers of content; an empty opener means no reasoning."""
     both, thought = shown.both, shown.thought_call
     if both is not None and REASONING in both.text and CONTENT in both.text.split(REASONING, 1)[1]:
         gap = _between(both.text, REASONING, CONTENT)
@@ -128,7 +128,7 @@ def _between(text: str, left: str, right: str) -> str:
 
 
 def _openers(shown: Rendered, messages: Messages) -> list[str]:
-    """What opens the reasoning: the text before it, or the end of the prompt."""
+    """Possible reasoning openers: the text before the reasoning, or the end of the prompt."""
     before = shown.text.split(REASONING, 1)[0]
     if messages.repeats_turn:
         return [shown.lead + before]
@@ -147,7 +147,7 @@ def _suffixes(lead: str, more: str) -> list[str]:
 
 
 def _places(gap: str, shown: Messages) -> list[int]:
-    """Where the reasoning's closer ends in the text between reasoning and content, the likeliest first."""
+    """Where the reasoning's closer can end in the text between reasoning and content, most likely first."""
     first = []
     if shown.thought_call is not None and REASONING in shown.thought_call.text:
         after = shown.thought_call.text.split(REASONING, 1)[1]
@@ -170,7 +170,7 @@ def _unseen(shown: Messages) -> Iterator[tuple[str, str, str]]:
     before = content.text.split(CONTENT, 1)[0]
     word = re.search(r"\w+", before)
     for opener in _suffixes(content.lead, ""):
-        if word and word[0] in opener:  # a closer, and not what opens the content
+        if word and word[0] in opener:  # a closer, not the opener of the content
             yield opener, before, ""
 
 
@@ -188,7 +188,7 @@ def _content_openers(shown: Messages) -> list[str]:
 
 
 def _within(shown: Messages) -> list[str]:
-    """What stands before the calls, and between reasoning and content."""
+    """The texts before the calls, and between reasoning and content."""
     found = [
         part.text.rsplit(shown.call_name, 1)[0] for part in (shown.content_call, shown.thought_call) if part
     ]
@@ -196,7 +196,7 @@ def _within(shown: Messages) -> list[str]:
 
 
 def _content_closes(shown: Messages) -> list[str]:
-    """What may close the content, the likeliest first."""
+    """Possible closers of the content, most likely first."""
     if shown.content is None or CONTENT not in shown.content.text:
         return [""]
     after = shown.content.text.split(CONTENT, 1)[1]

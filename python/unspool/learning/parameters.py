@@ -1,4 +1,4 @@
-"""Arguments that are written one by one, each with its key and its value between markup."""
+"""Arguments that are written one by one, each with markup around its key and its value."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PLAIN_OPTIONS = (holes.VALUE, holes.VALUE_JSON, holes.VALUE_PYTHON)
 
 @dataclass(frozen=True)
 class Tagged:
-    """What stands behind a call's name.
+    """The text after a call's name.
 
     Attributes:
         end: Where the last parameter ends.
-        pattern: What stands before the parameters, with their hole.
+        pattern: The text before the parameters, with their hole.
         parameters: One parameter.
     """
 
@@ -34,7 +34,7 @@ class Tagged:
 
 
 def tagged(text: str, call: Call, place: int) -> Iterator[Tagged]:
-    """The ways to see parameters behind the name that stands at `place`."""
+    """The possible interpretations of parameters after the name at `place`."""
     places = _places(text, call, place + len(call.name))
     if places is None:
         return
@@ -57,7 +57,7 @@ def _parameter(repeat: Repeat, middle: str) -> str:
 
 
 def _places(text: str, call: Call, start: int) -> list[tuple[str, int, int]] | None:
-    """Each key in the order of the text, where it stands, and where its value ends."""
+    """Each key in the order of the text, with its place and the end of its value."""
     found = []
     for key, value in call.arguments.items():
         at = text.find(key, start)
@@ -71,7 +71,7 @@ def _places(text: str, call: Call, start: int) -> list[tuple[str, int, int]] | N
 
 
 def with_types(parameter: str, typed: str) -> Iterator[tuple[str, ...]]:
-    """The parameter's alternatives, when `typed` shows how a number and a text with markup are written."""
+    """The parameter's alternatives; `typed` shows how a number and a text with markup are written."""
     opener, rest = parameter.split(holes.KEY, 1)
     middle, closer = rest.split(holes.VALUE, 1)
     number = _middle_of(typed, "zqkeyn", str(NUMBER))
@@ -91,7 +91,7 @@ def with_types(parameter: str, typed: str) -> Iterator[tuple[str, ...]]:
 
 
 def _by_type(opener: str, text: str, number: str, closer: str) -> Iterator[tuple[str, ...]]:
-    """A parameter whose markup shows the value's type."""
+    """A parameter whose markup contains the value's type."""
     for word in ("integer", "number", "int"):
         if text.replace("string", word) == number or text.replace("str", word) == number:
             name = "string" if text.replace("string", word) == number else "str"
@@ -108,7 +108,7 @@ def _middle_of(text: str, key: str, value: str) -> str | None:
 
 
 def _wrapped(typed: str, middle: str, closer: str) -> tuple[str, str] | None:
-    """What stands around a text with markup, beyond what stands around others."""
+    """The additional markup around a text that contains markup."""
     value = "zqv<a&l"
     found = _middle_of(typed, "zqkeya", value)
     if found is None or found == middle or not found.startswith(middle):

@@ -1,4 +1,4 @@
-"""The messages with known values that a template renders, and the shapes in which templates want them."""
+"""The messages with known values that a template renders, in each shape that templates expect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ USER = {"role": "user", "content": "zquser"}
 
 @dataclass(frozen=True)
 class Call:
-    """A call that a rendering has: the tool's name, and its arguments."""
+    """A call in a rendering: the tool's name and its arguments."""
 
     name: str
     arguments: dict[str, Any]
@@ -22,7 +22,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What an assistant's message says."""
+    """The content of an assistant message."""
 
     content: str = ""
     reasoning: str = ""
@@ -31,14 +31,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Shape:
-    """How a template wants a message.
+    """The form of messages that a template expects.
 
     Attributes:
         has_text_arguments: Arguments are JSON text, not an object.
-        ids: How a call's id looks: "letters" (nine letters and digits) or "functions" (`functions.f:0`).
-        reasoning: "fields" of their own beside the content, or "parts" of the content.
+        ids: The style of call ids: "letters" (nine letters and digits) or "functions" (`functions.f:0`).
+        reasoning: In "fields" next to the content, or in "parts" of the content.
         has_no_content: A message without content has None, not an empty text.
-        variables: Variables that switch the reasoning on.
+        variables: Variables that enable reasoning.
     """
 
     has_text_arguments: bool = False
@@ -49,7 +49,7 @@ class Shape:
 
 
 def call_id(shape: Shape, call: Call, index: int) -> str:
-    """The id that a message gives its call."""
+    """The id of a call in a message."""
     if shape.ids == "functions":
         return f"functions.{call.name}:{index}"
     return f"zqcallid{index}"
@@ -98,7 +98,7 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list:
 
 
 def tools_of(calls: Iterable[Call]) -> list[dict[str, Any]]:
-    """The tools that the calls are to, with the types of their arguments."""
+    """The tools of the calls, with the types of their arguments."""
     tools: dict[str, dict[str, Any]] = {}
     for call in calls:
         properties = tools.setdefault(call.name, {})

@@ -1,4 +1,4 @@
-"""The answers that a learnt format must read: other names and values than it was learnt from."""
+"""The answers that a learnt format must parse, with other names and values than those it was learnt from."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PLAIN = {
     "short reasoning and content": Answer("Yes.", "Hm."),
 }
 
-#: A template that writes Python calls may leave backslashes as they are, which no one can read back.
+#: A template with Python calls may leave backslashes unescaped; such values cannot be parsed back.
 BACKSLASHES = "values with backslashes"
 
 #: Answers with calls.
@@ -64,13 +64,13 @@ PROOFS = {
     "hostile values, then another call": Answer("So:", calls=(_HOSTILE, _TYPES, _SEARCH)),
 }
 
-#: Without these nothing is proved of calls.
+#: Without these, nothing is proved about calls.
 NEEDED = ("one call", "values with quotes, lines and braces", "values of each type")
 
 #: The call whose value `with_markers` fills.
 MARKED_CALL = "note"
 
-#: All calls of the answers, for their tools.
+#: All calls of the answers, to derive their tools.
 TOOLS_OF_PROOFS = (_WEATHER, _SEARCH, _PING, _HOSTILE, _TYPES, Call(MARKED_CALL, {"text": "", "more": ""}))
 
 

@@ -1,4 +1,4 @@
-"""Reads renderings with a learnt format: it must give what each was rendered from."""
+"""Parses renderings with a learnt format and compares the results with the rendered messages."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from unspool.parser import Parser
 
 __all__ = ["Failure", "Reading", "prove"]
 
-#: How much of the prompt each of many parsers reads.
+#: How much of the prompt each parser reads, if there are many.
 _PROMPT_END = 400
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A rendering, and what reading it must give.
+    """A rendering and its expected result.
 
     Attributes:
-        name: What a person calls the probe.
-        prompt: What the model was given.
-        text: What it writes.
-        answer: What both were rendered from.
-        rest: What the generation prompt writes after `prompt`, and the rendering does not.
+        name: The readable name of the probe.
+        prompt: The prompt.
+        text: The model's output.
+        answer: The message that was rendered.
+        rest: The part of the generation prompt after `prompt` that the rendering does not contain.
         lead: The end of `prompt` that belongs to the answer's turn.
     """
 
@@ -43,10 +43,10 @@ class Reading:
     def as_written(
         self, opener: str, closer: str, *, is_hidden: bool, ends: tuple[str, ...]
     ) -> list[tuple[str, str]]:
-        """Prompts with the outputs of a model whose reasoning stands between these texts, and stops at `ends`.
+        """Prompts and outputs of a model that has this markup around its reasoning, and stops at `ends`.
 
-        A template may leave the opener that its prompt ends with out of the conversation. If it takes reasoning
-        out (`is_hidden`), it leaves out the closer too, which the model writes.
+        A template may omit from the conversation the opener that its prompt ends with. If it removes
+        reasoning (`is_hidden`), it also omits the closer, which the model writes.
         """
         whole = self.prompt + self.rest
         if is_hidden and not self.answer.reasoning and opener and whole.rstrip().endswith(opener):
@@ -61,7 +61,7 @@ class Reading:
         return [*found, *((prompt, text) for prompt, text in cut if text)]
 
     def _until(self, end: str, text: str) -> str:
-        """The output up to where the model stops; empty if it goes on there."""
+        """The output up to where the model stops; empty if the model continues there."""
         before, _, after = text.partition(end)
         parts = [self.answer.content.split("\n")[0], *(call.name for call in self.answer.calls)]
         return "" if before == text or any(part and part in after for part in parts) else before
@@ -69,7 +69,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Failure:
-    """A reading that is not as meant: the probe's name, the reason, and how many readings were right before."""
+    """A reading that differs: the probe's name, the reason, and how many readings before it were right."""
 
     name: str
     reason: str
@@ -84,14 +84,14 @@ def prove(
     thorough: bool = False,
     is_hidden: bool = False,
 ) -> Failure | None:
-    """The first reading that is not as meant; None: all are.
+    """Return the first reading that differs, or None.
 
     Args:
-        thorough: Read each text at every split, not whole alone.
-        is_hidden: The template takes reasoning out of a conversation.
+        thorough: Parse each text at every split, not only as a whole.
+        is_hidden: The template removes reasoning from a conversation.
     """
     try:
-        format = Format(file.to_core())  # not the cache's: most proposals are tried once
+        format = Format(file.to_core())  # not cached: most proposals are tried only once
     except FormatError as error:
         return Failure("compiling", str(error))
     opener, _, closer = file.patterns.get("reasoning", ("",))[0].partition("${reasoning}")
@@ -112,7 +112,7 @@ _Way = tuple[str, Callable[[], Iterable[str]]]
 
 
 def _ways(prompt: str, text: str) -> list[_Way]:
-    """The prompt and the pieces of each way to feed a text."""
+    """The prompt and the pieces, for each way to feed a text."""
     end = prompt[-_PROMPT_END:]
     cuts = [(end, _Cut(text, place)) for place in range(1, len(text))]
     return [(prompt, _Cut(text, 0)), (prompt, lambda: list(text)), *cuts]
@@ -128,7 +128,8 @@ class _Cut:
 
 
 def difference(message: Message, answer: Answer) -> str:
-    """How a message differs from the answer; empty if it does not. White space at a text's edges does not count."""
+    """How a message differs from the answer; empty if it does not. White space at the ends of a text is
+    ignored."""
     calls = [_call(call.name, call.arguments) for call in message.tool_calls]
     meant = [_call(call.name, json.dumps(call.arguments)) for call in answer.calls]
     if calls != meant:

@@ -1,4 +1,4 @@
-"""Renders answers for a proof, as far as the template does."""
+"""Renders answers for a proof, as far as the template can."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Renderer:
     common: dict[str, Any]
 
     def readings(self, answers: Mapping[str, Answer], shown: Shown) -> list[Reading]:
-        """What the template makes of the answers, cut as the learner's own renderings are."""
+        """The renderings of the answers, cut like the learner's own."""
         jobs = [prompt_job(self.shape), prompt_job(self.shape, False)]
         for answer in answers.values():
             twin = Answer(answer.reasoning, answer.content, answer.calls)
@@ -37,7 +37,7 @@ class Renderer:
         found = []
         for (name, answer), text, twin_text in zip(answers.items(), made[2::2], made[3::2], strict=True):
             if text is None or (text == twin_text and answer.content and not answer.reasoning):
-                continue  # it writes content as reasoning: no one can tell them apart
+                continue  # it writes content as reasoning: they cannot be distinguished
             rendered = without_tail(cut(text, prompt, bare, _first_lines(answer)), shown.tail)
             seen = _seen(answer, rendered.text)
             is_lossy = name == BACKSLASHES and _LOSSY in rendered.text
@@ -48,12 +48,12 @@ class Renderer:
         return found
 
 
-#: A backslash that a Python call should have twice.
+#: A backslash that should be doubled in a Python call.
 _LOSSY = "='C:\\new"
 
 
 def markers_of(file: FormatFile) -> tuple[str, ...]:
-    """The tags that a format's calls are written with."""
+    """The tags in a format's calls."""
     texts = [text for key in ("parameter", "call", "calls") for text in file.patterns.get(key, ())]
     tags = [tag for text in texts for tag in re.findall(r"<[^<>${}]*>|\[[^\[\]${}\s]+\]", text)]
     return tuple(dict.fromkeys(tags))
@@ -64,7 +64,7 @@ def _first_lines(answer: Answer) -> tuple[str, ...]:
 
 
 def _seen(answer: Answer, text: str) -> Answer | None:
-    """The answer without what the template leaves out; None: it leaves out a call."""
+    """The answer without what the template omits; None if it omits a call."""
     if any(call.name not in text for call in answer.calls):
         return None
     content = answer.content if answer.content.strip().split("\n")[0] in text else ""

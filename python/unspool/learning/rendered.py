@@ -1,4 +1,4 @@
-"""The learner's own renderings, cut to what the model writes."""
+"""The learner's own renderings, cut down to the model's output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unspool.learning.texts import TAG, common_end, common_start, has_words, tag
 
 __all__ = ["EOS", "Rendered", "common_tail", "cut", "turn_start", "without_ids", "without_tail"]
 
-#: What the template writes for a token that the source does not name.
+#: The template's text for a token that the source does not define.
 EOS = "<|zqeos|>"
 
 
@@ -20,10 +20,10 @@ class Rendered:
     """One rendering.
 
     Attributes:
-        prompt: What the model was given: the rendering up to the answer.
+        prompt: The prompt: the rendering up to the answer.
         lead: The end of `prompt` that belongs to the answer's turn.
-        text: What the model writes, and what the template writes behind it.
-        rest: What the generation prompt writes after `prompt`, and this rendering does not.
+        text: The model's output, and the template's text after it.
+        rest: The part of the generation prompt after `prompt` that this rendering does not contain.
     """
 
     prompt: str
@@ -33,13 +33,13 @@ class Rendered:
 
 
 def cut(full: str, prompt: str, bare: str, begins: tuple[str, ...] = ()) -> Rendered:
-    """Split a rendering where the model begins.
+    """Split a rendering where the model's output begins.
 
     Args:
         full: The conversation with the answer.
         prompt: The conversation before it, with the generation prompt.
         bare: The same without the generation prompt.
-        begins: What the answer's texts begin with. They may begin as the generation prompt goes on.
+        begins: The beginnings of the answer's texts. They may equal the end of the generation prompt.
     """
     turn_at = turn_start(prompt, bare)
     turn = prompt[turn_at:]
@@ -49,7 +49,7 @@ def cut(full: str, prompt: str, bare: str, begins: tuple[str, ...] = ()) -> Rend
         if text_at < place < text_at + len(begin) or full[place:text_at].isalnum():
             place = text_at
             break
-    for length in range(len(turn) - 1, 0, -1):  # the template moved what stands between prompt and turn
+    for length in range(len(turn) - 1, 0, -1):  # the template moved the text between prompt and turn
         if full.startswith(turn[length:], place) and full[:place].endswith(turn[:length]):
             place += len(turn) - length
             return Rendered(full[:place], turn, full[place:])
@@ -59,7 +59,7 @@ def cut(full: str, prompt: str, bare: str, begins: tuple[str, ...] = ()) -> Rend
 
 
 def turn_start(prompt: str, bare: str) -> int:
-    """Where the answer's turn begins in a prompt: behind the conversation, or behind the user's text."""
+    """Where the answer's turn begins in a prompt: after the conversation, or after the user's text."""
     if prompt != bare:
         return len(common_start(prompt, bare))
     user = prompt.rfind(str(USER["content"]))
@@ -70,7 +70,7 @@ def turn_start(prompt: str, bare: str) -> int:
 
 
 def common_tail(texts: list[str]) -> str:
-    """What stands at the end of all texts: the end of an answer, and what the template writes behind it."""
+    """The common end of all texts: the end of an answer, and the template's text after it."""
     tail = texts[0]
     for text in texts[1:]:
         tail = common_end(tail, text)
@@ -86,13 +86,13 @@ def _cuts_nothing(text: str, length: int) -> bool:
 
 
 def without_tail(rendered: Rendered, tail: str) -> Rendered:
-    """The rendering without the tail that it ends with."""
+    """The rendering without the tail at its end."""
     text = rendered.text.removesuffix(tail) if tail else rendered.text
     return replace(rendered, text=text.split(EOS)[0])
 
 
 def without_ids(text: str, shape: Shape) -> str:
-    """The text with a hole for each call's id that is but letters."""
+    """The text with a hole for each call id that consists of letters."""
     if shape.ids == "letters":
         for index, call in enumerate(CALLS):
             text = text.replace(call_id(shape, call, index), holes.ID)

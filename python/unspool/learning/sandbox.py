@@ -1,4 +1,4 @@
-"""Renders a chat template in a child process with limits: nobody has read the template yet."""
+"""Renders a chat template in a child process with limits, because the template is not trusted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from unspool.errors import LearnError
 
 __all__ = ["Rendering", "Sandbox"]
 
-#: What the child may take: of memory, with Python itself; a rendering's text; an answer of all texts.
+#: The child's limits: memory including Python itself; the size of one rendering; the size of all texts in an
+#: answer.
 MEMORY_BYTES = 512 << 20
 TEXT_BYTES = 1 << 20
 ANSWER_BYTES = 32 << 20
@@ -26,22 +27,22 @@ ANSWER_BYTES = 32 << 20
 _CHILD = Path(__file__).with_name("child.py")
 _ENDED = "the chat template ended its process; it needs too much memory or time, or crashes Python"
 
-#: A text, or None and the error that the template raised.
+#: A text; or None and the template's error.
 Rendering = tuple[str | None, str]
 
 
 class Sandbox:
     """A process that renders one template. Use it in a `with` statement.
 
-    Jinja's own sandbox keeps a template from Python's attributes. It stops neither loops nor large texts, so
-    the process has limits on CPU time, memory and output, and a deadline.
+    Jinja's own sandbox protects Python's attributes, but does not stop loops or large texts. So the process
+    has limits on CPU time, memory and output, and a deadline.
 
     Args:
         template: The chat template.
-        timeout: Seconds until the process is killed, over all renderings.
+        timeout: Seconds until the process is killed, for all renderings together.
 
     Raises:
-        LearnError: The template is refused, or reaches a limit. The system has no such limits.
+        LearnError: The template is rejected or exceeds a limit, or the system does not support the limits.
         ImportError: jinja2 is missing, or older than 3.1.6.
     """
 
@@ -93,14 +94,14 @@ class Sandbox:
         self._process.wait()
 
     def render(self, jobs: Iterable[dict[str, Any]], common: dict[str, Any]) -> list[Rendering]:
-        """Render the template once for each job.
+        """Render the template once per job.
 
         Args:
-            jobs: The variables of each rendering, `messages` among them.
-            common: Variables of all renderings.
+            jobs: The variables of each rendering, including `messages`.
+            common: The variables of all renderings.
 
         Raises:
-            LearnError: A limit is reached.
+            LearnError: A limit is exceeded.
         """
         answer = self._ask({"jobs": list(jobs), "common": common})
         return [_rendering(item) for item in answer["made"]]
@@ -162,7 +163,7 @@ def _rendering(item: dict[str, str]) -> Rendering:
 
 
 def _folders_of_jinja() -> list[str]:
-    """Where the child finds jinja2: it starts without the paths of this process."""
+    """The folders where the child finds jinja2: it starts without this process's paths."""
     try:
         import jinja2
         import markupsafe

@@ -1,4 +1,4 @@
-"""Finds the shape in which a template takes calls and reasoning."""
+"""Finds the form of calls and reasoning that a template expects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unspool.learning.sandbox import Sandbox
 
 __all__ = ["THINKING", "find_shape"]
 
-#: Variables that switch reasoning on in some template or other.
+#: Variables that enable reasoning in some templates.
 THINKING: dict[str, Any] = {"enable_thinking": True, "thinking": True, "thinking_mode": "thinking"}
 _CALL_SHAPES = [
     Shape(has_text_arguments=is_text, ids=ids, has_no_content=no_content)
@@ -26,7 +26,7 @@ _REASONING_SHAPES: list[tuple[str, dict[str, Any]]] = [
 
 
 def find_shape(sandbox: Sandbox, common: dict[str, Any]) -> tuple[Shape, bool]:
-    """The template's shape, and whether it renders calls.
+    """Return the template's shape, and whether it renders calls.
 
     Raises:
         LearnError: It renders no answer at all.
@@ -40,7 +40,7 @@ def find_shape(sandbox: Sandbox, common: dict[str, Any]) -> tuple[Shape, bool]:
         jobs += [job_of(Answer(CONTENT, REASONING), tried), job_of(Answer("", REASONING, CALLS[:1]), tried)]
     jobs.append(job_of(Answer(CONTENT), base))
     made = [text or "" for text, _ in sandbox.render(jobs, common)]
-    for number in (0, 1):  # reasoning beside content counts more than beside a call
+    for number in (0, 1):  # reasoning next to content counts more than next to a call
         for place, (kind, variables) in enumerate(_REASONING_SHAPES):
             text = made[2 * place + number]
             if _is_written(text) and (number or CONTENT in text):
@@ -51,7 +51,7 @@ def find_shape(sandbox: Sandbox, common: dict[str, Any]) -> tuple[Shape, bool]:
 
 
 def _is_written(text: str) -> bool:
-    """Whether the reasoning is there as text, not within a printed list of parts."""
+    """Whether the reasoning is written as text, not as part of a printed list."""
     place = text.find(REASONING)
     return place >= 0 and text[place - 1] not in "'\""
 

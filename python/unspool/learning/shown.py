@@ -1,4 +1,4 @@
-"""What the learner's own renderings show: turn, end, and the texts between which holes stand."""
+"""Facts from the learner's own renderings: turn, end, and the texts between holes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _ANSWERS = {
     "typed": Answer(calls=(TYPED,)),
 }
 
-#: How a turn begins: a tag and a word, or a line.
+#: The beginning of a turn: a tag and a word, or a line.
 _HEAD = re.compile(rf"(?:{TAG.pattern})\w*|[^\n]+")
 
 
 @dataclass(frozen=True)
 class _Prompts:
-    """Renderings of a prompt: as the shape has it, without the generation prompt, and with the defaults."""
+    """Renderings of a prompt: in the shape's form, without the generation prompt, and with the defaults."""
 
     prompt: str
     bare: str
@@ -43,14 +43,14 @@ class _Prompts:
 
 
 class Shown:
-    """The learner's renderings, with what stands behind every answer taken off.
+    """The learner's renderings, without the text after every answer.
 
     Attributes:
-        texts: The renderings by name; one that the template refuses is missing.
-        tail: What stands behind every answer.
-        ends: The marker that ends an answer, as far as `tail` shows it.
-        later: The marker that stands between an answer and the next turn.
-        messages: What shows reasoning and content.
+        texts: The renderings by name, without those that the template rejects.
+        tail: The text after every answer.
+        ends: The marker that ends an answer, if `tail` shows it.
+        later: The marker between an answer and the next turn.
+        messages: The renderings with reasoning and content.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Shown:
 
     @property
     def prompt(self) -> str:
-        """What the model is given before the renderings' answers."""
+        """The prompt before the renderings' answers."""
         return self._prompts.prompt
 
     @property
@@ -94,17 +94,17 @@ class Shown:
         return bool(self._head) and any(self._head in rendered.text for rendered in self._found.values())
 
     def of_one_turn(self) -> Shown:
-        """The same without answers that are written as several turns: the model ends each turn by itself."""
+        """The same without answers of several turns, because the model ends each turn itself."""
         return Shown(self._found, self._prompts, self._hidden, has_one_turn=True)
 
     def is_one_answer(self, text: str) -> bool:
-        """Whether a rendering counts."""
+        """Whether a rendering is a single turn."""
         return not (self._has_one_turn and self._head in text)
 
     def turns(self, frames: Frames) -> list[str]:
-        """What the prompt ends with by default: as it is, and without an opener of reasoning.
+        """Possible default ends of the prompt: unchanged, and without a reasoning opener.
 
-        A reasoning that the prompt opens and closes is no part of it.
+        Reasoning that the prompt opens and closes is not part of it.
         """
         default = self._prompts.default
         turn = default[turn_start(default, self._prompts.bare) :]
@@ -115,7 +115,7 @@ class Shown:
         return list(dict.fromkeys([turn, without]))
 
     def ends_with(self, frames: Frames, more: tuple[str, ...]) -> tuple[str, ...]:
-        """What ends an answer, if its content stands between these frames."""
+        """The texts that end an answer whose content has this markup around it."""
         ends = [*self.ends, *more]
         if not frames.content_close and not self.ends and "content" in self.texts:
             tag = TAG.match(self.texts["content"].text.split(CONTENT, 1)[-1].strip())
@@ -127,7 +127,7 @@ def render_known(sandbox: Sandbox, shape: Shape, common: dict[str, Any], templat
     """Render the known values.
 
     Raises:
-        LearnError: The template refuses a plain prompt, or a limit is reached.
+        LearnError: The template rejects a plain prompt, or a limit is exceeded.
     """
     tags = _closing_tags(template)
     thoughts = [Answer(f"{REASONING}{tag}{CONTENT}") for tag in tags]
@@ -157,7 +157,7 @@ def render_known(sandbox: Sandbox, shape: Shape, common: dict[str, Any], templat
 
 
 def _closing_tags(template: str) -> list[str]:
-    """The closing tags that the template names: it may look for one in a content."""
+    """The closing tags that the template names: it may search for one in a content."""
     found = re.findall(r"</[a-zA-Z_:]+>", template)
     return [tag for tag in dict.fromkeys(found) if "think" in tag or found.count(tag) > 1][:12]
 
@@ -167,13 +167,13 @@ def _lacks_reasoning(text: str | None) -> bool:
 
 
 def _after_content(found: dict[str, Rendered]) -> str:
-    """What stands between an answer and the next user's turn."""
+    """The text between an answer and the next user turn."""
     text = found["later"].text if "later" in found else ""
     return text.split(CONTENT, 1)[-1].split(str(USER["content"]))[0] if CONTENT in text else ""
 
 
 def _end_of(text: str) -> tuple[str, ...]:
-    """The first marker of what stands behind an answer: a tag, or a word that is no text."""
+    """The first marker after an answer: a tag, or a word that is not text."""
     words = text.split()
     if not words or EOS in words[0]:
         return ()
@@ -184,13 +184,13 @@ def _end_of(text: str) -> tuple[str, ...]:
 
 
 def _within(found: dict[str, Rendered]) -> list[str]:
-    """What stands before the calls of an answer."""
+    """The texts before the calls of an answer."""
     names = ("content_call", "thought_call")
     return [found[name].text.rsplit(CALLS[0].name, 1)[0] for name in names if name in found]
 
 
 def _tail(found: dict[str, Rendered]) -> str:
-    """What stands behind every answer, from the first tag on that does not also stand within one."""
+    """The text after every answer, from the first tag that does not also occur within one."""
     afters = []
     for name, mark in (("content", CONTENT), ("call", "zqvalc"), ("calls", "zqsecc")):
         text = found[name].text if name in found else ""

@@ -1,4 +1,4 @@
-"""The chat template and the special tokens of what a user has."""
+"""Gets the chat template and the special tokens from a user's object."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _TOKENS = ("bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls
 
 @dataclass(frozen=True)
 class TemplateSource:
-    """A chat template, and the special tokens that it may name."""
+    """A chat template, and the special tokens that it may refer to."""
 
     template: str
     tokens: dict[str, str] = field(default_factory=dict)
 
 
 def read_source(source: Any) -> TemplateSource:
-    """The template of a tokenizer, a processor, a configuration, or of templates themselves.
+    """Return the template of a tokenizer, a processor, a configuration, or a template itself.
 
     Raises:
         ArgumentError: There is none.
@@ -35,7 +35,7 @@ def read_source(source: Any) -> TemplateSource:
         return TemplateSource(_chosen(source))
     if isinstance(source, Mapping):
         return _of_mapping(source)
-    for part in (source, getattr(source, "tokenizer", None)):  # a processor's
+    for part in (source, getattr(source, "tokenizer", None)):  # of a processor
         template = getattr(part, "chat_template", None)
         if template:
             own = {key: getattr(part, key, None) for key in _TOKENS}
@@ -46,11 +46,11 @@ def read_source(source: Any) -> TemplateSource:
 
 
 def read_model(model: str) -> TemplateSource:
-    """The template of a file, a model's folder, or a repository on the hub.
+    """Return the template of a file, a model's folder, or a repository on the hub.
 
     Raises:
         ArgumentError: There is none.
-        ImportError: It is a repository's name, and transformers is missing.
+        ImportError: `model` is a repository's name, and transformers is missing.
     """
     path = Path(model)
     if path.is_dir():
@@ -87,7 +87,7 @@ def _of_mapping(data: Mapping[str, Any]) -> TemplateSource:
 
 
 def _chosen(template: Any) -> str:
-    """One template: of several, the one for tools, as transformers chooses."""
+    """Choose one template; of several the one for tools, as transformers does."""
     if isinstance(template, (list, tuple)):
         template = {item.get("name"): item.get("template") for item in template if isinstance(item, Mapping)}
     if isinstance(template, Mapping):
@@ -100,7 +100,7 @@ def _chosen(template: Any) -> str:
 
 
 def _texts(tokens: Mapping[str, Any]) -> dict[str, str]:
-    """Tokens as their texts: a configuration may hold a table for each."""
+    """The tokens' texts; a configuration may hold a table for each token."""
     texts = {key: item.get("content") if isinstance(item, Mapping) else item for key, item in tokens.items()}
     return {key: str(text) for key, text in texts.items() if text}
 

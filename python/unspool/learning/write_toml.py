@@ -1,4 +1,4 @@
-"""A learnt format as the text of its file."""
+"""Writes a learnt format as a format file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["to_toml"]
 
 
 def to_toml(file: FormatFile, comment: str = "") -> str:
-    """The file's text, which a person reads and `parse_format` too.
+    """Return the file's text, readable for people and for `parse_format`.
 
     Args:
-        comment: What stands at its head; each line becomes a comment.
+        comment: A comment for the beginning of the file; each line becomes a comment line.
     """
     lines = [f"# {line}".rstrip() for line in comment.splitlines()]
     keys: dict[str, Any] = {"name": file.name}

@@ -1,1 +1,1 @@
-"""Format files that say how to read: what `unspool check --migrate` converts."""
+"""Reads format files in the old table notation, for `unspool check --migrate`."""

@@ -1,4 +1,4 @@
-"""Old tables to patterns: calls."""
+"""Converts old tables to patterns: calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def _unique(texts: Any) -> list[str]:
 
 
 def _distinct(calls: list[Table]) -> list[Table]:
-    """The calls without those that differ in their first letters alone: the parser distinguishes them."""
+    """The calls without those that differ only in their first letters, which the parser distinguishes
+    itself."""
     kept: list[Table] = []
     letters = {"starts", "second"}
     for call in calls:
@@ -51,7 +52,7 @@ def _distinct(calls: list[Table]) -> list[Table]:
 
 
 def _rank(call: Table) -> int:
-    """The order of alternatives: a bare call is first, unless its name must be one of the tools."""
+    """Sort key of alternatives: a bare call is first, unless its name must be one of the tools."""
     if call.get("bare") != "start":
         return 1
     return 2 if call.get("known_tools") == "required" else 0
@@ -77,7 +78,7 @@ def _patterns(call: Table, messages: Messages) -> list[str]:
 
 
 def _around(call: Table, messages: Messages, inner: str) -> list[str]:
-    """A body that says the tool's name itself, between its markers."""
+    """A body that contains the tool's name, between its markers."""
     if "bare" in call:
         fence = [f"\n```json\n{inner}\n```\n"] if call.get("fenced") else []
         return [_PLACES[call["bare"]] + inner, *fence]
@@ -103,7 +104,8 @@ def _openers(call: Table) -> list[str]:
 
 
 def _closers(call: Table, messages: Messages) -> list[str]:
-    """The closers. What is read anyway is left out: one without its fence, what ends every message."""
+    """The closers, without those that the parser accepts anyway: without a fence, or the end of every
+    message."""
     closers: list[str] = call.get("close", [])
     if messages.author:
         closers = [text for text in closers if text not in messages.ends] or closers
@@ -112,7 +114,7 @@ def _closers(call: Table, messages: Messages) -> list[str]:
 
 
 def _named(call: Table, messages: Messages) -> list[str]:
-    """Calls whose name stands outside of the arguments."""
+    """Calls whose name is outside the arguments."""
     is_tagged = call.get("body") in ("xml_parameters", "xml_elements")
     hole = "${parameters}" if is_tagged else "${arguments}"
     rows = aligned(_openers(call), _name_ends(call), _closers(call, messages))
@@ -129,7 +131,7 @@ def _named(call: Table, messages: Messages) -> list[str]:
 
 
 def _prefixes(call: Table) -> list[str]:
-    """What stands before the name; after a token it may be missing."""
+    """The texts before the name; after a token the prefix may be missing."""
     prefix = call.get("name_prefix", "")
     if not prefix or call.get("name_is_id"):
         return [""]  # `id` says it
@@ -182,7 +184,7 @@ def _ids(style: str, calls: list[Table]) -> list[str]:
 
 
 def _objects(call: Table) -> list[str]:
-    """A call's JSON object, if its keys are not the usual ones."""
+    """A call's JSON object, if its keys are unusual."""
     keys = call.get("json_call", {}) if call.get("body", "json_call") == "json_call" else {}
     if keys.get("name_is_key"):
         return ["{${name}: ${arguments}}"]
@@ -201,7 +203,7 @@ def _objects(call: Table) -> list[str]:
 
 
 def _unusual(keys: list[str], usual: list[str]) -> list[str]:
-    """The keys that the parser does not read anyway, and a usual one that stands before those."""
+    """The keys that the parser does not accept anyway, and a usual key that precedes them."""
     first = keys[:1] if keys and keys[0] in usual[1:] else []
     return first + [key for key in keys if key not in usual]
 

@@ -1,4 +1,4 @@
-"""What the tables of a file say, fact by fact, to compare an old file with the new one."""
+"""Extracts facts from a file's tables, to compare an old file with the new one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from unspool.old_format.tables import Table
 
 __all__ = ["Fact", "facts_of", "stripped"]
 
-#: A key's path and a value of it.
+#: A key's path and one of its values.
 Fact = tuple[str, str]
 
 _PARTS = ("ignore", "call_ids", "reasoning", "markup", "section", "call")
-# What a table means if it does not say so.
+# Defaults of a table.
 _DEFAULTS: dict[str, Table] = {
     "reasoning": {"tool_calls": "auto"},
     "call": {"body": "json_call"},
@@ -29,12 +29,12 @@ _NAME_IS_KEY = {"name_is_key": True}
 
 
 def facts_of(tables: Table) -> set[Fact]:
-    """What the tables say. Those of a list add up: a marker is a fact, whichever table has it."""
+    """The facts of the tables. Tables in a list are merged: a marker is one fact, whichever table has it."""
     return stripped(_facts("", {key: value for key, value in tables.items() if key in _PARTS}))
 
 
 def stripped(facts: Iterable[Fact]) -> set[Fact]:
-    """The facts without the white space around markers, which is a fact of its own."""
+    """The facts without the white space around markers, which is a separate fact."""
     return {
         (key, value if key.endswith(("_before", "_after")) else value.strip() or value)
         for key, value in facts

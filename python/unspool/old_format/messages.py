@@ -1,4 +1,4 @@
-"""Old tables to patterns: the turn, the reasoning, the content and the headers of messages."""
+"""Converts old tables to patterns: the turn, reasoning, content and message headers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Messages", "aligned"]
 
 
 def aligned(*lists: list[str]) -> list[tuple[str, ...]]:
-    """The lists side by side; the last item of a shorter one stands for those that it lacks."""
+    """The lists zipped; the last item of a shorter list is repeated."""
     filled = [texts or [""] for texts in lists]
     longest = max(len(texts) for texts in filled)
     return [tuple(texts[min(row, len(texts) - 1)] for texts in filled) for row in range(longest)]
@@ -32,11 +32,11 @@ _IS_TOKEN = re.compile(r"<\|[^|<>]+\|>")
 
 
 class Messages:
-    """What stands around an answer's parts, as its tables say it.
+    """The markup around an answer's parts, from the tables.
 
     Attributes:
-        ends: What ends an answer.
-        author: What a call begins with if messages name their author: `<message>${_}`.
+        ends: The texts that end an answer.
+        author: The beginning of a call if messages name their author: `<message>${_}`.
     """
 
     def __init__(self, tables: Table) -> None:
@@ -63,7 +63,7 @@ class Messages:
                 self.author = self._authors[0]["open"][0] + "${_}"
 
     def write(self) -> dict[str, list[str]]:
-        """The patterns of everything but the calls."""
+        """The patterns of everything except calls."""
         if self.tables.get("plain"):
             return {"content": ["${content}"]}
         return {
@@ -79,7 +79,8 @@ class Messages:
         }
 
     def recipient(self, prefix: str) -> str:
-        """What opens a call that a header names the tool of, up to the name; "" if no header does."""
+        """The opener, up to the name, of a call whose tool is named in a header; "" if no header does
+        that."""
         for table in self._headers:
             if "recipient" in table:
                 start = self._message_start() or table["open"][0]
@@ -88,11 +89,11 @@ class Messages:
         return ""
 
     def recipient_end(self) -> str:
-        """What ends the header that names a tool."""
+        """The end of the header that names a tool."""
         return next((str(table["close"][0]) for table in self._headers if "recipient" in table), "")
 
     def leftover_markup(self) -> list[tuple[str, str]]:
-        """Each marker that is dropped wherever it stands, and with it the white space around it."""
+        """Each marker that is dropped everywhere, with the white space around it."""
         found = [(text, before + text + after) for before, text, after in self._plain]
         alone = [text for item in self._inline if "close" not in item for text in item.get("open", ())]
         return found + [(text, text) for text in alone]
@@ -125,7 +126,7 @@ class Messages:
         ]
 
     def _own_closers(self) -> list[str]:
-        """The reasoning's closers without those that something else in the file ends it with."""
+        """The reasoning closers without those that another part of the file ends it with."""
         closers: list[str] = self._reasoning.get("close", [])
         others = set(self.ends) if self._headers or self._authors else set()
         if self._headers:
@@ -144,7 +145,7 @@ class Messages:
         return [*self._messages(), *self._pairs, *self._citations()]
 
     def _messages(self) -> list[str]:
-        """An answer's text as a message, with what its header may say."""
+        """An answer's text as a message, with the possible texts of its header."""
         found = []
         for table in self._authors:
             kinds = [text for text in table["close"] if text not in self.ends]
@@ -174,19 +175,19 @@ class Messages:
         return word + str(table["close"][0])
 
     def _header_words(self, table: Table) -> list[str]:
-        """The words that a header's pattern names and nothing else in the file does."""
+        """The words that only a header's pattern names."""
         pattern = table.get("header", "").partition(")*")[0]
         known = " ".join([self._message_start(), *table.get("open", ()), *table.get("reasoning", ())])
         words = re.findall(r"(?<![\\\w])[A-Za-z_]{2,}(?=[|)]|$)", pattern)
         return [word for word in words if word not in known]
 
     def _find_pairs(self) -> list[str]:
-        """Two tags that are dropped, one before the answer and one after it."""
+        """Pairs of dropped tags, one before the answer and one after it."""
         pairs: list[str] = []
         closers = self._reasoning.get("close", [])
         for i, (before, text, after) in enumerate(self._plain):
             if not pairs and _IS_TOKEN.fullmatch(text) and self._reasoning and text not in closers:
-                continue  # as a pattern's opener, it would end a reasoning too
+                continue  # as the opener of a pattern, it would also end a reasoning
             for last_before, last, last_after in self._plain[i + 1 :]:
                 is_of_calls = "tool" in text or "call" in text
                 if _closes(last, text) and not is_of_calls and not self._headers and not self._authors:
@@ -195,7 +196,7 @@ class Messages:
         return pairs
 
     def _citations(self) -> list[str]:
-        """Markup within a text that goes on after it."""
+        """Markup within a text that continues after it."""
         texts: list[Any] = [(text, table) for table in self._inline for text in table.get("open", ())]
         found = []
         for opener, table in texts:

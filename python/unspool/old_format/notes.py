@@ -1,4 +1,4 @@
-"""What an old file and its new one say differently, in sentences."""
+"""Describes the differences between an old file and its new one, in sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from unspool.old_format.tables import Table
 
 __all__ = ["merged_options", "notes_of"]
 
-# The parser has a rule for these; a format does not say them.
+# The parser has rules for these; formats do not define them.
 _RULES = {
     "call.starts", "call.second", "call.separators", "call.name_stops", "call.xml_parameters.json_body",
     "call.open_after", "call.close_before", "call.name_close_before", "call.name_close_after",
@@ -28,12 +28,12 @@ _LOST = {
     "markup.inline": "White space next to the marker is markup too",
     "section.close_after": "This white space is content now",
 }
-# What every format reads besides what its file says.
+# Texts that every format accepts in addition to its file.
 _ALWAYS_READ = ("call.xml_parameters.types.", "call.json_call.")
 
 
 def notes_of(old: set[Fact], new: set[Fact]) -> Iterator[str]:
-    """A sentence for each difference between the facts of an old file and of its new one."""
+    """A sentence for each difference between the facts of the old and the new file."""
     lost, gained = sorted(old - new), sorted(new - old)
     for key, value in lost:
         if key in _RULES:

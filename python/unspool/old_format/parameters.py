@@ -1,4 +1,4 @@
-"""Old tables to patterns: tagged parameters."""
+"""Converts old tables to patterns: tagged parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["parameter_patterns", "quoted"]
 
 _CDATA = "<![CDATA["
 _EDGES = {"newline": "\n", "space": " ", "none": ""}
-# Names of types that `${type}` stands for.
+# The type names that `${type}` stands for.
 _TYPE_NAMES = {
     "string": "string", "number": "number", "integer": "integer", "boolean": "boolean", "null": "null",
     "object": "object", "array": "array", "str": "string", "int": "integer", "num": "number",
@@ -25,7 +25,7 @@ def quoted(opener: str, hole: str) -> str:
 
 
 def parameter_patterns(call: Table) -> list[str]:
-    """One parameter of a call, in each way in which it may be written."""
+    """The alternatives for one parameter of a call."""
     if call.get("body") == "xml_elements":
         return [
             f"{tag}${{key}}>${{value}}{tag}/${{key}}>" for tag in call.get("xml_elements", {}).get("open", ())
@@ -50,7 +50,7 @@ def parameter_patterns(call: Table) -> list[str]:
 
 
 def _gaps(name_end: str, name_close: str) -> list[str]:
-    """What stands between a key and its value. Between two tags a line break may be missing."""
+    """The texts between a key and its value. Between two tags a line break may be missing."""
     if not name_end or not name_close:
         return [""]
     are_tags = all(text.startswith("<") and text.endswith(">") for text in (name_end, name_close))
@@ -68,7 +68,7 @@ def _options(tags: Table, options: list[str]) -> str:
 
 
 def _attributes(tags: Table, name_end: str) -> list[tuple[str, list[str]]]:
-    """What may stand between a name's end and the value, and the options of the value after it."""
+    """The possible texts between a name's end and the value, each with the options of the value."""
     guessed = ["json"] if tags.get("guess_types") else []
     types: dict[str, str] = tags.get("types", {})
     if not types:
@@ -85,7 +85,7 @@ def _attributes(tags: Table, name_end: str) -> list[tuple[str, list[str]]]:
 
 
 def _type_hole(types: dict[str, str], name_end: str) -> str:
-    """`type="${type}"`, or a tag of its own, if the attributes differ in a type's name alone."""
+    """`type="${type}"`, or the tag around it, if the attributes differ only in a type's name."""
     text, name = next(iter(types.items()))
     for word in sorted(_TYPE_NAMES, key=len, reverse=True):
         if word not in text or _TYPE_NAMES[word] != name:

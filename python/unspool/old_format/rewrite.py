@@ -1,4 +1,4 @@
-"""The text of a file: what stays of the old one, with the patterns in place of its tables."""
+"""Writes the new file: the rest of the old one, with patterns in place of its tables."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _WIDTH = 110
 
 
 def rewritten(text: str, patterns: dict[str, list[str]]) -> str:
-    """The old file's name, notes, detection, examples and comments, and the patterns between them."""
-    head: list[str] = []  # what stands before the patterns
-    dropped: list[str] = []  # comments in tables that go
+    """The old file's name, notes, detection, examples and comments, with the patterns between them."""
+    head: list[str] = []  # the part before the patterns
+    dropped: list[str] = []  # comments in removed tables
     tables: list[str] = []
-    comments: list[str] = []  # they belong to what follows them
+    comments: list[str] = []  # they belong to the statement after them
     table = ""
     for statement, key, is_header in _statements(text):
         if not key:
@@ -39,7 +39,7 @@ def rewritten(text: str, patterns: dict[str, list[str]]) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-# What decides whether a line break ends a statement.
+# The tokens that decide whether a line break ends a statement.
 _TOKEN = re.compile(
     r'''
     """(?:\\.|[^\\])*?"{3,5}(?!") | \'\'\'.*?\'{3,5}(?!\') | "(?:\\.|[^"\\])*" | \'[^\']*\'
@@ -50,7 +50,8 @@ _TOKEN = re.compile(
 
 
 def _statements(text: str) -> Iterator[tuple[str, str, bool]]:
-    """Each key with its value, each table's header, each line without either; the key; is it a header."""
+    """Each key with its value, each table's header, and each other line; with the key, and whether it is a
+    header."""
     begin = depth = 0
     for token in _TOKEN.finditer(text.rstrip("\n") + "\n"):
         depth += (token[0] in "[{") - (token[0] in "]}")
@@ -76,7 +77,7 @@ def _value(texts: list[str], width: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML string. In single quotes the notation reads \\n as a line break too."""
+    """A TOML string. In single quotes the notation also reads \\n as a line break."""
     is_plain = all(letter >= " " and letter != "\x7f" for letter in text.replace("\n", ""))
     if '"' in text and "'" not in text and "\\" not in text and is_plain:
         return "'" + text.replace("\n", "\\n") + "'"

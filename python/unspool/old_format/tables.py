@@ -1,4 +1,4 @@
-"""Reads and checks a format file of before: tables that say how to read an output."""
+"""Reads and validates an old format file: tables that describe how to parse an output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Table", "listed", "load_toml", "read_tables"]
 
 Table = dict[str, Any]
 
-# What a key's value must be. A dict is a table, a list of one dict a list of tables, a tuple a choice.
+# The type of each key's value. A dict is a table, a list with a dict a list of tables, a tuple a choice.
 _TEXT, _FLAG, _LIST, _MARKER = "a text", "true or false", "a list of texts", "a text, or a list of texts"
 
 
@@ -76,7 +76,7 @@ _FILE = {
     "markup": [_MARKUP],
     "section": {**_marker("open"), **_marker("close")},
     "call": [_CALL],
-    "detect": {},  # as it is today: checked with the new file
+    "detect": {},  # unchanged today: validated with the new file
     "example": [{}],
 }
 
@@ -91,7 +91,7 @@ def load_toml(text: str, source: str) -> Table:
 
 
 def read_tables(text: str, source: str) -> Table:
-    """What a file's tables say, each marker as a list of texts.
+    """Read a file's tables; each marker becomes a list of texts.
 
     Raises:
         FormatError: The file is not TOML, is in the notation already, or has an unknown key or a value of
@@ -111,7 +111,7 @@ def read_tables(text: str, source: str) -> Table:
 
 
 def _is_notation(data: Table) -> bool:
-    """Whether the file says what the model writes: texts where there were tables."""
+    """Whether the file uses the new notation: texts in place of tables."""
     calls, reasoning = data.get("call", ""), data.get("reasoning", "")
     has_tables = isinstance(reasoning, dict) or any(isinstance(item, dict) for item in listed(calls))
     says_something = data.keys() & {"call", "reasoning", "content"}
@@ -149,7 +149,7 @@ def _is_right(value: Any, kind: str) -> bool:
 
 
 class _Checker:
-    """Compares a file's tables with what a format may hold."""
+    """Validates a file's tables."""
 
     def __init__(self, text: str, source: str) -> None:
         self._lines = text.split("\n")

@@ -1,4 +1,4 @@
-"""A message as a format's model writes it: the patterns of its file, with the holes filled.
+"""Renders a message as a format's model writes it, by filling the holes of the patterns.
 
-`FormatFile.render` and `FormatFile.render_ids` are the way in.
+The entry points are `FormatFile.render` and `FormatFile.render_ids`.
 """

@@ -1,4 +1,4 @@
-"""The message that is to be written, read from what a caller has."""
+"""Reads the message to be written from the caller's object."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MAX_DEPTH = 200
 
 @dataclass(frozen=True)
 class AnswerCall:
-    """A call that is to be written.
+    """A call to be written.
 
     Attributes:
-        arguments: What the tool gets.
-        text: The arguments as JSON, as they were given or as Python writes them.
+        arguments: The call's arguments.
+        text: The arguments as JSON, as given or as serialized by Python.
         id: "" if there is none.
     """
 
@@ -33,10 +33,10 @@ class AnswerCall:
 
 @dataclass(frozen=True)
 class Answer:
-    """A message that is to be written.
+    """A message to be written.
 
     Attributes:
-        reports: How many malformed texts a parser has reported in it.
+        reports: The number of malformed texts that a parser has reported in it.
     """
 
     reasoning: str = ""
@@ -46,13 +46,13 @@ class Answer:
 
 
 def read_answer(message: Message | Mapping[str, Any]) -> Answer:
-    """The parts of a message.
+    """Read the parts of a message.
 
     Args:
-        message: A parsed `Message`, or an assistant's message as OpenAI's API has it.
+        message: A parsed `Message`, or an assistant message in the form of OpenAI's API.
 
     Raises:
-        ArgumentError: It is neither, or a part of it has another type.
+        ArgumentError: It is neither, or a part has the wrong type.
     """
     if isinstance(message, Message):
         calls = [_parsed_call(call, number) for number, call in enumerate(message.tool_calls)]
@@ -106,7 +106,7 @@ def _refuse(word: str) -> Any:
 
 
 def _check_value(value: Any, place: str, depth: int = 0) -> None:
-    """Refuse what JSON cannot hold as it is: Python would write a number as a key, and as a text."""
+    """Reject values that JSON cannot represent exactly: Python would write a numeric key as text."""
     if depth > _MAX_DEPTH:
         raise ArgumentError(f"{place} are nested in more than {_MAX_DEPTH} levels; make them flatter")
     if isinstance(value, Mapping) and not all(isinstance(key, str) for key in value):

@@ -1,4 +1,4 @@
-"""The id of a call, in the shape that the format's ids have."""
+"""Call ids in the style of the format."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _LENGTH = 24
 
 
 def id_of(call: AnswerCall, index: int, shapes: tuple[Pattern, ...]) -> str:
-    """The call's own id if it has one of the format's shape, else one that is made from the call's number.
+    """Return the call's own id if it fits the format's style; otherwise an id made from the call's index.
 
     Args:
-        index: The call's number in the message.
-        shapes: What the format's file says of ids; nothing: any id will do.
+        index: The call's index in the message.
+        shapes: The format's patterns for ids; empty: any id is valid.
     """
     if call.id and (not shapes or any(_expression(shape, call.name).fullmatch(call.id) for shape in shapes)):
         return call.id

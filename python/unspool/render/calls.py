@@ -1,4 +1,4 @@
-"""Calls in one of the forms that a format has."""
+"""Writes calls in one of the format's forms."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class CallsWriter:
     """Writes calls.
 
     Attributes:
-        patterns: What the format's file says.
+        patterns: The format's patterns.
         form: The form of the calls.
-        choice: Which way to write each tagged value is taken.
+        choice: Which notation to use for each tagged value.
     """
 
     patterns: Patterns
@@ -33,16 +33,17 @@ class CallsWriter:
     choice: int = 0
 
     def write(self, calls: Sequence[AnswerCall]) -> Written:
-        """All calls of an answer, with what stands around them."""
+        """All calls of an answer, with the markup around them."""
         body = self._body(calls)
         if self.form.section is None:
             return body
         return self._in_message(calls[0].name, fill(self.form.section, {"calls": body}))
 
     def ids(self, calls: Sequence[AnswerCall]) -> list[str]:
-        """The ids as they are read back; empty texts if this form has none, or has them behind the arguments.
+        """The ids that the parser will return; empty texts if this form has none, or has them after the
+        arguments.
 
-        A call is announced with its id before its arguments, so the parser takes no id from behind them.
+        A call is announced with its id before its arguments, so the parser ignores an id after them.
         """
         shape = self.patterns.object[0] if self.patterns.object else _OBJECT
         pattern = shape if self.form.call.has("object") else self.form.call
@@ -73,16 +74,16 @@ class CallsWriter:
         return join(parts, "", between, "")
 
     def _in_message(self, name: str, written: Written) -> Written:
-        """Calls behind the header that names the tool, if their message has one."""
+        """Calls after the header that names the tool, if their message has one."""
         recipient = recipient_of(self.patterns, written[0].text) if written else None
         if not recipient:
             return written
         header = fill(self.patterns.header[0], {"_": as_text(recipient + name)})
-        opener = written[0].text  # its line breaks are not written where a message begins
+        opener = written[0].text  # its line breaks are omitted at the beginning of a message
         return (*header, *without_prefix(written, opener[: len(opener) - len(opener.lstrip("\n"))]))
 
     def _without_separator(self) -> tuple[Pattern, str]:
-        """The call's pattern, and what stands between two calls: an alternative has it at its end."""
+        """The call's pattern, and the text between two calls, which an alternative has at its end."""
         call = self.form.call
         alike = [
             one.last

@@ -1,4 +1,4 @@
-"""A written answer as token ids: markers by id, and all other text so that it never becomes one."""
+"""Encodes a written answer: markers by id, and other text so that it never becomes a marker."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Encode = Callable[[str], Sequence[int]]
 
 
 def encode_written(written: Written, file: FormatFile, vocabulary: Vocabulary, encode: Encode) -> list[int]:
-    """The answer's ids.
+    """Encode the answer.
 
     Args:
-        encode: Text to ids, without tokens at its beginning or end.
+        encode: Encodes text without adding tokens at its beginning or end.
 
     Raises:
-        ArgumentError: `encode` makes a marker's or a special token of text that has none.
+        ArgumentError: `encode` produces a marker or special token for text that has none.
     """
     markers = _markers_of(file, vocabulary)
     kept = frozenset(markers.ids.values())
@@ -43,7 +43,7 @@ def encode_written(written: Written, file: FormatFile, vocabulary: Vocabulary, e
 
 @dataclass(frozen=True)
 class _Markers:
-    """The tokens that no text may become: special ones, and what the format knows by id.
+    """The tokens that text must never become: special tokens, and those that the format matches by id.
 
     Attributes:
         expression: Matches the longest of them; None if there are none.
@@ -61,7 +61,7 @@ _tables: _Tables = weakref.WeakKeyDictionary()
 
 
 def _markers_of(file: FormatFile, vocabulary: Vocabulary) -> _Markers:
-    """Made once for a vocabulary and a format: a vocabulary has up to some thousand added tokens."""
+    """Built once per vocabulary and format, because a vocabulary can have thousands of added tokens."""
     tables, key = _tables.setdefault(vocabulary, {}), FormatKey(file)
     if key not in tables:
         known = {*file.facts.marker_tokens, *file.facts.ends}
@@ -76,7 +76,7 @@ def _markers_of(file: FormatFile, vocabulary: Vocabulary) -> _Markers:
 
 
 def _stretches(written: Written, markers: _Markers) -> Iterator[tuple[str, int | None]]:
-    """The texts between marker tokens, each with the token after it; after the last one there is none."""
+    """The texts between marker tokens, each with the token after it; None after the last one."""
     text = ""
     for piece in written:
         begin = 0
@@ -88,7 +88,7 @@ def _stretches(written: Written, markers: _Markers) -> Iterator[tuple[str, int |
 
 
 def _apart(text: str, markers: _Markers) -> Iterator[str]:
-    """The text in parts, none of which spells a marker: each is cut behind its first letter."""
+    """The text in parts that spell no marker: each marker is split after its first letter."""
     while text:
         found = next(markers.find(text), None)
         if found is None:

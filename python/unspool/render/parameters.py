@@ -1,4 +1,4 @@
-"""Parameters in tags: each key and value in the pattern that suits the value."""
+"""Writes tagged parameters; each uses the pattern that fits its value."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _ELEMENT_NAME = re.compile(r"[\w.-]+")
 
 
 def write_parameters(patterns: tuple[Pattern, ...], arguments: Mapping[str, Any], choice: int = 0) -> Written:
-    """All parameters of a call.
+    """Write all parameters of a call.
 
     Args:
         patterns: The alternatives for one parameter.
-        choice: Which of the ways to write each value is taken, counted from 0 and around.
+        choice: Index of the notation for each value, modulo their number.
     """
     made: list[Any] = []
     for key, value in arguments.items():
@@ -36,7 +36,7 @@ def write_parameters(patterns: tuple[Pattern, ...], arguments: Mapping[str, Any]
 
 
 def ways_to_write(patterns: tuple[Pattern, ...], arguments: Mapping[str, Any]) -> int:
-    """How many ways there are to write the argument that has the most."""
+    """The largest number of notations that any argument has."""
     return max((len(_ways(patterns, value)) for value in arguments.values()), default=1)
 
 
@@ -44,7 +44,7 @@ _Write = Callable[[Any], str]
 
 
 def _ways(patterns: tuple[Pattern, ...], value: Any) -> list[tuple[Pattern, _Write]]:
-    """The patterns that can hold the value, with how it is written in each; the most fitting first."""
+    """The patterns that can hold the value, best first, each with the function that writes it."""
     named = [pattern for pattern in patterns if pattern.has("key")] or list(patterns)
     literal = [pattern for pattern in named if "verbatim" in pattern.options("value")]
     others = [pattern for pattern in named if "verbatim" not in pattern.options("value")]
@@ -85,7 +85,7 @@ def _element(pattern: Pattern, value: Any) -> Written:
 
 
 def _nests(value: Any) -> bool:
-    """Whether a value is the same when it is read from elements: an empty one looks like empty text."""
+    """Whether a value survives as elements: an empty one would look like empty text."""
     if isinstance(value, Mapping):
         is_named = all(_ELEMENT_NAME.fullmatch(key) for key in value)
         return bool(value) and is_named and all(map(_nests, value.values()))

@@ -1,4 +1,4 @@
-"""What was written, in pieces: the markup of a pattern, and text that was put into its holes."""
+"""Pieces of written text: the markup of a pattern, and the text in its holes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Piece:
     """A part of an answer.
 
     Attributes:
-        is_markup: Whether it is a pattern's own text, in which a marker is a marker. In other text it is text.
+        is_markup: Whether it is a pattern's own text. Markers count only in markup.
     """
 
     text: str
@@ -26,17 +26,17 @@ Written = tuple[Piece, ...]
 
 
 def as_text(text: str) -> Written:
-    """Text in which nothing is markup."""
+    """Text without markup."""
     return (Piece(text, False),) if text else ()
 
 
 def text_of(written: Iterable[Piece]) -> str:
-    """All of it as one text."""
+    """The concatenated text."""
     return "".join(piece.text for piece in written)
 
 
 def fill(pattern: Pattern, values: Mapping[str, Written]) -> Written:
-    """The pattern with its holes filled. A hole without a value stays empty."""
+    """The pattern with its holes filled. A hole without a value is empty."""
     made = [*_markup(pattern.first)]
     for hole, text in zip(pattern.holes, pattern.texts[1:], strict=True):
         made += [*values.get(hole.kind, ()), *_markup(text)]
@@ -52,7 +52,7 @@ def join(parts: Iterable[Written], first: str, separator: str, last: str) -> Wri
 
 
 def without_prefix(written: Written, prefix: str) -> Written:
-    """The pieces without a text that the first one begins with."""
+    """The pieces without a prefix of the first one."""
     if not prefix:
         return written
     first = written[0]

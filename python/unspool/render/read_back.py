@@ -1,4 +1,4 @@
-"""Whether a written answer is read as it was meant, and where it is not."""
+"""Checks whether a written answer parses to the intended message, and finds the first difference."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _SHOWN = 60
 def read_back(
     file: FormatFile, output: str | Sequence[int], tools: Tools, vocabulary: Vocabulary | None = None
 ) -> Message:
-    """What the parser makes of the text or ids, without a prompt: it starts as the format's own turn says."""
+    """Parse the text or ids without a prompt, starting at the format's own turn."""
     parser = Parser(file, tools, tokenizer=vocabulary)
-    parser._untold = None  # a tag in the content is no sign of a lost prompt here
+    parser._untold = None  # here a tag in the content does not mean that the prompt is missing
     return parser.parse(output)
 
 
 def what_differs(answer: Answer, read: Message, exact: bool, ids: Sequence[str] = ()) -> str | None:
-    """The first part that is read as another one, and how it is read; None if there is none.
+    """Describe the first part that parses differently, or return None.
 
     Args:
-        ids: The calls' ids as they were written; an empty text where there is none.
+        ids: The calls' ids as written; an empty text for a call without id.
         exact: Whether white space at the ends of content and reasoning counts.
     """
     if len(read.tool_calls) < len(answer.calls):
@@ -67,7 +67,7 @@ def _call_difference(call: AnswerCall, read: ToolCall) -> str | None:
 
 
 def _value_difference(place: str, meant: Any, read: Any) -> str | None:
-    """The first value that differs. Numbers are compared as numbers; true is no number."""
+    """Describe the first value that differs. Numbers are compared as numbers; true is not a number."""
     if isinstance(meant, Mapping) and isinstance(read, Mapping) and meant.keys() == read.keys():
         inner = [(f"{key!r} in {place}", meant[key], read[key]) for key in meant]
     elif isinstance(meant, (list, tuple)) and isinstance(read, list) and len(meant) == len(read):

@@ -1,4 +1,4 @@
-"""Writes a message and reads it back: what would be read as another message is refused."""
+"""Renders a message and parses it again; raises if that gives another message."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def render_ids(
 def write_text(
     file: FormatFile, message: Message | Mapping[str, Any], form: int = 0, *, continues: bool = True
 ) -> str:
-    """A message as the format's first alternatives write it, whether or not it is read back.
+    """Render a message with the format's first alternatives, without the check that it parses back.
 
-    What the format has no pattern for is left out.
+    Parts for which the format has no pattern are omitted.
 
     Args:
-        form: Which of the format's forms of calls is taken, counted from 0 and around.
-        continues: As of `FormatFile.render`.
+        form: Index of the format's form of calls, modulo their number.
+        continues: See `FormatFile.render`.
     """
     patterns, answer = Patterns.read(file.to_core()), read_answer(message)
     if not file.has_tools:
@@ -93,7 +93,7 @@ def _first_right(
     make: Callable[[Written], _Output],
     read: Callable[[_Output], Message],
 ) -> _Output:
-    """The first way to write the answer that is read as it was meant."""
+    """The first rendering of the answer that parses as intended."""
     patterns, difference = Patterns.read(file.to_core()), None
     for way in ways_of(patterns, answer):
         output = make(write_answer(patterns, answer, way, continues))
@@ -106,7 +106,7 @@ def _first_right(
 
 
 def _checked(file: FormatFile, message: Message | Mapping[str, Any]) -> Answer:
-    """The message's parts, if the format has patterns for them."""
+    """The message's parts; raises if the format has no pattern for one of them."""
     answer = read_answer(message)
     if answer.reasoning and not file.has_reasoning:
         raise ArgumentError(f"the format '{file.name}' has no reasoning; leave it out, or use with_reasoning")

@@ -1,4 +1,4 @@
-"""Where an answer starts: what the prompt has written of it already."""
+"""Handles the part of an answer that the prompt has already written."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ __all__ = ["opens", "without_turn"]
 
 
 def opens(turn: str, opener: str) -> bool:
-    """Whether an answer after this turn starts inside what the opener opens."""
+    """Whether the turn leaves the opener's region open, so that the answer starts inside it."""
     return turn.rstrip().endswith(opener.strip())
 
 
 def without_turn(written: Written, turn: str, continues: bool) -> Written:
-    """An answer without the markup that the prompt has written.
+    """Remove the markup that the prompt has already written.
 
     Args:
-        turn: What the prompt ends with.
-        continues: Leave out whatever the turn has begun, such as the reasoning's opener. False: leave out a whole turn
-            only, so that what it opens is part of the answer.
+        turn: The end of the prompt.
+        continues: Remove everything that the turn has begun, such as the reasoning opener. False: remove only
+            a complete turn, so that the opener stays part of the answer.
     """
     first = written[0].text if written and written[0].is_markup else ""
     ends = [turn[begin:] for begin in range(len(turn) if continues else min(1, len(turn)))]

@@ -1,4 +1,4 @@
-"""Values as a dialect writes them: JSON, Python's literals, and objects with bare keys and quoted strings."""
+"""Writes values in each dialect: JSON, Python literals, and objects with bare keys and quoted strings."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def json_text(value: Any) -> str:
 
 
 def python_text(value: Any) -> str:
-    """The value as Python writes it."""
+    """The value as a Python literal."""
     return repr(value)
 
 
 def literal(value: Any, string: Pattern) -> Written:
-    """The value with bare keys, and with strings as the pattern quotes them."""
+    """The value with bare keys, and with strings quoted according to the pattern."""
     if isinstance(value, str):
         return fill(string, {"value": as_text(value)})
     if isinstance(value, Mapping):

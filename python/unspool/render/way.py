@@ -1,4 +1,4 @@
-"""The ways in which a format can write one answer: its file has alternatives for most parts."""
+"""Enumerates the ways to write an answer: format files have alternatives for most parts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Way:
     """One alternative for each part of an answer.
 
     Attributes:
-        reasoning, content: None: nothing stands around the text.
+        reasoning, content: None: no markup around the text.
         form: None: there are no calls.
-        choice: Which way to write each tagged value is taken.
+        choice: Index of the notation for each tagged value.
     """
 
     reasoning: Pattern | None
@@ -33,7 +33,7 @@ class Way:
 
 
 def ways_of(patterns: Patterns, answer: Answer) -> Iterator[Way]:
-    """The ways to write an answer, at most 32. The format's first alternatives make the first one."""
+    """The ways to write an answer, at most 32. The first one uses the format's first alternatives."""
     reasonings = patterns.reasoning if answer.reasoning else patterns.reasoning[:1]
     contents: tuple[Pattern | None, ...] = (None,)
     if answer.content:
@@ -46,7 +46,7 @@ def ways_of(patterns: Patterns, answer: Answer) -> Iterator[Way]:
 
 
 def way_of_form(patterns: Patterns, answer: Answer, number: int) -> Way:
-    """The way with the first alternatives of the file, and with this one of the forms of calls, counted around."""
+    """The way with the file's first alternatives and the given form of calls, modulo their number."""
     first = next(ways_of(patterns, answer))
     forms = forms_of(patterns) if answer.calls else []
     return replace(first, form=forms[number % len(forms)]) if forms else first

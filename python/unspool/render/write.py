@@ -1,4 +1,4 @@
-"""Writes an answer in one way. Whether it is read as it was meant, `read_back` says."""
+"""Writes an answer in one way; `read_back` checks the result."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TAG = re.compile(r"<[^<>]+>")
 
 
 def write_answer(patterns: Patterns, answer: Answer, way: Way, continues: bool = False) -> Written:
-    """Reasoning, content and calls, in this order.
+    """Write reasoning, content and calls, in this order.
 
     Args:
-        continues: As of `FormatFile.render`.
+        continues: See `FormatFile.render`.
     """
     turn = patterns.turn[0] if patterns.turn else ""
     made = _reasoning(answer.reasoning, way.reasoning, turn)
@@ -34,26 +34,27 @@ def write_answer(patterns: Patterns, answer: Answer, way: Way, continues: bool =
 
 
 def _content(text: str, pattern: Pattern | None, after: str) -> Written:
-    """The content. Where the calls after it begin with the closer's own first tags, they close it."""
+    """Write the content. If the calls after it begin with the first tags of its closer, they replace the
+    closer."""
     if pattern is None:
         return as_text(text)
     shared = _common_start(pattern.last.strip(), after.lstrip())
-    if len(_TAG.findall(shared)) > 1:  # one tag alone may open the name of another part
+    if len(_TAG.findall(shared)) > 1:  # a single tag may open the name of another part
         pattern = replace(pattern, texts=(*pattern.texts[:-1], ""))
     return fill(pattern, {"content": as_text(text)})
 
 
 def _reasoning(text: str, pattern: Pattern | None, turn: str) -> Written:
-    """The reasoning. Where the turn opens it, it is closed even if there is none."""
+    """Write the reasoning. If the turn opens it, it is closed even if it is empty."""
     if pattern is None or not (text or opens(turn, pattern.first)):
         return ()
     return fill(pattern, {"reasoning": as_text(text)})
 
 
 def _after(before: Written, written: Written, is_bare: bool = False) -> Written:
-    """What follows, without the line breaks that stand there already.
+    """Append without line breaks that are already there.
 
-    A call without an opener begins a line: the content's own line break serves it too.
+    A call without an opener begins a line; the content's own line break is enough.
     """
     if not written or not written[0].is_markup:
         return written

@@ -1,4 +1,4 @@
-"""A tokenizer whose tokens are bytes and a format's markers."""
+"""A tokenizer whose tokens are bytes and the markers of a format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ END = "</stop>"
 
 
 def marker_tokenizer(file: unspool.FormatFile, end: str | None = END) -> Tokenizer:
-    """A token a byte, one for each of the format's markers, and last one that ends the answer, if it is to have one."""
+    """One token per byte, one per marker of the format, and at the end one that ends the answer, unless `end`
+    is None."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE(vocab={letter: id for id, letter in enumerate(letters)}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

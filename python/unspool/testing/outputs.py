@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what models write: valid, cut off, mutated, and random."""
+"""Hypothesis strategies for model output: valid, truncated, mutated and random."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unspool.render.render import write_text
 
 __all__ = ["TOOLS", "calls", "mutated", "outputs", "render", "soup"]
 
-#: The tools that the generated calls are to.
+#: The tools that the generated calls use.
 TOOLS: list[dict[str, Any]] = [
     {
         "name": "get_weather",
@@ -32,7 +32,7 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "now", "parameters": {"type": "object", "properties": {}}},
 ]
 
-# What trips parsers: markers of every format, and the letters that JSON and tags are made of.
+# Text that is hard for parsers: markers of every format, and the characters of JSON and tags.
 _PIECES = [
     "<tool_call>", "</tool_call>", "<think>", "</think>", "\n", "\n\n", " ", "   ",
     '{"name": "get_weather", "arguments": {"city": "Paris"}}', '{"name": "now"}',
@@ -62,7 +62,7 @@ _json = st.recursive(
 
 
 def _pieces(format: str) -> list[str]:
-    """Pieces that are hard for every format's parser, and this one's markers, whole and cut."""
+    """Text that is hard for every parser, and this format's markers, whole and truncated."""
     markers = get_format(format).facts.markers
     return [*_PIECES, *markers, *markers, *(marker[: len(marker) // 2] for marker in markers)]
 
@@ -99,10 +99,10 @@ def render(
     made: list[tuple[str, dict[str, Any]]],
     form: int = 0,
 ) -> str:
-    """The text that the format's model writes for an answer, whether or not it is read back.
+    """The text that the format's model writes for an answer, without the check that it parses back.
 
     Args:
-        form: Which of the format's forms of calls is taken, counted from 0 and around.
+        form: Index of the format's form of calls, modulo their number.
     """
     file = get_format(format) if isinstance(format, str) else format
     calls = [{"name": name, "arguments": arguments} for name, arguments in made]
@@ -117,7 +117,7 @@ def _valid(draw: st.DrawFn, format: str) -> str:
 
 @st.composite
 def mutated(draw: st.DrawFn, format: str, base: st.SearchStrategy[str]) -> str:
-    """An output with a few places deleted, doubled or overwritten."""
+    """An output with a few places deleted, duplicated or overwritten."""
     text = draw(base)
     for _ in range(draw(st.integers(1, 4))):
         begin = draw(st.integers(0, len(text)))
@@ -133,6 +133,6 @@ def _cut_off(draw: st.DrawFn, base: st.SearchStrategy[str]) -> str:
 
 
 def outputs(format: str) -> st.SearchStrategy[str]:
-    """Valid, cut off, mutated and random outputs of a format."""
+    """Valid, truncated, mutated and random outputs of a format."""
     valid = _valid(format)
     return st.one_of(valid, _cut_off(valid), mutated(format, valid), soup(format))

@@ -1,4 +1,4 @@
-"""A pytest plugin: `*.format.toml` files are tests, one an example."""
+"""A pytest plugin that collects `*.format.toml` files, with one test per example."""
 
 from __future__ import annotations
 

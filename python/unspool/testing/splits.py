@@ -1,4 +1,4 @@
-"""The one place that cuts a stream into pieces."""
+"""Splits a stream into pieces."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Stream = TypeVar("Stream", bytes, Sequence[int])
 
 
 def pieces_of(stream: Stream, cuts: Sequence[int]) -> list[Stream]:
-    """The stream cut at these places; together the pieces are the stream.
+    """The stream cut at these places; the concatenated pieces equal the stream.
 
-    A place may stand twice, for an empty piece.
+    A repeated place gives an empty piece.
     """
     places = [0, *sorted(cuts), len(stream)]
     return [stream[begin:end] for begin, end in pairwise(places)]
 
 
 def byte_splits(stream: Stream) -> Iterator[list[Stream]]:
-    """Whole, one at a time, and every way to cut it in two."""
+    """The stream as a whole, item by item, and cut in two at every place."""
     yield [stream]
     yield pieces_of(stream, range(1, len(stream)))
     for place in range(1, len(stream)):

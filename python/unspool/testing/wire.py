@@ -1,7 +1,7 @@
-"""Strict readers of what goes over the wire: each refuses what some client would not survive.
+"""Strict readers of the wire protocols: each rejects output that would break some client.
 
-They put together what a client does, and raise AssertionError if a rule of docs/wire-shapes.md is
-broken. None needs an SDK.
+They assemble what a client does, and raise AssertionError if a rule of docs/wire-shapes.md is broken. None
+needs an SDK.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass
 class Call:
-    """A call as a client has it; `status` if the protocol has it."""
+    """A call as assembled by a client; `status` if the protocol has it."""
 
     id: str
     name: str
@@ -40,7 +40,7 @@ class Call:
 
 @dataclass
 class Assembled:
-    """One answer as a client has it."""
+    """One answer as assembled by a client."""
 
     content: str = ""
     reasoning: str = ""
@@ -49,11 +49,11 @@ class Assembled:
 
 
 def read_events(wire: bytes) -> list[tuple[str | None, Any]]:
-    """The (event, data) of each frame of an event stream; comments are left out, `[DONE]` is a text.
+    """The (event, data) of each frame of an event stream, without comments; `[DONE]` is a text.
 
     Raises:
-        AssertionError: A frame is not `event:` and `data:` lines alone, or would be cut by a reader
-            that ends lines where `str.splitlines` does.
+        AssertionError: A frame has lines other than `event:` and `data:`, or contains a character at which
+            `str.splitlines` would break a line.
     """
     if not wire:
         return []
@@ -74,14 +74,14 @@ def read_events(wire: bytes) -> list[tuple[str | None, Any]]:
 
 
 def assemble(protocol: str, wire: bytes, **options: Any) -> list[Assembled]:
-    """Read a whole stream of a `WireWriter`'s protocol; the answers, in order."""
+    """Read a whole stream of a `WireWriter`'s protocol; return the answers, in order."""
     return _READERS[protocol](wire, **options)
 
 
 def read_chat_completions(
     wire: bytes, *, n: int = 1, include_usage: bool = False, reasoning_field: str = "reasoning_content"
 ) -> list[Assembled]:
-    """Read chat completion chunks by the rules that all clients survive."""
+    """Read chat completion chunks by the rules that all clients rely on."""
     chunks = _openai_chunks(wire, "chat.completion.chunk", include_usage)
     answers = [Assembled() for _ in range(n)]
     for place, chunk in enumerate(chunks):
@@ -119,7 +119,7 @@ def read_chat_completions(
 
 
 def read_completions(wire: bytes, *, n: int = 1, include_usage: bool = False) -> list[Assembled]:
-    """Read the chunks of completions: content alone."""
+    """Read the chunks of completions: only content."""
     answers = [Assembled() for _ in range(n)]
     for chunk in _openai_chunks(wire, "text_completion", include_usage):
         (choice,) = chunk["choices"]
@@ -135,7 +135,7 @@ def read_completions(wire: bytes, *, n: int = 1, include_usage: bool = False) ->
 
 
 def read_responses(wire: bytes, *, summary: bool = True) -> list[Assembled]:
-    """Read the events of responses: order, numbers, ids, and that the last one holds it all."""
+    """Read the events of responses: check order, numbers, ids, and that the last event is complete."""
     events = read_events(wire)
     types = [name for name, _ in events]
     for number, (name, data) in enumerate(events):
@@ -200,7 +200,7 @@ def read_messages(wire: bytes) -> list[Assembled]:
 def read_open_inference(
     wire: bytes, *, n: int = 1, include_usage: bool = False, reasoning_field: str = "reasoning_content"
 ) -> list[Assembled]:
-    """Read Open Inference Protocol responses: `output` and `delta` of each, and how they agree."""
+    """Read Open Inference Protocol responses: `output` and `delta` of each, and that they agree."""
     answers = [Assembled() for _ in range(n)]
     events = read_events(wire)
     for place, (name, response) in enumerate(events):
@@ -236,18 +236,18 @@ def read_open_inference(
 
 
 def finish_reason_of(protocol: str, message: Message) -> str:
-    """The finish reason that the protocol sends, in the chat protocol's words."""
+    """The finish reason that the protocol sends, in the words of the chat protocol."""
     assert message.finish_reason
     if protocol == "open_inference":
         return message.finish_reason
     if message.finish_reason in ("stop", "tool_calls"):
-        # These two have no word for calls: there, completed is all.
+        # These two have no word for calls, only for completed.
         return "stop" if protocol in ("completions", "responses") else message.finish_reason
     return "length"
 
 
 def differences(protocol: str, answer: Assembled, message: Message) -> dict[str, tuple[Any, Any]]:
-    """The fields that a client has wrong, each as (its value, the right one); empty if all is right."""
+    """The fields that a client gets wrong, each as (its value, the right one); empty if there are none."""
     pairs: dict[str, tuple[Any, Any]] = {
         "content": (answer.content, message.content),
         "finish_reason": (answer.finish_reason, finish_reason_of(protocol, message)),
@@ -287,7 +287,7 @@ def _strict_json(text: str) -> Any:
 
 
 def _openai_chunks(wire: bytes, kind: str, include_usage: bool) -> list[Any]:
-    """The chunks that hold a choice; their heads, the usage and the end mark are checked."""
+    """The chunks that contain a choice; checks their heads, the usage and the end mark."""
     events = read_events(wire)
     assert all(name is None for name, _ in events)
     data = [data for _, data in events]
@@ -328,7 +328,8 @@ def _read_entries(entries: list[Any], answer: Assembled) -> None:
 
 
 def _check_calls(answer: Assembled) -> None:
-    """Arguments are one JSON object and no byte more, or cut off; never empty, which clients run as {}."""
+    """Arguments are exactly one JSON object, or truncated; never empty, because clients run empty ones as
+    {}."""
     complete = 0
     for call in answer.calls:
         assert call.arguments.startswith("{")
@@ -346,7 +347,7 @@ def _check_calls(answer: Assembled) -> None:
 def _read_item(
     events: Sequence[tuple[str | None, Any]], position: int, items: list[Any], summary: bool
 ) -> int:
-    """One item's events, from added to done; the place after them."""
+    """Read one item's events, from added to done; return the index after them."""
 
     def take(name: str) -> Any:
         nonlocal position
@@ -402,7 +403,7 @@ def _read_item(
 def _read_block(
     events: Sequence[tuple[str | None, Any]], position: int, index: int, answer: Assembled
 ) -> int:
-    """One block's events, from start to stop; the place after them."""
+    """Read one block's events, from start to stop; return the index after them."""
     name, start = events[position]
     assert (name, start["index"]) == ("content_block_start", index), "blocks are numbered without gaps"
     block, text, signatures = start["content_block"], "", 0

@@ -1,4 +1,5 @@
-"""OpenVINO GenAI: its pipelines as deltas and messages, a streamer and a parser for hosts that call it themselves."""
+"""OpenVINO GenAI: pipelines that return deltas and messages; a streamer and a parser for hosts that call
+GenAI."""
 
 try:
     import openvino_genai  # noqa: F401

@@ -28,7 +28,7 @@ from unspool.token_streamer import TokenStreamer
 
 __all__ = ["BatchedStream", "ContinuousBatching"]
 
-# Two requests of one id break the pipeline, so these begin where a host's own rarely are.
+# Two requests with one id break the pipeline, so ours begin where a host's own ids rarely are.
 _request_ids = itertools.count(1 << 48)
 
 
@@ -36,31 +36,31 @@ _request_ids = itertools.count(1 << 48)
 class _Request:
     """One request in the batch."""
 
-    handle: Any  # a GenerationHandle of GenAI
+    handle: Any  # a GenAI GenerationHandle
     streamer: TokenStreamer
     channel: DeltaChannel
 
 
 class BatchedStream(ChannelStream):
-    """One request of a `ContinuousBatching`: iterate it for deltas, with `for` or `async for`.
+    """One request of a `ContinuousBatching`: iterate its deltas with `for` or `async for`.
 
-    Leaving it as a context manager, `cancel()`, or dropping it takes the request out of the batch.
+    The request leaves the batch at the end of its `with` block, on `cancel()`, and on garbage collection.
     """
 
 
 class ContinuousBatching:
     """The requests of a `ContinuousBatchingPipeline`, each as a stream of deltas.
 
-    One thread steps the pipeline while there are requests. Make one of these for a pipeline, and do not call
+    One thread steps the pipeline while there are requests. Create one instance per pipeline, and do not call
     `step` yourself.
 
     Args:
-        pipe: Of GenAI.
-        tokenizer: Of GenAI; None: the pipeline's.
-        vocabulary, format, reasoning, options: As of `pipeline`.
+        pipe: The GenAI pipeline.
+        tokenizer: A GenAI tokenizer; None: the pipeline's.
+        vocabulary, format, reasoning, options: As for `pipeline`.
 
     Raises:
-        ArgumentError: The pipeline is no such one, or its format cannot be detected.
+        ArgumentError: `pipe` is not a ContinuousBatchingPipeline, or its format cannot be detected.
         VocabularyError: The tokenizer cannot be compiled.
     """
 
@@ -93,13 +93,13 @@ class ContinuousBatching:
         timeout: float | None = None,
         **options: Any,
     ) -> BatchedStream:
-        """Add a request to the batch; iterate its deltas as they come.
+        """Add a request to the batch and return a stream of its deltas.
 
-        All arguments are as of `TextGeneration`'s call.
+        The arguments are those of `TextGeneration.__call__`.
 
         Raises:
-            ArgumentError: The prompt is empty or none, or an option is not known or cannot be streamed.
-            ContextLengthError: The tokenizer has cut the prompt.
+            ArgumentError: The prompt is empty or missing, or an option is unknown or cannot be streamed.
+            ContextLengthError: The tokenizer has truncated the prompt.
         """
         check_timeout(timeout)
         tools = tools_of(prompt, tools)
@@ -118,7 +118,7 @@ class ContinuousBatching:
         return BatchedStream(channel, streamer, timeout=timeout)
 
     def _run(self) -> None:
-        """Step the pipeline until it has no requests; one more step frees what a request had that was cancelled."""
+        """Step the pipeline until it has no requests; one more step frees what a cancelled request held."""
         while True:
             with self._lock:
                 self._requests = [request for request in self._requests if not _has_left(request)]
@@ -128,7 +128,7 @@ class ContinuousBatching:
             try:
                 self.pipe.step()
                 is_idle = not self.pipe.has_non_finished_requests()
-            except Exception as error:  # of the pipeline: it concerns all requests
+            except Exception as error:  # of the pipeline: it affects all requests
                 self._end(requests, error)
                 if requests or not self._stop_if_idle():
                     continue
@@ -138,7 +138,7 @@ class ContinuousBatching:
                 self._end(requests, StreamError("the pipeline has ended this request without a reason"))
 
     def _stop_if_idle(self) -> bool:
-        """Let the thread end, unless a request has come."""
+        """End the thread, unless a request has arrived."""
         with self._lock:
             if not self._requests:
                 self._worker = None
@@ -159,7 +159,7 @@ class ContinuousBatching:
 
 
 def _has_left(request: _Request) -> bool:
-    """Whether its consumer has left; then it is out of the batch too."""
+    """Whether the request's consumer has left; the request is then removed from the batch."""
     if request.channel.is_cancelled:
         request.handle.cancel()
         return True
@@ -167,7 +167,7 @@ def _has_left(request: _Request) -> bool:
 
 
 def _read(request: _Request) -> bool:
-    """Put the request's new ids into its stream; whether it has ended."""
+    """Put the request's new ids into its stream; return whether it has ended."""
     try:
         while request.handle.can_read():
             for output in request.handle.read().values():

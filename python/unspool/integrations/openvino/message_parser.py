@@ -18,19 +18,21 @@ from unspool.schema import compile_tools
 
 __all__ = ["MessageParser"]
 
-# GenAI keeps the C++ half of a parser and drops the Python half, so that `parsers=[MessageParser(...)]` would fail.
+# GenAI keeps only the C++ half of a parser and drops the Python half, so `parsers=[MessageParser(...)]` would
+# fail.
 _kept: deque[MessageParser] = deque(maxlen=1024)
 
 
 class MessageParser(Parser):  # type: ignore[misc]
-    """Turns the text of an answer into `content`, `reasoning_content` and `tool_calls`.
+    """Parses the text of an answer into `content`, `reasoning_content` and `tool_calls`.
 
-    For `GenerationConfig.parsers`; the result is in `DecodedResults.parsed`. GenAI runs it on the text alone, after the
-    answer: special tokens are gone by then, markers among them, and the finish reason is not known. `pipeline` has
-    neither limit. Keep the parser yourself if you make more than 1,024 at a time.
+    Use it in `GenerationConfig.parsers`; the result is in `DecodedResults.parsed`. GenAI runs it after the
+    answer, on the text only: special tokens, and with them markers, have been removed, and the finish reason
+    is unknown. `pipeline` has neither limit. Keep a reference to the parser if you create more than 1,024 at
+    a time.
 
     Args:
-        format, tools, options: As of `unspool.parse`.
+        format, tools, options: As for `unspool.parse`.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class MessageParser(Parser):  # type: ignore[misc]
         _kept.append(self)
 
     def parse(self, message: dict[str, Any]) -> None:
-        """Called by GenAI, with the answer's text as `content`; edits the message."""
+        """Called by GenAI with the answer's text as `content`; modifies the message."""
         parsed = parse(message.get("content") or "", self._format, self._tools, **self._options)
         written = parsed.to_openai()
         del written["role"]

@@ -1,4 +1,4 @@
-"""A model of OpenVINO GenAI: its tokenizer, its format, and what a request becomes."""
+"""An OpenVINO GenAI model: its tokenizer, its format, and the conversion of requests."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ _REASONS = {
     GenerationFinishReason.NONE: "cancelled",
 }
 
-# The tokenizer that GenAI makes of a GGUF file keeps the last ids of a longer prompt, whatever its options say.
+# The tokenizer that GenAI creates from a GGUF file truncates longer prompts to these last ids, whatever its
+# options.
 _GGUF_IDS = 8192
 _HEAD = 256  # characters
 
 
 def finish_reason_of(result: Any) -> str:
-    """Why an answer ended: from a result of GenAI, a finish reason of GenAI, or a word of ours."""
+    """Why an answer ended, from a GenAI result, a GenAI finish reason, or one of our own words."""
     if isinstance(result, str):
         return result
     reasons = getattr(result, "finish_reasons", result)
@@ -42,7 +43,7 @@ def finish_reason_of(result: Any) -> str:
 
 
 def tools_of(prompt: Any, tools: Tools) -> list[Any] | ToolSchemas | None:
-    """The request's tools; those of a `ChatHistory`, unless it has none."""
+    """The request's tools; if there are none, those of a `ChatHistory`."""
     if tools is None and isinstance(prompt, ChatHistory):
         return prompt.get_tools() or None
     return tools if tools is None or isinstance(tools, ToolSchemas) else list(tools)
@@ -51,7 +52,7 @@ def tools_of(prompt: Any, tools: Tools) -> list[Any] | ToolSchemas | None:
 def choose_model_format(
     format: str | FormatFile | Format, tokenizer: Any, reasoning: str | bool | None, name: str | None = None
 ) -> tuple[str | FormatFile | Format, str | bool | None]:
-    """As `choose_format`, for a tokenizer of GenAI too, which has a chat template and no list of added tokens."""
+    """`choose_format`, also for GenAI tokenizers, which have a chat template but no list of added tokens."""
     source = tokenizer
     if isinstance(format, str) and format.lower() == "auto" and isinstance(tokenizer, Tokenizer):
         source = SimpleNamespace(
@@ -66,10 +67,10 @@ class Model:
     """What all requests to a pipeline share.
 
     Args:
-        tokenizer: GenAI's, which renders and encodes prompts.
-        vocabulary: What the ids mean, as a `Vocabulary` or another tokenizer; None: as the tokenizer says.
-        format, reasoning: As of `Parser`.
-        name: The model's name or path, for formats that its name shows.
+        tokenizer: The GenAI tokenizer that renders and encodes prompts.
+        vocabulary: A `Vocabulary` or another tokenizer for the ids; None: GenAI's tokenizer.
+        format, reasoning: As for `Parser`.
+        name: The model's name or path, for detection by name.
         options: Further options of `TokenStreamer` for all requests.
     """
 
@@ -88,16 +89,16 @@ class Model:
         self._options = dict(options)
         TokenStreamer(
             self.vocabulary, self.format, reasoning=self.reasoning, **self._options
-        )  # checks the options
+        )  # validates the options
 
     def encode(
         self, prompt: Any, tools: Tools, template_options: Mapping[str, Any] | None, applies_template: bool
     ) -> list[int]:
-        """A prompt's ids: of messages, a `ChatHistory`, a text, or ids.
+        """Encode a prompt: messages, a `ChatHistory`, a text, or ids.
 
         Raises:
-            ArgumentError: The prompt is empty, has more than one row, or is none of these.
-            ContextLengthError: The tokenizer has cut it.
+            ArgumentError: The prompt is empty, has more than one row, or has another type.
+            ContextLengthError: The tokenizer has truncated it.
         """
         if isinstance(prompt, TokenizedInputs):
             prompt = prompt.input_ids
@@ -153,7 +154,7 @@ class Model:
         channel: DeltaChannel,
         options: Mapping[str, Any],
     ) -> TokenStreamer:
-        """The stream of one answer."""
+        """Create the stream of one answer."""
         given: dict[str, Any] = {}
         if config.structured_output_config is not None:  # a grammar may spell markers in ordinary tokens
             given["trust"] = "either"
@@ -171,15 +172,15 @@ class Model:
     def configure(
         self, own: GenerationConfig, config: GenerationConfig | None, options: Mapping[str, Any]
     ) -> tuple[GenerationConfig, dict[str, Any]]:
-        """The config of one request, and its options for `TokenStreamer`.
+        """Build the config of one request, and its options for `TokenStreamer`.
 
         Args:
-            own: A copy of the pipeline's, to be changed.
-            config: The request's, in place of it.
+            own: A copy of the pipeline's config; it is modified.
+            config: The request's config; replaces it.
             options: Fields of a config, and options of `TokenStreamer`.
 
         Raises:
-            ArgumentError: An option is neither, or asks for what cannot be streamed.
+            ArgumentError: An option is neither, or cannot be combined with streaming.
         """
         parsing = {name: value for name, value in options.items() if name in PARSER_OPTIONS}
         fields = {name: value for name, value in options.items() if name not in parsing}

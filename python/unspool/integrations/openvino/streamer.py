@@ -1,4 +1,4 @@
-"""A streamer of OpenVINO GenAI that gives deltas."""
+"""An OpenVINO GenAI streamer that produces deltas."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["ChannelStreamer", "DeltaStreamer"]
 
 
 class ChannelStreamer(StreamerBase):  # type: ignore[misc]
-    """Puts the ids of a running `generate` into a `TokenStreamer` that has a channel.
+    """Puts the ids of a running `generate` into a `TokenStreamer` with a channel.
 
-    GenAI calls it in a thread of its own, where an exception, and a result that is no status, ends the process.
+    GenAI calls it in its own thread, where an exception or a result that is not a status ends the process.
     """
 
     def __init__(self, streamer: TokenStreamer, channel: DeltaChannel) -> None:
@@ -42,7 +42,7 @@ class ChannelStreamer(StreamerBase):  # type: ignore[misc]
             return StreamingStatus.CANCEL
 
     def end(self) -> None:
-        """Called by `generate`, twice by default; it does not say why it ended."""
+        """Called by `generate`, by default twice; it does not report why it ended."""
 
     def finish(self, result: Any = "stop") -> None:
         """End the stream.
@@ -61,23 +61,23 @@ class ChannelStreamer(StreamerBase):  # type: ignore[misc]
 
 
 class DeltaStreamer(ChannelStreamer):
-    """As GenAI's `TextStreamer`, but you iterate it, and it gives deltas.
+    """Like GenAI's `TextStreamer`, but you iterate it, and it yields deltas.
 
-    Pass it as the streamer to `generate` in a thread, and iterate it in another, with `for` or `async for`; or
-    iterate it after `generate`. Leaving the loop stops the model. `message` is whole at the end. A streamer is for
-    one answer.
+    Pass it as the streamer to `generate` in a thread, and iterate it in another one with `for` or `async
+    for`; or iterate it after `generate`. Leaving the loop stops the model. At the end, `message` is complete.
+    A streamer reads one answer.
 
     Args:
-        tokenizer: Of the pipeline; also a Hugging Face tokenizer or a `Vocabulary`. Call `get_tokenizer()` once: it
-            returns another object each time, and each is compiled anew.
-        format, tools: As of `TokenStreamer`.
-        ends_with_generate: GenAI does not say why it ended, so the finish reason is "stop" or
-            "tool_calls". If False, the stream ends with `finish(result)`, which knows "length" too.
-        maxsize: How many deltas may wait before the model does; 0: any number.
-        timeout: Seconds to wait for the next delta, then ChannelTimeoutError; None: no limit. If `generate` raises,
-            the streamer does not learn of it: catch the error and call `fail(error)`, or set a timeout.
-        options: As of `TokenStreamer`. Pass `trust="either"` with structured output, which may spell markers in
-            ordinary tokens.
+        tokenizer: The pipeline's tokenizer, a Hugging Face tokenizer or a `Vocabulary`. Call
+            `get_tokenizer()` only once: it returns a new object each time, and each one is compiled again.
+        format, tools: As for `TokenStreamer`.
+        ends_with_generate: GenAI does not report why it ended, so the finish reason is "stop" or
+            "tool_calls". If False, the stream ends with `finish(result)`, which can also report "length".
+        maxsize: Maximum number of unread deltas before the model waits; 0: no limit.
+        timeout: Seconds to wait for the next delta before ChannelTimeoutError; None: no limit. The streamer
+            does not notice if `generate` raises: catch the error and call `fail(error)`, or set a timeout.
+        options: As for `TokenStreamer`. Pass `trust="either"` with structured output, which may spell markers
+            in ordinary tokens.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class DeltaStreamer(ChannelStreamer):
         self._timeout = timeout
 
     def end(self) -> None:
-        """Called by `generate`, twice by default."""
+        """Called by `generate`, by default twice."""
         try:
             if self._ends_with_generate:
                 self.finish()
@@ -129,14 +129,14 @@ class DeltaStreamer(ChannelStreamer):
 
     @property
     def message(self) -> Message:
-        """The message; whole once the stream has ended."""
+        """The message; complete when the stream has ended."""
         return self._streamer.message
 
     def cancel(self) -> None:
-        """Stop the model, from any thread; the iteration ends."""
+        """Stop the model, from any thread; the iteration then ends."""
         if not self._channel.is_finished:
             self._channel.cancel()
 
     def fail(self, error: BaseException) -> None:
-        """The model has failed: the loop gets this error, after what came before it."""
+        """Report that the model has failed: the iteration raises this error after the deltas so far."""
         self._channel.fail(error)

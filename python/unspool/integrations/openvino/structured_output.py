@@ -1,4 +1,4 @@
-"""A grammar as OpenVINO GenAI takes it."""
+"""Converts a grammar to OpenVINO GenAI's structured output."""
 
 from __future__ import annotations
 
@@ -31,26 +31,28 @@ def structured_output(
     prompt: str | None = None,
     response_format: Mapping[str, Any] | None = None,
 ) -> StructuredOutputConfig:
-    """The `structured_output_config` of a request whose answer must keep to a grammar.
+    """Build the `structured_output_config` that constrains an answer to a grammar.
 
-    Under a grammar a model may spell markers such as `<tool_call>` in ordinary tokens, not as the one token.
-    `pipeline` and `ContinuousBatching` therefore read such an answer with `trust="either"`; pass that to a
-    `DeltaStreamer`.
+    Under a grammar, a model may spell markers such as `<tool_call>` in ordinary tokens instead of the single
+    token. `pipeline` and `ContinuousBatching` therefore parse such an answer with `trust="either"`; pass that
+    to a `DeltaStreamer` yourself.
 
     Pass a grammar, or tools with their format, or a response format.
 
     Args:
-        grammar: xgrammar's EBNF (`root ::= ...`), or its structural tag, as a dict: with or without the outer
-            `{"type": "structural_tag", "format": ...}`. Or a `Grammar` of syntax "gbnf".
-        tools: The request's tools: calls to them, in the model's own syntax.
+        grammar: EBNF of xgrammar (`root ::= ...`), or its structural tag as a dict, with or without the outer
+            `{"type": "structural_tag", "format": ...}`. Or a `Grammar` with the syntax "gbnf".
+        tools: The request's tools; calls to them use the model's own syntax.
         format: The model's format, such as `pipeline(...).model.format`.
-        tool_choice: "auto", "required", or the tool that must be called, as its name or as the API holds it.
-        parallel_tool_calls: Whether there may be several calls.
-        reasoning, prompt: As of `FormatFile.grammar`. GenAI applies a grammar from the answer's first token.
-        response_format: `{"type": "json_object"}`, or `{"type": "json_schema", "json_schema": {"schema": ...}}`.
+        tool_choice: "auto", "required", or the tool that must be called, by name or in the API's form.
+        parallel_tool_calls: Whether several calls are allowed.
+        reasoning, prompt: As for `FormatFile.grammar`. GenAI applies a grammar from the answer's first token.
+        response_format: `{"type": "json_object"}`, or `{"type": "json_schema", "json_schema": {"schema":
+            ...}}`.
 
     Raises:
-        ArgumentError: It is none of these, or more than one; or the tools or the schema cannot be written.
+        ArgumentError: None of them is given, or more than one; or the tools or the schema cannot be
+            expressed.
     """
     if [grammar, tools, response_format].count(None) != 2:
         raise ArgumentError("pass one of grammar, tools and response_format")

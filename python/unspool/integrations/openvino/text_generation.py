@@ -1,4 +1,4 @@
-"""An `LLMPipeline` that is called with messages and gives deltas, or a `Message`."""
+"""An `LLMPipeline` that accepts messages and returns deltas or a `Message`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["TextGeneration", "pipeline"]
 
 
 class TextGeneration:
-    """A pipeline of GenAI that is called with a prompt; `pipeline` makes it.
+    """A GenAI pipeline that is called with a prompt; `pipeline` creates it.
 
-    One answer is generated at a time; a further call waits. `ContinuousBatching` runs several at once.
+    It generates one answer at a time; further calls wait. `ContinuousBatching` runs several at once.
 
     Attributes:
         pipe: The `LLMPipeline`.
@@ -60,23 +60,23 @@ class TextGeneration:
         """Answer a prompt.
 
         Args:
-            prompt: Chat messages, a `ChatHistory`, a text, or token ids. A text is the user's message where the
-                model has a chat template, as GenAI has it; `apply_chat_template=False` takes it as it is.
-            tools: The request's tools; of a `ChatHistory` its own, if None.
-            stream: Whether deltas are given as they come.
-            config: In place of the pipeline's.
-            chat_template_kwargs: What the chat template reads besides, such as `enable_thinking`.
-            timeout: Seconds to wait for the next token, then StreamTimeout; the model is asked to stop.
-            options: Fields of `GenerationConfig`, such as `max_new_tokens`, and options of `TokenStreamer`, such as
-                `tool_choice` and `stop`.
+            prompt: Chat messages, a `ChatHistory`, a text, or token ids. If the model has a chat template, a
+                text is the user's message, as in GenAI; `apply_chat_template=False` passes it unchanged.
+            tools: The request's tools. None: those of a `ChatHistory`.
+            stream: Whether to return deltas as they arrive.
+            config: Replaces the pipeline's config.
+            chat_template_kwargs: Further variables of the chat template, such as `enable_thinking`.
+            timeout: Seconds to wait for the next token before StreamTimeout; the model is then asked to stop.
+            options: Fields of `GenerationConfig`, such as `max_new_tokens`, and options of `TokenStreamer`,
+                such as `tool_choice` and `stop`.
 
         Returns:
-            A `Message`; with `stream` the deltas: iterate them, with `for` or `async for`. Leaving them stops
-            the model.
+            A `Message`; with `stream` the deltas, to be iterated with `for` or `async for`. Leaving the loop
+            stops the model.
 
         Raises:
-            ArgumentError: The prompt is empty or none, or an option is not known or cannot be streamed.
-            ContextLengthError: The tokenizer has cut the prompt.
+            ArgumentError: The prompt is empty or missing, or an option is unknown or cannot be streamed.
+            ContextLengthError: The tokenizer has truncated the prompt.
         """
         check_timeout(timeout)
         tools = tools_of(prompt, tools)
@@ -119,20 +119,20 @@ def pipeline(
     properties: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> TextGeneration:
-    """An `LLMPipeline` of GenAI that gives deltas, or a `Message`.
+    """A GenAI `LLMPipeline` that returns deltas or a `Message`.
 
     Args:
-        model: A folder of OpenVINO's, a GGUF file, or an `LLMPipeline`.
-        device: Where a model that is loaded here runs.
-        tokenizer: Of GenAI; None: the pipeline's.
-        vocabulary: What the ids mean, as a `Vocabulary`, a `tokenizer.json` read by it, or another tokenizer of
-            the model; None: as GenAI's tokenizer says.
-        format, reasoning: As of `Parser`. "auto" asks the chat template, the tokens and the model's name.
-        properties: More for `LLMPipeline`, such as `{"ATTENTION_BACKEND": "SDPA"}`.
+        model: An OpenVINO folder, a GGUF file, or an `LLMPipeline`.
+        device: The device for a model that is loaded here.
+        tokenizer: A GenAI tokenizer; None: the pipeline's.
+        vocabulary: A `Vocabulary`, for example read from a `tokenizer.json`, or another tokenizer of the
+            model; None: GenAI's tokenizer.
+        format, reasoning: As for `Parser`. "auto" uses the chat template, the tokens and the model's name.
+        properties: Further properties of `LLMPipeline`, such as `{"ATTENTION_BACKEND": "SDPA"}`.
         options: Further options of `TokenStreamer` for all answers.
 
     Raises:
-        ArgumentError: The model is none of these, or its format cannot be detected.
+        ArgumentError: The model has another type, or its format cannot be detected.
         VocabularyError: The tokenizer cannot be compiled.
     """
     name = None
