@@ -1,4 +1,4 @@
-"""The grammar that makes a model keep to a format: the other half of its file. `FormatFile.grammar` makes it."""
+"""Grammars that constrain a model to a format. `FormatFile.grammar` is the entry point."""
 
 from unspool.grammar.result import Dropped, Grammar
 

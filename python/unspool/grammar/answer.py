@@ -1,4 +1,4 @@
-"""A whole answer: reasoning, content and calls, in the order in which a model writes them."""
+"""The grammar of a whole answer: reasoning, content and calls, in the order of the output."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ ReasoningStart = OneOf["open", "may", "none"]
 
 @dataclass(frozen=True)
 class Answer:
-    """Makes the grammar of an answer.
+    """Builds the grammar of an answer.
 
     Attributes:
-        must_call: Whether nothing but calls may follow the reasoning.
-        written: What the prompt may end with: a message's opener goes on after it.
-        response: What the content is, instead of any text: then an answer has content or calls.
+        must_call: Whether only calls may follow the reasoning.
+        written: The possible ends of the prompt; a message's opener continues after it.
+        response: Constrains the content; an answer then has either content or calls.
     """
 
     patterns: Patterns
@@ -68,11 +68,11 @@ class Answer:
 
     @property
     def _is_bound(self) -> bool:
-        """Whether there is no free text besides the reasoning."""
+        """Whether there is no free text apart from the reasoning."""
         return self.must_call or self.response is not None
 
     def _responses(self) -> list[Node]:
-        """The content that is asked for: by itself, and between the markers that content may have."""
+        """The constrained content: on its own, and between the optional markers around content."""
         if self.response is None:
             return []
         made = [self.response]
@@ -83,12 +83,12 @@ class Answer:
         return made
 
     def _response_to(self, closer: str) -> Node:
-        """The content that is asked for, up to its closer; the model may end its turn instead."""
+        """The constrained content up to its closer; the model may end its turn instead."""
         assert self.response is not None
         return sequence(self.response, optional(edge(self.lexicon, closer)) if closer.strip() else EMPTY)
 
     def _alone(self, units: list[Unit]) -> Node:
-        """Calls without text before them. What is no tag opens a call at the beginning of a line."""
+        """Calls without text before them. An opener that is not a tag must begin a line."""
         unit = units[0]
         is_tag = unit.opener.strip()[:1] in ("<", "[", "]", "◁")
         if is_tag or not unit.opener:
@@ -102,7 +102,7 @@ class Answer:
         return sequence(opened, star(sequence(Literal("\n"), self._rule("call", again))))
 
     def _first_alone(self, units: list[Unit]) -> Node:
-        """The same before text: more calls come after some."""
+        """The same before text: some calls are followed by more calls."""
         if units[0].opener != "\n" and not units[0].opener.endswith("("):
             return self._alone(units)
         openers = [apart_from_text(self.lexicon, one.opener) for one in units]
@@ -112,7 +112,7 @@ class Answer:
         return sequence(edge(self.lexicon, unit.opener, after=False), unit.rest)
 
     def _beside_text(self, unit: Unit) -> Node:
-        """The same where text may stand in place of the call: a literal is one piece with white space before it."""
+        """The same if text is an alternative to the call: a literal includes the white space before it."""
         first, *rest = unit.rest.parts if isinstance(unit.rest, Sequence) else (unit.rest,)
         if unit.opener or not isinstance(first, Literal):
             return self._opened(unit)
@@ -137,12 +137,12 @@ class Answer:
         return sequence(self.lexicon.markup(pattern.first), _AUTHOR, kind)
 
     def _text_to(self, closer: str) -> Node:
-        """Text up to its closer, and the white space after that."""
+        """Text up to its closer, and the white space after it."""
         end = closer.rstrip()
         words = [*self.markers.reasoning, closer.strip()]
         return sequence(self.lexicon.text_until(words, end.lstrip()), GAP)
 
-    # Text, and calls from their openers on.
+    # Text, and calls after their openers.
     def _free(self, forms: list[Form]) -> Node:
         bare = [form for form in forms if form.is_bare]
         units = [unit for form in forms if not form.is_bare for unit in self.calls.units(form)]
@@ -165,7 +165,7 @@ class Answer:
             flow = sequence(star(choice(*led, *texts)), tail)
         else:
             texts_only = star(choice(*texts)) if texts else EMPTY
-            # Nothing follows the call: a model that wants more of them would write them as text.
+            # Nothing may follow the call: the model would write further calls as text.
             flow = sequence(texts_only, choice(called, tail))
         if in_lines:
             more = sequence(star(choice(*led)), tail) if self.calls.parallel else EMPTY
@@ -173,14 +173,14 @@ class Answer:
         return choice(*alone, flow)
 
     def _led(self, opener: str, rest: Node, start: Start | None) -> Node:
-        """Any text, an opener, and the rest."""
+        """Any text, then an opener and the rest."""
         first, *more = split_tags(opener)
         text = self.lexicon.text_until(self.markers.content, first, start)
         tags = [part for piece in more for part in (GAP, self.lexicon.markup(piece))]
         return sequence(text, *tags, rest)
 
     def _start(self, bare: list[Form]) -> Start | None:
-        """How text begins that is no bare call."""
+        """Constrains the beginning of text so that it is not a bare call."""
         if not bare:
             return None
         in_lines = any(call.bare == "line" for call in self.facts.calls)
@@ -192,7 +192,7 @@ class Answer:
         return Start(words, every_line=in_lines)
 
     def _texts(self) -> list[Node]:
-        """Content with markup around it or in it."""
+        """Content with markup around it or inside it."""
         made = []
         for pattern in self.patterns.content:
             kinds = [hole.kind for hole in pattern.holes]
@@ -211,7 +211,7 @@ class Answer:
                 made.append(self._led(pattern.first.lstrip(), sequence(*opener, end), None))
         return made
 
-    # Messages: each begins with the turn, which the prompt has written of the first.
+    # Messages: each begins with the turn; the prompt has written the turn of the first one.
     def _has_messages(self) -> bool:
         patterns = self.patterns
         openers = [
@@ -257,14 +257,15 @@ class Answer:
         return choice(*([sequence(choice(*begun), rest)] if begun else []), *first_ends)
 
     def _runs_on(self, texts: list[tuple[str, Node]]) -> bool:
-        """Whether only the next header ends a content, and begins with letters that the content may have."""
+        """Whether a content ends only at the next header, whose first letters may also occur in content."""
         header = self.patterns.header[0].first if self.patterns.header else ""
         has_token = self.lexicon.has_token(header)
         are_open = all(not pattern.last.strip() for pattern in self.patterns.content)
         return bool(texts and header.strip()) and are_open and not has_token and not self.patterns.reasoning
 
     def _until_headers(self, units: list[Unit]) -> Node:
-        """Contents and calls. A content and the header after it are one piece for a lexer, which does not go back."""
+        """Contents and calls. A content and the header after it are one terminal, because lexers do not
+        backtrack."""
         header = self.patterns.header[0].first
         rules = self.calls.arguments.rules
         content = Reference(rules.new_name("content"))
@@ -299,11 +300,11 @@ class Answer:
         return edge(self.lexicon, first, before=False, after=False)
 
     def _first(self, opener: str) -> str:
-        """A message's opener without what the prompt has written of it."""
+        """A message's opener without the part that the prompt has written."""
         return opener[max((_overlap(text, opener) for text in self.written), default=0) :]
 
     def _in_message(self, unit: Unit, form: Form) -> Unit:
-        """Calls in a message whose header names the tool, where their own pattern has no header."""
+        """Calls in a message whose header names the tool, if their own pattern has no header."""
         recipient = recipient_of(self.patterns, unit.opener)
         if recipient is None:
             return unit
@@ -315,7 +316,7 @@ class Answer:
             edge(self.lexicon, header.last),
             edge(self.lexicon, unit.opener),
             unit.rest,
-            optional(self.lexicon.markup(closer)),  # the turn's end may stand there
+            optional(self.lexicon.markup(closer)),  # the turn's end may be here
         )
         return Unit(header.first + recipient, rest, form.section is None)
 
@@ -325,12 +326,12 @@ def _is_fence(opener: str) -> bool:
 
 
 def _in_text(opener: str) -> str:
-    """An opener where text stands before it: a fence begins a line."""
+    """An opener after text: a fence begins a line."""
     return "\n" + opener.lstrip() if _is_fence(opener) else opener.lstrip()
 
 
 def _overlap(text: str, opener: str) -> int:
-    """How much of the opener the text ends with."""
+    """The length of the longest suffix of the text that is a prefix of the opener."""
     sizes = range(min(len(text), len(opener)), 0, -1)
     return next((size for size in sizes if opener[:size].strip() and text.endswith(opener[:size])), 0)
 

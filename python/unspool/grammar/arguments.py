@@ -1,4 +1,4 @@
-"""A call's arguments: one JSON object, a literal, or one tagged parameter after the other."""
+"""The grammar of a call's arguments: a JSON object, a literal, or tagged parameters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from unspool.patterns import Pattern, Patterns
 
 __all__ = ["Arguments"]
 
-#: What a JSON value of a type begins with: a text that does not is none.
+#: The possible first characters of a JSON value of each type; text with another one is not such a value.
 _STARTS = {
     "number": "-0123456789", "integer": "-0123456789", "object": "{", "array": "[",
     "boolean": ("true", "false", "True", "False"), "null": ("null", "None"),
@@ -47,7 +47,7 @@ _TEXT_ONLY = frozenset({"minLength", "maxLength", "pattern", "format"})
 
 @dataclass
 class Arguments:
-    """Makes the grammar of one tool's arguments. `words` stand in no text of a parameter."""
+    """Builds the grammar of one tool's arguments. `words` must not occur in a parameter's text."""
 
     patterns: Patterns
     lexicon: Lexicon
@@ -78,7 +78,7 @@ class Arguments:
         self.dropped.append(Dropped(path, "pattern", "a string beside markers may hold any text but these"))
 
     def parameters(self, tool: Tool, alternatives: Sequence[Pattern]) -> Node:
-        """Each parameter in its tags, in the schema's order."""
+        """Each parameter in its tags, in the order of the schema."""
         if not tool.properties and tool.schema.get("additionalProperties") is not False:
             return star(self._parameter(tool, None, {}, alternatives))
         properties = {key: value for key, value in tool.properties.items() if value is not False}
@@ -89,7 +89,7 @@ class Arguments:
         return in_order(self.rules, parts, EMPTY)
 
     def only_value(self, tool: Tool, before: str, after: str) -> Node:
-        """The text of a tool's only parameter, which has no key."""
+        """The text of a tool's only parameter, without a key."""
         if len(tool.properties) > 1:
             raise ArgumentError(
                 f"the tool '{tool.name}' has {len(tool.properties)} parameters, and a call of this format "
@@ -148,7 +148,7 @@ class Arguments:
         return made
 
     def _between(self, text: str) -> Node:
-        """What stands between a parameter's parts: white space is free between two tags."""
+        """The text between a parameter's parts; white space between two tags is free."""
         tags = re.split(r"(?<=>)\s*(?=<)", text) if text.startswith("</") else [text]
         return sequence(
             *(
@@ -159,7 +159,7 @@ class Arguments:
         )
 
     def _by_type(self, tool: Tool, pattern: Pattern, schema: Any) -> list[tuple[tuple[str, ...], Any]]:
-        """The schema, or if the type's name is written, each of its types apart."""
+        """The schema; or, if the type's name is written, one schema per type."""
         types = types_of(schema, tool.schema)
         if not pattern.has("type"):
             return [((), schema)]
@@ -178,9 +178,9 @@ class Arguments:
         has_entities: bool = False,
         own_line: bool = False,
     ) -> Node | None:
-        """A value and what ends it; None: this alternative takes no such value.
+        """A value and its closer; None if this alternative cannot hold the value.
 
-        A line break that stands at both sides of a value may be missing, unless what ends it needs a line of its own.
+        A line break at both sides of a value may be missing, unless the closer needs a line of its own.
         """
         before, after = edges
         types = types_of(schema, tool.schema)
@@ -212,7 +212,7 @@ class Arguments:
         return choice(*made) if made else None
 
     def _listed(self, tool: Tool, schema: Any, closer: str) -> list[str] | None:
-        """The strings that a schema lists; None: it lists none."""
+        """The strings that a schema lists; None if it lists none."""
         texts = _texts_of(schema, tool.schema)
         for text in texts or ():
             if any(word in text for word in (closer, *self.words)):
@@ -226,14 +226,14 @@ class Arguments:
             )
 
     def _text(self, after: str, start: Rule | None, own_line: bool = False) -> Node:
-        """A string to the letter, up to its closer. One whose closer has a line of its own is not empty."""
+        """A verbatim string up to its closer. It is not empty if the closer has a line of its own."""
         closer = after.strip()
         words = [closer, *self.words]
         text = self.lexicon.text_until(words, closer, start, least=int(own_line), own_line=own_line)
         return sequence(text, GAP) if after.lstrip() != closer else text
 
     def _typed(self, tool: Tool, key: str, name: str, schema: Any, has_entities: bool) -> Node:
-        """A value of another type than string: JSON."""
+        """A value of a type other than string, as JSON."""
         narrowed = only(name, schema, tool.schema)
         if name not in ("object", "array"):
             values = [value for value in _values_of(narrowed) if not isinstance(value, str)]
@@ -244,7 +244,7 @@ class Arguments:
         path = f"{tool.name}#/properties/{key}"
         return value_rules(self.rules, written, narrowed, tool.schema, path, self.dropped)
 
-    # <key>..</key>: an object's members are elements again, a list's items are called item.
+    # <key>..</key>: an object's members are nested elements; a list's items are called item.
     def _element(self, tool: Tool, pattern: Pattern, key: str | None, schema: Any) -> Node:
         if key is None:
             raise ArgumentError(
@@ -296,18 +296,20 @@ class Arguments:
             ]
             return in_order(self.rules, parts, EMPTY)
         has_items = not narrowed.get("prefixItems") and narrowed.get("items") not in (None, True, False, {})
-        if name == "array" and has_items:  # items of places of their own are JSON: elements have one schema
+        if (
+            name == "array" and has_items
+        ):  # items with individual schemas are JSON, because elements have one schema
             return self._items(tool, pattern, narrowed)
         return self._typed(tool, "", name, narrowed, False)
 
     def _items(self, tool: Tool, pattern: Pattern, schema: Mapping[str, Any]) -> Node:
-        """A list's elements. An empty list looks like empty text, so there is one at least."""
+        """A list's elements. At least one, because an empty list looks like empty text."""
         least, most = max(1, int(schema.get("minItems", 0))), schema.get("maxItems")
         return Repeat(self._element(tool, pattern, "item", schema["items"]), least, most)
 
 
 def _between_lines(blank: Node, text: str, own_line: bool, end: Node) -> Node:
-    """A listed text. The line break at each side of it may be missing, unless the text has one there too."""
+    """A listed text. The line break at each side may be missing, unless the text has one there too."""
     first = blank if not text or text[0].isspace() else optional(blank)
     last = blank if own_line or not text or text[-1].isspace() else optional(blank)
     return sequence(first, Literal(text), last, end)
@@ -323,13 +325,13 @@ def _is_broken(key: str, after: str) -> bool:
 
 
 def _no_json(types: Sequence[str]) -> Start | None:
-    """Text that cannot be read as a value of these types."""
+    """Text that cannot be parsed as a value of these types."""
     words = [word for name in types for word in _STARTS[name]]
     return Start([*words, '"']) if words else None
 
 
 def _keywords(schema: Any) -> set[str]:
-    """Those of a schema and of its alternatives."""
+    """The keywords of a schema and of its alternatives."""
     return set(schema).union(*map(_keywords, schema.get("anyOf", ())))
 
 
@@ -338,12 +340,12 @@ def _values_of(schema: Any) -> list[Any]:
 
 
 def _texts_of(schema: Any, root: Any) -> list[str] | None:
-    """The strings that a schema lists; None: it lists none."""
+    """The strings that a schema lists; None if it lists none."""
     return _listed_texts(only("string", schema, root))
 
 
 def _listed_texts(schema: Any) -> list[str] | None:
-    """Those of a schema of strings, or of all its alternatives."""
+    """The strings in a schema of strings, or in all its alternatives."""
     if "enum" in schema:
         return [value for value in schema["enum"] if isinstance(value, str)]
     found = [_listed_texts(one) for one in schema.get("anyOf", ())]

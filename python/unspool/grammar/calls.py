@@ -1,4 +1,4 @@
-"""A format's calls: from each pattern of `call`, and of `calls` around them, to a grammar."""
+"""The grammar of a format's calls, from the patterns of `call` and of `calls`."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _PYTHON_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 
 @dataclass(frozen=True)
 class Unit:
-    """Calls as they stand in an answer.
+    """Calls within an answer.
 
     Attributes:
-        opener: The text that they begin with, as the pattern has it.
-        rest: What follows the opener.
-        is_single: Whether it is one call: several are written one after the other.
+        opener: The text that they begin with, as in the pattern.
+        rest: The grammar after the opener.
+        is_single: Whether it is one call; several are then written one after the other.
     """
 
     opener: str
@@ -56,7 +56,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Calls:
-    """Makes the grammar of calls of some tools."""
+    """Builds the grammar of calls to some tools."""
 
     arguments: Arguments
     tools: tuple[Tool, ...]
@@ -64,7 +64,8 @@ class Calls:
     has_headers: bool = False
 
     def units(self, form: Form) -> list[Unit]:
-        """One call, or all calls where something stands around them; each tool apart if nothing else opens it."""
+        """One call, or all calls if there is markup around them; a unit per tool if there is no common
+        opener."""
         if form.section is None and form.call.has("key") and form.call.first and not form.call.first.strip():
             opener = form.call.first
             return [
@@ -82,7 +83,7 @@ class Calls:
         return Unit(opener, sequence(space, calls, edge(self._lexicon, form.section.last)), False)
 
     def repeated(self, node: Node, unit: Unit) -> Node:
-        """A unit, written as this node, as often as calls may follow each other."""
+        """A unit, in the form of this node, repeated as often as calls may follow each other."""
         return plus(self.arguments.rules.add("call", node)) if unit.is_single and self.parallel else node
 
     @property
@@ -99,14 +100,14 @@ class Calls:
         return Unit(call.first, rest, True)
 
     def _joined(self, call: Node, separator: Node) -> Node:
-        """The call, and if there may be several, more of them."""
+        """One call or, if several are allowed, several with separators."""
         if not self.parallel:
             return call
         named = self.arguments.rules.add("call", call)
         return sequence(named, star(sequence(separator, named)))
 
     def _one(self, form: Form, tool: Tool) -> Node:
-        """One call of this tool after its opener, its name outside of its arguments."""
+        """One call of this tool after its opener, with its name outside the arguments."""
         call = form.call
         _check_name(tool.name, self._after_name(call))
         parts: list[Node] = []
@@ -126,7 +127,7 @@ class Calls:
         return shape.after("name")
 
     def _text(self, call: Pattern, place: int) -> Node:
-        """A text between two holes: white space at the edges of a call and around JSON may be missing."""
+        """A text between two holes: white space at the ends of a call and around JSON is optional."""
         text = call.texts[place]
         before = place == 0 or call.holes[place - 1].kind in ("arguments", "parameters")
         after = place == len(call.holes) or call.holes[place].kind in ("arguments", "parameters")
@@ -163,7 +164,7 @@ class Calls:
             parts += [made[hole.kind], Literal(text)]
         return sequence(*parts)
 
-    # ${object}, in a list, with a separator, or each between its own markers
+    # ${object}: in a list, with a separator, or each between its own markers
     def _objects(self, call: Pattern) -> Unit:
         one = choice(*(self._object(call, tool, shape) for tool in self.tools for shape in self._shapes()))
         place = call.index("object")
@@ -175,7 +176,7 @@ class Calls:
             inner = self._bracketed(inner)
             last = last.lstrip().removeprefix("]")
         rest = sequence(inner, closing(self._lexicon, last))
-        if place > 0:  # a message's author stands before it
+        if place > 0:  # after a message's author
             names = optional(choice(*(Literal(tool.name) for tool in self.tools)))
             return Unit(first, sequence(names, edge(self._lexicon, before, before=False), rest), True)
         opener, space = split_end(before)
@@ -200,7 +201,7 @@ class Calls:
         path, dropped = f"{tool.name}#", self.arguments.dropped
         return value_rules(self.arguments.rules, PYTHON, schema, schema, path, dropped)
 
-    # name(key=value, ..), in a list or each between its own markers
+    # name(key=value, ..): in a list, or each between its own markers
     def _python(self, call: Pattern) -> Unit:
         tools = self._python_tools()
         one = choice(*(sequence(Literal(f"{tool.name}("), self._python_arguments(tool)) for tool in tools))

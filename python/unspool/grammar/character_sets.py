@@ -1,4 +1,4 @@
-"""Sets of characters as sorted ranges that do not touch, and what they have in common."""
+"""Character sets as sorted, disjoint ranges, and their intersections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ANY_TEXT = Repeat(ANY_CHARACTER)
 
 
 def characters(*parts: tuple[str, str] | str) -> Chars:
-    """The set of ranges and of strings: "az" is a range, "-" is itself."""
+    """A set of ranges and of strings: "az" is a range, "-" is itself."""
     merged: list[tuple[str, str]] = []
     for first, last in sorted((part[0], part[-1]) for part in parts):
         if merged and ord(first) <= ord(merged[-1][1]) + 1:
@@ -23,7 +23,7 @@ def characters(*parts: tuple[str, str] | str) -> Chars:
 
 
 def excluding(unwanted: Chars) -> Chars:
-    """Every character but these."""
+    """All characters except these."""
     ranges, start = [], 0
     for first, last in unwanted.ranges:
         if ord(first) > start:
@@ -35,7 +35,7 @@ def excluding(unwanted: Chars) -> Chars:
 
 
 def within(one: Chars, other: Chars) -> Chars:
-    """The characters that both have."""
+    """The characters in both sets."""
     found, i, j = [], 0, 0
     while i < len(one.ranges) and j < len(other.ranges):
         first = max(one.ranges[i][0], other.ranges[j][0])

@@ -1,4 +1,5 @@
-"""The keywords that `check` reads in its own way: bounded, without fetching, with older drafts' spellings."""
+"""Keywords for which `check` has its own implementation: bounded, without fetching, with older drafts'
+spellings."""
 
 from __future__ import annotations
 
@@ -27,12 +28,12 @@ has_patterns: ContextVar[bool] = ContextVar("has_patterns")
 
 
 class TooMuchWork(Exception):
-    """A comparison takes too many steps, or nests too deeply."""
+    """A comparison takes too many steps or nests too deeply."""
 
 
 @lru_cache(maxsize=1)
 def validator_class() -> Any:
-    """jsonschema's validator for draft 2020-12 with these keywords.
+    """Return jsonschema's validator for draft 2020-12 with these keywords.
 
     Raises:
         UnspoolError: jsonschema is not installed.
@@ -62,7 +63,7 @@ def validator_class() -> Any:
 
 
 def _unless_null(handler: Handler) -> Handler:
-    """OpenAPI's `nullable` allows null whatever stands beside it."""
+    """OpenAPI's `nullable` allows null, regardless of the other keywords."""
 
     def check_value(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
         if value is not None or schema.get("nullable") is not True:
@@ -72,7 +73,7 @@ def _unless_null(handler: Handler) -> Handler:
 
 
 def _local_only(handler: Handler) -> Handler:
-    """References lead into the same document, and are counted."""
+    """Follow references only within the document, and count them."""
     from referencing.exceptions import Unresolvable
 
     def check_value(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
@@ -82,14 +83,14 @@ def _local_only(handler: Handler) -> Handler:
             raise TooMuchWork
         if not isinstance(said, str) or not said.startswith("#"):
             return
-        with suppress(Unresolvable):  # nothing is known of a value whose schema is missing
+        with suppress(Unresolvable):  # a value whose schema is missing is not checked
             yield from handler(validator, said, value, schema) or ()
 
     return check_value
 
 
 def _is_stack_deep() -> bool:
-    """Whether the interpreter's limit is near: a library below jsonschema panics where it is reached."""
+    """Whether the interpreter's recursion limit is near: a library of jsonschema panics at the limit."""
     try:
         sys._getframe(max(sys.getrecursionlimit() - STACK_MARGIN, 1))
     except ValueError:
@@ -98,7 +99,7 @@ def _is_stack_deep() -> bool:
 
 
 def _items_handler(handler: Handler) -> Handler:
-    """`items` may list schemas, as before draft 2020-12."""
+    """`items` may be a list of schemas, as before draft 2020-12."""
 
     def check_value(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
         if not isinstance(said, list):
@@ -113,7 +114,7 @@ def _items_handler(handler: Handler) -> Handler:
 
 
 def _without_patterns(handler: Handler) -> Handler:
-    """jsonschema searches these patterns with `re`, which may take exponential time."""
+    """Replaces jsonschema's use of `re` for patterns, which may take exponential time."""
 
     def check_value(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
         if not has_patterns.get():
@@ -178,7 +179,7 @@ def _unique(said: Any, value: Any, _schema: Any) -> str | None:
 
 
 def _equal_form(value: Any) -> Any:
-    """The same for values that JSON Schema counts as equal: 1 and 1.0."""
+    """Equal for values that are equal in JSON Schema: 1 and 1.0."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):
@@ -191,7 +192,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _multiple(said: Any, value: Any, _schema: Any) -> str | None:
-    """In decimals: 0.3 is a multiple of 0.1."""
+    """Computed in decimals: 0.3 is a multiple of 0.1."""
     if not _is_number(value) or value in (math.inf, -math.inf):
         return None
     step, number = Decimal(repr(said)).as_integer_ratio(), Decimal(repr(value)).as_integer_ratio()
@@ -218,5 +219,5 @@ def _below(said: Any, value: Any, schema: Any) -> str | None:
 
 
 def _old_limit(said: Any, beside: Any) -> Any:
-    """In draft 4, true says that the bound beside it is left out."""
+    """In draft 4, true excludes the bound in the other keyword."""
     return said if said is not True and said is not False else (beside if said else None)

@@ -1,4 +1,4 @@
-"""The formats of strings as regular expressions, for grammars that are written out."""
+"""String formats as regular expressions, for grammars that spell everything out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _duration() -> str:
 
 
 def _ipv6() -> str:
-    """Eight groups, or fewer with `::` in place of at least one."""
+    """Eight groups, or fewer with `::` in place of one or more."""
     forms = [f"(?:{_GROUP}:){{7}}{_GROUP}"]
     for before in range(8):
         left = f"{_GROUP}(?::{_GROUP}){{{before - 1}}}" if before else ""

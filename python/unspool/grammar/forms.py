@@ -1,4 +1,4 @@
-"""The ways to write calls that a format has."""
+"""The forms of calls in a format."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["Form", "forms_of", "recipient_of"]
 
 @dataclass(frozen=True)
 class Form:
-    """One way to write calls.
+    """One form of calls.
 
     Attributes:
-        section: What stands around all of them, if anything does.
-        is_bare: Whether nothing opens them.
+        section: The markup around all of them, if any.
+        is_bare: Whether they have no opener.
     """
 
     call: Pattern
@@ -30,7 +30,7 @@ class Form:
 
 
 def forms_of(patterns: Patterns) -> list[Form]:
-    """The ways to write calls that a model may use: what only a damaged output has is left out."""
+    """The forms of calls that a model may use, without those that occur only in damaged output."""
     calls = [call for call in patterns.call if not _is_cut(call, patterns.call)]
     keeps_bare = _is_bare(calls[0]) or calls[0].first.strip().startswith("```")
     if not keeps_bare:
@@ -45,10 +45,10 @@ def forms_of(patterns: Patterns) -> list[Form]:
 
 
 def recipient_of(patterns: Patterns, opener: str) -> str | None:
-    """What stands before the tool's name in the header of a call's message, such as ` to=`.
+    """The text before the tool's name in the header of a call's message, such as ` to=`.
 
     Args:
-        opener: What opens the calls.
+        opener: The opener of the calls.
 
     Returns:
         None if the format has no headers, or if the opener has its own.
@@ -61,7 +61,7 @@ def recipient_of(patterns: Patterns, opener: str) -> str | None:
 
 
 def _together(alternatives: tuple[Any, ...], place: int, count: int) -> tuple[Any, ...]:
-    """Alternatives of two keys belong together one by one if there are as many."""
+    """The alternatives of the other key that belong to this one: one by one if both have the same number."""
     return (alternatives[place],) if count > 1 and len(alternatives) == count else alternatives
 
 
@@ -70,7 +70,7 @@ def _is_bare(call: Pattern) -> bool:
 
 
 def _is_cut(call: Pattern, others: tuple[Pattern, ...]) -> bool:
-    """Whether the alternative is the end of another one, whose opening token is lost."""
+    """Whether the alternative is another one without its opening token."""
     word = call.first.strip()
     return (
         bool(word)

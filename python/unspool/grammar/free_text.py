@@ -1,6 +1,6 @@
-"""Text in which some words never stand, as a regular expression without look-around.
+"""Text that excludes some words, as a regular expression without look-around.
 
-An automaton reads the text; its states are then taken out one by one, until one expression is left.
+It builds an automaton for the text, then eliminates its states one by one, until one expression is left.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BLANKS = " \t\r"
 
 
 class Rule(Protocol):
-    """What text must not do: an automaton whose state None is a fault."""
+    """A constraint on text: an automaton whose state None means a violation."""
 
     @property
     def letters(self) -> frozenset[str]:
@@ -30,14 +30,14 @@ class Rule(Protocol):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for rules that do the same."""
+        """Equal for rules with the same effect."""
 
     def step(self, state: object, char: str | None) -> object | None:
-        """The state after a character; None stands for one that is none of `letters`."""
+        """The state after a character; None stands for any character that is not in `letters`."""
 
 
 class Words:
-    """No word of these stands anywhere in the text."""
+    """None of these words occurs in the text."""
 
     def __init__(self, words: Iterable[str]) -> None:
         found = sorted({word for word in words if word})
@@ -57,7 +57,8 @@ class Words:
 
 
 class Start:
-    """The text, or with `every_line` each line of it, does not begin with white space and one of these words."""
+    """The text (with `every_line`, each line of it) does not begin with optional white space and one of these
+    words."""
 
     def __init__(self, words: Iterable[str], every_line: bool = False) -> None:
         self._words = frozenset(words)
@@ -99,11 +100,11 @@ class _Edge:
 
 
 def free_text(*rules: Rule, without: Iterable[str] = (), other: Node | None = None, least: int = 0) -> Node:
-    """Any text that keeps to all rules.
+    """Any text that satisfies all rules.
 
     Args:
-        without: Characters that never stand in it.
-        other: What may stand in it besides, such as an escape; it counts as no letter.
+        without: Characters that must not occur.
+        other: An additional item that may occur, such as an escape; the rules ignore it.
         least: 1: the text is not empty.
     """
     key = (tuple(rule.key for rule in rules), frozenset(without), other, least)
@@ -165,7 +166,7 @@ def _step(rules: tuple[Rule, ...], state: State, char: str | None) -> State | No
 
 
 def _eliminate(edges: dict[State, list[_Edge]], start: State) -> Node:
-    """All texts from the start to any state: Arden's rule, the states found last first."""
+    """All texts from the start to any state, by Arden's rule; the states found last are eliminated first."""
     table = {state: {edge.target: edge.label for edge in out} for state, out in edges.items()}
     ends: dict[State, Node] = dict.fromkeys(table, EMPTY)
     for state in reversed([state for state in table if state != start]):

@@ -1,4 +1,4 @@
-"""Prints a grammar as GBNF, for llama.cpp; and as the EBNF of xgrammar, which is nearly the same."""
+"""Prints a grammar as GBNF for llama.cpp, or as the nearly identical EBNF of xgrammar."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ __all__ = ["to_ebnf", "to_gbnf"]
 
 
 def to_gbnf(rules: Rules) -> str:
-    """The grammar as text; the rule `start` becomes `root`. JSON values must be rules already.
+    """Return the grammar as text; the rule `start` becomes `root`. JSON values must already be rules.
 
     Raises:
-        ValueError: A node has no form in GBNF.
+        ValueError: A node cannot be expressed in GBNF.
     """
     return _Printer(rules, _LlamaTokens()).text()
 
 
 def to_ebnf(rules: Rules) -> str:
-    """The same for xgrammar, which names tokens in another way."""
+    """The same for xgrammar, which has another notation for tokens."""
     return _Printer(rules, _XgrammarTokens()).text()
 
 
@@ -50,7 +50,8 @@ class _LlamaTokens:
         return f"<[{id}]>"
 
     def others(self, excluded: tuple[int, ...]) -> str:
-        # GBNF negates one token only: of all others only text is left, in which no marker is spelled by a token.
+        # GBNF can negate only one token: for more, only text is left, which cannot spell a marker that is a
+        # token.
         return f"!<[{excluded[0]}]>*" if len(excluded) == 1 else r"[^\x00]*"
 
 
@@ -68,14 +69,14 @@ class _Printer:
         self._tokens = tokens
         self._names = _names(rules.named)
         self._taken = set(self._names.values())
-        self._texts: dict[Node, str] = {}  # each terminal is a rule, which others share
+        self._texts: dict[Node, str] = {}  # each terminal becomes a shared rule
         self._printed: dict[tuple[Node, int], str] = {}
 
     def text(self) -> str:
         ordered = sorted(self._rules.items(), key=lambda rule: rule[0] != "start")
         lines = [f"{self._names[name]} ::= {self._rule(node)}\n" for name, node in ordered]
         printed = 0
-        while printed < len(self._texts):  # a terminal may hold more of them
+        while printed < len(self._texts):  # a terminal may contain further terminals
             node, name = list(self._texts.items())[printed]
             lines.append(f"{name} ::= {self._part(node, 0)}\n")
             printed += 1
@@ -85,7 +86,8 @@ class _Printer:
         return self._part(node.part if isinstance(node, Terminal) else node, 0)
 
     def _part(self, node: Node, depth: int) -> str:
-        """A node as an expression; at depth 0 nothing needs brackets, at 1 a choice does, at 2 a sequence too."""
+        """A node as an expression; at depth 0 nothing needs brackets, at 1 choices do, at 2 sequences do
+        too."""
         if (node, depth) not in self._printed:
             self._printed[node, depth] = self._expression(node, depth)
         return self._printed[node, depth]
@@ -122,7 +124,7 @@ class _Printer:
         return self._texts[part]
 
     def _repeat(self, node: Repeat) -> str:
-        """A repetition; of a repetition that may be left out, one suffix."""
+        """A repetition; an optional repetition gets a single suffix."""
         part = node.part.part if isinstance(node.part, Terminal) else node.part
         if not isinstance(part, Repeat):
             return self._part(node.part, 2) + times(node)
@@ -158,9 +160,9 @@ def _characters(node: Chars) -> str:
     ranges = "".join(
         _character(first, _IN_CLASS) + (f"-{_character(last, _IN_CLASS)}" if last > first else "")
         for first, last in _without_hyphen(found)
-        if not "\ud800" <= first <= "\udfff"  # no text holds them
+        if not "\ud800" <= first <= "\udfff"  # no text contains them
     )
-    # At the end of a class, all readers take a hyphen for itself; xgrammar takes no escape for it.
+    # A hyphen at the end of a class is literal in all readers; xgrammar has no escape for it.
     hyphen = "-" if in_set("-", found) else ""
     return f"[{'^' if is_negated else ''}{ranges}{hyphen}]" if ranges or hyphen else r"[^\x00]"
 

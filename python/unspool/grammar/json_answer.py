@@ -1,4 +1,4 @@
-"""The grammar of a whole answer that is JSON: what `response_format` asks for."""
+"""The grammar of an answer that is only JSON, for `response_format`."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ __all__ = ["json_grammar"]
 def json_grammar(
     schema: Mapping[str, Any] | bool | None, *, syntax: Syntax = "lark", strict: bool = False
 ) -> Grammar:
-    """The grammar of an answer that is one JSON value of this schema, and nothing else.
+    """Build the grammar of an answer that is one JSON value of this schema.
 
-    Keys come in the order in which the schema names them. An object that names keys has only those, unless it
-    has `additionalProperties`.
+    Keys come in the order of the schema. An object with `properties` has only those, unless the schema has
+    `additionalProperties`.
 
     Args:
-        schema: A JSON Schema; None for any object, as `{"type": "json_object"}` asks.
+        schema: A JSON Schema; None for any object, as for `{"type": "json_object"}`.
         syntax: "lark" for llguidance, "structural_tag" for xgrammar, "gbnf" for llama.cpp.
-        strict: Raise for what OpenAI's strict mode refuses, and say what to change.
+        strict: Raise if OpenAI's strict mode would reject the schema, with a message that says what to
+            change.
 
     Raises:
-        ArgumentError: The schema is malformed, too large, fitted by no value, or not strict.
+        ArgumentError: The schema is malformed, too large, matched by no value, or not strict.
     """
-    # Most programs write no grammar: what it takes is imported here.
+    # Imported here because most programs build no grammar.
     from unspool.grammar.gbnf import to_gbnf
     from unspool.grammar.json_schema import normalise
     from unspool.grammar.json_text import json_rules, lark_json, tag_json

@@ -1,4 +1,4 @@
-"""JSON values written out as rules, for a syntax that has no JSON Schema of its own."""
+"""Spells out JSON values as rules, for a syntax without JSON Schema."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""JSON Schemas, normalised once, so that every matcher reads them alike.
+"""Normalises JSON Schemas, so that all matchers interpret them in the same way.
 
-Matchers ignore or misread many keywords in silence. What comes out of here has few: objects with
-`properties`, `required` and explicit `additionalProperties`, lists, strings, numbers, `enum`, `anyOf` and
-local `$ref`. What a grammar cannot enforce is dropped and listed; `check` compares the finished value with
-the schema as it was.
+Matchers silently ignore or misread many keywords. A normalised schema has few: objects with `properties`,
+`required` and explicit `additionalProperties`; lists, strings, numbers, `enum`, `anyOf` and local `$ref`.
+Keywords that a grammar cannot enforce are dropped and listed; `check` compares the finished value with the
+original schema.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Schema = Mapping[str, Any] | bool | None
 
 @dataclass(frozen=True)
 class NormalisedSchema:
-    """A schema that each matcher reads alike, and what it leaves out."""
+    """A schema that all matchers interpret in the same way, and the keywords that were dropped."""
 
     schema: dict[str, Any]
     """Plain data for `json.dumps`; definitions are in "$defs" of the root."""
@@ -47,14 +47,14 @@ def normalise(
     """Normalise a schema for a matcher.
 
     Args:
-        schema: None stands for any object, as in `{"type": "json_object"}`.
-        target: Whose abilities count; "gbnf" is llama.cpp.
-        strict: Raise for what OpenAI's strict mode refuses.
-        more_keys: Allow other keys in an object that names some and does not say `additionalProperties`. JSON
-            Schema allows them; a model mostly should not write them.
+        schema: None means any object, as in `{"type": "json_object"}`.
+        target: The matcher, whose abilities differ; "gbnf" is llama.cpp.
+        strict: Raise if OpenAI's strict mode would reject the schema.
+        more_keys: Allow further keys in an object that has `properties` but no `additionalProperties`. JSON
+            Schema allows them, but models usually should not write them.
 
     Raises:
-        ArgumentError: The schema is malformed, too large, fitted by no value, or not strict.
+        ArgumentError: The schema is malformed, too large, matched by no value, or not strict.
     """
     if schema is None:
         schema = {"type": "object"}
@@ -66,10 +66,10 @@ def normalise(
 def normalise_arguments(
     parameters: Schema, *, target: Target = "llguidance", strict: bool = False, more_keys: bool = False
 ) -> NormalisedSchema:
-    """Normalise a tool's `parameters`: the arguments are an object, of any kind if None or {}.
+    """Normalise a tool's `parameters`: an object schema; None or {} means any object.
 
     Raises:
-        ArgumentError: As `normalise` does.
+        ArgumentError: As in `normalise`.
     """
     if strict:
         require_strict(parameters or {"type": "object"})

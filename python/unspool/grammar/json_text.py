@@ -1,4 +1,4 @@
-"""JSON values of a normalised schema in the syntax of each matcher, with bounded white space."""
+"""Prints JSON values of a normalised schema for each matcher, with bounded white space."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from unspool.grammar.written_values import JSON_VALUES
 __all__ = ["MAX_WHITE_SPACE", "WHITE_SPACE", "json_rules", "lark_json", "tag_json"]
 
 MAX_WHITE_SPACE = 8
-"""How many blanks and line breaks may stand together: models that may write them without end do."""
+"""Maximum run of blanks and line breaks: models that may write unlimited white space do."""
 WHITE_SPACE = rf"[\x20\n]{{1,{MAX_WHITE_SPACE}}}"
 
 
 def lark_json(found: NormalisedSchema) -> str:
-    """What stands for a JSON value in a Lark rule."""
+    """A JSON value in a Lark rule."""
     schema = {"x-guidance": {"whitespace_pattern": WHITE_SPACE}, **bound_numbers(found.schema)}
     return f"%json {json.dumps(schema, ensure_ascii=False)}"
 
 
 def tag_json(found: NormalisedSchema) -> dict[str, object]:
-    """What stands for a JSON value in xgrammar's structural tag."""
+    """A JSON value in xgrammar's structural tag."""
     return {
         "type": "json_schema",
         "json_schema": bound_numbers(found.schema),
@@ -33,7 +33,7 @@ def tag_json(found: NormalisedSchema) -> dict[str, object]:
 
 
 def json_rules(found: NormalisedSchema) -> Rules:
-    """A JSON value as rules; the schema is normalised for "gbnf"."""
+    """A JSON value as rules; the schema must be normalised for "gbnf"."""
     rules = Rules({"start": EMPTY})
     rules.named["start"] = SchemaRules(rules, JSON_VALUES, found.schema).value()
     return rules

@@ -1,4 +1,4 @@
-"""Prints a grammar as Lark in llguidance's dialect, which xgrammar reads too."""
+"""Prints a grammar as Lark in llguidance's dialect, which xgrammar also reads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OPTIONS = {
 
 
 def to_lark(rules: Rules) -> str:
-    """The grammar as text; its entry is `start`."""
+    """The grammar as text; its start rule is `start`."""
     return _Printer(rules).text()
 
 
@@ -49,7 +49,8 @@ class _Printer:
         return "\n".join(lines) + "\n"
 
     def _rule(self, node: Node, depth: int) -> str:
-        """A node as an expression; `depth` says what needs no brackets: 0 all, 1 a sequence, 2 one part."""
+        """A node as an expression; `depth` is what may go without brackets: 0 anything, 1 a sequence, 2 a
+        single part."""
         if isinstance(node, Literal):
             return _literal(node.text, depth)
         if isinstance(node, Token):
@@ -76,7 +77,7 @@ class _Printer:
 
 
 def _ranges(ids: tuple[int, ...]) -> str:
-    """Ascending ids, each row of neighbours as one range."""
+    """Ascending ids; consecutive ones are written as a range."""
     rows: list[list[int]] = []
     for id in ids:
         if rows and id == rows[-1][1] + 1:
@@ -87,7 +88,8 @@ def _ranges(ids: tuple[int, ...]) -> str:
 
 
 def _literal(text: str, depth: int) -> str:
-    """A text, tag by tag: a lexer that reads a longer text with the same beginning does not go back."""
+    """A text, split at tags, because a lexer that reads a longer text with the same beginning does not
+    backtrack."""
     pieces = re.split(r"(?<=>)(?=.)|(?<=.)(?=<)", text, flags=re.DOTALL) or [""]
     joined = " ".join(json.dumps(piece, ensure_ascii=False) for piece in pieces)
     return f"({joined})" if depth > 1 and len(pieces) > 1 else joined
@@ -116,13 +118,13 @@ def _char(char: str, plain: frozenset[str] = _PLAIN) -> str:
 
 
 class _Regexes:
-    """Nodes as regular expressions in Rust's syntax. A node that occurs again is written once."""
+    """Nodes as regular expressions in Rust's syntax. A repeated node is written once."""
 
     def __init__(self) -> None:
         self._written: dict[tuple[Node, int], str] = {}
 
     def write(self, node: Node, depth: int = 0) -> str:
-        """`depth` says what needs no brackets: 0 all, 1 a sequence, 2 one part."""
+        """`depth` is what may go without brackets: 0 anything, 1 a sequence, 2 a single part."""
         if (node, depth) not in self._written:
             self._written[node, depth] = self._expression(node, depth)
         return self._written[node, depth]

@@ -1,4 +1,4 @@
-"""A format's markers: which are tokens of the vocabulary, and which text may not hold."""
+"""A format's markers: which are tokens of the vocabulary, and which must not occur in text."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _SIGNS = re.compile(r"[<>\[\]{}|`◁]|: ?$")
 
 
 def is_structural(word: str) -> bool:
-    """Whether a marker is no word of plain text."""
+    """Whether a marker is more than a word of plain text."""
     return bool(word.strip()) and bool(_SIGNS.search(word.strip()) or " " in word.strip())
 
 
 class Lexicon:
-    """Writes markers as tokens where the vocabulary holds them."""
+    """Writes markers as tokens if the vocabulary has them."""
 
     def __init__(self, file: FormatFile, vocabulary: Vocabulary | None, negates: bool = True) -> None:
         """`negates`: whether the syntax can say "any tokens but these"."""
@@ -81,22 +81,22 @@ class Lexicon:
         return text in self._ids
 
     def has_token(self, text: str) -> bool:
-        """Whether a token stands in the text."""
+        """Whether the text contains a token."""
         return any(word in text for word in self._ids)
 
     def are_tokens(self, words: Iterable[str]) -> bool:
-        """Whether a token stands in each of the words, so that no spelling of them counts."""
+        """Whether each of the words contains a token, so that their spelling does not count."""
         return all(map(self.has_token, words))
 
     def text_without(self, words: Iterable[str], start: Rule | None = None, least: int = 0) -> Node:
-        """Text in which none of the words stands. Where each has a token, the text may spell it."""
+        """Text without these words. If each of them contains a token, the text may spell it."""
         listed = [word for word in words if word]
         if self._negates and start is None and listed and self.are_tokens(listed):
             return OtherTokens(tuple(sorted(self._hidden)))
         return self._free_text(listed, start, least)
 
     def _free_text(self, words: list[str], start: Rule | None, least: int, closer: str = "") -> Terminal:
-        """Tokens are not spelled either: what text could be, xgrammar takes for text and nothing else."""
+        """Excludes the spelling of tokens as well: xgrammar treats anything that could be text as text."""
         held = Words([*words, *self._tokens])
         rules = [held] if start is None else [held, start]
         part = sequence(free_text(*rules, least=least), Literal(closer))
@@ -110,10 +110,10 @@ class Lexicon:
         least: int = 0,
         own_line: bool = False,
     ) -> Node:
-        """Such text, and the closer. A closer without a token is one piece with the text before it.
+        """Such text and the closer. A closer without a token is one terminal with the text before it.
 
         Args:
-            own_line: Whether the closer counts only at a line's start.
+            own_line: Whether the closer counts only at the start of a line.
         """
         closer = closer.lstrip() if self.has_token(closer) else closer
         if own_line:
@@ -130,7 +130,7 @@ def _is_tag(text: str) -> bool:
 
 
 def edge(lexicon: Lexicon, text: str, before: bool = True, after: bool = True) -> Node:
-    """A marker; at the sides of a tag, and between the tags around all calls, white space is free."""
+    """A marker; white space is free at the sides of a tag, and between the tags around all calls."""
     if not text.strip():
         return GAP if before or after else lexicon.markup(text)
     opener, space = split_end(text) if after else (text, EMPTY)
@@ -141,7 +141,7 @@ def edge(lexicon: Lexicon, text: str, before: bool = True, after: bool = True) -
 
 
 def apart_from_text(lexicon: Lexicon, text: str) -> Node:
-    """A marker where text may stand instead of it: white space and marker are one piece for a lexer."""
+    """A marker that has text as an alternative: white space and marker are one terminal."""
     if not text.strip():
         return GAP
     marker, space = split_end(text.lstrip())
@@ -152,7 +152,7 @@ def apart_from_text(lexicon: Lexicon, text: str) -> Node:
 
 
 def split_tags(text: str) -> list[str]:
-    """The text, cut where a line break stands between two tags."""
+    """The text, split at line breaks between two tags."""
     return re.split(r"(?<=[>\]])[ \n]*\n[ \n]*(?=[<\[])", text)
 
 
@@ -165,7 +165,7 @@ def split_end(text: str) -> tuple[str, Node]:
 
 
 def closing(lexicon: Lexicon, text: str) -> Node:
-    """What ends a call; the white space after it may be missing, even after a word."""
+    """The end of a call; the white space after it is optional, even after a word."""
     marker = text.rstrip()
     return sequence(
         edge(lexicon, marker, after=False), GAP if text == marker else optional(Literal(text[len(marker) :]))

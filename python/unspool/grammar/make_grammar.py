@@ -1,4 +1,4 @@
-"""From a format's file and a request's tools to a grammar, as text for an engine."""
+"""Builds a grammar from a format file and a request's tools, and prints it for an engine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["make_grammar"]
 _PRINTERS: dict[str, Callable[[Rules], str]] = {
     "lark": to_lark, "structural_tag": to_structural_tag, "gbnf": to_gbnf,
 }  # fmt: skip
-#: The matcher whose JSON Schema counts.
+#: The matcher whose JSON Schema support applies.
 _TARGETS: dict[str, Target] = {"lark": "llguidance", "structural_tag": "xgrammar", "gbnf": "gbnf"}
 
 
@@ -53,7 +53,7 @@ def make_grammar(
     """See `FormatFile.grammar`.
 
     Args:
-        reasoning_start: Where the answer begins; None: as `reasoning` and `prompt` say.
+        reasoning_start: Where the answer begins; None: derived from `reasoning` and `prompt`.
     """
     if syntax not in _PRINTERS:
         raise ArgumentError(f"syntax is '{syntax}'; use one of {', '.join(map(repr, _PRINTERS))}")
@@ -98,7 +98,7 @@ def _response(
     schema: Mapping[str, Any] | None, target: Target, lexicon: Lexicon, markers: Markers, rules: Rules,
     dropped: list[Dropped],
 ) -> Node | None:  # fmt: skip
-    """A JSON value of the schema. Where a marker is known by its spelling, no string in it spells one."""
+    """A JSON value of the schema. Its strings contain no marker that is matched by its spelling."""
     if schema is None:
         return None
     try:

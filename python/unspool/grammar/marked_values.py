@@ -1,4 +1,4 @@
-"""Values that stand between markers: their strings hold none of these."""
+"""Values between markers; their strings do not contain these markers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unspool.grammar.written_values import JSON_VALUES, PYTHON_VALUES
 
 __all__ = ["BARE_KEY", "JSON", "MAX_SPACE", "PYTHON", "MarkedJson", "QuotedValues"]
 
-#: How much white space may stand between two parts of a value: a model indents, but not without an end.
+#: Maximum white space between two parts of a value: models indent, but it must be bounded.
 MAX_SPACE = 40
 
 _SPACE: Node = optional(Terminal(Repeat(Chars.of(" \n"), 1, MAX_SPACE)))
@@ -24,12 +24,12 @@ _CONTROLS = "".join(map(chr, range(32)))
 
 @dataclass(frozen=True)
 class MarkedJson:
-    """JSON in which no marker is spelled.
+    """JSON that spells no marker.
 
     Attributes:
         words: The markers.
-        without: Characters that no string holds.
-        drop: Called for a string with constraints, which are left out.
+        without: Characters that no string contains.
+        drop: Called for a string whose constraints are dropped.
     """
 
     words: tuple[str, ...]
@@ -55,13 +55,13 @@ class MarkedJson:
         return Terminal(sequence(Literal('"'), inner, Literal('"')))
 
     def key(self, content: Node) -> Node:
-        """Keys are strings."""
+        """A key with its quotes."""
         return self.string(content)
 
 
 @dataclass(frozen=True)
 class QuotedValues:
-    """Objects with bare keys, and strings to the letter between quotes of their own.
+    """Objects with bare keys and verbatim strings between special quotes.
 
     Attributes:
         quoted: Any string with its quotes.
@@ -88,7 +88,7 @@ class QuotedValues:
         return self.quoted
 
     def key(self, content: Node) -> Node:
-        """Keys have no quotes where they are read without them."""
+        """A key; without quotes if the parser accepts it without them."""
         if not isinstance(content, Literal):
             return BARE_KEY
         return content if _PLAIN_KEY.fullmatch(content.text) else self.string(content)
@@ -96,5 +96,5 @@ class QuotedValues:
 
 _PLAIN_KEY = re.compile(r"[\w.$-]([\w.$ -]*[\w.$-])?")
 _LETTERS = (("A", "Z"), ("_", "_"), ("a", "z"))
-#: A key that no schema names.
+#: Any key that the schema does not name.
 BARE_KEY: Node = Terminal(sequence(Chars(_LETTERS), Repeat(Chars((("0", "9"), *_LETTERS)), 0, 63)))

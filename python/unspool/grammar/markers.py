@@ -1,4 +1,4 @@
-"""The texts that the parser looks for, and that free text therefore does not hold."""
+"""The texts that the parser looks for, which free text must not contain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Markers"]
 
 @dataclass(frozen=True)
 class Markers:
-    """The texts that the parser looks for, by where they count."""
+    """The texts that the parser looks for, by the region in which they count."""
 
     content: tuple[str, ...]
     reasoning: tuple[str, ...]
@@ -30,7 +30,7 @@ class Markers:
             found += [*header.openers, *header.closers]
         if facts.reasoning is not None:
             found += [*facts.reasoning.openers, *facts.reasoning.closers]
-        for pattern in patterns.call:  # a word opens a call only if the call follows
+        for pattern in patterns.call:  # a word opens a call only if the rest of the call follows
             opener = pattern.first.lstrip().removesuffix("[")
             if pattern.has("object") and opener and opener.rstrip()[-1:] not in ">]":
                 found += [opener + letter for letter in "[{"]
@@ -49,9 +49,9 @@ _LONGEST = 16
 
 
 def _short(words: Iterable[str]) -> tuple[str, ...]:
-    """The words, or parts of them that are as rare: a text without the part is one without the word.
+    """The words, or equally rare parts of them: text without the part is text without the word.
 
-    The automaton of short words with one sign each is small.
+    The automaton is small for short words with one unusual character each.
     """
     tags = {_part(word) for word in words}
     made: set[str] = set()
@@ -63,7 +63,7 @@ def _short(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def _part(word: str) -> str:
-    """The last tag within a word, and of a long tag the beginning."""
+    """The last tag within a word; of a long tag only the beginning."""
     if word[0].isalnum() and "<" in word:
         word = word[word.index("<") :]
     if word[0].isalnum():
@@ -74,7 +74,7 @@ def _part(word: str) -> str:
 
 
 def _shared(one: str, other: str) -> str:
-    """The beginning that two words share."""
+    """The common prefix of two words."""
     size = next(
         (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )

@@ -1,6 +1,6 @@
-"""Whether a string is one that an expression describes, in time linear in the string.
+"""Matches a string against an expression, in time linear in the string.
 
-Schemas come from clients: Python's `re` would take exponential time for some of their patterns.
+Schemas come from clients, and Python's `re` can take exponential time for some patterns.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ __all__ = ["Matcher"]
 
 
 class Matcher:
-    """An automaton for one expression without references."""
+    """An automaton for an expression without references."""
 
     def __init__(self, expression: Node) -> None:
-        self._ranges: list[tuple[tuple[str, str], ...] | None] = []  # None: the state reads nothing
+        self._ranges: list[tuple[tuple[str, str], ...] | None] = []  # None: the state consumes nothing
         self._next: list[list[int]] = []
         self._end = self._state()
         self._start = self._build(expression, self._end)
 
     def matches(self, text: str) -> bool:
-        """Whether the expression describes the whole text."""
+        """Whether the expression matches the whole text."""
         states = self._closure([self._start])
         for char in text:
             reached = [self._next[state][0] for state in states if self._reads(state, char)]
@@ -38,7 +38,7 @@ class Matcher:
         return len(self._next) - 1
 
     def _build(self, part: Node, then: int) -> int:
-        """The state in which the part starts, if `then` is the one after it."""
+        """Build the states of a part that continues in the state `then`; return its start state."""
         if isinstance(part, Chars):
             return self._state(part.ranges, then)
         if isinstance(part, Literal):
@@ -73,7 +73,7 @@ class Matcher:
         return ranges is not None and any(first <= char <= last for first, last in ranges)
 
     def _closure(self, states: Iterable[int]) -> set[int]:
-        """The states that can be reached without reading."""
+        """The states that can be reached without consuming a character."""
         seen, waiting = set(states), list(states)
         while waiting:
             state = waiting.pop()

@@ -1,4 +1,4 @@
-"""Members in a fixed order, of which some may be missing."""
+"""Members in a fixed order, some of them optional."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["in_order"]
 
 
 def in_order(rules: Rules, members: list[tuple[Node, bool]], comma: Node) -> Node:
-    """The members in turn, each with whether it must be there; a comma stands between two."""
-    # `first` is what may stand at the beginning, `rest` the same after a member.
+    """The members in order, each with whether it is required; commas separate them."""
+    # `first` accepts the members from here on at the beginning, `rest` the same after a member.
     first: Node = EMPTY
     rest: Node = EMPTY
     for part, is_required in reversed(members):

@@ -1,4 +1,4 @@
-"""What a grammar is made of, before it is printed for an engine."""
+"""The nodes of a grammar, before it is printed for an engine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Node:
 
 
 class _Compound(Node):
-    """A part with parts of its own: it may be deep, so its hash is computed once."""
+    """A node with child nodes. It may be deep, so its hash is computed only once."""
 
     def __hash__(self) -> int:
         found = self.__dict__.get("_hash")
@@ -63,14 +63,14 @@ class Token(Node):
 
 @dataclass(frozen=True)
 class OtherTokens(Node):
-    """Any number of tokens, but for these: text in which no marker stands."""
+    """Any number of tokens except these: text without markers."""
 
     excluded: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Chars(Node):
-    """One character of these ranges, or, negated, one of none of them."""
+    """One character in these ranges or, if negated, in none of them."""
 
     ranges: tuple[tuple[str, str], ...]
     negated: bool = False
@@ -83,7 +83,7 @@ class Chars(Node):
 
 @dataclass(frozen=True)
 class Sequence(_Compound):
-    """One part after the other."""
+    """The parts in order."""
 
     parts: tuple[Node, ...]
 
@@ -101,7 +101,7 @@ class Choice(_Compound):
 
 @dataclass(frozen=True)
 class Repeat(_Compound):
-    """The part, from `least` to `most` times; None: without an end."""
+    """The part, `least` to `most` times; None: no upper limit."""
 
     part: Node
     least: int = 0
@@ -112,9 +112,9 @@ class Repeat(_Compound):
 
 @dataclass(frozen=True)
 class Terminal(_Compound):
-    """A part that is a regular expression: a lexer reads it as one piece.
+    """A part that is a regular expression, read by a lexer as one piece.
 
-    It must end where it can only end, since a lexer takes the longest piece and does not go back.
+    Its end must be unambiguous, because a lexer takes the longest match and does not backtrack.
     """
 
     part: Node
@@ -124,9 +124,9 @@ class Terminal(_Compound):
 
 @dataclass(frozen=True)
 class FreeText(Terminal):
-    """Text in which none of the words stands, and what ends it; `part` says the same.
+    """Text without these words, and its closer; `part` is the equivalent expression.
 
-    xgrammar has a form for it that is faster than an expression.
+    xgrammar has a faster form for it than an expression.
     """
 
     words: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ class FreeText(Terminal):
 
 @dataclass(frozen=True)
 class JsonValue(Node):
-    """A JSON value of a schema, which is held as JSON text."""
+    """A JSON value of a schema, which is stored as JSON text."""
 
     schema: str
 
@@ -149,14 +149,14 @@ class JsonValue(Node):
 
 @dataclass(frozen=True)
 class Reference(Node):
-    """A rule by its name."""
+    """A reference to a rule."""
 
     name: str
 
 
 @dataclass
 class Rules:
-    """A grammar: rules by name, `start` among them. A rule may refer to itself."""
+    """A grammar: rules by name, including `start`. Rules may be recursive."""
 
     named: dict[str, Node] = field(default_factory=dict)
 
@@ -166,7 +166,7 @@ class Rules:
         return next(name for name in (stem, *names) if name not in self.named)
 
     def add(self, stem: str, node: Node) -> Node:
-        """A reference to a rule for this node; the node itself where it is as short."""
+        """A reference to a rule for this node; the node itself if it is as short."""
         if isinstance(node, (Literal, Token, Reference)):
             return node
         name = self.new_name(stem)
@@ -182,7 +182,7 @@ EMPTY = Sequence(())
 
 
 def sequence(*parts: Node) -> Node:
-    """The parts in turn; neighbouring literals become one."""
+    """The parts in order; neighbouring literals are merged."""
     flat: list[Node] = []
     for part in parts:
         for piece in part.parts if isinstance(part, Sequence) else (part,):
@@ -194,7 +194,7 @@ def sequence(*parts: Node) -> Node:
 
 
 def choice(*parts: Node) -> Node:
-    """One of the parts; equal ones count once."""
+    """One of the parts; duplicates are removed."""
     flat: dict[Node, None] = {}
     for part in parts:
         flat.update(dict.fromkeys(part.parts if isinstance(part, Choice) else (part,)))
@@ -208,14 +208,14 @@ def optional(part: Node) -> Node:
 
 
 def star(part: Node) -> Node:
-    """The part any number of times."""
+    """Zero or more repetitions."""
     return Repeat(part)
 
 
 def plus(part: Node) -> Node:
-    """The part once or more."""
+    """One or more repetitions."""
     return Repeat(part, 1)
 
 
-#: White space where a format is free of it, but not without an end.
+#: Optional white space of bounded length.
 GAP: Node = optional(Terminal(Repeat(Chars.of(" \n"), 1, 8)))

@@ -1,4 +1,4 @@
-"""Bounds for numbers: a matcher's JSON has numbers of any size, and no client reads one beyond a double."""
+"""Bounds for numbers: a matcher's JSON allows any size, but clients read doubles."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ONES = ("items", "additionalProperties")
 
 
 def bound_numbers(schema: Any) -> dict[str, Any]:
-    """A normalised schema, with a least and a greatest value of each number that has none.
+    """A normalised schema with a minimum and a maximum for each number that has none.
 
-    A value of any type may be a number, or hold some; it becomes a definition that says so.
+    A value of any type may be or contain a number; such a schema becomes a definition with the bounds.
     """
     whole = {} if schema is True else dict(schema)
     definitions = whole.pop("$defs", {})

@@ -1,4 +1,4 @@
-"""Numbers between bounds, written out digit by digit."""
+"""Numbers between bounds, spelled out digit by digit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unspool.grammar.nodes import EMPTY, Chars, Literal, Node, Repeat, Terminal,
 __all__ = ["number_rule"]
 
 MAX_DIGITS = 16
-"""How many digits may stand before the point, and how many after it: a double holds no more."""
+"""Maximum number of digits before and after the point: a double holds no more."""
 
 _DIGIT = Chars((("0", "9"),))
 _WHOLE = choice(Literal("0"), sequence(Chars((("1", "9"),)), Repeat(_DIGIT, 0, MAX_DIGITS - 1)))
@@ -36,7 +36,7 @@ class _Bound:
 
     @property
     def digits(self) -> str:
-        """Those after the point, without zeros at the end."""
+        """The digits after the point, without trailing zeros."""
         return f"{self.number:f}".partition(".")[2].rstrip("0")
 
 
@@ -45,7 +45,7 @@ _ABOVE_ZERO = _Bound(Decimal(0), False)
 
 
 def number_rule(schema: dict[str, Any]) -> Node:
-    """A number of a normalised schema that some number fits. With bounds, it has no exponent."""
+    """A number of a normalised schema that at least one number matches. With bounds, it has no exponent."""
     is_integer = schema["type"] == "integer"
     lowest, highest = _bound(schema, "Minimum"), _bound(schema, "Maximum")
     if lowest is None and highest is None:
@@ -70,7 +70,7 @@ def _bound(schema: dict[str, Any], side: str) -> _Bound | None:
 
 
 def _without_sign(low: _Bound, high: _Bound | None, is_integer: bool) -> Node | None:
-    """Numbers that are not negative, from `low` to `high`; None: there are none."""
+    """Numbers from `low` to `high`, none of them negative; None: there are none."""
     if is_integer:
         first = math.ceil(low.number) if low.belongs else math.floor(low.number) + 1
         if high is None:
@@ -93,11 +93,11 @@ def _with(first: Node, rest: Node | None) -> Node | None:
     return None if rest is None else sequence(first, rest)
 
 
-# Whole numbers, as texts of digits.
+# Integers, as texts of digits.
 
 
 def _at_least(first: int) -> Node:
-    """Whole numbers from `first` on."""
+    """Integers from `first` on."""
     if first == 0:
         return _WHOLE
     text = str(first)
@@ -106,7 +106,7 @@ def _at_least(first: int) -> Node:
 
 
 def _between(first: int, last: int) -> Node:
-    """Whole numbers from `first` to `last`, which are not negative."""
+    """Integers from `first` to `last`, none of them negative."""
     low, high = str(first), str(last)
     if len(low) == len(high):
         return _same_length(low, high)
@@ -117,7 +117,7 @@ def _between(first: int, last: int) -> Node:
 
 
 def _same_length(low: str, high: str) -> Node:
-    """Texts of digits from one to another of the same length."""
+    """Texts of digits between two of the same length."""
     if not low or (set(low) == {"0"} and set(high) == {"9"}):
         return Repeat(_DIGIT, len(low), len(low)) if low else EMPTY
     if low[0] == high[0]:
@@ -133,11 +133,11 @@ def _same_length(low: str, high: str) -> Node:
     return choice(*options)
 
 
-# What stands after a whole number.
+# The part after the integer.
 
 
 def _fraction(low: _Bound | None, high: _Bound | None) -> Node | None:
-    """A point and digits, or nothing, so that the number is within the bounds; None: it cannot be."""
+    """A point and digits, or nothing, such that the number is within the bounds; None: impossible."""
     ends = _Ends(
         low.digits if low else None,
         bool(low and low.belongs),
@@ -153,7 +153,7 @@ def _fraction(low: _Bound | None, high: _Bound | None) -> Node | None:
 
 @dataclass(frozen=True)
 class _Ends:
-    """The digits that are left of two bounds; None: there is no bound, or it is passed."""
+    """The remaining digits of two bounds; None: there is no bound, or it can no longer be reached."""
 
     low: str | None
     low_belongs: bool
@@ -162,12 +162,12 @@ class _Ends:
 
     @property
     def allow_zero(self) -> bool:
-        """Whether no digits, or only zeros, may follow."""
+        """Whether nothing, or only zeros, may follow."""
         above = self.low is None or (not self.low and self.low_belongs)
         return above and (self.high is None or bool(self.high) or self.high_belongs)
 
     def texts(self, left: int, *, may_end: bool) -> Node | None:
-        """Texts of at most so many digits that stay within the bounds."""
+        """Texts of at most `left` digits that stay within the bounds."""
         if (self.low is None or (not self.low and self.low_belongs)) and self.high is None:
             return Repeat(_DIGIT, 0 if may_end else 1, left) if left or may_end else None
         options: list[Node] = [EMPTY] if may_end and self.allow_zero else []
@@ -178,7 +178,7 @@ class _Ends:
         return choice(*options) if options else None
 
     def _steps(self) -> list[tuple[int, int, _Ends]]:
-        """Ranges of the next digit, each with what is left of the bounds after it."""
+        """Ranges of the next digit, each with the remaining bounds after it."""
         low = 0 if self.low is None else int(self.low[:1] or 0)
         high = 9 if self.high is None else int(self.high[:1] or 0)
         if low > high:

@@ -1,4 +1,4 @@
-"""The schema of a call that is one JSON object: its name, its arguments and, in some formats, its id."""
+"""The schema of a call that is one JSON object with name, arguments and, in some formats, id."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ __all__ = ["object_schema"]
 
 
 def object_schema(tool: Tool, shape: Pattern | None) -> dict[str, Any]:
-    """The schema of a call's whole object: the tool's own stands deeper, so its references are longer."""
+    """The schema of the whole object. The tool's schema is nested in it, so its references get longer
+    paths."""
     definitions: dict[str, Any] = {}
     arguments = tool.schema
     if '"$ref"' in json.dumps(arguments):

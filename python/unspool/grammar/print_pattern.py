@@ -1,4 +1,5 @@
-"""Nodes as regular expressions that llguidance, xgrammar and Python's `re` read alike."""
+"""Prints nodes as regular expressions that llguidance, xgrammar and Python's `re` interpret in the same
+way."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def print_pattern(found: Node) -> str:
 
 
 def times(found: Repeat) -> str:
-    """The suffix that repeats."""
+    """The repetition suffix."""
     known = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}.get((found.least, found.most))
     if known is not None:
         return known
@@ -39,7 +40,7 @@ def times(found: Repeat) -> str:
 
 
 def only(found: Node, allowed: Chars) -> Node | None:
-    """The expression with these characters only; None: it cannot do without others."""
+    """The expression restricted to these characters; None: it needs others."""
     if isinstance(found, Chars):
         left = within(found, allowed)
         return left if left.ranges else None
@@ -60,7 +61,7 @@ def only(found: Node, allowed: Chars) -> Node | None:
 
 
 def lengths(found: Node) -> tuple[int, int | None]:
-    """The least and the greatest number of characters; None: there is no greatest."""
+    """The minimum and maximum number of characters; None: no maximum."""
     if isinstance(found, Literal):
         return len(found.text), len(found.text)
     if isinstance(found, Repeat):
@@ -90,7 +91,7 @@ def _print_characters(found: Chars) -> str:
         return r"[\s\S]"
     if len(found.ranges) == 1 and first == last:
         return _character(first)
-    # A class that goes to the last code point is shorter by what it leaves out.
+    # A class up to the last code point is shorter in negated form.
     left_out = excluding(found)
     if found.ranges[-1][1] == LAST and left_out.ranges:
         return f"[^{_ranges(left_out)}]"

@@ -1,4 +1,4 @@
-"""Keys and listed texts that a format can write: the parser reads a call with them back."""
+"""Checks that keys and listed texts parse back in calls of a format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["check_parts"]
 
 
 def check_parts(file: FormatFile, tools: Iterable[Tool]) -> None:
-    """Refuse a key or a listed text that would be read as another one.
+    """Reject a key or a listed text that would parse differently.
 
     Raises:
         ArgumentError: A parameter, or a value of one, has such a key or lists such a text.
@@ -37,10 +37,10 @@ def check_parts(file: FormatFile, tools: Iterable[Tool]) -> None:
 
 @dataclass(frozen=True)
 class _Calls:
-    """Calls that show whether parts are read: a part is a key, or a text that a schema lists.
+    """Calls that show whether parts parse back; a part is a key, or a text that a schema lists.
 
     Attributes:
-        schema: JSON Schema of the arguments, as text; empty: what the arguments are.
+        schema: The JSON Schema of the arguments, as text; empty: derived from the arguments.
     """
 
     parts: tuple[str, ...]
@@ -54,7 +54,7 @@ class _Calls:
         return [self._nested({"a": part}) for part in self.parts]
 
     def plain(self) -> dict[str, Any]:
-        """What has no such part."""
+        """Arguments without such parts."""
         return self._nested({"a": 1})
 
     def one(self, part: str) -> _Calls:
@@ -78,12 +78,12 @@ def _written(tool: Tool) -> Iterator[tuple[str, _Calls]]:
 
 
 def _refused(format: FormatKey, calls: _Calls) -> Iterator[str]:
-    if not _are_read(format, calls):  # mostly all of them are, in one call
+    if not _are_read(format, calls):  # usually all of them parse back, in one call
         yield from (part for part in calls.parts if not _are_read(format, calls.one(part)))
 
 
 def _alternatives(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
-    """A schema and those of its alternatives."""
+    """A schema and its alternatives."""
     waiting, seen = [schema], list[Any]()
     for one in waiting:
         found = resolve(one, root)
@@ -94,7 +94,7 @@ def _alternatives(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _inner(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The schemas of values within the arguments."""
+    """The schemas of nested values in the arguments."""
     waiting = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
     waiting += [schema.get("additionalProperties"), *schema.get("anyOf", ())]
     for one in waiting:
@@ -108,14 +108,14 @@ def _inner(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _listed(schemas: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The strings that schemas list."""
+    """The strings that the schemas list."""
     values = [value for schema in schemas for value in schema.get("enum", [schema.get("const")])]
     return tuple(sorted({value for value in values if isinstance(value, str)}))
 
 
 @functools.lru_cache(maxsize=1024)
 def _are_read(format: FormatKey, calls: _Calls) -> bool:
-    """Whether the calls are read as they were meant; True where calls have no such parts at all."""
+    """Whether the calls parse as intended; True if even calls without such parts do not."""
     read = all(_is_read(format, one, calls.schema) for one in calls.arguments())
     return read or not _is_read(format, calls.plain())
 

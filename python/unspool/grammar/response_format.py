@@ -1,4 +1,4 @@
-"""What a request asks of the form of an answer."""
+"""Reads a request's `response_format`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ __all__ = ["read_response_format"]
 
 
 def read_response_format(value: Any) -> dict[str, Any] | None:
-    """The JSON Schema that an answer must fit; None: it is free text.
+    """Return the JSON Schema for the answer; None: free text.
 
     Args:
-        value: As chat completions or Responses hold it: None, `{"type": "text"}`, `{"type": "json_object"}`, or
-            `{"type": "json_schema", …}` with the schema in `json_schema.schema` or in `schema`; or a Pydantic model.
+        value: As in chat completions or Responses: None, `{"type": "text"}`, `{"type": "json_object"}`, or
+            `{"type": "json_schema", …}` with the schema in `json_schema.schema` or in `schema`; or a Pydantic
+            model.
 
     Raises:
-        ArgumentError: It is none of these.
+        ArgumentError: The value has another form.
     """
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""What a grammar is returned as, and what it leaves out of the schemas that it was made from."""
+"""The result types: a grammar, and the schema keywords that it does not enforce."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Syntax = Literal["lark", "structural_tag", "gbnf"]
 
 @dataclass(frozen=True)
 class Dropped:
-    """A keyword of a schema that the grammar does not enforce; `check` looks at the finished value."""
+    """A schema keyword that the grammar does not enforce; use `check` on the finished value."""
 
     path: str
-    """Where the keyword stands: a JSON pointer into the schema, as in "#/properties/city"."""
+    """The keyword's place: a JSON pointer into the schema, such as "#/properties/city"."""
     keyword: str
     reason: str
 

@@ -1,4 +1,4 @@
-"""What schemas say of lists, merged."""
+"""Merges the list keywords of schemas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ITEMS = 1_000
 
 
 def merge_arrays(merger: Merger, parts: Sequence[Part], depth: int) -> Any:
-    """A list's schema: places with schemas of their own, the schema of other items, and bounds."""
+    """A list's schema: items with individual schemas, the schema of other items, and bounds."""
     merger.parts.spend(len(parts))
     for part in parts:
         if part.get("uniqueItems") not in (None, False):
@@ -63,7 +63,7 @@ def _places(part: Part) -> list[Any]:
 
 
 def _item(part: Part, index: int | None) -> list[Part]:
-    """What a schema says of the item at a place; None: of those after all places."""
+    """The schemas of the item at an index; None: of the items after those with individual schemas."""
     places = _places(part)
     is_old = not part.has("prefixItems") and isinstance(part.get("items"), (list, tuple))
     if index is not None and index < len(places):

@@ -1,6 +1,6 @@
-"""Compares a finished value with the schema as it was, for what a grammar cannot enforce.
+"""Compares a finished value with its original schema, including what a grammar cannot enforce.
 
-Both come from outside: the schema from a client, the value from a model. So nothing is fetched, patterns match
+Neither is trusted: the schema is from a client, the value from a model. So nothing is fetched, patterns match
 in linear time, and the work is bounded.
 """
 
@@ -22,26 +22,26 @@ MAX_MESSAGE = 300
 
 @dataclass(frozen=True)
 class Violation:
-    """Where a value does not fit its schema, and why."""
+    """A place where a value violates its schema, and the reason."""
 
     path: str
-    """A JSON pointer into the value, as in "#/items/0"; "#" is the value itself."""
+    """A JSON pointer into the value, such as "#/items/0"; "#" is the value itself."""
     keyword: str
     message: str
 
 
 def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation]:
-    """What of a value does not fit its schema: at most 20 violations, none if it fits.
+    """Return where a value violates its schema: at most 20 violations; empty if it is valid.
 
-    `format` is not compared, nor a pattern that looks around; references to other documents are not followed.
+    `format` and patterns with look-around are not checked; references to other documents are not followed.
 
     Args:
         value: The parsed arguments or answer.
-        schema: As the request has it. None stands for any object.
+        schema: The schema in the request. None means any object.
 
     Raises:
         UnspoolError: jsonschema is not installed, or older than 4.18.
-        ArgumentError: The schema is malformed in a place that `normalise` drops.
+        ArgumentError: The schema is malformed in a part that `normalise` drops.
     """
     validator = validator_class()(
         {"type": "object"} if schema is None else schema, registry=_empty_registry()
@@ -61,7 +61,7 @@ def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation
         ]
     except (RecursionError, TooMuchWork):
         return [Violation("#", "$ref", "the value is nested too deeply to compare it with the schema")]
-    except Exception as error:  # jsonschema raises many kinds for a schema that is none
+    except Exception as error:  # jsonschema raises many types for an invalid schema
         raise ArgumentError(f"the schema is malformed: {error!s:.200}") from error
     finally:
         references.reset(counted)
@@ -69,7 +69,7 @@ def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation
 
 
 def _holds(schema: Any, keyword: str) -> bool:
-    """Whether a key stands anywhere in the schema."""
+    """Whether a key occurs anywhere in the schema."""
     waiting = [schema]
     while waiting:
         part = waiting.pop()
@@ -87,4 +87,4 @@ def _empty_registry() -> Any:
         from referencing import Registry
     except ImportError:
         raise UnspoolError("checking a schema needs jsonschema 4.18; pip install -U jsonschema") from None
-    return Registry()  # jsonschema's own would fetch what a reference names
+    return Registry()  # jsonschema's own registry would fetch references

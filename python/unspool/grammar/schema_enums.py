@@ -1,4 +1,4 @@
-"""Values that schemas list, by `enum` and `const`, merged with what stands beside them."""
+"""Merges the values that schemas list in `enum` and `const` with the other keywords."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["constant", "json_type", "merge_values"]
 
 
 def merge_values(merger: Merger, parts: Sequence[Part], types: set[str], depth: int) -> list[Any]:
-    """The values that all the parts list and allow: the plain ones as one `enum`, others by their parts."""
+    """The values that all parts list and allow: plain ones as one `enum`, others by their parts."""
     listed: dict[str, Any] | None = None
     for part in parts:
         for keyword in ("enum", "const"):
@@ -52,7 +52,7 @@ def merge_values(merger: Merger, parts: Sequence[Part], types: set[str], depth: 
 
 
 def _plain(notes: Parts, value: Any, part: Part, depth: int) -> Any:
-    """A value that a schema lists, if JSON can hold it."""
+    """A listed value, if JSON can represent it."""
     notes.spend()
     if depth > MAX_DEPTH:
         raise ArgumentError(f"{part.path}: a listed value nests deeper than {MAX_DEPTH} levels")
@@ -73,7 +73,7 @@ def _plain(notes: Parts, value: Any, part: Part, depth: int) -> Any:
 
 
 def _key(value: Any) -> str:
-    """Equal for values that JSON Schema counts as equal: 1 and 1.0, but not 1 and true."""
+    """Equal for values that are equal in JSON Schema: 1 and 1.0, but not 1 and true."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{json.dumps(key)}:{_key(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):
@@ -82,13 +82,13 @@ def _key(value: Any) -> str:
 
 
 def _shortest(value: Any) -> Any:
-    """A whole number without its point, so that every matcher writes it alike."""
+    """An integer without a decimal point, so that all matchers write it in the same way."""
     is_whole = isinstance(value, float) and value == value // 1 and abs(value) < 2**53
     return int(value) if is_whole else value
 
 
 def json_type(value: Any) -> str:
-    """The type of a value in JSON Schema's words; a whole number is an integer."""
+    """The JSON Schema type of a value; a whole number is an integer."""
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, (int, float)):
@@ -98,7 +98,7 @@ def json_type(value: Any) -> str:
 
 
 def _fits(notes: Parts, value: Any, limits: Mapping[str, Any], parts: Sequence[Part]) -> bool:
-    """Whether a plain value is within the lengths, bounds and patterns beside the list."""
+    """Whether a plain value satisfies the lengths, bounds and patterns next to the list."""
     if isinstance(value, str):
         return all(_text_fits(notes, value, part) for part in parts)
     if isinstance(value, bool) or value is None:
@@ -127,7 +127,7 @@ def _text_fits(notes: Parts, text: str, part: Part) -> bool:
 
 
 def constant(value: Any) -> Any:
-    """A schema that only this value fits."""
+    """A schema that only this value matches."""
     if isinstance(value, Mapping):
         return {
             "type": "object",

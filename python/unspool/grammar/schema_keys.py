@@ -1,4 +1,4 @@
-"""What schemas say of keys that they do not name: `patternProperties` and `propertyNames`, merged."""
+"""Merges what schemas define for unnamed keys: `patternProperties` and `propertyNames`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Keys:
                 self._read_names(part)
 
     def said_of(self, index: int, name: str) -> list[Part]:
-        """What the patterns of one part say of a key."""
+        """The schemas that the patterns of one part define for a key."""
         part, said = self._parts[index], []
         for pattern, matcher in self._matchers[index].items():
             self._merger.parts.spend(1 + len(name) // 8)
@@ -43,12 +43,12 @@ class Keys:
     def one_pattern(
         self, has_names: bool, others: Any, is_stated: bool, depth: int
     ) -> tuple[str, Any] | None:
-        """The one pattern of keys that can be kept, with the schema of their values; the rest is dropped."""
+        """The only key pattern that can be kept, with the schema of its values; the others are dropped."""
         kept = None
         for part, matchers in zip(self._parts, self._matchers, strict=True):
             for pattern in matchers:
                 if has_names and others is False:
-                    continue  # no key but the named ones can be written
+                    continue  # only the named keys can be written
                 if has_names or kept is not None or (is_stated and others is not False):
                     self._merger.parts.drop(part, "patternProperties", _ONE_PATTERN)
                 else:
@@ -76,7 +76,7 @@ class Keys:
         return printed, self._merger.merge(value, depth + 1) if value else node
 
     def _read(self, part: Part) -> dict[str, Matcher | None]:
-        """What decides whether a key has a pattern; None: the pattern cannot be read."""
+        """Matchers for key patterns; None: the pattern cannot be parsed."""
         found: dict[str, Matcher | None] = {}
         for pattern in map_of(part, "patternProperties"):
             try:

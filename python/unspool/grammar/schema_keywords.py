@@ -1,4 +1,4 @@
-"""One schema of a document, and its keywords, each checked for its type when it is read."""
+"""One schema of a document; each keyword's type is checked when it is read."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ KEYWORDS_OF_TYPE = {
 
 @dataclass(frozen=True)
 class Part:
-    """One schema that a value has to fit, and the keywords in it that are dealt with already."""
+    """A schema that a value must match, and the keywords that have been handled."""
 
     schema: Any
     path: str
     done: frozenset[str] = frozenset()
 
     def get(self, keyword: str) -> Any:
-        """The keyword's value; None if it is absent, or dealt with."""
+        """The keyword's value; None if it is absent or handled."""
         return self.schema[keyword] if self.has(keyword) else None
 
     def has(self, keyword: str) -> bool:
@@ -104,7 +104,7 @@ def names_of(part: Part, keyword: str) -> list[str]:
 
 
 def types_of(part: Part) -> set[str] | None:
-    """The types that a schema states, with null if it is nullable; None: it states none."""
+    """The types in a schema, with null if it is nullable; None: it has no type."""
     if not part.has("type"):
         return None
     stated = part.get("type")

@@ -1,6 +1,7 @@
-"""All the schemas that one value has to fit, as one schema of few keywords.
+"""Merges all schemas that one value must match into one schema with few keywords.
 
-What comes out has one type a schema, or `enum`, `anyOf`, or a `$ref` alone; every matcher reads these alike.
+Each resulting schema has one type, or `enum`, `anyOf`, or only a `$ref`; all matchers interpret these in the
+same way.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from unspool.grammar.schema_scalars import merge_numbers, merge_strings
 __all__ = ["Merger", "Node", "Target", "any_of"]
 
 Node = Any
-"""A schema that is normalised; `False` for one that no value fits, {} for one that every value fits."""
+"""A normalised schema; `False` if no value matches, {} if every value does."""
 Target = Literal["llguidance", "xgrammar", "gbnf"]
 
 _UNIONS = ("anyOf", "oneOf")
@@ -30,7 +31,7 @@ _CONSTRAINTS = _OF_ONE_TYPE | {"type", "enum", "const", *_UNIONS}
 
 
 class Merger:
-    """Merges schemas of one document; those that references lead to become `definitions`."""
+    """Merges schemas of one document; the targets of references become `definitions`."""
 
     def __init__(self, root: Any, target: Target, *, more_keys: bool = False) -> None:
         self.parts = Parts(root)
@@ -38,14 +39,14 @@ class Merger:
         self.more_keys = more_keys
         self.definitions: dict[str, Node] = {}
         self.is_implied = False
-        """Whether a schema without a type was given one."""
+        """Whether a type was added to a schema without one."""
         self.exclusive: list[tuple[Part, str, list[Node]]] = []
         self._names: dict[frozenset[Any], str] = {}
         self._stems: dict[str, int] = {}
         self._waiting: deque[tuple[str, list[Part]]] = deque()
 
     def merge_document(self, *beside: Mapping[str, Any]) -> Node:
-        """The schema of what fits the root and these; every definition that it needs is merged too."""
+        """The merged schema of the root and these; merges every definition that it needs, too."""
         root = self.merge([Part(schema, "#") for schema in (self.parts.root, *beside)], 0)
         while self._waiting:
             name, parts = self._waiting.popleft()
@@ -53,7 +54,7 @@ class Merger:
         return root
 
     def merge(self, parts: Sequence[Part], depth: int) -> Node:
-        """The schema of a value that fits all the parts."""
+        """The schema of a value that matches all parts."""
         if depth > MAX_DEPTH:
             raise ArgumentError(
                 f"{parts[0].path}: the schema nests deeper than {MAX_DEPTH} levels; use $defs, or simplify it"
@@ -70,13 +71,13 @@ class Merger:
         return self._reference(found) if through_reference else self._merge_parts(found, depth)
 
     def _reference(self, parts: list[Part]) -> Node:
-        """A reference to the definition that these parts make together."""
+        """A reference to the definition that merges these parts."""
         key = frozenset(part.key for part in parts)
         name = self._names.get(key)
         if name is None:
             stem = re.sub(r"[^A-Za-z0-9]+", "_", parts[0].path.split("/")[-1]).strip("_")[:40] or "root"
             number = self._stems[stem] = self._stems.get(stem, 0) + 1
-            name = stem if number == 1 else f"{stem}__{number}"  # no stem has two of these
+            name = stem if number == 1 else f"{stem}__{number}"  # no stem contains two underscores
             self._names[key] = name
             self.definitions[name] = {}
             self._waiting.append((name, parts))
@@ -99,7 +100,7 @@ class Merger:
         return any_of([self.merge_type(name, parts, depth) for name in TYPES if name in types])
 
     def _union(self, part: Part, keyword: str, rest: list[Part], depth: int) -> Node:
-        """One schema for each choice, merged with what stands beside the union."""
+        """One schema per choice, merged with the keywords next to the union."""
         rest = [other for other in rest if _constrains(other)]
         choices = list_of(part, keyword)
         merged = [
@@ -111,7 +112,7 @@ class Merger:
         return any_of(merged)
 
     def _types(self, parts: Sequence[Part]) -> set[str]:
-        """The types that all parts allow; without one, the type that the other keywords are for."""
+        """The types that all parts allow; if none has a type, the one implied by the other keywords."""
         left, is_stated = set(TYPES), False
         for part in parts:
             stated = types_of(part)
@@ -131,7 +132,7 @@ class Merger:
         return implied
 
     def merge_type(self, name: str, parts: Sequence[Part], depth: int) -> Node:
-        """What the parts say of values of one type."""
+        """Merge what the parts define for values of one type."""
         if name == "object":
             return merge_objects(self, parts, depth)
         if name == "array":
@@ -148,13 +149,13 @@ def _constrains(part: Part) -> bool:
 
 
 def _adds_null(part: Part) -> bool:
-    """Whether a schema is nullable whose type stands elsewhere, as OpenAPI 3.0 writes it."""
+    """Whether a schema is nullable but its type is elsewhere, as in OpenAPI 3.0."""
     is_elsewhere = any(part.has(keyword) for keyword in ("$ref", "allOf", *_UNIONS))
     return part.get("nullable") is True and is_elsewhere and not part.has("type")
 
 
 def any_of(options: Sequence[Node]) -> Node:
-    """A union, as short as it can be."""
+    """A union in its shortest form."""
     flat: list[Node] = []
     for option in options:
         for node in option["anyOf"] if isinstance(option, dict) and "anyOf" in option else [option]:
@@ -167,7 +168,7 @@ def any_of(options: Sequence[Node]) -> Node:
     return flat[0] if len(flat) == 1 else {"anyOf": flat}
 
 
-_COMPARED = 8  # equal choices mostly stand near one another; comparing all of them is quadratic
+_COMPARED = 8  # equal choices are usually close together; comparing all of them is quadratic
 
 
 def _same(one: Node, other: Node) -> bool:

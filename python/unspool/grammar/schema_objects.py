@@ -1,4 +1,4 @@
-"""What schemas say of objects, merged."""
+"""Merges the object keywords of schemas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_NAMED = 5_000
 
 
 def merge_objects(merger: Merger, parts: Sequence[Part], depth: int) -> Any:
-    """An object's schema: its keys in their order, those required, and what other keys may hold."""
+    """An object's schema: its keys in order, the required ones, and the values of other keys."""
     return _Objects(merger, parts, depth).merged()
 
 
@@ -56,7 +56,7 @@ class _Objects:
         return self._counted(merged, allowed)
 
     def _property(self, name: str) -> Any:
-        """The schema of one key: what each part says of it."""
+        """The schema of one key, merged from all parts."""
         self.merger.parts.spend(len(self.parts))
         if self.keys.listed is not None and name not in self.keys.listed:
             return False
@@ -71,7 +71,7 @@ class _Objects:
         return self.merger.merge(found, self.depth + 1)
 
     def _others(self, names: list[str]) -> tuple[Any, str | None]:
-        """What keys may hold that are not named, and the pattern of those keys; False: there are none."""
+        """The schema of unnamed keys, and their pattern; False: there are none."""
         if self.keys.listed is not None:
             return False, None
         stated = [
@@ -89,20 +89,20 @@ class _Objects:
         if letters > MAX_NAMED:
             return False, None
         self.merger.parts.spend(letters)
-        # Matchers take "\u0061" for another key than "a" beside `additionalProperties`, but not in a pattern.
+        # Matchers treat "\u0061" as another key than "a" with `additionalProperties`, but not in a pattern.
         other = other_keys(names)
         if self.merger.target == "xgrammar":
             other = only(other, PLAIN) or other
         return others, f"^(?:{print_pattern(other)})$"
 
     def _unstated(self) -> Any:
-        """Without `additionalProperties`, an object has only the keys that its schema names, if it names any."""
+        """Without `additionalProperties`, an object has only its named keys, if it names any."""
         names_some = any(part.has("properties") or part.has("patternProperties") for part in self.parts)
         is_closed = any(part.get("unevaluatedProperties") is False for part in self.parts)
         return False if is_closed or (names_some and not self.merger.more_keys) else {}
 
     def _counted(self, merged: dict[str, Any], allowed: dict[str, Any]) -> Any:
-        """Bounds of the number of keys, where the object is a map."""
+        """Bounds of the number of keys, if the object is a map."""
         fewest = highest(count_of(part, "minProperties") for part in self.parts) or 0
         most = lowest(count_of(part, "maxProperties") for part in self.parts)
         is_closed = merged["additionalProperties"] is False and "patternProperties" not in merged

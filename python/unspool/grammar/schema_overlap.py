@@ -1,4 +1,4 @@
-"""Whether a value may fit two of several schemas: `oneOf` then is not `anyOf`."""
+"""Decides whether a value may match two of several schemas; then `oneOf` differs from `anyOf`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MAX_CHOICES = 40
 
 
 def overlap(choices: Sequence[Any], definitions: Mapping[str, Any]) -> bool:
-    """False only if no value can fit two of the choices.
+    """Return False only if no value can match two of the choices.
 
-    That an object has no other keys than those named does not count: the schema may allow them.
+    Keys other than the named ones are not considered, because the schema may allow them.
     """
     possible = [choice for choice in choices if choice is not False]
     if len(possible) > MAX_CHOICES:
@@ -26,7 +26,7 @@ def overlap(choices: Sequence[Any], definitions: Mapping[str, Any]) -> bool:
 
 
 def _are_apart(one: Any, other: Any, definitions: Mapping[str, Any], depth: int) -> bool:
-    """Whether no value fits both, as far as types, listed values and required keys show."""
+    """Whether no value matches both, judged by types, listed values and required keys."""
     one, other = _resolve(one, definitions), _resolve(other, definitions)
     if not one or not other or depth == 0:
         return False

@@ -1,4 +1,5 @@
-"""What a schema says in one place: itself, what its `$ref` leads to, and its `allOf`, as a list of parts."""
+"""Collects the schemas that apply in one place: the schema itself, the target of its `$ref`, and its
+`allOf`."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ _NOT_EXPRESSED = {
 
 
 class Parts:
-    """Collects the parts of a schema, within bounds, and notes what no grammar can express."""
+    """Collects the parts of a schema, with bounded work, and records what no grammar can express."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
@@ -41,7 +42,7 @@ class Parts:
         self._work = 0
 
     def spend(self, steps: int = 1) -> None:
-        """Count work; a schema that would take too much is refused."""
+        """Count work; reject a schema that needs too much."""
         self._work += steps
         if self._work > MAX_WORK:
             raise ArgumentError("the schema is too large, or its unions and references multiply; simplify it")
@@ -50,13 +51,14 @@ class Parts:
         self.dropped.setdefault((part.path, keyword), Dropped(part.path, keyword, reason))
 
     def collect(self, parts: Iterable[Part]) -> tuple[list[Part] | None, bool]:
-        """All the schemas that a value has to fit, and whether a reference led to one; None: no value fits."""
+        """All schemas that a value must match, and whether one came from a reference; None: no value
+        matches."""
         found: dict[Any, Part] = {}
         reached = [self._add(part, found, ()) for part in parts]
         return (None if None in reached else list(found.values())), any(reached)
 
     def _add(self, part: Part, found: dict[Any, Part], trail: tuple[Any, ...]) -> bool | None:
-        """Add a part; whether it held a reference, and None if it is `false`."""
+        """Add a part; return whether it contained a reference, or None if it is `false`."""
         self.spend()
         if isinstance(part.schema, bool):
             return False if part.schema else None
@@ -78,7 +80,7 @@ class Parts:
         reached = False
         for keyword in part.schema:
             if keyword == "properties":
-                found.setdefault(part.key, part)  # before what comes later: the order of keys
+                found.setdefault(part.key, part)  # before later ones, to keep the order of keys
             for target in self._targets(part, keyword):
                 if self._add(target, found, (*trail, part.key)) is None:
                     return None
@@ -87,7 +89,7 @@ class Parts:
         return reached
 
     def _targets(self, part: Part, keyword: str) -> list[Part]:
-        """The schemas that a keyword adds to what a value has to fit."""
+        """The schemas that a keyword adds."""
         if not part.has(keyword):
             return []
         if keyword == "allOf":
@@ -101,7 +103,7 @@ class Parts:
                 self.drop(part, keyword, reason)
 
     def _resolve(self, part: Part) -> Part | None:
-        """The schema that a reference leads to; None: it is in another document."""
+        """The target of a reference; None: it is in another document."""
         reference = part.get("$ref")
         if not isinstance(reference, str):
             raise ArgumentError(f"{part.path}/$ref: a reference is a string; got {reference!r}")

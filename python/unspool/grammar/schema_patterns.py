@@ -1,7 +1,8 @@
-"""Regular expressions of JSON Schema (ECMA 262), read once so that every matcher gets the same text.
+"""Parses JSON Schema's regular expressions (ECMA 262), so that all matchers get the same text.
 
-A schema's pattern may match anywhere in a string. Matchers disagree on that, on what `\\d` and `.` cover, and
-on quotes. So a pattern is parsed, turned into one for the whole string, and printed with plain ranges only.
+A schema's pattern may match anywhere in a string. Matchers disagree about that, about `\\d` and `.`, and
+about quotes. So each pattern is parsed, converted to one for the whole string, and printed with plain ranges
+only.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MAX_LENGTH = 5_000
 
 _DIGIT = characters("09")
 _WORD = characters("09", "AZ", "az", "_")
-# Chars that ECMA 262 and Python both count as white space; `\S` leaves out what either counts.
+# Characters that both ECMA 262 and Python count as white space; `\S` excludes what either counts.
 _SPACE = characters(
     "\t\r", " ", "\u00a0", "\u1680", "\u2000\u200a", "\u2028\u2029", "\u202f", "\u205f", "\u3000"
 )
@@ -39,10 +40,10 @@ _DOT = excluding(characters("\n", "\r", "\u2028\u2029"))
 
 
 class PatternError(ValueError):
-    """A pattern is not regular, too large, or not a pattern at all."""
+    """A pattern is not regular, is too large, or is invalid."""
 
 
-# Anchors stand in the tree as references until they are resolved.
+# Anchors are references in the tree until they are resolved.
 _START = Reference("^")
 _END = Reference("$")
 _QUANTIFIER = re.compile(r"[*+?]|\{(\d{1,9})(,(\d{1,9})?)?\}")
@@ -52,10 +53,10 @@ _LOW_SURROGATE = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
 
 
 def parse_pattern(pattern: Any) -> Node:
-    """The strings in which the pattern is found, as an expression for the whole string.
+    """Parse a pattern into an expression for the whole string.
 
     Raises:
-        PatternError: The pattern looks around or back, is too large, or cannot be read.
+        PatternError: The pattern has look-around or backreferences, is too large, or is invalid.
     """
     if not isinstance(pattern, str):
         raise PatternError(f"a pattern is a string; got {type(pattern).__name__}")
@@ -68,7 +69,7 @@ def parse_pattern(pattern: Any) -> Node:
 
 
 def _whole(found: Node) -> Node:
-    """An expression for the whole string: what no anchor holds may have text before and after it."""
+    """An expression for the whole string: without an anchor, text may precede or follow the match."""
     if isinstance(found, Choice):
         return choice(*map(_whole, found.parts))
     parts = list(found.parts) if isinstance(found, Sequence) else [found]
@@ -101,7 +102,7 @@ def _has_anchor(part: Node) -> bool:
 
 
 def _size(part: Node) -> int:
-    """How many characters the expression has when its repetitions are written out."""
+    """The number of characters in the expression with its repetitions written out."""
     if isinstance(part, Repeat):
         return 1 + _size(part.part) * max(part.least, part.most or 1)
     if isinstance(part, (Sequence, Choice)):
@@ -110,7 +111,7 @@ def _size(part: Node) -> int:
 
 
 class _Reader:
-    """A recursive descent over one pattern."""
+    """A recursive-descent parser for one pattern."""
 
     def __init__(self, pattern: str) -> None:
         self.text = pattern
@@ -148,7 +149,7 @@ class _Reader:
             raise PatternError("the pattern repeats an anchor")
         self.at = found.end()
         if self.text.startswith("?", self.at):
-            self.at += 1  # lazy: the same strings
+            self.at += 1  # lazy: matches the same strings
         minimum, maximum = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(found[0], (0, 0))
         if found[1] is not None:
             minimum = int(found[1])
@@ -211,7 +212,7 @@ class _Reader:
         return self.escape(in_bracket=True) if char == "\\" else characters(char)
 
     def escape(self, *, in_bracket: bool) -> Chars:
-        """What follows a backslash."""
+        """The meaning of a backslash escape."""
         char = self.text[self.at : self.at + 1]
         code = _HEX.match(self.text, self.at)
         if code is not None:
@@ -229,7 +230,7 @@ class _Reader:
         return characters(char)
 
     def code_point(self, code: int) -> Chars:
-        """A character by its number; two escaped surrogates are one character."""
+        """A character by its code; a pair of escaped surrogates is one character."""
         low = _LOW_SURROGATE.match(self.text, self.at) if 0xD800 <= code < 0xDC00 else None
         if low is not None:
             self.at = low.end()

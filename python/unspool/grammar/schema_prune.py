@@ -1,4 +1,4 @@
-"""Takes out of a normalised schema what no finite value fits, and definitions that nothing needs."""
+"""Removes from a normalised schema what no finite value matches, and unused definitions."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def children(node: Any) -> Iterator[Any]:
 
 
 def refuse_left_recursion(definitions: dict[str, Any]) -> None:
-    """A definition may not lead back to itself without an object or a list between.
+    """Reject definitions that refer to themselves without an object or a list in between.
 
     Raises:
-        ArgumentError: One does.
+        ArgumentError: A definition does.
     """
     direct = {
         name: [other for part in [node, *_options(node)] if (other := name_of(part)) is not None]
@@ -65,7 +65,7 @@ def _options(node: Any) -> list[Any]:
 
 
 def prune(root: Any, definitions: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The root and the definitions that it needs, without what no finite value fits."""
+    """The root and its definitions, without what no finite value matches."""
     known = _inhabited(definitions)
     kept = {name: _without(definitions[name], known) for name in definitions if name in known}
     root = _without(root, known) if _has_value(root, known) else False
@@ -82,7 +82,7 @@ def prune(root: Any, definitions: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def _inhabited(definitions: dict[str, Any]) -> set[str]:
-    """The names of the definitions that some finite value fits."""
+    """The names of the definitions that some finite value matches."""
     users: dict[str, set[str]] = {}
     sizes = {}
     for name, node in definitions.items():
@@ -109,7 +109,7 @@ def _inhabited(definitions: dict[str, Any]) -> set[str]:
 
 
 def _has_value(node: Any, known: set[str]) -> bool:
-    """Whether a finite value fits, if one fits the definitions that are known."""
+    """Whether a finite value matches, assuming that some match the known definitions."""
     if node is False:
         return False
     name = name_of(node)
@@ -133,7 +133,7 @@ def _map_values(node: dict[str, Any]) -> list[Any]:
 
 
 def _without(node: Any, known: set[str]) -> Any:
-    """A schema that some value fits, without the parts that none fits."""
+    """A schema that some value matches, without the parts that none matches."""
     if not isinstance(node, dict):
         return node
     if "anyOf" in node:

@@ -1,4 +1,5 @@
-"""A normalised schema as rules of a grammar, for matchers that read no schemas and for values not in JSON."""
+"""Converts a normalised schema to grammar rules, for matchers without JSON Schema and for values not in
+JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ __all__ = ["SchemaRules"]
 
 
 class SchemaRules:
-    """Makes values of one schema, normalised for "gbnf"; shared parts become rules."""
+    """Builds values of one schema, normalised for "gbnf"; shared parts become rules."""
 
     def __init__(self, rules: Rules, written: WrittenValues, schema: dict[str, Any]) -> None:
         self._rules = rules
@@ -51,7 +52,7 @@ class SchemaRules:
         return self.node(root) if name is None else self._definition(name)
 
     def node(self, schema: Any) -> Node:
-        """A value of a schema in it."""
+        """A value of a nested schema."""
         name = name_of(schema)
         if name is not None:
             return self._definition(name)
@@ -75,7 +76,7 @@ class SchemaRules:
     def _definition(self, name: str) -> Node:
         if name not in self._names:
             rule = self._names[name] = Reference(self._rules.new_name(name))
-            self._rules.named[rule.name] = EMPTY  # the name is taken before the rule refers to itself
+            self._rules.named[rule.name] = EMPTY  # reserves the name, because the rule may refer to itself
             self._rules.named[rule.name] = self.node(self._definitions[name])
         return self._names[name]
 
@@ -134,10 +135,10 @@ class SchemaRules:
         return self._rule("member", self._member(self._written.key(key), self.node(others)))
 
     def _in_order(self, members: list[tuple[Node, bool]], other: Node | None, schema: dict[str, Any]) -> Node:
-        """Members in their order, each with whether it is required; the other may follow, and repeat."""
+        """Members in order, each with whether it is required; `other` may follow, repeatedly."""
         if not members and other is not None:
             return self._repeated(other, schema.get("minProperties", 0), schema.get("maxProperties"))
-        # `first` is what may stand at the beginning, `rest` the same after a member.
+        # `first` accepts the members from here on at the beginning, `rest` the same after a member.
         first = EMPTY if other is None else optional(sequence(other, star(sequence(self._comma, other))))
         rest = EMPTY if other is None else star(sequence(self._comma, other))
         for member, is_required in reversed(members):
@@ -172,7 +173,7 @@ class SchemaRules:
         return self._between("[", made, "]")
 
     def _repeated(self, item: Node | None, least: int, most: int | None) -> Node:
-        """The item with commas between."""
+        """The item, repeated with commas in between."""
         if item is None or most == 0:
             return EMPTY
         more = Repeat(sequence(self._comma, item), max(least - 1, 0), None if most is None else most - 1)
@@ -185,7 +186,7 @@ class SchemaRules:
         return sequence(Literal(opener), *filled, space, Literal(closer))
 
     def _rule(self, stem: str, node: Node) -> Node:
-        """The node as a rule, so that it is written once."""
+        """The node as a rule, to write it only once."""
         if node == EMPTY or isinstance(node, (Literal, Reference)):
             return node
         self._count += 1
@@ -193,7 +194,7 @@ class SchemaRules:
 
 
 def _text(schema: dict[str, Any]) -> Node:
-    """What a string may hold."""
+    """The content of a string."""
     if "pattern" in schema:
         return parse_pattern(schema["pattern"])
     if "format" in schema:

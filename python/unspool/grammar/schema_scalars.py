@@ -1,4 +1,4 @@
-"""What schemas say of strings and numbers, merged."""
+"""Merges the string and number keywords of schemas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["FORMATS", "PLAIN", "highest", "lowest", "merge_numbers", "merge_stri
 
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri")
 
-# xgrammar writes a pattern's characters as they are, without JSON's escapes.
+# xgrammar writes a pattern's characters unchanged, without JSON escapes.
 PLAIN = excluding(characters("\0\x1f", '"', "\\"))
 
 _EXACT = 2**53
@@ -28,7 +28,7 @@ _MAX_LENGTH = {"llguidance": 100_000, "xgrammar": 32, "gbnf": 1_000}
 
 
 def merge_strings(notes: Parts, parts: Sequence[Part], target: str) -> Any:
-    """A string's schema: a format, or a pattern, or lengths; what does not fit beside them is dropped."""
+    """A string's schema: a format, a pattern, or lengths; other combinations are dropped."""
     shortest = highest(count_of(part, "minLength") for part in parts)
     longest = lowest(count_of(part, "maxLength") for part in parts)
     if shortest is not None and longest is not None and shortest > longest:
@@ -60,9 +60,10 @@ def merge_strings(notes: Parts, parts: Sequence[Part], target: str) -> Any:
 def _counted_pattern(
     notes: Parts, parts: Sequence[Part], shortest: int | None, longest: int | None
 ) -> dict[str, Any]:
-    """Lengths as a pattern: beside lengths, xgrammar admits control characters, which are no JSON.
+    """Lengths as a pattern: with lengths, xgrammar would accept control characters, which are invalid in
+    JSON.
 
-    The pattern holds no character that needs an escape, so it is for short strings only.
+    The pattern has no character that needs an escape, so it is for short strings only.
     """
     if longest is not None and longest <= _MAX_LENGTH["xgrammar"]:
         return {"pattern": f"^(?:{print_pattern(Repeat(PLAIN, shortest or 0, longest))})$"}
@@ -74,7 +75,8 @@ def _counted_pattern(
 
 
 def _has_length(parts: Sequence[Part], shortest: int | None, longest: int | None) -> bool:
-    """Whether texts of the first pattern have lengths within the bounds: a matcher refuses it otherwise."""
+    """Whether some text of the first pattern has a length within the bounds; otherwise a matcher rejects the
+    schema."""
     for part in parts:
         with suppress(PatternError):
             if part.has("pattern"):
@@ -86,7 +88,7 @@ def _has_length(parts: Sequence[Part], shortest: int | None, longest: int | None
 
 
 def _format(notes: Parts, parts: Sequence[Part]) -> dict[str, Any] | None:
-    """The first format that matchers know; patterns beside it are dropped."""
+    """The first format that matchers support; patterns next to it are dropped."""
     found = None
     for part in parts:
         if not part.has("format"):
@@ -120,7 +122,7 @@ def _pattern(notes: Parts, parts: Sequence[Part], target: str) -> dict[str, Any]
 
 
 def print_whole(pattern: Any, target: str) -> str:
-    """A pattern for the whole string, as the target reads it.
+    """A pattern for the whole string in the target's syntax.
 
     Raises:
         PatternError: The target cannot express it.
@@ -158,7 +160,7 @@ def merge_numbers(notes: Parts, parts: Sequence[Part], name: str, target: str) -
 
 
 def _step(notes: Parts, parts: Sequence[Part], name: str) -> int | None:
-    """What a number has to be a multiple of, if that makes it an integer."""
+    """The divisor of a number, if it makes the number an integer."""
     step = None
     for part in parts:
         found = number_of(part, "multipleOf")
@@ -174,9 +176,9 @@ def _step(notes: Parts, parts: Sequence[Part], name: str) -> int | None:
 
 
 def _bounds(part: Part, keyword: str) -> list[tuple[int | float, bool]]:
-    """A schema's bounds on one side, each with whether the bound itself is left out."""
+    """A schema's bounds on one side, each with whether it is exclusive."""
     exclusive = f"exclusive{keyword.capitalize()}"
-    is_old = isinstance(part.get(exclusive), bool)  # draft 4: a flag beside the bound
+    is_old = isinstance(part.get(exclusive), bool)  # draft 4: a flag next to the bound
     found = [(number_of(part, keyword), is_old and part.get(exclusive))]
     if not is_old:
         found.append((number_of(part, exclusive), True))
@@ -184,7 +186,7 @@ def _bounds(part: Part, keyword: str) -> list[tuple[int | float, bool]]:
 
 
 def _narrow(bounds: dict[str, int | float], keyword: str, bound: int | float, is_exclusive: bool) -> None:
-    """Keep the narrower of two bounds; of two equal ones, the one that is left out itself."""
+    """Keep the narrower bound; of two equal ones, the exclusive one."""
     sign = 1 if keyword == "minimum" else -1
     exclusive = f"exclusive{keyword.capitalize()}"
     old = bounds.get(keyword, bounds.get(exclusive))
@@ -198,7 +200,7 @@ def _narrow(bounds: dict[str, int | float], keyword: str, bound: int | float, is
 
 
 def _whole_bounds(bounds: dict[str, int | float]) -> dict[str, int | float]:
-    """The bounds of an integer, which are integers and belong to the range."""
+    """The bounds of an integer as inclusive integers."""
     whole: dict[str, int | float] = {}
     for keyword, bound in bounds.items():
         if keyword == "minimum":

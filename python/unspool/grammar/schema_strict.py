@@ -1,4 +1,4 @@
-"""What OpenAI's strict mode asks of a schema, checked with its rules and a message that says what to change."""
+"""Checks a schema against OpenAI's strict mode; messages say what to change."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _REFUSED = (
 
 
 def require_strict(schema: Any) -> None:
-    """Raise for the first thing that keeps a schema from being strict.
+    """Raise for the first violation of strict mode.
 
     Raises:
-        ArgumentError: The message says where, and what to change.
+        ArgumentError: The message has the place and the remedy.
     """
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         raise ArgumentError('#: strict needs an object at the root; write {"type": "object", ...}')
@@ -73,7 +73,7 @@ def _require(node: Any, path: str) -> None:
 
 
 def _require_closed(node: Mapping[str, Any], path: str) -> None:
-    """An object names all its keys, and requires them."""
+    """Require that an object names all its keys and makes them required."""
     if node.get("additionalProperties") is not False:
         raise ArgumentError(f'{path}: strict needs "additionalProperties": false in every object; add it')
     names = node.get("properties") or {}
@@ -95,7 +95,7 @@ def _require_closed(node: Mapping[str, Any], path: str) -> None:
 
 
 def _children(node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The schemas in a schema, each with the way to it."""
+    """The nested schemas, each with its path."""
     for keyword in ("properties", "$defs", "definitions"):
         found = node.get(keyword)
         for name, child in found.items() if isinstance(found, Mapping) else ():

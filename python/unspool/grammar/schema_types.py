@@ -1,4 +1,4 @@
-"""What types a schema allows: text between tags is written by its type."""
+"""The types that a schema allows; text between tags is written by its type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ANY_TYPE = ("string", "number", "boolean", "object", "array", "null")
 
 
 def resolve(schema: Any, root: Any) -> Any:
-    """The schema, or the one that its `$ref` names; a chain of them ends after 32."""
+    """The schema, or the target of its `$ref`; follows at most 32 references."""
     for _ in range(32):
         if not isinstance(schema, Mapping) or not isinstance(schema.get("$ref"), str):
             return schema
@@ -25,7 +25,7 @@ def resolve(schema: Any, root: Any) -> Any:
 
 
 def types_of(schema: Any, root: Any) -> tuple[str, ...]:
-    """The types that a value of this schema may have; "integer" apart from "number"."""
+    """The types of a schema's values; "integer" is separate from "number"."""
     schema = resolve(schema, root)
     if not isinstance(schema, Mapping):
         return ANY_TYPE
@@ -48,7 +48,7 @@ def _type_name(value: Any) -> str:
 
 
 def only(name: str, schema: Any, root: Any) -> Any:
-    """The part of a schema that is of one type."""
+    """The part of a schema with one type."""
     schema = resolve(schema, root)
     if not isinstance(schema, Mapping):
         return {"type": name}

@@ -1,4 +1,4 @@
-"""Values of a tool's schema as rules, for what an engine's own JSON cannot say."""
+"""Values of a tool's schema as rules, for cases that an engine's own JSON cannot express."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def value_rules(
     rules: Rules, written: WrittenValues, schema: Mapping[str, Any], root: Mapping[str, Any], path: str,
     dropped: list[Dropped],
 ) -> Node:  # fmt: skip
-    """A value of the schema, whose references point into the root.
+    """A value of the schema; references in it are relative to the root.
 
     Args:
-        path: Where the schema stands, for what is `dropped` of it.
+        path: The schema's place, for entries in `dropped`.
     """
     document = {**schema, "$defs": root["$defs"]} if "$defs" in root else schema
     made = normalise(document, target="gbnf")

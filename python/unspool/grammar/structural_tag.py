@@ -1,4 +1,4 @@
-"""Prints a grammar as xgrammar's structural tag: a tree in JSON, with EBNF where a tag cannot say it."""
+"""Prints a grammar as xgrammar's structural tag: a JSON tree, with EBNF for what tags cannot express."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class _Printer:
         self._made: dict[Node, dict[str, Any]] = {}
 
     def rule(self, name: str) -> dict[str, Any]:
-        """A rule written out; one that refers to itself is EBNF."""
+        """A rule, written out; a recursive rule becomes EBNF."""
         if _is_plain(self._rules, name):
             return self._part(self._rules.named[name])
         return _grammar(self._rules, Reference(name))
 
     def _part(self, node: Node) -> dict[str, Any]:
-        """A node's tree. A node that occurs again has the same one."""
+        """A node's tree. A repeated node has the same tree."""
         if node not in self._made:
             self._made[node] = self._tree(node)
         return self._made[node]
@@ -94,7 +94,7 @@ def _free_text(node: FreeText) -> dict[str, Any]:
 
 
 def _grammar(rules: Rules, node: Node) -> dict[str, Any]:
-    """EBNF for a node, with the rules that it needs."""
+    """EBNF for a node and the rules that it needs."""
     needed = Rules({"start": node})
     for name in _reached(rules, node):
         needed.named[name if name != "start" else "again"] = rules.named[name]
@@ -112,7 +112,7 @@ def _reached(rules: Rules, node: Node) -> list[str]:
 
 
 def _names(node: Node) -> list[str]:
-    """The rules that a node refers to. A node that occurs again counts once."""
+    """The rules that a node refers to, without duplicates."""
     found: dict[Node, None] = {node: None}
     waiting = [node]
     for one in waiting:

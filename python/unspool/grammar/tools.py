@@ -1,4 +1,4 @@
-"""The request's tools, as a grammar needs them."""
+"""The request's tools, prepared for a grammar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Tool", "chosen_tools", "is_strict", "without_strict"]
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool. Its schema is one of an object."""
+    """One tool. Its schema is an object schema."""
 
     name: str
     schema: dict[str, Any]
@@ -30,22 +30,22 @@ class Tool:
 
     @property
     def required(self) -> frozenset[str]:
-        """The parameters that must be there."""
+        """The required parameters."""
         return frozenset(self.schema.get("required", ()))
 
 
 def chosen_tools(
     tools: Iterable[Any], tool_choice: str, strict: bool | None, target: Target, dropped: list[Dropped]
 ) -> list[Tool]:
-    """The tools that may be called.
+    """Return the tools that may be called.
 
     Args:
-        tool_choice: "auto" and "required": all; else the name of one.
-        strict: Whether arguments follow the schema; None: unless a tool says `strict: false`.
-        target: The matcher for which schemas are normalised; `dropped` gets what that leaves out.
+        tool_choice: "auto" and "required": all tools; otherwise the name of one.
+        strict: Whether arguments follow the schema; None: yes, unless a tool has `strict: false`.
+        target: The matcher to normalise schemas for; `dropped` receives what that drops.
 
     Raises:
-        ArgumentError: There are none, or none is called `tool_choice`, or two have one name.
+        ArgumentError: There are no tools, no tool has the name `tool_choice`, or two have the same name.
     """
     found = [_tool(index, tool, strict, target, dropped) for index, tool in enumerate(tools)]
     names = [tool.name for tool in found]
@@ -63,12 +63,12 @@ def chosen_tools(
 
 
 def is_strict(tool: Any) -> bool:
-    """Whether a tool of a request says `strict: true`."""
+    """Whether a tool in a request has `strict: true`."""
     return _strict(tool.model_dump() if hasattr(tool, "model_dump") else tool) is True
 
 
 def without_strict(tools: Iterable[Any] | None) -> list[Any] | None:
-    """The tools as a model is shown them: `strict` is for whoever runs the model."""
+    """The tools as shown to the model: `strict` is for the engine."""
     return None if tools is None else [_without_strict(tool) for tool in tools]
 
 

@@ -1,4 +1,4 @@
-"""How values are written: JSON, and Python's literals."""
+"""Notations for values: JSON, and Python literals."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ MAX_SPACE = 8
 
 
 class WrittenValues(Protocol):
-    """The words and signs of one way to write values.
+    """The words and signs of a notation.
 
     Attributes:
-        true: As it is written; likewise `false` and `null`.
-        space: What may stand around the signs.
+        true: The word for true; likewise `false` and `null`.
+        space: The white space allowed around the signs.
     """
 
     @property
@@ -43,32 +43,32 @@ class WrittenValues(Protocol):
     def space(self) -> Node: ...
 
     def string(self, content: Node) -> Node:
-        """A string with its quotes, whose characters the expression describes."""
+        """A string with its quotes; the expression describes its characters."""
 
     def key(self, content: Node) -> Node:
-        """The same for the key of an object."""
+        """The same for an object's key."""
 
 
 @dataclass(frozen=True)
 class EscapedValues:
-    """Strings between quotes, in which some characters are escaped."""
+    """Strings in quotes, with escapes for some characters."""
 
     true: str
     false: str
     null: str
     quotes: str
-    """Each is a mark that may open and close a string."""
+    """The possible quotation marks."""
     escapes: dict[str, str]
-    """What stands for a character; `plain` does not hold these."""
+    """The escapes of characters that `plain` does not contain."""
     any_escape: Node
-    """Any of them, and escaped quotes."""
+    """Any of these escapes, or an escaped quote."""
     plain: Chars
     space: Node = field(
         default_factory=lambda: optional(Terminal(Repeat(characters(" ", "\n"), 1, MAX_SPACE)))
     )
 
     def string(self, content: Node) -> Node:
-        """A string with its quotes, as one piece."""
+        """A string with its quotes, as one terminal."""
         return Terminal(
             choice(
                 *(
@@ -79,7 +79,7 @@ class EscapedValues:
         )
 
     def key(self, content: Node) -> Node:
-        """Keys are strings."""
+        """A key, written as a string."""
         return self.string(content)
 
     def _escaped(self, content: Node, mark: str) -> Node:
@@ -95,7 +95,7 @@ class EscapedValues:
         return Repeat(self._escaped(content.part, mark), content.least, content.most)
 
     def _characters(self, found: Chars, mark: str) -> Node:
-        """Those that stand for themselves as one class, and an escape for each other."""
+        """The unescaped characters as one class, and an escape for each other."""
         own = characters(*(char for char in self.quotes if char != mark), *self.plain.ranges)
         plain = within(found, own)
         escaped = [char for char in (*self.escapes, mark) if in_set(char, found) and not in_set(char, own)]
