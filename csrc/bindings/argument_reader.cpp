@@ -1,4 +1,4 @@
-// ArgumentReader: a call's deltas in, its values out as they become known.
+// ArgumentReader: reads a call's deltas, and reports its values as they become known.
 #include "delta/argument_reader.h"
 
 #include <pybind11/stl.h>

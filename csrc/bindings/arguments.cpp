@@ -1,4 +1,4 @@
-// Reads what Python callers pass: token ids in their many shapes, and text.
+// Reads Python arguments: token ids in their many forms, and text.
 #include <pybind11/critical_section.h>
 
 #include <limits>
@@ -38,7 +38,7 @@ TokenId read_int(PyObject* object) {
                        "; pass an int, a list of ints, or a one-row integer array or tensor");
 }
 
-// An int, or something that counts as one (a NumPy scalar); not a bool, not a float.
+// An int, or an object with __index__ (a NumPy scalar); not a bool, not a float.
 TokenId read_item(PyObject* object) {
   if (PyLong_CheckExact(object)) return read_int(object);
   if (PyBool_Check(object) || PyFloat_Check(object) || !PyIndex_Check(object))
@@ -47,8 +47,8 @@ TokenId read_item(PyObject* object) {
   return read_int(index.ptr());
 }
 
-// A list or tuple. From the first item that is not an int it reads a copy: that item's __index__
-// may change the list. Without the GIL other threads may: the list is locked.
+// A list or tuple. From the first non-int item on it reads a copy, because that item's __index__
+// may change the list. Without the GIL other threads may change it, so the list is locked.
 void read_sequence(PyObject* object, std::vector<TokenId>& ids) {
   std::optional<py::scoped_critical_section> section(object);
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
@@ -129,7 +129,7 @@ void read_buffer(PyObject* object, std::vector<TokenId>& ids) {
   read_row(view, ids);
 }
 
-// A tensor: anything with a shape and tolist(), known without importing its library.
+// A tensor: any object with a shape and tolist(), recognized without importing its library.
 void read_tensor(py::handle object, std::vector<TokenId>& ids) {
   std::vector<long long> shape;
   for (const py::handle& size : object.attr("shape")) shape.push_back(size.cast<long long>());
@@ -150,7 +150,7 @@ void read_tensor(py::handle object, std::vector<TokenId>& ids) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.ptr()); ++i) read(PyList_GET_ITEM(list.ptr(), i));
 }
 
-// Text and numbers that count as an int or a list of ints by accident.
+// Text and numbers that would accidentally be accepted as an int or a list of ints.
 bool is_no_id(PyObject* object) {
   return PyBool_Check(object) || PyFloat_Check(object) || PyBytes_Check(object) ||
          PyByteArray_Check(object) || PyUnicode_Check(object);
@@ -187,7 +187,7 @@ void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
     return;
   }
   if (is_no_id(object)) refuse(object, "ids");
-  // NumPy's 1-element arrays have __index__ too: shapes go first.
+  // NumPy's 1-element arrays also have __index__, so the shape is checked first.
   if (attribute_or_null(handle, "shape") && attribute_or_null(handle, "tolist")) {
     if (PyObject_CheckBuffer(object) != 0) return read_buffer(object, ids);
     return read_tensor(handle, ids);

@@ -22,15 +22,15 @@ using Clock = DeltaChannel::Clock;
 using Deadline = DeltaChannel::Deadline;
 using Got = DeltaChannel::Got;
 
-// How often a wait looks for Ctrl-C.
+// How often a wait checks for Ctrl-C.
 constexpr auto kSlice = std::chrono::milliseconds(50);
 
-constexpr Clock::time_point kNow = Clock::time_point::min();  // a deadline: do not wait
+constexpr Clock::time_point kNow = Clock::time_point::min();  // a deadline that means: do not wait
 
-/// Stands in the native channel for the Python exception, which is in the PyChannel.
+/// Represents the Python exception in the native channel; the PyChannel holds the exception.
 struct PythonFailure {};
 
-// Forks that led to this process, since the module was imported.
+// The number of forks since the module was imported that led to this process.
 std::atomic<unsigned> fork_count{0};
 
 void count_forks() {
@@ -51,7 +51,7 @@ Deadline deadline_of(const std::optional<double>& timeout) {
 
 // Calls `attempt`, which never waits, until it does not time out or the deadline has passed. In
 // between it calls `wait` without the GIL, in slices. Signals are handled after a wait and before
-// the next attempt: an interrupted call has put nothing and taken nothing.
+// the next attempt, so an interrupted call has no effect.
 template <typename Attempt, typename Wait, typename Result>
 Result wait_in_slices(Attempt&& attempt, Wait&& wait, const Deadline& deadline, Result timed_out) {
   for (;;) {
@@ -94,7 +94,7 @@ Delta to_native(PyChannel& self, py::handle object) {
   }
 }
 
-// What get gives for how it went; null stands for the end.
+// Converts the result of get; null means the end.
 py::object take(PyChannel& self, Got got, Delta& delta) {
   switch (got) {
     case Got::item: return to_python(std::move(delta), self);
@@ -121,7 +121,7 @@ py::object get(PyChannel& self, const std::optional<double>& timeout) {
   return take(self, got, delta);
 }
 
-// As `get(0)`, but NotImplemented where nothing is ready: an error may be the one given to `fail`.
+// Like `get(0)`, but returns NotImplemented if nothing is ready, because an error may be `fail`'s.
 py::object get_ready(PyChannel& self, bool cancelled_is_end) {
   Delta delta;
   const Got got = self.native().get(delta, kNow);
@@ -152,7 +152,7 @@ bool wait(PyChannel& self, const std::optional<double>& timeout) {
                         false);
 }
 
-// Releases the GIL only while it has to wait; `delta` is moved from only if it was put.
+// Releases the GIL only while it has to wait; moves from `delta` only if it was put.
 void put_native(DeltaChannel& channel, Delta& delta, const Deadline& deadline, bool is_last) {
   using Put = DeltaChannel::Put;
   const Put put = wait_in_slices(
@@ -166,8 +166,8 @@ void put(PyChannel& self, py::handle delta, const std::optional<double>& timeout
   put_native(self.native(), copy, deadline_of(timeout), is_last);
 }
 
-// Waits for room before it takes a delta from the iterable: after an interrupt or a timeout an
-// iterator still has all that was not put.
+// Waits for room before it takes a delta from the iterable, so that after an interrupt or a timeout
+// an iterator still has all deltas that were not put.
 void put_many(PyChannel& self, const py::iterable& deltas, const std::optional<double>& timeout) {
   const Deadline deadline = deadline_of(timeout);
   DeltaChannel& channel = self.native();
@@ -188,14 +188,14 @@ void put_many(PyChannel& self, const py::iterable& deltas, const std::optional<d
 
 }  // namespace
 
-// A child leaks the native channel of its parent: to destroy a condition variable waits for threads
-// that are not there.
+// A forked child leaks its parent's native channel: destroying a condition variable would wait for
+// threads that do not exist.
 PyChannel::PyChannel(std::size_t maxsize)
     : fork_(fork_count), channel_(new DeltaChannel(maxsize), [fork = fork_](DeltaChannel* channel) {
         if (fork == fork_count) delete channel;
       }) {}
 
-// A streamer may keep the native channel, whose waker has a pointer to this.
+// A streamer may keep the native channel, whose waker has a pointer to this object.
 PyChannel::~PyChannel() {
   if (DeltaChannel* channel = native_or_null()) channel->disarm();
 }
@@ -215,7 +215,7 @@ void PyChannel::fail(py::object error) {
   DeltaChannel* channel = native_or_null();
   if (channel == nullptr) return;
   const StateGuard guard(lock_);
-  std::swap(failure_, error);  // before a consumer can ask for it
+  std::swap(failure_, error);  // before a consumer can read it
   if (!channel->fail(std::make_exception_ptr(PythonFailure{}))) std::swap(failure_, error);
 }
 
@@ -224,7 +224,7 @@ void PyChannel::raise_failure() {
     const StateGuard guard(lock_);
     return failure_;
   }();
-  // The garbage collector takes the error of a channel that no one can reach any more.
+  // The garbage collector clears the error of an unreachable channel.
   if (!failure) throw ChannelClosedError("the channel has failed, and its error is gone");
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(failure.ptr())), failure.ptr());
   throw py::error_already_set();
@@ -232,7 +232,7 @@ void PyChannel::raise_failure() {
 
 std::uint64_t PyChannel::arm(py::object callback, std::uint64_t ticket) {
   const StateGuard guard(lock_);  // a waker that is called now waits for its callback
-  // Whoever calls the waker holds a reference to this.
+  // The caller of the waker holds a reference to this object.
   const bool is_armed = native().arm([this] {
     const GilAcquire acquire;
     wake();
@@ -245,13 +245,13 @@ std::uint64_t PyChannel::arm(py::object callback, std::uint64_t ticket) {
 
 void PyChannel::disarm(std::uint64_t ticket) {
   DeltaChannel* channel = native_or_null();
-  std::map<std::uint64_t, py::object>::node_type waiter;  // destroyed after the map is in order
+  std::map<std::uint64_t, py::object>::node_type waiter;  // destroyed after the map is updated
   const StateGuard guard(lock_);
   waiter = waiters_.extract(ticket);
   if (channel != nullptr && waiters_.empty()) channel->disarm();
 }
 
-// All of them: one that is woken may never come to take what is there.
+// Wakes all of them: one that is woken may never come to take the delta.
 void PyChannel::wake() {
   std::map<std::uint64_t, py::object> waiters;
   {
@@ -259,7 +259,7 @@ void PyChannel::wake() {
     waiters.swap(waiters_);
   }
   for (const auto& [ticket, callback] : waiters) {
-    if (!callback) continue;  // the garbage collector has it
+    if (!callback) continue;  // the garbage collector has taken it
     try {
       callback();
     } catch (py::error_already_set& error) {
@@ -305,7 +305,7 @@ void call(PyChannel& self) {
   if (DeltaChannel* channel = self.native_or_null()) (channel->*Method)();
 }
 
-/// A fork left the child a channel that is over.
+/// After a fork, the child's copy of a channel has ended.
 template <bool (DeltaChannel::*Method)() const>
 bool is(const PyChannel& self) {
   const DeltaChannel* channel = self.native_or_null();

@@ -16,7 +16,7 @@ struct DeltaObject {
 
 PyTypeObject* delta_type = nullptr;
 
-// Interned words, made at import: kinds, statuses and reasons come with every delta.
+// Interned words, created at import, because kinds, statuses and reasons come with every delta.
 struct Words {
   std::array<PyObject*, 8> kinds{};
   std::array<PyObject*, 3> statuses{};
@@ -92,7 +92,7 @@ PyObject* get_json(PyObject* self, void*) {
   });
 }
 
-// The same shapes as append_chat_delta, as Python objects; a test compares the two.
+// The shapes of append_chat_delta as Python objects; a test compares the two.
 PyObject* to_openai(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     const Delta& delta = delta_of(self);
@@ -129,8 +129,8 @@ void dealloc(PyObject* self) {
   free_memory(self);
 }
 
-/// A new object around the delta that `make` returns, which is made in its place; null with an
-/// error set.
+/// A new Python object with the delta that `make` returns, which is constructed in place; null with
+/// an error set.
 template <typename Make>
 PyObject* emplace_delta(ReasoningField field, Make&& make) {
   PyObject* self = allocate(delta_type);
@@ -202,7 +202,7 @@ PyObject* create(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   });
 }
 
-// Every attribute, in the order of the constructor.
+// All attributes, in the order of the constructor.
 py::tuple values_of(PyObject* self) {
   const auto own = [](PyObject* object) {
     if (object == nullptr) throw py::error_already_set();

@@ -7,7 +7,7 @@ namespace unspool::bindings {
 
 namespace {
 
-// A message may quote a lone surrogate, which is not UTF-8.
+// A message may quote a lone surrogate, which is not valid UTF-8.
 void raise(const char* name, const char* what) {
   const py::object text = py::reinterpret_steal<py::object>(
       PyUnicode_DecodeUTF8(what, static_cast<Py_ssize_t>(std::strlen(what)), "replace"));

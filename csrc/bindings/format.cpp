@@ -44,7 +44,7 @@ Program read_patterns(const py::handle& patterns) {
   return compile_patterns(read_pattern_file(patterns));
 }
 
-// A file's keys, and the lines of the examples, as JSON.
+// The keys of a file, and the lines of its examples, as JSON.
 std::string read_file(std::string_view text, std::string_view source) {
   FormatFile file = FormatFile::read(text, source);
   JsonValue lines;
@@ -68,7 +68,7 @@ std::string_view word_of(HoleKind kind) {
   return {};
 }
 
-// Each pattern as its texts and, between each two, a hole: its kind and its options.
+// Each pattern as its texts and, between them, holes with their kinds and options.
 py::tuple to_tuple(const std::vector<Pattern>& patterns) {
   py::list made;
   for (const Pattern& pattern : patterns) {
@@ -139,7 +139,7 @@ std::shared_ptr<const Format> compile(const py::dict& patterns, const Tokens& to
   return Format::compile(for_tools(std::move(program), tools), marker_tokens, how);
 }
 
-// Names, and their parameters' schemas as JSON texts, as unspool.schema has checked them.
+// Names, and the parameters' schemas as JSON texts, already checked by unspool.schema.
 std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std::string>& tools) {
   auto schemas = std::make_shared<ToolSchemas>();
   SchemaReader reader;

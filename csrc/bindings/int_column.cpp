@@ -13,7 +13,7 @@ namespace unspool::bindings {
 
 namespace {
 
-/// Items of one width with a stride between them, wherever they come from.
+/// Items of one width with a stride between them, from any source.
 struct Items {
   const char* data = nullptr;
   std::int64_t count = 0;
@@ -22,7 +22,7 @@ struct Items {
   bool is_signed = false;
 };
 
-// DLPack's structures, as its header lays them out (github.com/dmlc/dlpack, version 0.x).
+// DLPack's structures, as laid out in its header (github.com/dmlc/dlpack, version 0.x).
 struct DlTensor {
   void* data;
   std::int32_t device_type;
@@ -88,7 +88,7 @@ void copy_items(const Items& items, const char* name, std::vector<T>& out) {
   }
 }
 
-// Where the items can be read in place: those of the other sign too, if none shows it.
+// Whether the items can be read in place; items of the other signedness too, if the values fit.
 template <typename T>
 std::optional<std::span<const T>> view_of(const Items& items) {
   if (items.width != sizeof(T) || (items.stride != sizeof(T) && items.count > 1)) return {};
@@ -154,7 +154,7 @@ IntColumn<T>::IntColumn(PyObject* object, const char* name, std::vector<T>& scra
     has_buffer_ = true;
     try {
       view_ = read_items(items_of(buffer_, name), name, scratch);
-    } catch (...) {  // the destructor of an object that was not made does not run
+    } catch (...) {  // the destructor of a partly constructed object does not run
       PyBuffer_Release(&buffer_);
       throw;
     }
@@ -162,7 +162,7 @@ IntColumn<T>::IntColumn(PyObject* object, const char* name, std::vector<T>& scra
   }
   const py::object make_capsule = attribute_or_null(object, "__dlpack__");
   if (!make_capsule) refuse(name, std::string("is of type ") + Py_TYPE(object)->tp_name);
-  capsule_ = make_capsule();  // frees the tensor, since no one takes it
+  capsule_ = make_capsule();  // frees the tensor, because no one takes it over
   const void* tensor = PyCapsule_GetPointer(capsule_.ptr(), "dltensor");
   if (tensor == nullptr) throw py::error_already_set();
   view_ = read_items(items_of(*static_cast<const DlTensor*>(tensor), name), name, scratch);

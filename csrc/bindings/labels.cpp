@@ -1,4 +1,4 @@
-// Labels are a Python class over columns of bytes; it reads most of them when it is asked.
+// Labels are a Python class over columns of bytes, most of which it reads on demand.
 #include <pybind11/gil_safe_call_once.h>
 
 #include <span>
@@ -24,7 +24,7 @@ py::bytes column_of(std::span<const TokenLabels::Run> runs, Get&& get) {
   return column(std::span<const Item>(items));
 }
 
-// Each run's token, whether it begins inside of it, its region, its call and its path.
+// For each run its token, whether it begins inside the token, its region, call and path.
 py::tuple make_runs(std::span<const TokenLabels::Run> runs) {
   using Run = TokenLabels::Run;
   return py::make_tuple(
@@ -35,7 +35,7 @@ py::tuple make_runs(std::span<const TokenLabels::Run> runs) {
       column_of<std::int32_t>(runs, [](const Run& run) { return run.label.path; }));
 }
 
-// JSON may escape half a surrogate pair, and a str may hold it.
+// JSON may escape half a surrogate pair, and a str may contain it.
 py::object key_of(const std::string& key) {
   const auto size = static_cast<Py_ssize_t>(key.size());
   PyObject* str = PyUnicode_DecodeUTF8(key.data(), size, "surrogatepass");
@@ -43,7 +43,7 @@ py::object key_of(const std::string& key) {
   return py::reinterpret_steal<py::object>(str);
 }
 
-// For each node its parent, and its key or index; the first is the root.
+// For each node its parent, and its key or index; the first one is the root.
 py::list make_paths(const CallPaths& paths) {
   py::list list;
   for (const CallPaths::Node& node : paths.nodes()) {

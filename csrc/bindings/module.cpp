@@ -3,7 +3,7 @@
 
 namespace py = pybind11;
 
-// pybind11's entry point under another name, so that ours can look at the interpreter before it.
+// Renames pybind11's entry point, so that ours can check the interpreter first.
 #define PyInit__core initialize_core
 
 PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
@@ -25,8 +25,8 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
 
 #undef PyInit__core
 
-// Types, interned words and the registry of classes are the process's. In a sub-interpreter before
-// 3.12 the import would wait for a GIL that it has.
+// Types, interned words and the class registry belong to the process. Before 3.12, an import in a
+// sub-interpreter would wait for a GIL that it holds.
 extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
     PyErr_SetString(PyExc_ImportError,

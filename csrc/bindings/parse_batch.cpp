@@ -1,4 +1,4 @@
-// StreamRecipe: what unspool.parse_batch reads many outputs with.
+// StreamRecipe: the native part of unspool.parse_batch.
 #include "stream/parse_batch.h"
 
 #include <pybind11/eval.h>
@@ -21,14 +21,14 @@ namespace unspool::bindings {
 
 namespace {
 
-// Reading so much takes some 100 µs, and handing over the GIL pays; an output's stream counts as
-// the bytes that are read in the time that it takes to make it.
+// Reading this much takes about 100 µs, so that releasing the GIL pays off. An output's stream
+// counts as the bytes that are read in the time of its creation.
 constexpr std::size_t kLongWork = 1 << 15;
 constexpr std::size_t kStreamWork = 1 << 7;
 
-/// Gives other threads their turn, and signals theirs, in a long loop that needs the GIL: as often
-/// as the interpreter does. A statement of Python's does it: to let go of the GIL and take it again
-/// wakes those who wait, and leaves them no time to take it.
+/// Lets other threads and signals run during a long loop that needs the GIL, as often as the
+/// interpreter does. A Python statement does it: releasing and reacquiring the GIL wakes waiting
+/// threads, but gives them no time to take it.
 class Turns {
  public:
   bool is_due() const { return Clock::now() - last_ >= std::chrono::milliseconds(5); }
@@ -44,9 +44,9 @@ class Turns {
   Clock::time_point last_ = Clock::now();
 };
 
-/// No garbage is collected while it lives. Messages that all live on would be gone through again
-/// and again. It must live while the GIL is held and no Python code runs: then no one can see it.
-/// Without the GIL others would, and there garbage is collected only where Python code runs.
+/// Pauses garbage collection, which would go through all live messages again and again. It must
+/// only live while the GIL is held and no Python code runs, so that it is not observable. Without
+/// the GIL it would be; there, garbage is collected only while Python code runs.
 class CollectorPause {
  public:
   CollectorPause() = default;
@@ -60,8 +60,8 @@ class CollectorPause {
   bool was_enabled_ = !kFreeThreaded && PyGC_Disable() != 0;
 };
 
-/// Whether Python code makes parts of its message: what it repaired, a template's further fields,
-/// or labels.
+/// Whether Python code creates parts of its message: repairs, a template's further fields, or
+/// labels.
 bool needs_python(const ParsedOutput& output) {
   const std::vector<ToolCall>& calls = output.message.tool_calls;
   if (output.labels) return true;
@@ -104,7 +104,7 @@ class Outputs {
     std::size_t begin = 0, end = 0;
   };
 
-  // A view of bytes is text, one of integers is ids.
+  // A view of bytes is text; a view of integers is ids.
   static bool is_text(PyObject* object) {
     if (PyMemoryView_Check(object)) return PyMemoryView_GET_BUFFER(object)->itemsize == 1;
     return PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object);
@@ -142,7 +142,7 @@ class Outputs {
       list_[i].finish_reason = parse_finish_reason(read_text(tuple[i]));
   }
 
-  // The same error, which names the output.
+  // Rethrows the error with the output's index.
   [[noreturn]] static void rethrow_at(std::size_t i) {
     const std::string where = "outputs[" + std::to_string(i) + "]: ";
     try {
@@ -167,7 +167,7 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
   check_ids(recipe, read.list());
   std::vector<ParsedOutput> parsed;
   {
-    // The tuple keeps each str and bytes alive, and neither can change.
+    // The tuple keeps each str and bytes alive, and both are immutable.
     std::optional<GilRelease> release;
     if (threads > 1 || read.work() >= kLongWork) release.emplace();
     parsed = parse_batch(recipe, read.list(), threads);
@@ -176,7 +176,7 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
   py::list messages;
   Turns turns;
   for (ParsedOutput& item : parsed) {
-    const ParsedOutput output = std::move(item);  // and frees it
+    const ParsedOutput output = std::move(item);  // frees it afterwards
     {
       std::optional<CollectorPause> pause;
       if (!needs_python(output)) pause.emplace();

@@ -1,4 +1,4 @@
-// Response templates: a checked template in, a Format out; and the patterns they are made of.
+// Response templates: converts a checked template to a Format; also searches their patterns.
 #include "format/response_template.h"
 
 #include <pybind11/stl.h>
@@ -13,13 +13,13 @@ namespace unspool::bindings {
 
 namespace {
 
-// The first match of a pattern in a text that comes in pieces: (begin, end, groups), in bytes.
+// The first match of a pattern in a text that arrives in pieces: (begin, end, groups), in bytes.
 py::object find_pattern(const std::string& pattern, const std::vector<std::string>& pieces) {
   const auto regex = Regex::compile(pattern);
   std::string text;
   RegexSearch search(regex, 0, 0, false);
   for (const std::string& piece : pieces) {
-    if (piece.empty()) continue;  // nothing has come
+    if (piece.empty()) continue;  // no new text
     text += piece;
     search.advance({text, 0, false});
   }

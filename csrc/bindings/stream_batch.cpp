@@ -22,7 +22,7 @@ namespace unspool::bindings {
 
 namespace {
 
-// So many ids take some 100 µs: handing over the GIL pays.
+// This many ids take about 100 µs, so that releasing the GIL pays off.
 constexpr std::size_t kLongStep = 1 << 10;
 
 struct PyStreamBatch {
@@ -32,7 +32,7 @@ struct PyStreamBatch {
   StreamBatch batch;
   ReasoningField field;
   std::shared_ptr<WriterLoan> loan;
-  std::vector<py::object> writers = {};  // by slot: those of Python's, or null
+  std::vector<py::object> writers = {};  // by slot: Python's writers, or null
   std::vector<Slot> slots = {};          // of one call's arguments
   std::vector<TokenId> ids = {};
   std::vector<std::int64_t> offsets = {};
@@ -43,7 +43,7 @@ struct PyBatchResult {
   ReasoningField field;
 };
 
-/// Part of a result as a buffer, which keeps it alive.
+/// Part of a result as a buffer; the buffer keeps the result alive.
 struct Column {
   std::shared_ptr<BatchResult> owner;
   const void* data;
@@ -61,7 +61,7 @@ py::object view_of(const PyBatchResult& self, std::span<const T> items, const ch
   return py::memoryview(column);
 }
 
-// Under the batch's lock.
+// Requires the batch's lock.
 StreamBatch& native_batch(PyStreamBatch& self) {
   if (self.loan->is_stepping)
     throw StreamError("this batch is in a step, in another thread; use it before or after that");
@@ -73,8 +73,8 @@ std::shared_ptr<BatchResult> run_step(PyStreamBatch& self, PyObject* const* args
   const StateGuard guard(self.loan->lock);
   StreamBatch& batch = native_batch(self);
   if (count < 2 || count > 3) throw py::type_error("step takes slots and ids, and offsets or not");
-  // Reading the arguments may run Python code, and the step may let go of the GIL: no one else
-  // uses the batch meanwhile.
+  // Reading the arguments may run Python code, and the step may release the GIL: no one else may
+  // use the batch meanwhile.
   const ScopedFlag stepping(self.loan->is_stepping);
   IntColumn<Slot> slots(args[0], "slots", self.slots);
   IntColumn<TokenId> ids(args[1], "ids", self.ids);
@@ -96,7 +96,7 @@ std::shared_ptr<BatchResult> run_step(PyStreamBatch& self, PyObject* const* args
 PyObject* step(PyObject* object, PyObject* const* args, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
     PyStreamBatch& self = native<PyStreamBatch>(object);
-    // A new object may wait for other threads, so the batch is free by then.
+    // Creating an object may wait for other threads, so the batch must be free by then.
     std::shared_ptr<BatchResult> result = run_step(self, args, count);
     return py::cast(PyBatchResult{std::move(result), self.field}).release().ptr();
   });
@@ -112,12 +112,12 @@ SlotOptions read_slot_options(const py::object& choice, bool deltas) {
   return options;
 }
 
-/// Makes a slot by `make(batch, options)`. The batch writes with the writer as long as it is taken.
+/// Creates a slot by `make(batch, options)`. The batch uses the writer until the slot is free.
 template <typename Make>
 Slot take_slot(PyStreamBatch& self, SlotOptions options, const py::object& writer, Make&& make) {
   PyWireWriter* lent = nullptr;
   if (!writer.is_none()) lent = py::cast<PyWireWriter*>(writer);
-  // Only now: to read the arguments may have run Python code, and another thread's step.
+  // Only now: reading the arguments may have run Python code, and another thread's step.
   const StateGuard guard(self.loan->lock, lent == nullptr ? self.loan->lock : lent->lock);
   StreamBatch& batch = native_batch(self);
   if (lent != nullptr) {

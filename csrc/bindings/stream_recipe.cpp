@@ -1,4 +1,4 @@
-// StreamRecipe's constructor: Python's values to the options in stream/stream_options.h.
+// StreamRecipe's constructor: converts Python values to the options in stream/stream_options.h.
 #include "bindings/stream_recipe.h"
 
 #include <pybind11/gil_safe_call_once.h>
@@ -29,13 +29,13 @@ py::object to_python(const OptionValue& value) {
   return std::visit([](const auto& held) -> py::object { return py::cast(held); }, value);
 }
 
-/// An option as Python has it: its name as dictionaries look it up fastest, and its default.
+/// An option for Python: its name as an interned str for fast lookup, and its default.
 struct PyOption {
   py::object name;
   py::object initial;
 };
 
-const std::vector<PyOption>& py_options() {  // made once
+const std::vector<PyOption>& py_options() {  // created once
   PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<std::vector<PyOption>> storage;
   return storage
       .call_once_and_store_result([] {
@@ -50,7 +50,7 @@ const std::vector<PyOption>& py_options() {  // made once
       .get_stored();
 }
 
-/// Whether a value is the default: most are.
+/// Whether a value is the default, as most are.
 bool is_default(PyObject* value, const py::object& initial) {
   if (value == initial.ptr()) return true;
   if (Py_TYPE(value) != Py_TYPE(initial.ptr())) return false;
@@ -71,7 +71,7 @@ std::uint64_t read_number(const StreamOption& option, py::handle value) {
                       std::string(py::str(number)));
 }
 
-// As pybind11 reads an argument of this type.
+// Reads a value as pybind11 reads an argument of this type.
 template <typename Value>
 Value read_as(const StreamOption& option, py::handle value, const char* wanted) {
   py::detail::make_caster<Value> caster;
@@ -87,7 +87,7 @@ std::vector<std::string> read_texts(const StreamOption& option, py::handle value
   return read_as<std::vector<std::string>>(option, list, "a str, or a list of str");
 }
 
-// The kind of the default is the kind of every value.
+// A value must have the same kind as the default.
 OptionValue read_value(const StreamOption& option, py::handle value) {
   if (std::holds_alternative<bool>(option.initial)) return read_as<bool>(option, value, "a bool");
   if (std::holds_alternative<std::uint64_t>(option.initial)) return read_number(option, value);
@@ -96,7 +96,7 @@ OptionValue read_value(const StreamOption& option, py::handle value) {
   return std::string(read_text(value));
 }
 
-// Sets the options that stand in `given`, which may hold more.
+// Sets the options in `given`, which may contain other keys.
 void read_options(const py::dict& given, TokenStreamerOptions& options) {
   const std::vector<StreamOption>& table = stream_options();
   const std::vector<PyOption>& known = py_options();

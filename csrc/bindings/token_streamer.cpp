@@ -23,17 +23,17 @@ namespace unspool::bindings {
 
 namespace {
 
-// Reading so much takes some 100 µs, and handing over the GIL pays. An id counts as the bytes that
-// are read in its time.
+// Reading this much takes about 100 µs, so that releasing the GIL pays off. An id counts as the
+// bytes that are read in its time.
 constexpr std::size_t kLongBytes = 1 << 18;
 constexpr std::size_t kBytesOfId = 1 << 4;
 
-/// A streamer and what Python adds to it.
+/// A streamer with its Python state.
 struct PyTokenStreamer {
   TokenStreamer streamer;
   ReasoningField field;
   py::object channel;             // a PyChannel, or null
-  std::vector<TokenId> ids = {};  // of one call's arguments
+  std::vector<TokenId> ids = {};  // of the current call's arguments
   bool is_busy = false;
   bool is_unattended = false;
   StateLock lock = {};  // of all of this; held by every method
@@ -44,14 +44,14 @@ struct PyTokenStreamer {
   }
 };
 
-/// Refuses a stream that is in a call: one may let go of the GIL, or run a caller's Python.
+/// Rejects a stream that is in a call, which may have released the GIL or run the caller's code.
 bool& free_flag(PyTokenStreamer& self) {
   if (self.is_busy)
     throw StreamError("this stream is in use by another thread; give each stream to one thread");
   return self.is_busy;
 }
 
-/// A look at the native streamer; no one feeds it meanwhile.
+/// Read access to the native streamer; no one feeds it meanwhile.
 class Look {
  public:
   explicit Look(const PyTokenStreamer& self) : guard_(self.lock), streamer_(self.streamer) {
@@ -67,27 +67,27 @@ class Look {
   const TokenStreamer& streamer_;
 };
 
-// What Ctrl-C has left unsent goes first.
+// Deltas left unsent by Ctrl-C go first.
 void send(PyTokenStreamer& self) {
   if (self.channel && self.streamer.has_unsent())
     send_deltas(self.streamer, *native_or_null<PyChannel>(self.channel.ptr()));
 }
 
-// Runs `read`, without the GIL if `size` bytes of input take long.
+// Runs `read`; without the GIL if `size` bytes of input take long.
 template <typename Read>
 void read_chunk(PyTokenStreamer& self, std::size_t size, Read&& read) {
   if (size < kLongBytes) {
     read();
   } else {
-    const ScopedFlag unattended(self.is_unattended);  // no one looks at the stream meanwhile
-    const GilRelease release;  // a text is immutable, and its owner is in the caller's hands
+    const ScopedFlag unattended(self.is_unattended);  // no other access to the stream meanwhile
+    const GilRelease release;  // a text is immutable, and the caller keeps its owner alive
     read();
   }
   self.ids.clear();
   shrink_scratch(self.ids);
 }
 
-// The deltas of the last read, as a list; or into the channel, and an empty list.
+// Returns the deltas of the last read; or sends them to the channel and returns an empty list.
 PyObject* deliver(PyTokenStreamer& self) {
   if (self.channel) {
     native_or_null<PyChannel>(self.channel.ptr())->set_field(self.field);
@@ -127,7 +127,7 @@ PyObject* parse_arguments(PyTokenStreamer& self, PyObject* text, PyObject* token
   return deliver(self);
 }
 
-// The arguments that are given by name; `takes`: what the method takes.
+// The keyword arguments; `takes`: the arguments that the method accepts.
 template <std::size_t kCount>
 void read_named(PyObject* const* args, PyObject* names, const char* takes,
                 const std::array<const char*, kCount>& known,
@@ -163,7 +163,7 @@ PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count,
   });
 }
 
-// A tensor of two dimensions; a list never is.
+// Whether it is a two-dimensional tensor; a list never is.
 bool is_row(PyObject* value) {
   if (PyLong_Check(value) || PyList_Check(value) || PyTuple_Check(value)) return false;
   const py::object dim = attribute_or_null(value, "dim");
@@ -184,10 +184,10 @@ PyObject* put(PyObject* object, PyObject* value) {
   });
 }
 
-// What Python code has set on the object is the copy's too.
+// Copies attributes that Python code has set on the object.
 void copy_attributes(PyObject* from, PyObject* to) {
   const auto given = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(from, nullptr));
-  if (!given) return PyErr_Clear();  // the native class alone has none
+  if (!given) return PyErr_Clear();  // the native class itself has none
   const auto copy = py::reinterpret_steal<py::object>(PyDict_Copy(given.ptr()));
   if (!copy || PyObject_GenericSetDict(to, copy.ptr(), nullptr) != 0) throw py::error_already_set();
 }
@@ -220,7 +220,7 @@ PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
     }
     std::optional<std::int32_t> choice;
     if (is_there(values[1])) choice = read_number(values[1], "choice", "answers");
-    // A new object may wait for other threads, so the stream is free by then.
+    // Creating an object may wait for other threads, so the stream must be free by then.
     py::object made = make_instance(Py_TYPE(object), copy_of(self, std::move(held), choice));
     copy_attributes(object, made.ptr());
     return made.release().ptr();

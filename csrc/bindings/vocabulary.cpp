@@ -87,7 +87,7 @@ std::shared_ptr<Vocabulary> make_vocabulary(const py::dict& tokens, const py::li
                                             bool special_breaks_text, bool is_sentencepiece) {
   VocabularySource source;
   source.tokens.reserve(tokens.size());
-  // Copies: an id's __index__ may change what it stands in.
+  // Copies: an id's __index__ may change the container.
   const auto copy = py::reinterpret_steal<py::dict>(PyDict_Copy(tokens.ptr()));
   if (!copy) throw py::error_already_set();
   for (const auto& [text, id] : copy) source.tokens.emplace_back(read_id(id), read_text(text));
@@ -103,18 +103,18 @@ std::shared_ptr<Vocabulary> make_vocabulary(const py::dict& tokens, const py::li
   source.unknown = refuses_unknown ? UnknownId::refused : UnknownId::ignored;
   source.special_breaks_text = special_breaks_text;
   source.is_sentencepiece = is_sentencepiece;
-  const GilRelease release;  // 100,000 tokens take milliseconds; nothing here touches Python
+  const GilRelease release;  // 100,000 tokens take milliseconds; this uses no Python
   return std::make_shared<Vocabulary>(std::move(source));
 }
 
-/// A Detokenizer and what its Python face adds: the end of the stream.
+/// A Detokenizer with its Python state: the end of the stream.
 struct PyDetokenizer {
   std::shared_ptr<const Vocabulary> vocabulary;
   Detokenizer detokenizer;
   bool has_ended = false;
   std::string out = {};
   std::vector<TokenId> ids = {};
-  std::shared_ptr<const void> texts = {};  // that the state of a restored one points into
+  std::shared_ptr<const void> texts = {};  // owner of texts that a restored state points into
   StateLock lock = {};
 };
 

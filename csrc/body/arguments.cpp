@@ -44,8 +44,8 @@ BodyResult Arguments::read(std::string_view text, CallSink& sink) {
   return finish_put(reader_.put(text, out_), sink);
 }
 
-// The arguments as Python writes a call's: round brackets stand for braces, = for the colon after a
-// key.
+// Arguments in Python's call syntax: round brackets instead of braces, = instead of the colon after
+// a key.
 BodyResult Arguments::read_call(std::string_view text, CallSink& sink) {
   repairs_ |= kMarkup;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -66,7 +66,7 @@ BodyResult Arguments::read_call(std::string_view text, CallSink& sink) {
   return {text.size(), ScanStatus::more};
 }
 
-// The string's text is JSON, which is read in its turn.
+// The string's text is JSON, which is parsed as well.
 BodyResult Arguments::read_encoded(std::string_view text, CallSink& sink) {
   std::size_t i = 0;
   while (i < text.size()) {

@@ -10,7 +10,7 @@ bool has_only_digits(std::string_view text) {
   return text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Whether the sign is a minus.
+// Consumes the sign; returns whether it is a minus.
 bool take_sign(std::string_view& text) {
   const bool is_negative = text.starts_with('-');
   if (is_negative || text.starts_with('+')) text.remove_prefix(1);

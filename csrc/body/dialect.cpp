@@ -82,7 +82,7 @@ constexpr void add_scalars(Dialect& made) {
   set(made, S::exponent_digits, kDigits, S::exponent_digits);
 }
 
-// Words in place of JSON's numbers and literals, keys without quotes, commas that may be too many.
+// Allows words for JSON's numbers and literals, unquoted keys, and extra commas.
 constexpr void loosen(Dialect& made) {
   for (const S state : {S::value, S::first_element, S::element}) {
     row(made, state).fill(A::begin_word);

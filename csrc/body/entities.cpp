@@ -19,7 +19,7 @@ bool may_go_on(std::string_view held, char byte) {
   return held.size() < kMaxReference && (is_word || (byte == '#' && held.size() == 1));
 }
 
-// The text that `reference`, without & and ;, stands for; empty where it is none.
+// The text of `reference` (without & and ;); empty if it is not a reference.
 std::string decode(std::string_view reference) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNames{
       {{"lt", "<"}, {"gt", ">"}, {"amp", "&"}, {"quot", "\""}, {"apos", "'"}}};

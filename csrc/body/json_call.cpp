@@ -11,10 +11,10 @@ namespace unspool {
 
 namespace {
 
-// More text between a name and the arguments is not kept.
+// Longer text between a name and the arguments is not kept.
 constexpr std::size_t kMaxUnreadBytes = 1 << 16;
 
-// The list, the call and the wrapper around the arguments.
+// The list, the call, and the wrapper around the arguments.
 constexpr std::size_t kOuterDepth = 3;
 
 constexpr const char* kNotMended = "the call cannot be mended";
@@ -46,7 +46,7 @@ void JsonCall::link(CallMarks* marks) {
 }
 
 BodyResult JsonCall::put(std::string_view text, CallSink& sink) {
-  // Text inside a string of the arguments that changes nothing: most of a long call.
+  // Text inside a string of the arguments that changes no state: most of a long call.
   if (part_ == Part::arguments && is_announced_ && !mends_ && reader_.in_text() &&
       find_json_special(text, 0) == text.size()) {
     sink.put_arguments(text);
@@ -69,7 +69,7 @@ std::string_view JsonCall::unread() const {
 
 BodyResult JsonCall::read(std::string_view text) {
   std::size_t i = 0;
-  if (mends_ && !reader_.has_begun()) {  // a call is no bare word
+  if (mends_ && !reader_.has_begun()) {  // a call is not a bare word
     i = std::min(text.find_first_not_of(kSpace), text.size());
     if (i < text.size() && std::string_view("{[\"'").find(text[i]) == std::string_view::npos) {
       problem_ = kNotMended;
@@ -99,7 +99,7 @@ BodyResult JsonCall::read(std::string_view text) {
   return {i, ScanStatus::more};
 }
 
-// A name is read no further than its limit, and a string in which a fault may stand run by run.
+// The next part to read: a name up to its limit; a string that may have an error, run by run.
 std::string_view JsonCall::next_piece(std::string_view text) {
   if (!is_text() && part_ != Part::encoded) return text;
   if (mends_) return text.substr(0, 1);
@@ -108,7 +108,7 @@ std::string_view JsonCall::next_piece(std::string_view text) {
   return text.substr(0, std::max<std::size_t>(room, 1));
 }
 
-// Takes what the reader has written of the part at hand. Returns how much of the piece was good.
+// Processes the reader's output for the current part. Returns how much of the piece was valid.
 std::size_t JsonCall::take(std::string_view piece) {
   std::size_t read = piece.size();
   if (is_text()) {
@@ -152,7 +152,7 @@ JsonCall::Answer JsonCall::refuse(const char* problem) {
   return Answer::refuse;
 }
 
-// What is wrong with a byte that the reader has refused.
+// The problem with a byte that the reader has rejected.
 const char* JsonCall::fault() {
   if (mends_) return kNotMended;
   if (is_text() || part_ == Part::encoded) return "an escape in a string is not JSON";
@@ -171,7 +171,7 @@ void JsonCall::begin_part(Part part, std::size_t depth) {
   from_ = out_.size();
 }
 
-// A part that is the inside of a string.
+// A part that is the content of a string.
 JsonCall::Answer JsonCall::begin_text(Part part, std::size_t depth) {
   begin_part(part, depth);
   ++from_;
@@ -232,7 +232,7 @@ JsonCall::Answer JsonCall::on_key_end(std::size_t depth, std::size_t at) {
 JsonCall::Answer JsonCall::on_colon(std::size_t) {
   if (part_ != Part::structure) return Answer::proceed;
   key_kind_ = classify_key();
-  // Nothing marks a bare object as a call but its keys.
+  // Only its keys identify a bare object as a call.
   if (is_tentative_ && key_kind_ == Key::other && !has_name_ && !has_arguments_ && key_ != "type") {
     return refuse("the object is not a call");
   }
@@ -240,7 +240,7 @@ JsonCall::Answer JsonCall::on_colon(std::size_t) {
   return is_beside ? begin_flat() : Answer::proceed;
 }
 
-// Where the key is the name, every member is a call.
+// If the key is the name, every member is a call.
 JsonCall::Answer JsonCall::on_comma(std::size_t depth, std::size_t at) {
   if (marks_members()) return members_->on_comma(depth, at);
   const bool ends_call = part_ == Part::structure && depth_ > 0 && slot_.name_is_key && has_name_;
@@ -308,8 +308,8 @@ JsonCall::Answer JsonCall::begin_arguments(char first, std::size_t depth) {
   return begin_text(Part::encoded, depth);
 }
 
-// Models write arguments beside the name. They count where the tool's schema knows them; once one
-// has counted, all must. If not, the call cannot be what was meant.
+// Models write arguments next to the name. They count if the tool's schema has them; once one
+// counts, all must. Otherwise the call cannot be what the model meant.
 JsonCall::Answer JsonCall::begin_flat() {
   if (key_ == "type" || (has_arguments_ && !is_flat_)) return Answer::proceed;
   const ToolSchema* schema = sink_->knows_tools() ? sink_->tools()->find(name_) : nullptr;
@@ -374,7 +374,7 @@ JsonCall::Answer JsonCall::end_name(std::size_t end) {
   if (slot_.must_fit || (is_tentative_ && !has_arguments_)) return Answer::proceed;
   if (!announce()) return Answer::refuse;
   if (has_arguments_) return Answer::proceed;
-  keeps_unread_ = true;  // the arguments may not stand where they belong
+  keeps_unread_ = true;  // the arguments may be in the wrong place
   unread_from_ = place_ + end;
   unread_.clear();
   return Answer::proceed;
@@ -399,7 +399,7 @@ JsonCall::Answer JsonCall::end_object() {
   return in_array_ ? Answer::stop : Answer::proceed;
 }
 
-// Whether the whole arguments are what the tool's schema allows, as far as it is known.
+// Whether the complete arguments match the tool's schema, if it is known.
 bool JsonCall::fits_tool() {
   const ToolSchema* schema = sink_->knows_tools() ? sink_->tools()->find(name_) : nullptr;
   return schema != nullptr && fits_schema(held_arguments_, *schema);

@@ -15,7 +15,7 @@ JsonInString::Result JsonInString::put(std::string_view text, std::size_t place,
     if (members_) begin_marks(place + i, piece);
     const std::size_t count = read(decoded, out);
     if (count < decoded.size()) {
-      // A plain run stands byte for byte in the text; an escape is refused as a whole.
+      // A plain run is identical to its source; an escape is rejected as a whole.
       const bool is_plain = decoded.data() == text.data() + i;
       const std::size_t before = piece.consumed == 0 ? 0 : piece.consumed - 1;
       return {i + (is_plain ? count : before), false, "the arguments are not a JSON object"};
@@ -42,7 +42,7 @@ void JsonInString::begin_marks(std::size_t place, const JsonStringDecoder::Piece
   escape_bytes_ = is_open ? escape_bytes_ + piece.consumed : 0;
 }
 
-// Reads the decoded text up to what cannot come there.
+// Reads the decoded text up to the first invalid byte.
 std::size_t JsonInString::read(std::string_view text, std::string& out) {
   if (reader_.has_begun()) return reader_.put_whole(text, out).consumed;
   const std::size_t begin = std::min(text.find_first_not_of(kSpace), text.size());

@@ -11,13 +11,13 @@ void append_unicode_escape(std::uint32_t unit, std::string& out) {
   for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(unit >> shift) & 0xF];
 }
 
-// A high surrogate that no low one follows.
+// A high surrogate without a low one.
 void JsonStringDecoder::put_high() {
   if (high_ != 0) append_unicode_escape(high_, buffer_);
   high_ = 0;
 }
 
-// What the byte at hand has completed.
+// Returns what the current byte has completed.
 JsonStringDecoder::Piece JsonStringDecoder::decoded() {
   state_ = State::plain;
   return {1, buffer_, false, false};

@@ -59,7 +59,7 @@ Pythonic::Step Pythonic::fail(const char* problem) {
   return Step::failed;
 }
 
-// White space counts inside a name, and between a name and its bracket, where it is a fault.
+// White space is significant inside a name, and is an error between a name and its bracket.
 bool Pythonic::skips_space() const {
   return state_ != State::name && state_ != State::after_name && state_ != State::key &&
          state_ != State::equals;
@@ -115,7 +115,7 @@ Pythonic::Step Pythonic::read_name(char byte, std::string& name, State after) {
 
 Pythonic::Step Pythonic::open_arguments(char byte, CallSink& sink) {
   if (byte != '(') return fail("a name is not followed by a bracket");
-  // Where not even a bracket stands before the name, an argument must follow it.
+  // If not even a bracket precedes the name, an argument must follow it.
   const bool is_certain = !is_tentative_ || (in_list_ && sink.knows_tools());
   if (is_certain && !announce(sink)) return Step::failed;
   state_ = State::key_or_end;
@@ -156,7 +156,7 @@ Pythonic::Step Pythonic::after_value(char byte, CallSink& sink) {
   return Step::next;
 }
 
-// In a list the byte after a call makes its end certain.
+// In a list, the byte after a call makes its end certain.
 Pythonic::Step Pythonic::after_call(char byte, CallSink& sink) {
   if (byte != ']' && byte != ',' && byte != ';') return fail("a call is not followed by a comma");
   close_call(sink);

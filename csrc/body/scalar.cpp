@@ -16,7 +16,7 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
   });
 }
 
-// The number if it is of one of the types: an integer may have zeros after a point. Else empty.
+// The number if it has one of the types (an integer may have zeros after a point), or empty.
 std::string typed_number(const Decimal& number, TypeSet types) {
   const bool is_integer = number.exponent.empty() && !number.whole.empty() &&
                           number.fraction.find_first_not_of('0') == std::string_view::npos;
@@ -26,7 +26,7 @@ std::string typed_number(const Decimal& number, TypeSet types) {
   return types.has(TypeSet::number) ? json_number(number, number.exponent) : std::string();
 }
 
-// The types of which JSON has a value that begins with this byte.
+// The types whose JSON can begin with this byte.
 TypeSet types_that_begin_with(char byte) {
   switch (byte) {
     case 'n': return TypeSet(TypeSet::null);
@@ -50,7 +50,7 @@ bool append_json(std::string_view text, std::string& out) {
   return true;
 }
 
-// JSON to the letter, of the kind that its first byte shows.
+// Exact JSON of the kind that the first byte indicates.
 bool append_strict(std::string_view text, TypeSet types, std::string& out) {
   TypeSet kinds = types_that_begin_with(text.empty() ? '\0' : text[0]);
   const bool is_fraction = text.find_first_of(".eE") != std::string_view::npos;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNotLookedFor = std::string::npos;
 
-// A longer run of blanks is not a closing tag's indentation; it bounds what is held.
+// A longer run of blanks is not the closing tag's indentation; bounds the held text.
 constexpr std::size_t kMaxIndentation = 64;
 
 }  // namespace
@@ -41,7 +41,7 @@ void TaggedValue::put(std::string_view text, std::string& out) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == slot_.value_open[opener_read_]) {
       if (++opener_read_ < slot_.value_open.size()) continue;
-      opener_read_ = kNotLookedFor;  // all of it: markup
+      opener_read_ = kNotLookedFor;  // complete: it is markup
       entities_.turn_off();
       return put_inside(text.substr(i + 1), out);
     }
@@ -61,20 +61,20 @@ void TaggedValue::add_held(Held& out) const {
   out.add(HeldReason::space, space_);
 }
 
-// What began like value_open is the value's.
+// Text that began like value_open belongs to the value.
 void TaggedValue::give_up_opener(std::string& out) {
   const std::size_t read = opener_read_;
   opener_read_ = kNotLookedFor;
   if (read != kNotLookedFor) put_inside(slot_.value_open.substr(0, read), out);
 }
 
-// White space at the edges goes as the format says; the rest is the value.
+// White space at the edges is handled as the format defines; the rest is the value.
 void TaggedValue::put_inside(std::string_view text, std::string& out) {
   if (slot_.trim == ValueTrim::none || has_failed()) return put_trimmed(text, out);
   if (is_at_start_ && !text.empty()) text.remove_prefix(read_start(text));
   if (text.empty()) return;
   is_empty_line_ = false;
-  const std::size_t end = text.find_last_not_of(kSpace) + 1;  // 0 where all of it is white space
+  const std::size_t end = text.find_last_not_of(kSpace) + 1;  // 0 if all of it is white space
   if (end > 0) {
     if (!space_.empty()) put_trimmed(space_, out);
     space_.clear();
@@ -85,7 +85,7 @@ void TaggedValue::put_inside(std::string_view text, std::string& out) {
   if (slot_.trim == ValueTrim::newline && !space_.empty()) put_inner_space(out);
 }
 
-// Reads what the format drops before a value: white space, or a line break.
+// Reads what the format drops before a value: white space or a line break.
 std::size_t TaggedValue::read_start(std::string_view text) {
   if (slot_.trim == ValueTrim::space) {
     const std::size_t size = std::min(text.find_first_not_of(kSpace), text.size());
@@ -104,7 +104,7 @@ std::size_t TaggedValue::read_start(std::string_view text) {
   return size + 1;
 }
 
-// A line break and the blanks after it may be the closing tag's; white space before that is not.
+// A line break and blanks after it may belong to the closing tag; white space before it does not.
 void TaggedValue::put_inner_space(std::string& out) {
   std::size_t begin = space_.rfind('\n');
   if (begin == std::string::npos) {
@@ -130,7 +130,7 @@ void TaggedValue::put_trimmed(std::string_view text, std::string& out) {
   }
   if (!slot_.entities) return put_decoded(text, out);
   for (std::size_t i = 0; i < text.size(); ++i) {
-    std::string unread(word());  // what cannot be read is reported as written
+    std::string unread(word());  // text that cannot be parsed is reported unchanged
     unread += entities_.held();
     std::string decoded;
     entities_.put(text.substr(i, 1), decoded);
@@ -150,8 +150,8 @@ void TaggedValue::put_decoded(std::string_view text, std::string& out) {
   }
 }
 
-// Without a string to fall back on, an object or list is streamed as soon as the byte after its
-// bracket shows that it is one.
+// If no string is allowed, an object or list is streamed as soon as the byte after its bracket
+// identifies it.
 bool TaggedValue::opens_container(char byte) const {
   return !types_.has(TypeSet::string) && ((byte == '{' && types_.has(TypeSet::object)) ||
                                           (byte == '[' && types_.has(TypeSet::array)));
@@ -171,7 +171,7 @@ void TaggedValue::put_undecided(std::string_view text, std::string& out) {
   }
 }
 
-// Holds a byte until it shows what the value is.
+// Holds a byte until the value's type is known.
 void TaggedValue::hold(char byte, std::string& out) {
   held_ += byte;
   const bool is_first = first_ == std::string::npos && !is_space(byte);
@@ -208,7 +208,7 @@ void TaggedValue::clear_held() {
 
 void TaggedValue::end(std::string& out) {
   give_up_opener(out);
-  if (slot_.trim == ValueTrim::newline && space_ == "\r") {  // no line break
+  if (slot_.trim == ValueTrim::newline && space_ == "\r") {  // not a line break
     put_trimmed(space_, out);
   }
   const std::string reference(entities_.held());
@@ -236,7 +236,7 @@ void TaggedValue::cut_off(std::string& out) {
   space_.clear();
   put_decoded(std::string(entities_.held()), out);
   if (mode_ != Mode::undecided || held_.empty()) return;
-  // A number's digits and a text's beginning are what they are.
+  // A number's digits and the beginning of a text stay unchanged.
   if (types_.has(TypeSet::string)) return become_string(out);
   if (begins_json(held_)) {
     out += held_;
@@ -261,7 +261,7 @@ bool TaggedValue::close(std::string& out) {
   }
   ValueReader reader;
   reader.check(held_);
-  return reader.close(out);  // null where nothing was written
+  return reader.close(out);  // null if nothing was written
 }
 
 void TaggedValue::visit(Archive& archive) {

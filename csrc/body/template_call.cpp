@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kNowhere = std::string::npos;
 
-/// The region is JSON; its name comes with the opener or in it, before the arguments.
+/// The region is JSON; its name is in the opener or in the region, before the arguments.
 class JsonTemplateCall final : public TemplateCall, private ValueListener {
  public:
   JsonTemplateCall(const TemplateField& field, std::string name, const ToolSchemas* tools)
@@ -140,7 +140,7 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
                                                        : nullptr;
   }
 
-  /// Whether the value is an argument that the schema may make another type.
+  /// Whether the value is an argument that the schema may convert to another type.
   bool may_be_cast(std::size_t depth, char first) const {
     return place_ == Place::inside && depth == shape_->arguments.size() + 1 &&
            (first == '"' || first == '[') && is_cast(types_at(depth));
@@ -186,27 +186,27 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
   }
 
   static constexpr std::size_t kMaxPath = 16;
-  static constexpr char kInList = 1;  // no path leads into a list
+  static constexpr char kInList = 1;  // paths do not lead into lists
 
   const CallShape* shape_;
   const ToolSchemas* tools_;
   const ToolSchema* schema_ = nullptr;
   ValueReader reader_;
   std::vector<std::string> name_path_;
-  std::vector<std::string> keys_;  // on the way to where the reader is
+  std::vector<std::string> keys_;  // from the root to the reader's position
   std::string name_;
   std::string out_;
   std::size_t sent_ = 0;
   std::size_t end_ = 0;
-  std::size_t key_ = kNowhere;   // where a key begins that is not whole
-  std::size_t held_ = kNowhere;  // a value that may become another type
+  std::size_t key_ = kNowhere;   // where an incomplete key begins
+  std::size_t held_ = kNowhere;  // a value that may be converted to another type
   std::size_t name_begin_ = kNowhere;
   Place place_ = Place::before;
   bool is_begun_ = false;
   bool can_stream_ = true;
 };
 
-/// The region is tags; its name came with the opener. Emits a parameter at a time.
+/// The region is tags; its name is in the opener. Emits one parameter at a time.
 class TagTemplateCall final : public TemplateCall {
  public:
   TagTemplateCall(const TemplateField& field, std::string name, const ToolSchemas* tools)

@@ -21,7 +21,7 @@ std::string lower(std::string_view text) {
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
-// A number as Python reads it: an underscore between two digits counts for nothing.
+// A number without underscores between digits, as in Python.
 std::string without_separators(std::string_view text) {
   text = strip(text);
   std::string made;
@@ -33,7 +33,7 @@ std::string without_separators(std::string_view text) {
   return made;
 }
 
-// The digits, with a minus where one stands.
+// The digits, with a minus if there is one.
 std::string_view exponent_of(const Decimal& number) {
   std::string_view digits = number.exponent;
   digits.remove_prefix(std::min(digits.find_first_not_of("eE+"), digits.size()));
@@ -47,7 +47,7 @@ std::string number_text(const Decimal& number) {
 
 bool is_integer(const Decimal& number) { return !number.has_point && number.exponent.empty(); }
 
-// The digits of a number without a fraction; nothing where it has one, or is beyond a double.
+// The digits of a number without a fraction; nullopt if it has one or exceeds a double.
 std::optional<std::string> whole_text(const Decimal& number) {
   std::string digits(number.whole);
   std::string fraction(number.fraction);
@@ -76,7 +76,7 @@ std::optional<JsonValue> read_json(const ContentSpec& spec, std::string_view tex
   ValueReader reader = make_json_reader(spec);
   const ScanResult result = reader.put_whole(text, strict);
   const bool is_whole = result.status != ScanStatus::failed && reader.is_complete();
-  // What may be text is JSON only to the letter.
+  // Text that may stay text is JSON only if it is exact.
   const bool is_exact = !spec.allows_other || std::none_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
   });
@@ -138,7 +138,7 @@ const JsonValue* descend(const JsonValue* value, const std::vector<std::string>&
   return value;
 }
 
-// Fills the placeholders of a transform from the members of `scope`.
+// Fills the placeholders of a transform with members of `scope`.
 std::optional<JsonValue> fill(const JsonValue& transform, const JsonValue& scope) {
   JsonValue made = transform;
   for (JsonValue& item : made.items) {
@@ -305,7 +305,7 @@ bool find_calls(const JsonValue& value, std::vector<CallValue>& calls) {
   if (id != nullptr && id->is(Kind::string)) call.id = id->text;
   call.arguments = JsonValue::object();
   const JsonValue* arguments = function->find("arguments");
-  if (arguments != nullptr && arguments->is(Kind::string)) {  // some write them as a string
+  if (arguments != nullptr && arguments->is(Kind::string)) {  // some models write them as a string
     auto inner = parse_json(arguments->text);
     if (!inner || !inner->is(Kind::object)) return false;
     call.arguments = std::move(*inner);

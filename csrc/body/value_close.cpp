@@ -1,4 +1,4 @@
-// What completes a value that the output cut off.
+// Completes a value that the output cut off.
 #include <array>
 
 #include "body/value_reader.h"
@@ -8,7 +8,7 @@ namespace unspool {
 
 namespace {
 
-// What is missing in each state of a literal or a number, from `t_rue` on.
+// The missing rest in each state of a literal or a number, from `t_rue` on.
 constexpr std::array<std::string_view, 18> kRests = {
     "rue", "ue", "e", "alse", "lse", "se", "e", "ull", "ll", "l",  // true, false, null
     "0",   "",   "",  "0",    "",    "0",  "0", ""};               // - 0 1 . .5 e e+ e5
@@ -16,7 +16,7 @@ constexpr auto kFirstRest = static_cast<std::size_t>(ValueState::t_rue);
 static_assert(kFirstRest + kRests.size() ==
               static_cast<std::size_t>(ValueState::exponent_digits) + 1);
 
-// A word as it must have been meant.
+// The complete word that the prefix most likely means.
 std::string whole_word(const std::string& word) {
   if (word.empty()) return word;
   for (const std::string_view whole : {"true", "false", "null", "True", "False", "None"}) {
@@ -32,7 +32,7 @@ bool ValueReader::close(std::string& out) {
   at_ = 0;
   copied_ = std::string_view::npos;  // nothing is copied
   if (!is_loose() && (state_ == State::key || state_ == State::element)) {
-    return false;  // a comma cannot be taken back
+    return false;  // a comma cannot be undone
   }
   repairs_ |= kClosed;
   pending_.clear();
@@ -69,7 +69,7 @@ bool ValueReader::close_token() {
   return result != Step::failed;
 }
 
-// A word that is no value is text.
+// A word that is not a value is text.
 bool ValueReader::close_word() {
   if (state_ == State::word) word_ = whole_word(word_);
   if (end_word() != Step::failed) return true;

@@ -22,7 +22,7 @@ ValueReader::Step ValueReader::read_quote(std::size_t& i) {
     at_ = i;
     i += put_marked(in_.substr(i, size));
     if (state_ == State::key_word && word_.find('<') != std::string::npos) {
-      word_.pop_back();  // no key after all, as `may_continue_word` says
+      word_.pop_back();  // it is not a key, see `may_continue_word`
       --i;
       result = Step::failed;
     }
@@ -60,12 +60,12 @@ ScanResult ValueReader::put_quote_token(Symbol symbol, std::string_view literal)
   if (found.marker != nullptr) on_quote(0, literal.size());
   if (state_ == State::marked || released.empty()) return {literal.size(), ScanStatus::more};
   if (cursor_.is_idle() && released == literal && wants_value()) {
-    return put(literal, out);  // bare text, which may hold any token
+    return put(literal, out);  // bare text, which may contain any token
   }
   return {0, ScanStatus::failed};
 }
 
-// Text that may be a marker quote: inside a string between two of them, or where one may begin.
+// Text that may be a marker quote: inside a string between two, or where one may begin.
 std::size_t ValueReader::put_marked(std::string_view text) {
   const bool is_inside = state_ == State::marked;
   std::string released;
@@ -79,7 +79,7 @@ std::size_t ValueReader::put_marked(std::string_view text) {
   if (found.marker != nullptr) {
     const std::size_t end = at_ + found.consumed;
     on_quote(end - found.text.size(), end);
-  } else if (!released.empty()) {  // no quote after all: a word that begins like one
+  } else if (!released.empty()) {  // not a quote: a word that begins like one
     cursor_.flush([&](std::string_view piece) { released += piece; });
     to() += std::exchange(pending_, {});
     is_key_ = wants_key();
@@ -90,13 +90,13 @@ std::size_t ValueReader::put_marked(std::string_view text) {
   return found.consumed;
 }
 
-// Bare text, which holds no marker quote. Where that is mended, one ends it.
+// Bare text without marker quotes. If repairs are on, a marker quote ends it.
 ValueReader::Step ValueReader::put_bare(std::size_t& i) {
   std::string released;
   const auto found =
       cursor_.put(in_.substr(i, 1), [&](std::string_view piece) { released += piece; });
   const bool is_read = cursor_.is_idle() && found.marker == nullptr;
-  if (is_read) released.pop_back();  // the byte at hand is no part of a marker
+  if (is_read) released.pop_back();  // the current byte is not part of a marker
   for (const char byte : released) step(byte);
   if (found.marker != nullptr && !end_bare()) {
     (in_word() ? word_ : pending_) += found.text.substr(0, found.text.size() - 1);
@@ -106,7 +106,7 @@ ValueReader::Step ValueReader::put_bare(std::size_t& i) {
   return Step::again;
 }
 
-// A marker quote ends text that none has opened; false where that is not mended.
+// A marker quote ends text that none has opened; returns false if repairs are off.
 bool ValueReader::end_bare() {
   if (!dialect_->rules.single_quotes) return false;
   if (state_ == State::word) become_bare_string();
@@ -118,7 +118,7 @@ bool ValueReader::end_bare() {
   return true;
 }
 
-// The marker stands from `begin` to `end` in this text; it may have begun before that.
+// The marker is at `begin` to `end` in this text; it may have begun earlier.
 void ValueReader::on_quote(std::size_t begin, std::size_t end) {
   if (state_ == State::marked) {
     at_ = is_key_ ? begin : end - 1;
@@ -196,7 +196,7 @@ ValueReader::Step ValueReader::read_opening(char byte) {
   return result;
 }
 
-// No delimiter: what seemed to be one is JSON.
+// Not a delimiter after all: it is JSON.
 ValueReader::Step ValueReader::give_up_delimiter() {
   state_ = place_;
   const std::string again = std::exchange(word_, {});

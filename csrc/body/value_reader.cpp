@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kNothingToCopy = std::string_view::npos;
 
-// The end of a run inside a string in which no byte means anything.
+// The end of a run of insignificant bytes inside a string.
 std::size_t end_of_run(std::string_view text, std::size_t at, char quote) {
   if (quote == '"') return find_json_special(text, at);
   while (at < text.size() && static_cast<unsigned char>(text[at]) >= 0x20 && text[at] != quote &&
@@ -64,7 +64,7 @@ ScanResult ValueReader::read(std::string_view text, std::string* out) {
   return {i, state_ == State::done ? ScanStatus::done : ScanStatus::more};
 }
 
-// Moves `i` to the next byte that means something, and acts on it.
+// Moves `i` to the next significant byte, and acts on it.
 ValueReader::Step ValueReader::read_some(std::size_t& i) {
   if (quotes_ != nullptr && may_be_quote(in_[i])) return read_quote(i);
   if (delimiters_ != nullptr && may_be_delimiter(in_[i])) return read_delimiter(i);
@@ -75,8 +75,8 @@ ValueReader::Step ValueReader::read_some(std::size_t& i) {
   return act(action);
 }
 
-// Moves to the first byte that does more than lead to another state, or may begin a quote. Returns
-// what it does.
+// Moves to the first byte that does more than change the state, or may begin a quote. Returns its
+// action.
 ValueAction ValueReader::read_plain(std::size_t& i) {
   std::string_view text = in_;
   State state = state_;
@@ -124,7 +124,7 @@ ValueReader::Step ValueReader::act(ValueAction action) {
   return Step::failed;
 }
 
-// What the byte means is for the state's own function, which writes it too if it counts.
+// The state's own function interprets the byte, and writes it if necessary.
 ValueReader::Step ValueReader::run_step() {
   flush(at_);
   copied_ = at_ + 1;
@@ -165,7 +165,7 @@ ValueReader::Step ValueReader::open() {
   if (!is_loose()) {
     stack_ += byte == '{' ? object : list;
   } else if (byte == '{' && dialect_->rules.sets) {
-    // Only the innermost brace may be undecided: a container in it settles that before.
+    // Only the innermost brace can be undecided: a container inside it decides it.
     write({});
     stack_ += undecided;
     held_.clear();
@@ -228,7 +228,7 @@ ValueReader::Step ValueReader::begin_scalar() {
 
 ValueReader::Step ValueReader::end_number() { return before(end_value(at_)); }
 
-// A value is whole; `end` is the place after it.
+// A value is complete; `end` is the position after it.
 ValueReader::Step ValueReader::end_value(std::size_t end) {
   state_ = stack_.empty() ? State::done : State::after_value;
   return report(end, &ValueListener::on_value_end, end);
@@ -259,7 +259,7 @@ ValueReader::Step ValueReader::hold_space() {
   return Step::next;
 }
 
-// What stands before an element is certain once the element begins.
+// What precedes an element is certain once the element begins.
 ValueReader::Step ValueReader::write_comma() {
   if (pending_.empty()) return Step::next;
   flush(at_);
@@ -287,7 +287,7 @@ void ValueReader::decide(Frame frame) {
   held_.clear();
 }
 
-// Nothing more is read of a brace that may open a set: what is written is a beginning of JSON.
+// No more input for a brace that may be a set: the output stays a prefix of JSON.
 void ValueReader::decide_cut() {
   if (!is_undecided()) return;
   quote_key();
@@ -354,7 +354,7 @@ void ValueReader::add_held(Held& out) const {
 void ValueReader::end(std::string& out) {
   out_ = &out;
   copied_ = kNothingToCopy;
-  if (state_ == State::marked) {  // what may be the closing quote is not the text's
+  if (state_ == State::marked) {  // a possible closing quote is not part of the text
     if (typed_as_ != nullptr) append_typed_beginning(typed_, *typed_as_, out);
   } else if (state_ == State::word) {
     write_word_beginning();
@@ -377,7 +377,7 @@ void ValueReader::visit(Archive& archive) {
   if (archive.is_reading()) check(archive, is_typed);
 }
 
-// Throws where the parts do not fit each other.
+// Throws if the parts are inconsistent.
 void ValueReader::check(Archive& archive, bool is_typed) {
   constexpr std::string_view kFrames = "oatsu";
   archive.expect(stack_.size() <= max_depth_);
@@ -385,7 +385,7 @@ void ValueReader::check(Archive& archive, bool is_typed) {
   const std::size_t delimiters = delimiters_ == nullptr ? 0 : delimiters_->size();
   archive.expect(delimiter_ <= delimiters);
   archive.expect(state_ != State::delimited || delimiter_ < delimiters);
-  const State behind = state_ == State::opening ? place_ : state_;  // where it goes on
+  const State behind = state_ == State::opening ? place_ : state_;  // the state after it
   for (const State state : {state_, behind}) {
     const bool is_inside = state == State::first_element || state == State::element ||
                            state == State::first_key || state == State::key ||

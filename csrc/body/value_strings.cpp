@@ -1,4 +1,4 @@
-// Strings that are not JSON's: other quotes, Python's prefixes and triple quotes, escapes.
+// Strings that are not JSON: other quotes, Python prefixes and triple quotes, escapes.
 #include "body/json_string.h"
 #include "body/value_reader.h"
 #include "text/hex.h"
@@ -9,7 +9,7 @@ namespace unspool {
 
 namespace {
 
-// More white space after a quote is the string's: it bounds what is held.
+// Longer white space after a quote belongs to the string; bounds the held text.
 constexpr std::size_t kMaxSpaceBytes = 1024;
 
 void append_escaped_utf8(std::uint32_t code_point, std::string& out) {
@@ -28,7 +28,7 @@ void ValueReader::open_loose_string(char quote) {
   if (dialect_->rules.python_strings) state_ = State::quote_open;
 }
 
-// The end of any other string. `again`: the byte at hand is not the string's.
+// The end of any other string. `again`: the current byte is not part of the string.
 ValueReader::Step ValueReader::close_string(Step after) {
   Step result = Step::next;
   if (is_key_ && !is_undecided()) {
@@ -94,7 +94,7 @@ ValueReader::Step ValueReader::read_after_quote(char byte) {
     return result;
   }
   if ((byte == '"' || byte == '\'') && (word_.size() > 1 || byte != quote_)) {
-    word_.clear();  // Python joins strings that stand side by side
+    word_.clear();  // Python joins adjacent strings
     quote_ = byte;
     count_ = 1;
     is_raw_ = false;
@@ -137,7 +137,7 @@ ValueReader::Step ValueReader::read_escape(char byte) {
     return Step::next;
   }
   if (begin_code_point(byte)) return Step::next;
-  into += "\\\\";  // an escape without a meaning stands for itself
+  into += "\\\\";  // an unknown escape stays unchanged
   return Step::again;
 }
 

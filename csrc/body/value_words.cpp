@@ -1,5 +1,5 @@
-// Words: numbers as Python writes them, its True, False and None, keys without quotes, and in some
-// dialects text.
+// Words: numbers in Python's notation, True, False and None, keys without quotes and, in some
+// dialects, text.
 #include <charconv>
 #include <system_error>
 
@@ -29,7 +29,7 @@ int base_of(char letter) {
   }
 }
 
-// 1_000, 0x1F, 0b1 and 0o7, which JSON does not have.
+// Converts 1_000, 0x1F, 0b1 and 0o7, which are not JSON.
 std::string plain_number(std::string_view word) {
   std::string digits(word);
   std::erase(digits, '_');
@@ -62,7 +62,7 @@ bool ValueReader::is_string_prefix(char byte) const {
          word_.size() <= 2 && word_.find_first_not_of("rRbBuUfF") == std::string::npos;
 }
 
-// The prefix of a Python string may turn its escapes off.
+// The prefix of a Python string may disable its escapes.
 ValueReader::Step ValueReader::open_prefixed_string(char quote) {
   const bool is_raw = word_.find_first_of("rR") != std::string::npos;
   word_.clear();
@@ -71,7 +71,7 @@ ValueReader::Step ValueReader::open_prefixed_string(char quote) {
   return Step::next;
 }
 
-// Bare text may hold white space, round brackets and, in a value, colons.
+// Bare text may contain white space, round brackets and, in a value, colons.
 bool ValueReader::ends_this_word(char byte) const {
   if (!dialect_->rules.bare_text) return ends_word(byte) || is_space(byte);
   return ends_word(byte) && byte != ')' && (byte != ':' || is_key_);
@@ -80,7 +80,7 @@ bool ValueReader::ends_this_word(char byte) const {
 bool ValueReader::may_continue_word(char byte) const {
   constexpr std::string_view kOpeners = "\"'{[(";
   if (!dialect_->rules.bare_text && kOpeners.find(byte) != std::string_view::npos) return false;
-  if (byte == '<' && (is_key_ || !dialect_->rules.bare_text)) return false;  // a marker, no word
+  if (byte == '<' && (is_key_ || !dialect_->rules.bare_text)) return false;  // a marker, not a word
   return word_.size() < kMaxWordBytes || is_utf8_continuation(byte);
 }
 
@@ -131,7 +131,7 @@ ValueReader::Step ValueReader::read_bare_string(char byte) {
   return before(end_value(at_));
 }
 
-// Writes the word that has been read as JSON; it stays where it is none.
+// Writes the word as JSON; keeps it if it is not JSON.
 ValueReader::Step ValueReader::end_word() {
   const std::string word(trim(word_));
   if (word.empty()) return Step::failed;
@@ -141,7 +141,7 @@ ValueReader::Step ValueReader::end_word() {
 }
 
 ValueReader::Step ValueReader::write_key_word(const std::string& word) {
-  if (is_undecided()) {  // a number, in a dict or in a set, stays one for now
+  if (is_undecided()) {  // a number in a dict or set is not converted yet
     is_json(word) ? void(held_ += word) : append_json_string(word, held_);
     state_ = State::after_value;
     return Step::next;
@@ -183,7 +183,7 @@ ValueReader::Step ValueReader::write_scalar(std::string_view json) {
   return ended == Step::next ? begun : ended;
 }
 
-// The output ended inside the word: writes what is a beginning of JSON.
+// The output ended inside the word: writes a prefix of JSON.
 void ValueReader::write_word_beginning() {
   const std::string_view word = trim(word_);
   if (begins_json(word)) {

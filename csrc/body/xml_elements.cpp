@@ -12,7 +12,7 @@ namespace unspool {
 
 namespace {
 
-// So much white space after a closing tag is not markup; it bounds what is held.
+// Longer white space after a closing tag is not markup; bounds the held text.
 constexpr std::size_t kMaxSpaceBytes = 256;
 
 TypeSet types_of(const ValueSchema* schema) {
@@ -29,7 +29,7 @@ const ValueSchema* items_of(const ValueSchema* schema) {
   return schema == nullptr || schema->items.empty() ? nullptr : &schema->items[0];
 }
 
-// Children are a list where the schema says so, or where all are called <item>.
+// Children are a list if the schema says so, or if all are called <item>.
 bool is_list_of(const XmlElement& element, TypeSet types) {
   const auto is_item = [](const XmlElement& child) { return child.name == "item"; };
   return types.has(TypeSet::array) &&
@@ -50,10 +50,10 @@ void write_list(const Elements& elements, const ValueSchema* items, std::string&
   out += ']';
 }
 
-// Names that come again make a list.
+// Repeated names become a list.
 void write_object(const XmlElement& element, const ValueSchema* schema, std::string& out) {
   std::map<std::string_view, Elements> same;
-  std::vector<std::string_view> names;  // in the order in which they first came
+  std::vector<std::string_view> names;  // in the order of their first occurrence
   for (const XmlElement& child : element.children) {
     auto& elements = same[child.name];
     if (elements.empty()) names.push_back(child.name);
@@ -160,7 +160,7 @@ std::size_t XmlElements::read_run(const Letter& run) {
     tag_ = std::exchange(held_, {});
     opener_ = tag_.size();
     const bool is_opener = static_cast<Role>(found.marker->role) == Role::tag_open;
-    is_opener ? void(state_ = State::tag) : on_tag();  // or a closing tag that is one token
+    is_opener ? void(state_ = State::tag) : on_tag();  // or a closing tag that is a single token
   }
   return found.consumed;
 }
@@ -182,7 +182,7 @@ bool XmlElements::opens_call() const {
                      [this](const std::string& text) { return tag_.text().starts_with(text); });
 }
 
-// A tag after the call's closer inside a value: another call's opener or the section's end shows
+// A tag after the call's closer inside a value: another call's opener or the section's end proves
 // that the value ended there.
 void XmlElements::on_tag_after_closer() {
   const bool ends_section = section_close_ != nullptr && is_closer_of(*section_close_);
@@ -203,7 +203,7 @@ void XmlElements::on_tag_after_closer() {
   end_call();
 }
 
-// The call's closer in a value is text, or closes nothing.
+// The call's closer in a value is text, or has nothing to close.
 void XmlElements::take_closer_as_text() {
   if (!is_string_) return fail("a closing tag closes nothing", {});
   append_json_escaped(maybe_closer_.text(), value_out());
@@ -292,7 +292,7 @@ void XmlElements::close_innermost() {
   open_.back().children.push_back(std::move(element));
 }
 
-// The end of a parameter, with all that is open in it.
+// Ends a parameter, with all elements that are open in it.
 void XmlElements::end_value() {
   mark(CallMark::Kind::parameter_end, maybe_closer_.size() + tag_.size());
   while (open_.size() > 1) close_innermost();
@@ -313,7 +313,7 @@ void XmlElements::end_call() {
   state_ = State::done;
 }
 
-// What is certain of a value that was cut off: a beginning of its JSON.
+// The certain part of a value that was cut off: a prefix of its JSON.
 void XmlElements::write_open(std::size_t depth, const ValueSchema* schema) {
   const XmlElement& element = open_[depth];
   const XmlElement* inner = depth + 1 < open_.size() ? &open_[depth + 1] : nullptr;
@@ -340,7 +340,7 @@ void XmlElements::write_open(std::size_t depth, const ValueSchema* schema) {
   if (inner != nullptr) write_open(depth + 1, begin_child(inner->name));
 }
 
-// What is held as a possible tag is not the value's.
+// A held possible tag does not belong to the value.
 void XmlElements::end(CallSink& sink) {
   if (!maybe_closer_.is_empty() && !holds_tag_) {
     end_value();

@@ -10,7 +10,7 @@ namespace unspool {
 
 namespace {
 
-// If the tag and the schema disagree, the schema counts as far as the text reads as it says.
+// If the tag and the schema disagree, the schema counts if the text matches it.
 TypeSet agreed_types(TypeSet tag, TypeSet schema) {
   if ((tag | schema) == schema) return tag;
   if (tag == TypeSet::any() || schema.has(TypeSet::string)) return schema;
@@ -19,8 +19,8 @@ TypeSet agreed_types(TypeSet tag, TypeSet schema) {
 }
 
 constexpr std::string_view kWrapper = "arguments";
-constexpr std::size_t kMaxSpace = 256;  // more before a value is its own; it bounds what is held
-constexpr std::string_view kOnlyKey = "input";  // of a tool's only parameter that no schema names
+constexpr std::size_t kMaxSpace = 256;  // longer white space is the value's; bounds what is held
+constexpr std::string_view kOnlyKey = "input";  // of a tool's only parameter if no schema names it
 
 }  // namespace
 
@@ -79,14 +79,14 @@ BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, Cal
   return finish_put(literal.size(), state_ == State::done, sink);
 }
 
-// What was read since the last tag that counted is left for others to read.
+// Text since the last tag that counted is left unread, for others to read.
 void XmlParameters::fail(const char* problem) {
   if (!has_failed()) problem_ = problem;
   unread_.put(tail_);
   tail_.clear();
 }
 
-// Reads a run of text in which nothing changes, or a token: how many bytes.
+// Reads a run of text that changes no state, or a token; returns how many bytes.
 std::size_t XmlParameters::read_some(const Letter& run) {
   if (state_ == State::value) return read_value(run);
   if (state_ == State::json) return read_json(run.text);
@@ -109,7 +109,7 @@ std::size_t XmlParameters::read_some(const Letter& run) {
   return found.consumed;
 }
 
-// Reads white space around tags, or plain bytes of a name: no marker needs to be looked for.
+// Reads white space around tags, or plain bytes of a name, which need no marker search.
 std::size_t XmlParameters::read_plain(std::string_view text) {
   const std::size_t space = std::min(text.find_first_not_of(kSpace), text.size());
   switch (state_) {
@@ -148,7 +148,7 @@ void XmlParameters::read_again(const Letters& letters) {
   unread_.put(letters.from(i));
 }
 
-// Looks for a marker, and keeps what was read until it is clear what it was.
+// Looks for a marker, and keeps the text until its meaning is known.
 MarkerCursor::Found XmlParameters::look(const Letter& run) {
   released_.clear();
   const auto release = [this](std::string_view piece) { released_ += piece; };
@@ -185,7 +185,7 @@ void XmlParameters::on_marker_between(const MarkerCursor::Found& found) {
   }
 }
 
-// Another call, or what opens one, stands where this call's closer should.
+// Another call, or its opener, is in the place of this call's closer.
 void XmlParameters::end_without_closer() {
   if (!has_parameters_) return fail("the call is not closed");
   unread_ = std::exchange(tail_, {});
@@ -230,7 +230,7 @@ void XmlParameters::open_parameter() {
   enter(State::key);
 }
 
-// Nothing but white space up to the call's closer: there are no arguments.
+// Only white space up to the call's closer: there are no arguments.
 void XmlParameters::read_only_value(const MarkerCursor::Found& found) {
   const bool is_text = !is_blank(released_) || tail_.size() > kMaxSpace;
   if (found.marker == nullptr && !is_text) return;
@@ -273,7 +273,7 @@ void XmlParameters::read_key(const MarkerCursor::Found& found) {
   if (is_marker && take_key()) begin_value();
 }
 
-// Whether what was read last cannot be of a name, nor of attributes after it.
+// Whether the last text cannot belong to a name or to attributes after it.
 bool XmlParameters::is_broken_key() const {
   if (released_.empty()) return false;
   const char quote = key_[0];
@@ -283,7 +283,7 @@ bool XmlParameters::is_broken_key() const {
          end + 1 < key_.size();
 }
 
-// Where a format ends names with a tag of their own, only white space and attributes follow it.
+// If a separate tag ends names, only white space and attributes may follow a name.
 XmlParameters::KeyFit XmlParameters::add_to_key(std::string_view text) {
   for (const char byte : text) {
     if (key_.size() == kMaxNameBytes) return KeyFit::broken;
@@ -320,7 +320,7 @@ XmlParameters::Key XmlParameters::split_key(std::string_view text) const {
   return key;
 }
 
-// Takes the name out of what stands before the value; false where there is none.
+// Extracts the name from the text before the value; returns false if there is none.
 bool XmlParameters::take_key() {
   const auto [name, attributes, after] = split_key(key_);
   if (name.empty()) {
@@ -364,7 +364,7 @@ void XmlParameters::begin_value(std::size_t behind) {
   enter(State::value);
 }
 
-// The first parameter may hold all arguments: `arguments`, where the tool has none of that name.
+// The first parameter may hold all arguments: `arguments`, if the tool has none of that name.
 void XmlParameters::begin_parameter() {
   is_wrapper_ = !has_parameters_ && key_ == kWrapper && schema_ != nullptr &&
                 !schema_->parameters.empty() && schema_->find(kWrapper) == nullptr;
@@ -376,7 +376,7 @@ void XmlParameters::begin_parameter() {
   has_parameters_ = true;
 }
 
-// The value's opener is missing: what stands after the name is the value.
+// The value's opener is missing: the text after the name is the value.
 void XmlParameters::begin_value_without_opener() {
   const Letters value = tail_.from(key_.size() - 1);
   key_.pop_back();
@@ -393,7 +393,7 @@ void XmlParameters::end(CallSink& sink) {
   sink.put_written(out_);
 }
 
-// The output ends here. What is held as a possible tag is not the value's.
+// The output ends here. A held possible tag does not belong to the value.
 void XmlParameters::cut_off() {
   if (state_ == State::after_tag && (closed_value_ || !holds_tag_)) {
     end_value();
@@ -411,7 +411,7 @@ void XmlParameters::complete(CallSink& sink) {
   sink.put_written(out_);
   if (has_failed()) return;
   if (state_ == State::json && !reader_.close(out_)) return;
-  if (state_ == State::key) {  // text after the name is a value's
+  if (state_ == State::key) {  // text after the name belongs to a value
     const std::string_view after = split_key(key_).after;
     if (!after.empty() && !is_space(after[0])) return;
   }

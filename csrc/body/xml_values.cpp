@@ -1,4 +1,4 @@
-// Values between tags, and the tags that may be a value's own text.
+// Values between tags, and tags that may be part of a value's text.
 #include <algorithm>
 #include <utility>
 
@@ -9,9 +9,9 @@ namespace unspool {
 
 namespace {
 
-// More than this after a tag is not markup; it bounds what is held and read again.
+// Longer text after a tag is not markup; bounds what is held and read again.
 constexpr std::size_t kMaxTailCount = 256;
-constexpr std::size_t kMarkerCount = 32;  // a marker counts as much as so much white space
+constexpr std::size_t kMarkerCount = 32;  // a marker counts as this many bytes of white space
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void XmlParameters::value_text(std::string_view text) {
 
 std::string& XmlParameters::value_out() { return is_doubled_ || is_wrapper_ ? aside_ : out_; }
 
-// What waits, or was read last, is the tag after the value.
+// Marks that the held or last text is the tag after the value.
 void XmlParameters::mark_value_end() {
   mark(CallMark::Kind::parameter_end, tail_.is_empty() ? closer_.size() : tail_.size());
 }
@@ -54,7 +54,7 @@ void XmlParameters::end_value() {
   is_doubled_ = false;
 }
 
-// Ends the value, and reads no more if it cannot be one; false then.
+// Ends the value; if it is invalid, stops reading and returns false.
 bool XmlParameters::finish_value() {
   end_value();
   if (has_failed()) fail(problem_);
@@ -76,7 +76,7 @@ void XmlParameters::write_wrapper() {
   is_wrapper_ = false;
 }
 
-// A tag in a value: it ends the value if what follows shows that.
+// A tag in a value: it ends the value if the text after it proves that.
 void XmlParameters::on_tag(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   if (slot_.is_keyless) return on_closer_of_only_value(found);
@@ -101,8 +101,8 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
   closer_ = closed_call_ ? found.text : std::string_view{};
 }
 
-// Nothing but the call's closer ends its only value; where it stands on a line of its own, one
-// within a line is text. A value that holds a call's opener so may be two calls.
+// Only the call's closer ends its only value. If it needs a line of its own, one within a line is
+// text. A value that contains another call's opener in this way may be two calls.
 void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found) {
   const bool counts = slot_.trim != ValueTrim::newline || value_.is_at_line_start();
   const Role role = static_cast<Role>(found.marker->role);
@@ -132,7 +132,7 @@ void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
   value_text(found.text);
 }
 
-// A value holds a closing tag, and text after that. Where the end of a name and a value's opener
+// A value contains a closing tag and text after it. If the end of a name and a value's opener
 // follow, a parameter's opener is missing.
 void XmlParameters::read_key_end(const MarkerCursor::Found& found) {
   tail_count_ += released_.size();
@@ -143,8 +143,8 @@ void XmlParameters::read_key_end(const MarkerCursor::Found& found) {
   fail("a parameter's opener is missing");
 }
 
-// A value holds a closing tag, and text after that. Where a whole call begins, this one's end was
-// not seen: it is that call's.
+// A value contains a closing tag and text after it. If a whole call begins, this call's end was not
+// recognized: the closing tag was its end.
 void XmlParameters::read_next_call(const MarkerCursor::Found& found) {
   key_ += released_;
   const bool is_broken = released_.find_first_of("<\n") != std::string::npos;
@@ -169,8 +169,8 @@ void XmlParameters::read_call_name(const MarkerCursor::Found& found) {
   fail("the call is not closed");
 }
 
-// A parameter that was not given yet ends the value before it, once its whole name is read. Where
-// the schema is known, it must have the parameter.
+// A new parameter ends the value before it, once its whole name has been read. If the schema is
+// known, it must have the parameter.
 void XmlParameters::read_next_key(const MarkerCursor::Found& found) {
   if (add_to_key(released_) != KeyFit::fits) return take_tag_as_text();
   const bool is_broken =
@@ -196,7 +196,7 @@ bool XmlParameters::is_next_name() const {
   return is_known && given_.count(key.name) == 0;
 }
 
-// White space after a tag is held, up to a limit: how many bytes.
+// Holds white space after a tag, up to a limit; returns how many bytes.
 std::size_t XmlParameters::hold_space(std::string_view space) {
   space = space.substr(0, kMaxTailCount - std::min(tail_count_, kMaxTailCount));
   tail_.put(space);
@@ -206,13 +206,13 @@ std::size_t XmlParameters::hold_space(std::string_view space) {
 
 void XmlParameters::read_after_tag(const MarkerCursor::Found& found) {
   if (!released_.empty()) {
-    // The call's closer and the section's in a row end the value; elsewhere text goes on with it.
+    // The call's closer directly before the section's ends the value; otherwise text continues it.
     return closed_call_ && closed_section_ ? end_call_after_tag() : take_tag_as_text();
   }
   if (found.marker != nullptr) on_marker_after_tag(found);
 }
 
-// A second marker may show what the first one was. One that shows nothing is held too.
+// A second marker may decide about the first one. If it does not, it is held too.
 void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
   tail_count_ += kMarkerCount;
   const Role role = static_cast<Role>(found.marker->role);
@@ -231,7 +231,7 @@ void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
   if (tail_count_ > kMaxTailCount) take_tag_as_text();
 }
 
-// The value's closer counts if the call goes on after it.
+// The value's closer counts if the call continues after it.
 void XmlParameters::continue_after_value(Role role) {
   if (!closed_value_ || closed_section_) return take_tag_as_text();
   if (!finish_value()) return;
@@ -245,7 +245,7 @@ void XmlParameters::on_call_closer_after_value(std::string_view closer) {
 }
 
 void XmlParameters::on_section_closer_after_tag(std::string_view closer) {
-  if (!closed_section_ && !closed_call_) note_closer(closer);  // the call's own is missing
+  if (!closed_section_ && !closed_call_) note_closer(closer);  // the call's own closer is missing
   closed_section_ = true;
 }
 
@@ -254,17 +254,17 @@ void XmlParameters::note_closer(std::string_view closer) {
   tail_end_ = tail_.size();
 }
 
-// What follows shows that the call has ended: that is for others to read.
+// The following text proves that the call has ended; others read it.
 void XmlParameters::end_call_after_tag() {
   if (!closed_value_ && holds_tag_) return fail("a parameter is not closed");
   if (!finish_value()) return;
   unread_ = tail_.from(tail_end_);
   tail_.clear();
-  closed_section_ = closed_section_ && !closed_call_;  // after the call that is for others
+  closed_section_ = closed_section_ && !closed_call_;  // text after the call is for others
   end_call(closer_);
 }
 
-// The tag is text after all; what follows it may begin or hold the tag that counts.
+// The tag is text after all; the text after it may begin or contain the tag that counts.
 void XmlParameters::take_tag_as_text() {
   const Letters again = std::exchange(tail_, {});
   holds_tag_ = true;

@@ -22,7 +22,7 @@ bool is_letter(char byte) {
   return byte == '_' || (lower >= 'a' && lower <= 'z');
 }
 
-// Whether a key needs no quotes in a JSON path.
+// Whether a key needs no quotes in a JSONPath.
 bool is_plain(std::string_view key) {
   const auto is_plain_byte = [](char byte) {
     return is_letter(byte) || (byte >= '0' && byte <= '9');

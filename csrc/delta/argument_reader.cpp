@@ -59,7 +59,7 @@ void ArgumentReader::read(std::string_view text) {
   offset_ += text.size();
 }
 
-// The arguments are final once the call is complete.
+// The arguments are final when the call is complete.
 void ArgumentReader::end_call() {
   if (frames_.size() == 1) {
     emit(frames_.back().kind, nullptr, frames_.back().begin, offset_, true);
@@ -130,7 +130,7 @@ void ArgumentReader::begin_part(Part part, std::size_t at) {
   decoder_.reset();
 }
 
-// Reads what the part has up to `end`; a string's closing quote is part of it.
+// Reads the part up to `end`; a string's closing quote is included.
 void ArgumentReader::take(std::size_t end) {
   std::string_view text = text_.substr(taken_, end - taken_);
   taken_ = end;

@@ -1,5 +1,5 @@
-// OpenAI chat completions: a role chunk for each answer, chunks of one region each, one finish
-// chunk an answer, the usage chunk where it was asked for, [DONE].
+// OpenAI chat completions: a role chunk per answer, chunks of one region each, one finish chunk per
+// answer, the usage chunk if requested, [DONE].
 #include <utility>
 
 #include "delta/openai_chunks.h"
@@ -14,7 +14,7 @@ std::string_view finish_word(FinishReason reason) {
   switch (reason) {
     case FinishReason::stop: return "stop";
     case FinishReason::tool_calls: return "tool_calls";
-    default: return "length";  // cut off, for whatever reason
+    default: return "length";  // cut off, for any reason
   }
 }
 
@@ -105,7 +105,7 @@ class ChatChunks final : public OpenaiChunks {
     out += '}';
   }
 
-  // The opening is made anew.
+  // The opening is rebuilt.
   void visit_own(Archive& archive) override {
     OpenaiChunks::visit_own(archive);
     archive.given(reasoning_name_);
@@ -114,7 +114,7 @@ class ChatChunks final : public OpenaiChunks {
   }
 
  private:
-  /// What the open chunk holds: one region.
+  /// The content of the open chunk: one region.
   enum class Chunk : std::uint8_t { none, content, reasoning, calls, finish };
 
   static Chunk chunk_of(const Delta& delta) {
@@ -127,13 +127,13 @@ class ChatChunks final : public OpenaiChunks {
     }
   }
 
-  // As most chunks do: without log-probabilities.
+  // Like most chunks: without log-probabilities.
   bool closes_in_one_piece() { return framing().is_sse() && !logprobs(choice_).is_used(); }
   static std::string_view closing(bool is_call) {
     return is_call ? "\"}}]},\"finish_reason\":null}]}\n\n" : "\"},\"finish_reason\":null}]}\n\n";
   }
 
-  // Most chunks open as the last one did, byte for byte.
+  // Most chunks open with the same bytes as the last one.
   bool open_again(const Delta& delta, std::string& out) {
     if (opening_.empty() || delta.kind != opening_kind_ || delta.index != opening_index_ ||
         delta.choice != opening_choice_) {
@@ -163,7 +163,7 @@ class ChatChunks final : public OpenaiChunks {
     out += ",\"delta\":";
   }
 
-  // Each call has one entry in a chunk: its head, if it begins here, and all of its fragments.
+  // Each call has one entry per chunk: its head, if it begins here, and all its fragments.
   void open_entry(const Delta& delta, std::string& out) {
     if (index_ == delta.index) return;
     if (index_ >= 0) out += "\"}},";

@@ -11,7 +11,7 @@ namespace unspool {
 
 namespace {
 
-// A token's bytes as text: parts of characters become U+FFFD.
+// A token's bytes as text; incomplete characters become U+FFFD.
 std::string text_of(std::string_view token) {
   if (is_valid_utf8(token)) return std::string(token);
   std::string text;
@@ -21,7 +21,7 @@ std::string text_of(std::string_view token) {
   return text;
 }
 
-// A list, `append` writing each item.
+// A list; `append` writes each item.
 template <typename Items, typename Append>
 void append_list(const Items& items, std::string& out, Append append) {
   out += '[';
@@ -34,7 +34,7 @@ void append_list(const Items& items, std::string& out, Append append) {
   out += ']';
 }
 
-// The members that a token and its rivals have in common.
+// The members that a token and its alternatives share.
 void append_members(const Logprob& entry, std::string& out) {
   out += "\"token\":";
   append_json_line_string(text_of(entry.token), out);
@@ -100,8 +100,8 @@ void append_completion_logprobs(const std::vector<TokenLogprob>& entries, TextOf
   append_list(entries, out, [&](const TokenLogprob& entry) { append_number(entry.logprob, out); });
   out += ",\"top_logprobs\":";
   append_list(entries, out, [&](const TokenLogprob& entry) {
-    // One key for each text: of tokens that show as the same, the likeliest comes first and counts.
-    // The sampled token is always there.
+    // One key per text: of tokens with the same text, the most likely one comes first and counts.
+    // The sampled token is always included.
     std::vector<std::string> seen;
     const auto append_entry = [&](const Logprob& rival) {
       std::string text = text_of(rival.token);

@@ -12,7 +12,7 @@ void MessageBuilder::add(Events& events) {
       add(event, text, events);
     } else if (event.kind == EventKind::content || event.kind == EventKind::reasoning ||
                event.kind == EventKind::tool_call_arguments) {
-      last_ = event.kind;  // nothing else is kept of it
+      last_ = event.kind;  // nothing else of it is kept
     } else {
       add(event, {}, events);
     }
@@ -81,7 +81,7 @@ void MessageBuilder::add(const Event& event, std::string_view text, const Events
   }
 }
 
-// A stream that was restored from bytes that fit no output may have none.
+// A stream restored from forged bytes may have none.
 ToolCall& MessageBuilder::last_call() {
   if (message_.tool_calls.empty())
     throw StreamError("this stream was restored from a false snapshot");

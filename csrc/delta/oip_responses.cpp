@@ -84,7 +84,7 @@ class OipResponses final : public WireWriter {
     write_finish(last_, options().include_usage ? &ending.usage : nullptr, out);
   }
 
-  // In band: MLServer has sent its headers by then.
+  // In band, because MLServer has already sent its headers.
   void do_fail(const WireError& error, std::string& out) override {
     open_response("error", -1, out);
     out += "},\"outputs\":[";
@@ -102,7 +102,7 @@ class OipResponses final : public WireWriter {
     out += '}';
   }
 
-  // A row an answer.
+  // One row per answer.
   void do_body(const Ending& ending, std::string& out) override {
     out.append(head_).append(",\"parameters\":{\"finish_reason\":");
     const std::int32_t n = options().n;
@@ -170,7 +170,7 @@ class OipResponses final : public WireWriter {
     close_with_outputs("", "{}", out);
   }
 
-  // Both outputs, in each response: clients read `outputs[0]` of whatever comes.
+  // Both outputs in each response: clients always read `outputs[0]`.
   void close_with_outputs(std::string_view text, std::string_view delta, std::string& out) const {
     out += "},\"outputs\":[";
     open_output("output", kChunkOfText, out);
@@ -190,23 +190,23 @@ class OipResponses final : public WireWriter {
     out += usage.extra;
   }
 
-  // A call's head and what has come of its arguments make one entry.
+  // A call's head and its arguments so far make one entry.
   void append_delta() {
     append_chat_delta(pending_, options().reasoning_field, scratch_);
     if (pending_.kind != EventKind::tool_call_begin || pending_.text.empty()) return;
-    constexpr std::string_view kEnd = "\"}}]}";  // the arguments' end, empty so far
+    constexpr std::string_view kEnd = "\"}}]}";  // the end of the arguments, which are empty so far
     scratch_.resize(scratch_.size() - kEnd.size());
     append_json_line_escaped(pending_.text, scratch_);
     scratch_ += kEnd;
   }
 
   std::string head_;
-  std::string_view event_;  // of the pending response; empty: none is
+  std::string_view event_;  // of the pending response; empty: there is none
   std::int32_t choice_ = 0;
   Delta pending_;
   std::string scratch_;
   std::int32_t finished_count_ = 0;
-  std::int32_t last_ = 0;  // the answer whose finish is yet to be sent
+  std::int32_t last_ = 0;  // the answer whose finish has not been sent
 };
 
 }  // namespace

@@ -66,7 +66,7 @@ std::string_view Parts::text_of(const Delta& delta) {
                                                                         : std::string_view{};
 }
 
-// A writer that was restored from bytes that fit no response may have none.
+// A writer restored from forged bytes may have none.
 Part& Parts::last() {
   if (list_.empty()) throw StreamError("this writer was restored from a false snapshot");
   return list_.back();

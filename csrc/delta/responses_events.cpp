@@ -15,10 +15,10 @@ namespace unspool {
 
 namespace {
 
-/// How each kind of item is spelled.
+/// The names for each kind of item.
 struct Words {
   std::string_view id_prefix;
-  std::string_view part_type;    // of the part inside; empty: the item has none
+  std::string_view part_type;    // of the inner part; empty: there is none
   std::string_view part_event;   // its events, before `.added` and `.done`
   std::string_view part_index;   // the field that numbers it
   std::string_view delta_event;  // the text's events, before `.delta` and `.done`
@@ -48,7 +48,7 @@ class ResponsesEvents final : public WireWriter {
     const std::string& id = options().id;
     const std::size_t mark = id.find('_');
     item_suffix_ = (mark == std::string::npos ? id : id.substr(mark + 1)) + "_";
-    // What the protocol demands and a request need not say.
+    // Members that the protocol requires and a request may omit.
     tail_ = extra();
     if (!has_extra("parallel_tool_calls")) tail_ += ",\"parallel_tool_calls\":true";
     if (!has_extra("tool_choice")) tail_ += ",\"tool_choice\":\"auto\"";
@@ -121,7 +121,7 @@ class ResponsesEvents final : public WireWriter {
     close_event(out);
   }
 
-  // Both: some clients know the one event, some the other.
+  // Both events, because clients differ in which one they know.
   void do_fail(const WireError& error, std::string& out) override {
     if (sequence_number_ == 0) do_begin(out);
     open_event("error", out);
@@ -193,7 +193,7 @@ class ResponsesEvents final : public WireWriter {
     out += '"';
   }
 
-  // Which item, which place, and where it has one which part of it.
+  // The item, its index and, if it has one, the index of its part.
   void append_address(std::string& out) {
     out += ",\"item_id\":";
     append_item_id(parts_.last(), parts_.count() - 1, out);
@@ -202,7 +202,7 @@ class ResponsesEvents final : public WireWriter {
     if (!index.empty()) append_field(index, std::int64_t{0}, out);
   }
 
-  // The part inside a text or reasoning item.
+  // The inner part of a text or reasoning item.
   void append_part(const Part& part, std::string& out) const {
     out.append("{\"type\":\"").append(words_of(part.kind).part_type).append("\"");
     append_field("text", part.text, out);
@@ -213,7 +213,7 @@ class ResponsesEvents final : public WireWriter {
     out += '}';
   }
 
-  // `is_added`: as it stands in the event that announces it, without its part.
+  // `is_added`: in its announcing event, without its part.
   void append_item(const Part& part, std::size_t index, bool is_added, std::string& out) const {
     out += "{\"id\":";
     append_item_id(part, index, out);
@@ -335,7 +335,7 @@ class ResponsesEvents final : public WireWriter {
 
   std::string item_suffix_;
   std::string tail_;  // the members that repeat the request
-  std::string type_;  // of the event that is being written
+  std::string type_;  // of the event being written
   Parts parts_{true};
   std::int64_t sequence_number_ = 0;
   bool delta_is_open_ = false;

@@ -75,7 +75,7 @@ class TextCompletions final : public OpenaiChunks {
   }
 
  private:
-  // The protocol has no calls, and so no such reason.
+  // The protocol has no calls, and so no finish reason for them.
   std::string_view finish_word(std::int32_t choice) const {
     return is_cut(finish_reason(choice)) ? "length" : "stop";
   }

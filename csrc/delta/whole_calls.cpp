@@ -22,7 +22,7 @@ bool WholeCalls::passes(const Delta& delta) const {
 void WholeCalls::put(Delta delta, std::vector<Delta>& out) {
   switch (delta.kind) {
     case EventKind::tool_call_begin:
-      leave_out();  // a call that has no end
+      leave_out();  // a call without an end
       return hold(std::move(delta));
     case EventKind::tool_call_arguments: return hold(std::move(delta));
     case EventKind::tool_call_end: {

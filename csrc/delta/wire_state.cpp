@@ -1,4 +1,4 @@
-// The state of a response's writer as an Archive holds it.
+// Serializes a response writer's state with an Archive.
 #include <string>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace unspool {
 
 namespace {
 
-// Of all options but `id` and `created`, which may be the writer's own choice.
+// All options except `id` and `created`, which the writer may have chosen itself.
 std::uint64_t fingerprint_of(const WireOptions& options) {
   std::uint64_t made = unspool::fingerprint_of(options.model);
   made = unspool::fingerprint_of(options.extra, made);

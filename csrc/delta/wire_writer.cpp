@@ -16,7 +16,7 @@ namespace unspool {
 
 namespace {
 
-// A softmax in half precision may give the log of a little more than 1.
+// A softmax in half precision may give the log of slightly more than 1.
 constexpr double kRoundedUp = 1e-2;
 
 std::string random_id(std::string_view prefix) {
@@ -31,7 +31,7 @@ std::int64_t now_s() {
   return std::chrono::duration_cast<seconds>(now).count();
 }
 
-// Whether a call that is open has its end at the latest here.
+// Whether an open call ends here at the latest.
 bool ends_call(const Delta& delta) {
   switch (delta.kind) {
     case EventKind::tool_call_begin:
@@ -43,7 +43,7 @@ bool ends_call(const Delta& delta) {
   }
 }
 
-/// Whether all that the delta says is its text, and some of it.
+/// Whether the delta consists only of its text, which is not empty.
 bool is_fragment(const Delta& delta) {
   const bool is_text = delta.kind == EventKind::content || delta.kind == EventKind::reasoning ||
                        delta.kind == EventKind::tool_call_arguments;
@@ -104,7 +104,7 @@ void WireWriter::check_open() const {
   }
 }
 
-// Refuses what would break the order, and moves on to after the delta.
+// Rejects deltas that are out of order; otherwise advances the order.
 void WireWriter::check(const Delta& delta, std::vector<Order>& orders) {
   if (delta.choice < 0 || static_cast<std::size_t>(delta.choice) >= orders.size()) {
     throw ArgumentError("a delta is of choice " + std::to_string(delta.choice) + ", and n is " +

@@ -9,7 +9,7 @@ namespace unspool {
 
 namespace {
 
-// Far above what a family needs, so that a hostile file costs little.
+// Far above what a family needs; bounds the cost of a hostile file.
 constexpr std::size_t kMaxCalls = 200;
 constexpr std::size_t kMaxMarkups = 200;
 

@@ -38,7 +38,7 @@ std::string say(const std::string_view (&sentences)[Size], Choice choice) {
   return std::string(sentences[static_cast<std::size_t>(choice)]);
 }
 
-/// A text with its white space visible, as Python writes it.
+/// A text with its white space visible, as a Python literal.
 std::string quoted(std::string_view text) {
   const bool has_quote = text.find('\'') != std::string_view::npos;
   const char quote = has_quote && text.find('"') == std::string_view::npos ? '"' : '\'';
@@ -85,7 +85,7 @@ std::string listed(const Texts& texts, std::string_view word = "or") {
 
 std::string listed(const MarkerTexts& marker) { return listed(marker.texts); }
 
-/// The white space around a marker that is markup too.
+/// White space around a marker that is also markup.
 void add_spaces(Texts& found, const MarkerTexts& marker, const std::string& name) {
   if (!marker.before.empty()) found.push_back(quoted(marker.before) + " before " + name);
   if (!marker.after.empty()) found.push_back(quoted(marker.after) + " after " + name);
@@ -144,7 +144,7 @@ class Explanation {
     if (header.names_tool) add("A header names the tool" + unless + ".");
   }
 
-  /// Markup that stands alone. One sentence names all that has no white space around it.
+  /// Markup that is dropped. One sentence names all that has no white space around it.
   void add_dropped(const std::vector<MarkupRegion>& markup) {
     Texts bare, sentences;
     for (const MarkupRegion& one : markup) {

@@ -14,7 +14,7 @@ namespace unspool {
 
 namespace {
 
-// A model that is to write bare Python calls may write one as JSON.
+// A model that should write bare Python calls may write one as JSON.
 void add_slips(Program& program) {
   const auto is_bare = [](const CallRegion& call, BodyKind body) {
     return call.is_bare() && call.is(body);
@@ -34,7 +34,7 @@ void add_slips(Program& program) {
   program.calls.push_back(std::move(slip));
 }
 
-// The tokens that a marker holds.
+// The tokens in markers.
 std::vector<MarkerToken> used_tokens(const Program& program,
                                      const std::vector<MarkerToken>& tokens) {
   const std::vector<std::string_view> markers = marker_texts(program);
@@ -120,7 +120,7 @@ void Format::check_strict() const {
                       "out, or pass the tokenizer that the model was trained with");
 }
 
-// Letters, digits, the space and the marks of a sentence close no JSON, no Python and no line.
+// Letters, digits, the space and punctuation close neither JSON nor Python nor a line.
 void Format::find_quiet_bytes() {
   if (has_bare_calls_) return;  // any letter may begin a call
   const auto may_begin = [](const Tables& tables, unsigned char byte) {
@@ -156,7 +156,7 @@ std::shared_ptr<const Format> Format::from_template(std::shared_ptr<const Respon
   format->program_.name = std::move(name);
   format->program_.fingerprint = made->fingerprint;
   format->response_template_ = std::move(made);
-  // Any of them may be in a pattern: hosts must not strip them.
+  // Any of them may be matched by a pattern: hosts must not strip them.
   format->set_symbols(tokens, "the vocabulary has more added tokens than a format can hold");
   return format;
 }

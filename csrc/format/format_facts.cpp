@@ -50,7 +50,7 @@ std::size_t tag_size(std::string_view text) {
   return end != std::string_view::npos && end > begin && text[end] == ']' ? end + 1 : 0;
 }
 
-/// Adds the tags within a marker, or all of it if it looks like a token of another spelling.
+/// Adds the tags in a marker; all of it, if it looks like a token with another spelling.
 void add_tokens(Set& found, std::string_view marker) {
   bool has_tag = false;
   for (std::size_t i = 0; i < marker.size();) {

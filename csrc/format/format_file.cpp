@@ -43,7 +43,7 @@ bool are_patterns(const JsonValue& value) { return is_text(value) || are_texts(v
 
 constexpr std::string_view kPatterns = "a text that is not empty, or a list of these";
 
-/// What a key's value must be, in the order of the key's types.
+/// The valid values of a key, in the order of the key types.
 constexpr Wanted kWanted[] = {
     {is<Kind::string>, "a text"},
     {are_texts, "a list of texts that are not empty"},
@@ -80,7 +80,7 @@ void check_keys(const JsonValue& table, const std::string& path, std::span<const
   }
 }
 
-/// Old files have tables that say how to read: [reasoning], [[call]], …
+/// Old files describe how to parse, in tables: [reasoning], [[call]], …
 void refuse_old_keys(const JsonValue& file) {
   for (const auto& [name, value] : file.members) {
     const bool is_old_key = name == "ignore" || name == "markup" || name == "section" ||

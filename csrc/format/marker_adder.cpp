@@ -34,7 +34,7 @@ std::string in_ascii(std::string_view text) {
   return ascii;
 }
 
-// The text's letters: the longest token that stands at a place, or else a byte.
+// The text's letters: the longest token at each position, otherwise a byte.
 MarkerPattern MarkerAdder::with_tokens(std::string_view before, std::string_view text) const {
   MarkerPattern pattern;
   pattern.append_text(before);

@@ -10,14 +10,14 @@ namespace unspool {
 
 namespace {
 
-// Far above what a family needs, so that a hostile file costs little.
+// Far above what a family needs; bounds the cost of a hostile file.
 constexpr std::size_t kMaxOpeners = 1'000;
 constexpr std::size_t kMaxTableBytes = 1 << 26;  // of all automata
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-/// What may count in a region besides the markers of its own. Of two equal markers the one that
-/// stands first here counts.
+/// The markers that may count in a region besides its own. Of two equal markers, the one listed
+/// first here counts.
 using Parts = unsigned;
 constexpr Parts kReasoningClose = 1;
 constexpr Parts kClosers = 2;  // of calls and of the section
@@ -26,7 +26,7 @@ constexpr Parts kSectionOpen = 8;
 constexpr Parts kCallOpen = 16;
 constexpr Parts kNextCall = 32;  // openers that count only after a call
 constexpr Parts kMarkup = 64;
-constexpr Parts kMarkupAround = 128;  // all but what stands within text
+constexpr Parts kMarkupAround = 128;  // all except markup within text
 constexpr Parts kIgnored = 256;
 constexpr Parts kClosersAgain = 512;
 constexpr Parts kOpeners = kSectionOpen | kCallOpen;
@@ -144,7 +144,7 @@ class TableBuilder {
   }
 
   void add_ends_of_value(MarkerSet& set, const CallRegion& call, const ParametersSlot& body) {
-    // Where a line break around a value is markup, the value itself leaves it out.
+    // If a line break around a value is markup, the value itself excludes it.
     const std::string_view before = body.trim == ValueTrim::newline ? "" : "\r\n";
     const auto add_texts = [&](const MarkerTexts& marker, std::string_view space, Role role) {
       for (const std::string& text : marker.texts) adder_.add(set, text, space, role);
@@ -155,7 +155,7 @@ class TableBuilder {
     add_texts(call.close, before, Role::body_close);
     add(set, kCallOpen);
     for (const std::string& text : body.key_end) adder_.add(set, text, {}, Role::key_end);
-    for (const std::string& text : body.key_close.texts) {  // `>` alone says nothing
+    for (const std::string& text : body.key_close.texts) {  // `>` alone is too weak
       if (text.size() > 1) adder_.add(set, text, {}, Role::value_begin);
     }
   }
@@ -165,7 +165,7 @@ class TableBuilder {
     if (program_.reasoning && (parts & kReasoningClose) != 0)
       adder_.add(set, program_.reasoning->close, Role::reasoning_close);
     if ((parts & kClosers) != 0) add_closers(set, false);
-    // Where headers say what follows, the opener only serves to read the prompt.
+    // If headers announce reasoning, the opener is only used to read the prompt.
     if (program_.reasoning && !program_.has_reasoning_headers() && (parts & kReasoningOpen) != 0)
       adder_.add(set, program_.reasoning->open, Role::reasoning_open);
     if ((parts & kSectionOpen) != 0) adder_.add(set, program_.section.open, Role::section_open);
@@ -177,7 +177,7 @@ class TableBuilder {
     if ((parts & kClosersAgain) != 0) add_closers(set, true);
   }
 
-  // `again`: those that may be written once more. A fence is none of them: it may open a block.
+  // `again`: those that may be repeated. A fence may not, because it may open a block.
   void add_closers(MarkerSet& set, bool again) {
     const auto add_closer = [&](const MarkerTexts& close, Role role, std::size_t call) {
       for (const std::string& text : close.texts) {

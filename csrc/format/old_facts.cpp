@@ -15,7 +15,7 @@ constexpr Word<KnownTools> kKnownTools[] = {{"if_given", KnownTools::if_given},
 constexpr Word<ValueTrim> kTrims[] = {
     {"none", ValueTrim::none}, {"newline", ValueTrim::newline}, {"space", ValueTrim::space}};
 
-/// The facts of one table. What says nothing is left out.
+/// The facts of one table, without empty ones.
 class OldTable {
  public:
   using Facts = std::vector<std::pair<std::string, std::string>>;

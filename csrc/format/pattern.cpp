@@ -50,7 +50,7 @@ bool Hole::has(std::string_view option) const {
 Pattern Pattern::parse(std::string_view text) {
   Pattern pattern;
   while (!text.empty()) {
-    if (text.starts_with("\\n")) {  // TOML leaves it in single quotes
+    if (text.starts_with("\\n")) {  // TOML keeps it unchanged in single quotes
       pattern.texts.back() += '\n';
       text.remove_prefix(2);
     } else if (text.starts_with("$${")) {

@@ -1,4 +1,4 @@
-// All calls: which alternatives are one call, and what distinguishes the others.
+// All calls: which alternatives are the same call, and how to distinguish the others.
 #include "format/pattern_readers.h"
 #include "format/pattern_texts.h"
 
@@ -18,7 +18,7 @@ Patterns take_if(Patterns& all, Test&& test) {
   return taken;
 }
 
-// A fence around calls. A bare call says how they are read.
+// Fences around calls. A bare call defines how they are read.
 Patterns take_fences(Patterns& all) {
   const bool has_bare = has_any(all, [](const Pattern& p) {
     return p.has(Kind::object) && p.first().find_first_not_of(" \n[") == std::string::npos;
@@ -41,8 +41,8 @@ Patterns take_prefixes(Patterns& all) {
   });
 }
 
-// A tagged call whose arguments may also be one JSON object after the same opener: it is one call,
-// since only what follows the name distinguishes the two.
+// A tagged call whose arguments may also be one JSON object after the same opener is one call,
+// because only the text after the name distinguishes the two.
 Patterns take_json_forms(Patterns& all) {
   return take_if(all, [&](const Pattern& pattern) {
     return pattern.has(Kind::name) && pattern.has(Kind::arguments) &&
@@ -53,7 +53,7 @@ Patterns take_json_forms(Patterns& all) {
   });
 }
 
-// What stands between the name and the object ends the name, or opens the object after what does.
+// The text between name and object ends the name, or opens the object after the name's end.
 void add_json_form(const Pattern& pattern, Calls& calls) {
   const std::string_view open = without_quote_at_end(trim(pattern.first()));
   const auto call = std::find_if(calls.begin(), calls.end(), [&](const CallRegion& other) {
@@ -83,8 +83,8 @@ bool is_around(const Pattern& pattern, const Pattern& other) {
          std::equal(other.texts.begin() + 1, other.texts.end() - 1, pattern.texts.begin() + 1);
 }
 
-/// The text between an alternative and one that stands around it: each tag, with the words before
-/// it and without them.
+/// The text that one alternative has around another: each tag, with the words before it and without
+/// them.
 MarkupRegion markup_around(const Pattern& pattern, const Pattern& inner) {
   const std::string_view first = trim(pattern.first()), last = trim(pattern.last());
   MarkupRegion markup;
@@ -105,7 +105,7 @@ void unwrap(Patterns& all, std::vector<MarkupRegion>& markup) {
   });
 }
 
-/// Whether two calls differ in their markers alone, and both have a closer or none.
+/// Whether two calls differ only in their markers, and both have a closer or both have none.
 bool are_alike(const CallRegion& a, const CallRegion& b) {
   const auto without_markers = [](CallRegion call) {
     call.open = call.close = call.name.close = {};
@@ -132,7 +132,7 @@ void add_markers(CallRegion& call, const CallRegion& more) {
   call.name.is_twice = call.name.is_twice || more.name.is_twice;
 }
 
-// Alternatives that differ in their markers alone are one call.
+// Alternatives that differ only in their markers are one call.
 Calls merge(Calls calls) {
   Calls merged;
   for (CallRegion& call : calls) {
@@ -147,8 +147,8 @@ Calls merge(Calls calls) {
   return merged;
 }
 
-// The word stands before the name. It may have lost its beginning after the opener's token, and the
-// token may be missing after a call.
+// The word precedes the name. Its beginning may be missing after the opener's token, and the token
+// may be missing after a call.
 void add_prefix(const std::string& word, CallRegion& call) {
   Texts tokens;
   for (const std::string& open : call.open.texts) {
@@ -162,7 +162,7 @@ void add_prefix(const std::string& word, CallRegion& call) {
   call.name.stops = "{(";
 }
 
-// Calls after one opener: what their first letters are.
+// Distinguishes calls with the same opener by their first letters.
 void tell_apart(Calls& calls) {
   for (std::size_t i = 0, count = calls.size(); i < count; ++i) {
     if (!calls[i].is(BodyKind::json_call) || !calls[i].start.letters.empty()) continue;
@@ -177,7 +177,7 @@ void tell_apart(Calls& calls) {
       return other.is(BodyKind::pythonic) && shares_opener(other);
     });
     if (!has_python) continue;
-    CallRegion object = calls[i];  // a list of Python's calls opens with a bracket too
+    CallRegion object = calls[i];  // a list of Python calls also opens with a bracket
     object.start.letters.assign(1, '{');
     calls[i].start.letters.assign(1, '[');
     calls[i].start.second.assign(1, '{');
@@ -195,7 +195,7 @@ void read_calls(PatternFile file, Program& program) {
   Calls calls;
   for (const Pattern& pattern : file.call) {
     CallRegion call = read_call(file, pattern, !program.section.open.is_empty());
-    // A form without an opener after one that has it lost its opener: the name must show it.
+    // A form without an opener, after one with it, has lost its opener: the name must identify it.
     if (call.start.place == BarePlace::start && !calls.empty())
       call.start.known_tools = KnownTools::required;
     if (has_fence && (call.start.place == BarePlace::start || call.start.place == BarePlace::line))

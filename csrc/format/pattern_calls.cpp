@@ -1,4 +1,4 @@
-// One call: what opens and closes it, how its name ends, how its arguments are written.
+// One call: its opener and closer, the end of its name, and the form of its arguments.
 #include "format/pattern_readers.h"
 #include "format/pattern_texts.h"
 
@@ -26,7 +26,7 @@ bool drop_first(std::string_view& literal, char bracket) {
   return true;
 }
 
-/// The word in the last quotes of a literal; empty if there are none.
+/// The word in the last quotes of a literal, or empty.
 std::string_view last_quoted(std::string_view literal) {
   const std::size_t end = literal.rfind('"');
   if (end == std::string_view::npos || end == 0) return {};
@@ -123,13 +123,13 @@ class CallReader {
     call_.start.known_tools = known_tools(call_.start.place);
   }
 
-  // Nothing marks a bare call: its name must be a tool's.
+  // A bare call has no marker, so its name must be a tool's.
   static KnownTools known_tools(BarePlace place) {
     if (place == BarePlace::line) return KnownTools::required;
     return place == BarePlace::start ? KnownTools::if_given : KnownTools::any;
   }
 
-  // The name stands outside of the arguments, or in a message's header.
+  // The name is outside the arguments, or in a message's header.
   void read_named() {
     if (!pattern_.has(Kind::name) && !pattern_.has(Kind::id))
       throw PatternError("call", "a call has no ${name}, ${id} or ${object}");
@@ -145,7 +145,7 @@ class CallReader {
     first_ = opener;
   }
 
-  /// The text after the name, and after what belongs to it.
+  /// The text after the name and after what belongs to the name.
   std::string_view read_name() {
     if (!pattern_.has(Kind::name)) {
       call_.name.is_id = true;
@@ -218,7 +218,7 @@ class CallReader {
   const Pattern& pattern_;
   bool has_section_;
   bool is_list_ = false;
-  std::string_view first_, last_;  // the pattern's edges without the brackets of a list
+  std::string_view first_, last_;  // the pattern's edges without list brackets
   CallRegion call_;
 };
 

@@ -11,8 +11,8 @@ namespace {
 
 using Patterns = std::vector<Pattern>;
 
-/// Messages with an author before their kind, <message>${_}<kind>${content}<end>: what stands
-/// around the author.
+/// Messages with an author before their kind, <message>${_}<kind>${content}<end>: the markup around
+/// the author.
 MarkupRegion take_authors(PatternFile& file) {
   MarkupRegion authors;
   authors.header = "[^\\s<]*";
@@ -34,7 +34,7 @@ MarkupRegion take_authors(PatternFile& file) {
   return authors;
 }
 
-// The token that ends an answer ends its last message too.
+// The token that ends an answer also ends its last message.
 void end_messages(const Texts& ends, MarkupRegion authors, Program& program) {
   program.markup.push_back(std::move(authors));
   MarkupRegion end;
@@ -44,10 +44,10 @@ void end_messages(const Texts& ends, MarkupRegion authors, Program& program) {
   if (program.reasoning) add_new(program.reasoning->close.texts, ends);
 }
 
-// What the prompt has written of the first message is missing in the output: each pattern that
-// begins with the turn also stands without it.
+// The output lacks what the prompt has written of the first message: each pattern that begins with
+// the turn is also accepted without it.
 void add_first_messages(PatternFile& file) {
-  if (!file.header.empty()) return;  // a header says where the output begins
+  if (!file.header.empty()) return;  // a header defines where the output begins
   for (const auto patterns :
        {&PatternFile::reasoning, &PatternFile::content, &PatternFile::calls, &PatternFile::call}) {
     Patterns all;
@@ -86,7 +86,7 @@ Program compile_patterns(PatternFile file) {
   add_first_messages(file);
   program.call_ids = id_style(file.id);
   if (!file.reasoning.empty()) program.reasoning = read_reasoning(file);
-  // A reasoning without an opener stands where the answer begins.
+  // Reasoning without an opener is at the beginning of the answer.
   if (program.reasoning && !program.reasoning->open.is_empty() && file.reasoning[0].first().empty())
     program.turn.insert(program.turn.begin(), program.reasoning->open.texts[0]);
   read_section(file, program);

@@ -155,7 +155,7 @@ void PatternFile::read_key(std::string_view key, const JsonValue& value) {
   }
   if (word->type != KeyType::patterns && word->type != KeyType::literals) return;
   read_alternatives(path, value);
-  // Text is content without a pattern too, so what stands around it may be all there is to say.
+  // Text is content even without a pattern, so the markup around it may be the only information.
   if (word->may_be_text && key != "content" && patterns_of(key).empty())
     throw PatternError(path, "the hole is missing; one alternative must have it");
 }

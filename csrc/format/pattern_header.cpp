@@ -1,4 +1,4 @@
-// The headers of messages: what opens and ends one, and what it says of the text that follows.
+// Message headers: their openers and closers, and their meaning for the text after them.
 #include "format/pattern_readers.h"
 #include "format/pattern_texts.h"
 
@@ -6,15 +6,15 @@ namespace unspool {
 
 namespace {
 
-/// A header that is a tool's name: no white space, no quote, no bracket.
+/// A header that is a tool's name: without white space, quotes and brackets.
 constexpr const char* kToolName = "[^\\s<>(){}\"'`]+";
 
-/// What ends a header: a tag, or a line break where nothing else does.
+/// The end of a header: a tag, or a line break if there is no tag.
 std::string_view header_end(const Pattern& header) {
   return is_blank(header.last()) ? std::string_view(header.last()) : trim(header.last());
 }
 
-/// A text as a pattern that matches it.
+/// A pattern that matches this text.
 std::string escaped(std::string_view text) {
   std::string pattern;
   for (const char byte : text) {
@@ -24,7 +24,7 @@ std::string escaped(std::string_view text) {
   return pattern;
 }
 
-/// A pattern that matches another one, or any of these texts.
+/// A pattern that matches another pattern or any of these texts.
 std::string one_of(std::string_view other, const Texts& texts) {
   std::string pattern("(?:");
   pattern += other;
@@ -35,7 +35,7 @@ std::string one_of(std::string_view other, const Texts& texts) {
   return pattern + ")";
 }
 
-/// Appends the words of a header that no "=" or tag belongs to.
+/// Appends the words of a header that are not part of an "=" assignment or a tag.
 void add_words(Texts& words, std::string_view literal) {
   while (!literal.empty()) {
     const std::size_t begin = literal.find_first_not_of(" \n");
@@ -74,7 +74,7 @@ class HeaderPatternReader {
   }
 
  private:
-  /// What a header says: a literal without what opens and ends it.
+  /// The text of a header: a literal without its opener and closer.
   std::string part(std::string_view literal) const {
     std::string said(literal);
     const auto erase = [&](std::string_view mark) {
@@ -112,9 +112,9 @@ class HeaderPatternReader {
     read_space(pattern.first());
   }
 
-  // What a call's header says: whom it calls, or that calls follow.
+  // The header of a call: its recipient, or that calls follow.
   void read_call(const Pattern& pattern) {
-    if (pattern.has(HoleKind::object)) {  // a header that names no tool says that calls follow
+    if (pattern.has(HoleKind::object)) {  // a header without a tool's name announces calls
       header_.calls.emplace_back(trim(part(without_bracket(pattern.first()))));
       add_new(closers_, trim(without_bracket(pattern.last())));
       return;
@@ -143,14 +143,14 @@ class HeaderPatternReader {
     return stray;
   }
 
-  // What stands before whom a header calls; "to=" in "to=self", if no call says it.
+  // The text before a header's recipient; "to=" in "to=self", if no call defines it.
   std::string recipient() const {
     if (!header_.recipient.empty() || header_.reasoning.empty()) return header_.recipient;
     return header_.reasoning[0].substr(0, header_.reasoning[0].find('=') + 1);
   }
 
-  // The words that the patterns' headers have, in any order. After a recipient or a call's own tag:
-  // anything but a call's body.
+  // The words of the patterns' headers, in any order. After a recipient or a call's own tag:
+  // anything except a call's body.
   std::string pattern() const {
     if (header_.names_tool)
       return std::string("(?:").append(escaped(header_.open.texts[0])).append(")?") + kToolName;
@@ -176,7 +176,7 @@ class HeaderPatternReader {
     return words;
   }
 
-  // The tags within the headers of calls, but for those that open or end a header.
+  // The tags within the headers of calls, except those that open or end a header.
   Texts tags_of_calls() const {
     Texts tags;
     for (const Pattern* pattern : calls_) {
@@ -193,7 +193,7 @@ class HeaderPatternReader {
   }
 
   const PatternFile& file_;
-  std::vector<const Pattern*> calls_;  // that a header opens
+  std::vector<const Pattern*> calls_;  // that begin with a header
   MarkupRegion header_;
   Texts closers_;  // of messages
 };

@@ -1,4 +1,4 @@
-// Tagged parameters: the tags, what ends a name, how a value is read.
+// Tagged parameters: their tags, the end of a name, and the form of a value.
 #include "format/named_values.h"
 #include "format/pattern_readers.h"
 #include "format/pattern_texts.h"
@@ -11,7 +11,7 @@ using Kind = HoleKind;
 
 constexpr std::size_t npos = std::string_view::npos;
 
-// Short names of types that models write.
+// Short type names that models write.
 constexpr Word<TypeSet> kShortTypes[] = {
     {"str", TypeSet(TypeSet::string)},
     {"int", TypeSet(TypeSet::integer)},
@@ -27,7 +27,7 @@ std::string_view first_tag(std::string_view text) {
   return rest.substr(0, std::min(rest.find('>'), rest.size() - 1) + 1);
 }
 
-/// Reads one alternative of `parameter` into what all of them say together.
+/// Reads one alternative of `parameter` into the common result.
 class ParameterReader {
  public:
   ParameterReader(const Pattern& pattern, ParametersSlot& slot)
@@ -36,7 +36,7 @@ class ParameterReader {
   void read() {
     const std::string_view after = pattern_.after(Kind::value);
     add_new(slot_.open.texts, without_quote_at_end(trim(pattern_.first())));
-    // What is left of the text between the key and the value.
+    // The rest of the text between the key and the value.
     std::string_view between =
         pattern_.has(Kind::type) ? take_type() : without_quote(pattern_.after(Kind::key));
     read_trim(between, after);
@@ -56,7 +56,7 @@ class ParameterReader {
   }
 
  private:
-  // type="${type}" or a tag of its own: the text before the type's name shows that one follows.
+  // type="${type}" or a separate tag: the text before the type's name announces it.
   std::string_view take_type() {
     const std::string_view before = without_quote(pattern_.before(Kind::type));
     const std::string_view after = pattern_.after(Kind::type);
@@ -94,7 +94,7 @@ class ParameterReader {
     between = between.substr(0, raw);
   }
 
-  // A tag of its own ends the key.
+  // A separate tag ends the key.
   void take_name_end(std::string_view& between) {
     const std::string_view tag = first_tag(between);
     if (!between.starts_with('<') || !between.ends_with('>') || tag.size() == between.size())
@@ -103,7 +103,7 @@ class ParameterReader {
     between = trim(between.substr(tag.size()));
   }
 
-  // An attribute that differs between two alternatives says what the value is.
+  // An attribute that differs between two alternatives determines the value's type.
   void take_attribute(std::string_view& between) {
     const std::size_t quote = between.find('"');
     const std::size_t close = quote == npos ? npos : between.find('"', quote + 1);

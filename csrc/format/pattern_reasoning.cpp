@@ -11,7 +11,7 @@ bool is_token(std::string_view text) {
          text.substr(2, text.size() - 4).find_first_of("|<>") == std::string_view::npos;
 }
 
-/// <token>word and white space: the word is a label, which may be missing. Its length, or 0.
+/// <token>word and white space: the word is an optional label. Returns its length, or 0.
 std::size_t label_size(std::string_view literal) {
   const Edges edges = split_edges(literal);
   const std::size_t end = edges.text.find('>');
@@ -49,12 +49,12 @@ void read_tagged(const PatternFile& file, ReasoningRegion& reasoning) {
   }
   reasoning.open = to_marker(opens);
   reasoning.close = to_marker(closes);
-  if (file.content.empty()) return;  // a content's opener ends a reasoning that nothing closed
+  if (file.content.empty()) return;  // the content's opener ends reasoning that nothing closed
   const std::string_view content = trim(file.without_turn(file.content.front().first()));
   if (is_token(content)) add_new(reasoning.close.texts, content);
 }
 
-// Markup within a text that goes on: ${content}<open>${content}<close>${content}.
+// Markup within a text that continues: ${content}<open>${content}<close>${content}.
 void read_inline(const Pattern& pattern, std::vector<MarkupRegion>& markup) {
   if (pattern.texts.size() < 4)
     throw PatternError("content", "content has markup with one side only");

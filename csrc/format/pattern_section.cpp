@@ -1,4 +1,4 @@
-// What stands around all calls: `calls` says it, or the outer tags of each call.
+// The markup around all calls: from `calls`, or from the outer tags of each call.
 #include "format/pattern_readers.h"
 #include "format/pattern_texts.h"
 
@@ -14,8 +14,8 @@ void set_section(const std::vector<std::string_view>& opens,
   program.section.close = to_marker(closes, KeepSpace::none);
 }
 
-/// <outer> and a line break, where one more tag begins after them: the length; 0: it is another
-/// text.
+/// The length of <outer> and the line break after it, if at least one more tag begins after them;
+/// otherwise 0.
 std::size_t outer_opener_size(std::string_view first) {
   const std::size_t end = first.find('>');
   const std::size_t inner = end == npos ? npos : first.find('<', end);
@@ -26,8 +26,8 @@ std::size_t outer_opener_size(std::string_view first) {
   return is_one && is_blank(between) && line != npos ? end + 1 + line + 1 : 0;
 }
 
-/// Where the outer closing tag begins, with the line break before it; npos: it is not there, or it
-/// is the only one.
+/// Where the outer closing tag begins, including the line break before it; npos if there is none or
+/// if it is the only tag.
 std::size_t outer_closer_begin(std::string_view last, std::string_view opener) {
   const std::string close = "</" + std::string(trim(opener).substr(1));
   if (!trim(last).ends_with(close)) return npos;
@@ -36,7 +36,7 @@ std::size_t outer_closer_begin(std::string_view last, std::string_view opener) {
   return is_blank(last.substr(0, begin)) ? npos : begin;
 }
 
-// <calls><call>..</call></calls> written as one call: the outer tags stand around all of them.
+// <calls><call>..</call></calls> written as one call: the outer tags belong to all of them.
 void take_outer_tags(PatternFile& file, Program& program) {
   std::vector<std::string_view> opens, closes;
   std::vector<Pattern> inner = file.call;

@@ -14,7 +14,7 @@ namespace unspool {
 
 namespace {
 
-/// The second part of what `unspool export-format` wrote: which reasoning is read.
+/// The second part of the output of `unspool export-format`: which reasoning is read.
 ReasoningUse read_reasoning_use(const JsonValue& file) {
   ReasoningUse use;
   if (const JsonValue* reasoning = file.find("reasoning")) {
@@ -39,7 +39,7 @@ bool is_json(std::string_view text) {
 
 namespace {
 
-// Models that do not write the markers they were asked for: bare or fenced JSON, on a line of its
+// For models that omit the markers that they were asked for: bare or fenced JSON, on a line of its
 // own.
 void add_unmarked_calls(Program& program) {
   const bool has_them =
@@ -76,7 +76,7 @@ Program for_tools(Program program, const ToolUse& tools) {
     program.calls.clear();
     program.section.open = program.section.close = {};
   } else if (tools.is_required || !tools.name.empty()) {
-    // What guided decoding writes: the arguments alone, or the list of calls.
+    // The output of guided decoding: only the arguments, or the list of calls.
     CallRegion guided;
     guided.start.place = BarePlace::start;
     guided.start.is_certain = true;

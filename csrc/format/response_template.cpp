@@ -163,13 +163,13 @@ TemplatePath path_in(const JsonValue& value) {
   return path;
 }
 
-/// The keys within the content that a path leads to; nothing: it leads elsewhere.
+/// The keys within the content that a path refers to; nullopt if it refers elsewhere.
 std::optional<std::vector<std::string>> keys_in_content(const TemplatePath& path) {
   if (path.keys.empty() || path.keys[0] != "content") return std::nullopt;
   return std::vector<std::string>(path.keys.begin() + 1, path.keys.end());
 }
 
-// `function` is the content's own object of name and arguments.
+// `function` is the content's own object with name and arguments.
 std::optional<CallShape> shape_of_object(const JsonValue& function) {
   CallShape shape{path_in(function), {}};
   const auto keys = keys_in_content(shape.name);
@@ -180,7 +180,7 @@ std::optional<CallShape> shape_of_object(const JsonValue& function) {
   return shape;
 }
 
-// The call that a transform builds, where the region's text shows it piece by piece.
+// The call that a transform builds, if the region's text contains its parts one by one.
 std::optional<CallShape> read_call_shape(const TemplateField& field) {
   const bool is_object = field.content.kind == ContentSpec::Kind::json ||
                          field.content.kind == ContentSpec::Kind::xml_inline;

@@ -12,13 +12,13 @@ namespace unspool {
 
 namespace {
 
-// It bounds what is kept of one call's keys, and the search among them.
+// Bounds the kept keys of one call, and the search among them.
 constexpr std::size_t kMaxKeys = 1024;
 
 constexpr std::uint64_t kHashBegin = 0xcbf29ce484222325;
 constexpr std::uint64_t kHashPrime = 0x100000001b3;
 
-// A number rounds to infinity from 1.7976931348623158079…e308 on.
+// Numbers from 1.7976931348623158079…e308 on round to infinity.
 constexpr std::int64_t kMaxScale = 309;
 constexpr std::int64_t kBeyondAll = std::int64_t{1} << 48;
 constexpr std::uint8_t kDigits = 19;
@@ -62,7 +62,7 @@ bool NumberRange::is_finite() const {
 
 namespace {
 
-/// Whether a value's numbers and its depth are what arguments may have.
+/// Whether a value's numbers and depth are valid in arguments.
 class SoundListener final : public ValueListener {
  public:
   SoundListener(std::string_view text, std::size_t max_depth)
@@ -138,7 +138,7 @@ std::size_t ArgumentsGuard::room_in(std::string_view text) const {
   return room;
 }
 
-/// What the guard does at the bytes that mean something.
+/// The guard's actions at significant bytes.
 class ArgumentsGuard::Listener final : public ValueListener {
  public:
   Listener(ArgumentsGuard& guard, std::string_view text) : guard_(guard), text_(text) {}
@@ -214,11 +214,11 @@ class ArgumentsGuard::Listener final : public ValueListener {
   ArgumentsGuard& guard_;
   std::string_view text_;
   std::size_t passed_ = 0;
-  std::size_t key_ = 0;     // where the key at hand goes on
-  std::size_t number_ = 0;  // where the number at hand goes on
+  std::size_t key_ = 0;     // where the current key continues
+  std::size_t number_ = 0;  // where the current number continues
 };
 
-// Returns how much of the text was read: less than all of it where the arguments fail.
+// Returns how much of the text was read: less than all of it if the arguments fail.
 std::size_t ArgumentsGuard::scan(std::string_view text) {
   std::size_t begin = 0;
   if (is_done_ && !text.empty()) fail("text follows the end of the arguments");
@@ -260,7 +260,7 @@ void ArgumentsGuard::put_key(std::string_view text) {
   }
 }
 
-// The name of one of the outermost object's members has been read.
+// The name of a member of the outermost object has been read.
 bool ArgumentsGuard::end_key() {
   in_key_ = false;
   if (std::find(keys_.begin(), keys_.end(), key_hash_) != keys_.end()) {
@@ -279,7 +279,7 @@ bool ArgumentsGuard::end_key() {
   return true;
 }
 
-// The value of a member that is no string by the schema has been read.
+// The value of a member that is not a string in the schema has been read.
 void ArgumentsGuard::end_typed() {
   if (types_ == nullptr) return;
   const TypeSet types = *types_;

@@ -72,7 +72,7 @@ void CallFilter::emit_text(std::string_view text, std::uint64_t token_end, Event
   }
 }
 
-// The bytes of a call that is not sent are content, or malformed.
+// The bytes of a call that is not emitted are content or malformed.
 ByteLabel CallFilter::label_of(const ByteLabel& label, Outlet outlet, std::int32_t index) const {
   switch (outlet) {
     case Outlet::sent: {

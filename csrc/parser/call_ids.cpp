@@ -6,7 +6,7 @@ namespace unspool {
 
 namespace {
 
-// splitmix64: ids must differ, they need not be secret.
+// splitmix64: ids must be distinct, but need not be secret.
 std::uint64_t mix(std::uint64_t& state) {
   std::uint64_t z = (state += 0x9E3779B97F4A7C15ULL);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -15,7 +15,7 @@ std::uint64_t mix(std::uint64_t& state) {
 }
 
 std::uint64_t fresh_seed() {
-  // Asking the system for randomness costs a call into it: once a thread is enough.
+  // Randomness from the system costs a system call: once per thread is enough.
   thread_local std::uint64_t state = [] {
     std::random_device device;
     return (static_cast<std::uint64_t>(device()) << 32) ^ device();
@@ -23,7 +23,7 @@ std::uint64_t fresh_seed() {
   return mix(state);
 }
 
-// Another place in the sequence for each answer; the first one keeps the seed.
+// Each answer has another position in the sequence; the first one keeps the seed.
 std::uint64_t seed_of_choice(std::uint64_t seed, std::int32_t choice) {
   if (choice == 0) return seed;
   std::uint64_t state = seed ^ (static_cast<std::uint64_t>(choice) << 32);

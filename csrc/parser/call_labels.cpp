@@ -9,7 +9,7 @@ namespace unspool {
 
 namespace {
 
-// The key that is written so: in quotes, in quotes within a string, or bare.
+// The key in this text: in quotes, in quotes within a string, or bare.
 std::string key_of(std::string_view text) {
   text = trim(text);
   if (text.starts_with("\\\"")) {
@@ -37,7 +37,7 @@ void CallLabels::begin() {
   trim_ = ValueTrim::none;
 }
 
-// How much of the text comes before the next mark.
+// How much of the text precedes the next mark.
 std::size_t CallLabels::next_size(std::string_view text) {
   const CallMark* mark = marks_.next();
   for (; mark != nullptr && mark->at <= place_; mark = marks_.next()) {
@@ -62,7 +62,7 @@ std::size_t CallLabels::lead_of(std::string_view piece) {
   return !is_at_start_ && piece[size] == '\n' ? size + 1 : size;
 }
 
-// The same after it, where the value ends with this piece.
+// The same after the value, if it ends with this piece.
 std::size_t CallLabels::tail_of(std::string_view piece) const {
   const CallMark* mark = marks_.next();
   const bool is_last = mark != nullptr && mark->kind == CallMark::Kind::parameter_end;

@@ -24,7 +24,7 @@ std::string_view without_number(std::string_view name) {
   return is_numbered ? name.substr(0, colon) : name;
 }
 
-// `name.name` written once.
+// Shortens `name.name` to `name`.
 void halve(std::string& name) {
   const std::size_t half = name.size() / 2;
   const bool is_twice =
@@ -32,14 +32,14 @@ void halve(std::string& name) {
   if (is_twice) name.resize(half);
 }
 
-// Without white space and quotes: an attribute's, half of which the text between two holds.
+// Without white space and quotes, such as the partial quotes around an attribute's value.
 std::string_view bare(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n\"'");
   if (begin == text.npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t\r\n\"'") + 1 - begin);
 }
 
-// The name without the id that the model writes after or before it.
+// The name without the id that the model writes before or after it.
 std::string_view cut_id(const CallRegion& call, std::string_view name, std::string& id) {
   const auto cut = [&](std::string_view between, bool is_after) {
     const std::size_t at = between.empty() ? name.npos : name.find(between);
@@ -75,7 +75,7 @@ CallName read_call_name(const CallRegion& call, std::string_view written,
   if (parameters != nullptr && parameters->key_entities) read.name = without_entities(read.name);
   if (call.name.is_twice) halve(read.name);
   if (read.id == read.name) read.id.clear();  // a bare name is not an id
-  // Markup in a name is a marker that went astray.
+  // Markup in a name is a misplaced marker.
   const auto has = [&](const char* bytes) {
     return read.name.find_first_of(bytes) != read.name.npos;
   };

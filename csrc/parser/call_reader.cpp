@@ -1,4 +1,4 @@
-// The beginning of a call and what it holds; call_reader_end.cpp has its ends.
+// The beginning of a call and its content; call_reader_end.cpp handles its ends.
 #include "parser/call_reader.h"
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace unspool {
 
 namespace {
 
-// More white space after an opener is not a call's, and a longer name is not a name.
+// Longer white space after an opener is not a call's, and a longer name is not a name.
 constexpr std::size_t kMaxSpaceBytes = 64;
 constexpr std::size_t kMaxNameBytes = 1024;
 
 bool has_space(std::string_view text) { return text.find(' ') != std::string_view::npos; }
 
-// Which call an opener begins, as the first letter after it says, or the first two.
+// Which call an opener begins, according to the first letter or two after it.
 constexpr int kNoCall = -1;
 constexpr int kUnsure = -2;
 
@@ -39,7 +39,7 @@ int choose_call(const Format& format, std::size_t opener, char first, std::optio
 }  // namespace
 
 void CallReader::begin_at_opener(const MarkerCursor::Found& found) {
-  // Not announced yet: should it come to nothing, the opener is part of the raw text.
+  // Not announced yet: if the call fails, the opener is part of the raw text.
   core_.raw = core_.drop_skipped(found.text);
   if (core_.labels) core_.labels->begin();
   repairs_ = core_.take_slip();
@@ -104,7 +104,7 @@ std::size_t CallReader::read_opening(char byte) {
   const std::size_t first_at = raw.find_first_not_of(kSpace, opener_bytes_);
   const bool has_first = first_at != std::string::npos;
   const std::size_t read = has_first ? raw.size() - first_at : 0;
-  if (trim(core_.cursor.held()).size() == read + 1) {  // it may be an opener again
+  if (trim(core_.cursor.held()).size() == read + 1) {  // it may be another opener
     raw += byte;
     return 1;
   }
@@ -144,7 +144,7 @@ void CallReader::begin_chosen(int kind, std::size_t first_at) {
   read_again(held);
 }
 
-// An opener with nothing but white space since the last one: models repeat it, and mean one call.
+// An opener with only white space since the last one: models repeat it, and mean one call.
 bool CallReader::on_opener_again(const MarkerCursor::Found& found) {
   const std::size_t at = core_.raw.size() - found.text.size();
   if (at < opener_bytes_ || !is_blank(after_opener().substr(0, at - opener_bytes_))) return false;
@@ -186,7 +186,7 @@ void CallReader::build_body(std::string_view name, bool in_parameter) {
   body_ = make_body(core_.program().calls[body_call_], core_.markers().calls[body_call_], options);
 }
 
-// Reads a name up to a marker, or to a byte that ends it where no marker goes on.
+// Reads a name up to a marker, or up to a byte that ends it if no marker continues there.
 std::size_t CallReader::read_name(std::string_view text) {
   if (name_.size() > kMaxNameBytes && !is_utf8_continuation(text[0])) {
     on_failure("no tool name follows the opener", {});
@@ -207,7 +207,7 @@ std::size_t CallReader::read_name(std::string_view text) {
   return found.consumed;
 }
 
-// Where a byte stands that may end a name. A brace ends none that is still blank.
+// The position of a byte that may end a name. A brace does not end a name that is still blank.
 std::size_t CallReader::name_stop(std::string_view text) const {
   const CallRegion& call = core_.call();
   const std::size_t stop = std::min(text.find_first_of(call.name.stops), text.size());
@@ -243,7 +243,7 @@ void CallReader::on_name_end(const MarkerCursor::Found& found) {
   parser_.on_closer(role, found);
 }
 
-// Another marker stands where the name's end is missing.
+// Another marker is in the place of the name's end.
 void CallReader::on_name_cut(const MarkerCursor::Found& found) {
   on_failure("the name does not end", {});
   if (core_.trial.outcome != Outcome::open) return;
@@ -252,7 +252,7 @@ void CallReader::on_name_cut(const MarkerCursor::Found& found) {
   ends_reasoning ? put_malformed(found.text) : on_malformed_end(found);
 }
 
-// The name has been read: announces the call, or finds it malformed.
+// The name has been read: announces the call, or reports it as malformed.
 bool CallReader::name_call() {
   const CallName read = read_call_name(core_.call(), name_, tools());
   if (!read.is_name) {
@@ -273,7 +273,7 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   const ToolSchema* schema = offered != nullptr ? offered->find(name) : nullptr;
   const bool must_know =
       known == KnownTools::required || (known == KnownTools::if_given && offered != nullptr);
-  // A list that has begun with a call is one of calls.
+  // A list that has begun with a call is a list of calls.
   if (must_know && !has_called_ && schema == nullptr) return false;
   has_called_ = is_announced_ = true;
   core_.drop_space();
@@ -339,7 +339,7 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
     opener_bytes_ = 0;
   } else {
     core_.raw += read;
-    if (result.status == ScanStatus::failed) unread.clear();  // the raw text has it
+    if (result.status == ScanStatus::failed) unread.clear();  // the raw text contains it
   }
   if (result.status == ScanStatus::failed) return on_failure(body_->problem(), unread);
   if (result.status == ScanStatus::more) return;
@@ -355,7 +355,7 @@ void CallReader::put_text(std::string_view text) {
   });
 }
 
-// A name that stands before the body: its reader has not marked it.
+// A name before the body, which the body's reader has not marked.
 void CallReader::label_name(std::string_view name) {
   if (!core_.labels) return;
   const BodyKind kind = core_.call().kind();
@@ -368,12 +368,12 @@ void CallReader::label_name(std::string_view name) {
   marks.add(CallMark::Kind::name_end, static_cast<std::int64_t>(name.size()));
 }
 
-// How many bytes of the call's text come before what the body reads next.
+// How many bytes of the call's text precede what the body reads next.
 std::size_t CallReader::body_bytes() const {
   return core_.labels->place() + pending_text_.size() + core_.raw.size() - opener_bytes_;
 }
 
-// Text of an announced call, but for what may turn out to be a closer, or not the call's.
+// Text of an announced call, except what may turn out to be a closer or not the call's.
 void CallReader::put_body_text(const BodyResult& result, std::string_view read,
                                std::size_t unread) {
   pending_text_ += read;

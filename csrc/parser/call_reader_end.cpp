@@ -1,4 +1,4 @@
-// The end of a call: of one that is whole, one that cannot be read, and one that is cut.
+// The end of a call: complete, malformed, or cut off.
 #include "body/pythonic.h"
 #include "parser/call_reader.h"
 #include "text/scratch.h"
@@ -10,7 +10,7 @@ namespace unspool {
 void CallReader::end_body(const BodyResult& result) {
   if (!core_.raw.empty()) core_.audit(Fate::marker, core_.raw);  // a list ends
   if (core_.echo.records()) core_.echo.add(core_.raw);
-  if (!result.closer.empty()) core_.expect_echo(result.closer);  // the body may hold its text
+  if (!result.closer.empty()) core_.expect_echo(result.closer);  // the body may contain its text
   core_.raw.clear();
   body_.reset();
   shrink_scratch<0>(core_.raw, name_, pending_text_);
@@ -22,14 +22,14 @@ void CallReader::end_body(const BodyResult& result) {
     at_.line = Line::inside;
     return;
   }
-  // The section's opener may be missing; its closer is markup all the same.
+  // The section's opener may be missing; its closer is still markup.
   const SectionRegion& section = core_.program().section;
   at_.closer_pending = !at_.in_section && !section.close.is_empty();
   if (result.closed_section) at_.in_section = at_.closer_pending = false;
   core_.after_markup(result.closed_section ? section.close.after : call.close.after);
 }
 
-// The call cannot be read. What nothing marked as a call is content; the rest is reported.
+// The call is malformed. Text that no marker identified as a call is content; the rest is reported.
 void CallReader::on_failure(const char* problem, const Letters& unread) {
   if (was_mention()) {
     core_.trial.outcome = Outcome::mention;
@@ -50,9 +50,9 @@ void CallReader::on_failure(const char* problem, const Letters& unread) {
   parser_.read_again(unread);
 }
 
-// Whether the opener on trial was a mention, now that what follows cannot be read: nothing of a
-// call came after it, and it stands in reasoning or within a line. Elsewhere a call was meant, and
-// it is reported. Reasoning that may go on after a call keeps whatever is not one.
+// Whether the opener on trial was a mention, now that the text after it is malformed: it has no
+// parts of a call, and is in reasoning or within a line. Elsewhere it was meant as a call, and is
+// reported. Reasoning that may continue after a call keeps everything that is not one.
 bool CallReader::was_mention() const {
   const Trial& trial = core_.trial;
   if (!trial.is_on() || at_.state == State::malformed) return false;
@@ -127,7 +127,7 @@ void CallReader::finish(FinishReason reason) {
   }
 }
 
-// The output ends before the name of a call does.
+// The output ends within the name of a call.
 void CallReader::finish_name() {
   if (core_.call().is_tentative()) return core_.release_raw();
   problem_ = "the output ends before the tool's name";
@@ -150,14 +150,14 @@ void CallReader::finish_body(FinishReason reason) {
   core_.raw.clear();
 }
 
-// The output ends in a body that has no call, or has one no more.
+// The output ends in a body without a call, or after its last call.
 void CallReader::finish_unannounced() {
   if (core_.call().is_tentative() && !has_called_) {
     body_.reset();
     return core_.release_raw();
   }
   const std::string raw = std::exchange(core_.raw, {});
-  // A list without its bracket is no loss.
+  // A list without its bracket loses nothing.
   if (trim(raw).find_first_not_of(",") == std::string_view::npos) {
     return core_.audit(Fate::tool_call, raw);
   }

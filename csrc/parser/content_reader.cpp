@@ -20,13 +20,13 @@ bool is_fence_info(char byte) {
          std::string_view("_+-. \t\r").find(byte) != std::string_view::npos;
 }
 
-// Text up to a line's end. It is bounded: a line may have many markers, and each ends a search.
+// Text up to the end of the line. Bounded: a line may have many markers, and each ends a search.
 std::string_view line_of(std::string_view text) {
   text = text.substr(0, kMaxLineBytes);
   return text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
 }
 
-// Whether another call of this kind may begin with the byte, right after the last one.
+// Whether another call of this kind may begin with the byte, directly after the last one.
 bool chains_at(const CallRegion& call, bool closer_pending, char byte) {
   if (call.is(BodyKind::json_call)) return byte == '{';
   return call.is(BodyKind::pythonic) && closer_pending && begins_python_name(byte);
@@ -73,13 +73,13 @@ std::size_t ContentReader::read_bare(std::string_view text) {
   return put(is_in_line ? line_of(text) : text.substr(0, 1));
 }
 
-// White space at the message's start leaves it there.
+// White space at the start of the message does not change the position.
 void ContentReader::follow_lines(std::string_view read) {
   if (at_.line == Line::start && read.size() == 1 && is_space(read[0])) return;
   at_.line = read.back() == '\n' ? Line::begin : Line::inside;
 }
 
-// Whether a call begins with this byte, or the opening line of a fenced block, or its end.
+// Whether a call, the opening line of a fenced block, or its end begins with this byte.
 bool ContentReader::begins_bare(char byte) {
   if (core_.cursor.would_continue(static_cast<unsigned char>(byte))) return false;
   const auto& calls = core_.program().calls;
@@ -108,7 +108,7 @@ bool ContentReader::begins_candidate(char byte) {
   return true;
 }
 
-// A call may begin here, or a marker: a bare call is tried once it can be no marker any more.
+// A call or a marker may begin here: a bare call is tried once it can no longer be a marker.
 std::size_t ContentReader::read_candidate(std::string_view text) {
   std::string released;
   const MarkerCursor::Found found =
@@ -134,9 +134,9 @@ int ContentReader::bare_call_at(char byte) const {
   return -1;
 }
 
-// Whether such a call may stand here without an opener.
+// Whether such a call may be here without an opener.
 bool ContentReader::may_begin(const CallRegion& call) const {
-  // A call that is mended may have text before it.
+  // A call that is repaired may have text before it.
   const bool mends = core_.options.repair && core_.tools() != nullptr;
   if (call.start.is_slip && !mends) return false;
   switch (call.start.place) {
@@ -148,8 +148,8 @@ bool ContentReader::may_begin(const CallRegion& call) const {
   return false;
 }
 
-// Whether what may be a fence goes on with this byte: its backticks, and the opening line of a
-// block with the white space after it.
+// Whether a possible fence continues with this byte: its backticks, and the opening line of a block
+// with the white space after it.
 bool ContentReader::fence_goes_on(char byte) const {
   const std::string& fence = core_.raw;
   if (fence.size() < 3) return byte == '`';
@@ -160,7 +160,7 @@ bool ContentReader::fence_goes_on(char byte) const {
   return fence.size() < kMaxFenceBytes && (is_fence_info(byte) || byte == '\n');
 }
 
-// It is a fence once it is clear whether a call follows.
+// It is a fence once it is known whether a call follows.
 std::size_t ContentReader::read_fence(char byte) {
   if (fence_goes_on(byte)) {
     core_.raw += byte;
@@ -178,7 +178,7 @@ std::size_t ContentReader::read_fence(char byte) {
   return 0;
 }
 
-// Begins the call in a block whose opening line has been read, if the byte begins one.
+// Begins the call in a block whose opening line has been read, if the byte can begin one.
 bool ContentReader::begin_fenced(char byte) {
   if (core_.raw.find('\n') == std::string::npos) return false;
   const auto& calls = core_.program().calls;

@@ -12,7 +12,7 @@ void ContentStop::pass(Events& out, bool ends) {
       if (is_content) {
         stops_.put(in_.text(event), sure_);
       } else {
-        stops_.flush(sure_);  // a stop string does not go on after another event
+        stops_.flush(sure_);  // a stop string cannot span another event
       }
       emit(event.span.end, out);
     }
@@ -29,7 +29,7 @@ void ContentStop::pass(Events& out, bool ends) {
   in_.clear();
 }
 
-// What the text after the stop string held does not count.
+// The text after the stop string does not count.
 FinishReason ContentStop::reason_of(FinishReason reason) const {
   if (reason != FinishReason::tool_calls || !stops_.is_stopped()) return reason;
   return tally_.reason(reason);
@@ -42,13 +42,13 @@ void ContentStop::emit(std::uint64_t token_end, Events& out) {
   sure_.clear();
 }
 
-// The audit reports content once it is emitted, and what follows it after that.
+// The audit reports content once it is emitted, and later text after that.
 void ContentStop::pass_audit(Events& out, bool ends) {
   audit_.insert(audit_.end(), in_.audit().begin(), in_.audit().end());
   while (!audit_.empty()) {
     Events::Audited& next = audit_.front();
     if (next.fate != Fate::content) {
-      // It waits after a stop string's beginning only until that is known to be one.
+      // Text after the beginning of a stop string waits only until the match is certain.
       if (stops_.is_stopped() && content_bytes_ == 0) break;
       out.add_audit(next, next.text);
       audit_.pop_front();

@@ -24,7 +24,7 @@ bool EchoReader::may_begin() const {
          at_.boundary == Boundary::after_markup && is_blank(core_.cursor.held());
 }
 
-// The echo is part of the call's text, and shows in its repairs.
+// The echo is part of the call's text, and is recorded in its repairs.
 void EchoReader::drop() {
   core_.put_call_text(Fate::whitespace, std::exchange(at_.space, {}));
   core_.put_call_text(Fate::tool_call, core_.echo.held());

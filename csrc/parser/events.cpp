@@ -9,7 +9,7 @@ namespace unspool {
 
 namespace {
 
-// A stream that was restored has reasons of its own.
+// A restored stream has its own copies of the reasons.
 bool is_same(const char* one, const char* other) {
   return one == other || std::strcmp(one, other) == 0;
 }
@@ -34,7 +34,7 @@ std::pair<std::uint32_t, std::uint32_t> Events::store(std::string_view text) {
   return {begin, static_cast<std::uint32_t>(buffer_.size())};
 }
 
-// Spans neither overlap nor leave a gap: what no event showed goes with the next one.
+// Spans neither overlap nor leave a gap: tokens without an event belong to the next one.
 void Events::extend(Event& event, std::uint64_t token_end) {
   event.span.end = std::max(event.span.end, token_end);
   token_place_ = event.span.end;

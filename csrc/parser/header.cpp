@@ -12,7 +12,7 @@ bool has(const std::vector<std::string>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Whether `word` stands in `text`, not as a part of a longer word.
+// Whether `text` contains `word` as a whole word.
 bool has_word(std::string_view text, std::string_view word) {
   const auto is_edge = [&](std::size_t at) {
     return at >= text.size() || is_space(text[at]) || text[at] == '<' || text[at] == '>';

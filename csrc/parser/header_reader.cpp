@@ -9,7 +9,7 @@ namespace unspool {
 
 namespace {
 
-// A longer header is none; it bounds what a stream holds.
+// Longer text is not a header; bounds what a stream holds.
 constexpr std::size_t kMaxHeaderBytes = 1024;
 
 }  // namespace
@@ -33,20 +33,20 @@ void HeaderReader::put(std::string_view text) {
   if (opens_another(true)) core_.trial.outcome = Outcome::mention;
 }
 
-// Whether the output opens a header of its own after one that the turn has opened.
+// Whether the output opens its own header after one that the turn has opened.
 bool HeaderReader::opens_another(bool is_whole) const {
   return core_.trial.is_on() && core_.trial.is_of_turn() &&
          header_.opens_another(std::string_view(core_.raw).substr(of_turn_), is_whole);
 }
 
-// Whether what stands before the header, or in it, makes it more text.
+// Whether the text before or in the header makes it ordinary text.
 bool HeaderReader::is_prose() const {
   return core_.trial.is_amid_line || header_.markup().is_inline ||
          core_.trial.start().place.state == State::reasoning ||
          (!core_.raw.empty() && is_space(core_.raw[0]));
 }
 
-// On trial each byte may show that it is no header.
+// On trial, each byte may prove that it is not a header.
 std::size_t HeaderReader::read(std::string_view text) {
   const std::size_t known = core_.raw.size() + core_.cursor.held().size();
   const std::size_t room = kMaxHeaderBytes + 1 - std::min(known, kMaxHeaderBytes);
@@ -63,7 +63,7 @@ std::size_t HeaderReader::read(std::string_view text) {
   return found.consumed;
 }
 
-// Nothing ends the header: it is text of what it stands in.
+// Nothing ends the header: it is text of the surrounding region.
 void HeaderReader::release_endless() {
   flush_cursor();
   audit_header({});
@@ -101,7 +101,7 @@ void HeaderReader::on_inline_markup(const MarkerCursor::Found& found) {
   begin(found.marker->value);
 }
 
-// What a header says that is none: nothing ends it, or it says something else.
+// An invalid header: nothing ends it, or its text is not allowed.
 void HeaderReader::give_up(std::string_view header, std::size_t of_turn) {
   const std::string_view written = header.substr(of_turn);
   audit_header({});
@@ -119,7 +119,7 @@ void HeaderReader::on_end(const MarkerCursor::Found& found) {
   closes ? on_close(found, header, of_turn, fits) : on_cut(found, header, of_turn, fits);
 }
 
-// A marker stands where the header's closer is missing.
+// Another marker is in the place of the header's closer.
 void HeaderReader::on_cut(const MarkerCursor::Found& found, std::string_view header,
                           std::size_t of_turn, bool fits) {
   const Role role = static_cast<Role>(found.marker->role);
@@ -174,14 +174,14 @@ void HeaderReader::on_close(const MarkerCursor::Found& found, std::string_view h
   core_.enter(State::reasoning);
 }
 
-// Begins the call to the tool that the header names, or the calls that it announces; false where it
-// does neither.
+// Begins the call to the tool in the header, or the calls that the header announces; returns false
+// if it has neither.
 bool HeaderReader::begin_call(std::string_view header) {
   const int call = header_.call();
   if (call < 0) return false;
   const std::string_view tool = header_.tool(header);
   if (tool.empty() && !header_.announces_calls(header)) return false;
-  // A name is the call's own text; its audit comes with the call.
+  // A name is part of the call's text; it is audited with the call.
   audit_header(tool.empty() ? std::exchange(core_.raw, {}) : std::string());
   call_.begin_headed(call, tool);
   return true;

@@ -14,9 +14,9 @@ bool has(const std::vector<std::string>& texts, std::string_view text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
-// Whether a marker's bytes are the reasoning's, for the audit. A format may list a tag of its
-// reasoning as markup too, for where it closes nothing. Where headers say what is reasoning, the
-// same tags close other messages.
+// Whether a marker's bytes are the reasoning's, for the audit. A format may list a reasoning tag
+// also as markup, for places where it closes nothing. If headers announce reasoning, the same tags
+// also close other messages.
 bool belongs_to_reasoning(const ParserCore& core, const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   if (role == Role::reasoning_open || role == Role::reasoning_close) return true;
@@ -28,7 +28,7 @@ bool belongs_to_reasoning(const ParserCore& core, const MarkerCursor::Found& fou
           has(program.reasoning->close.texts, found.text));
 }
 
-// The end of a turn, or markup around text that no header follows.
+// The end of a turn, or markup around text without a header.
 bool changes_nothing(const MarkupRegion* markup, Role role) {
   return role == Role::ignore || (markup != nullptr && !markup->has_header() && !markup->is_inline);
 }
@@ -46,7 +46,7 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
   turn_.begin();
 }
 
-// The other readers keep nothing of the output: a copy has new ones.
+// The other readers keep no state: a copy gets new ones.
 static_assert(sizeof(EchoReader) == sizeof(RegionReader));
 static_assert(sizeof(ContentReader) == sizeof(RegionReader) + 3 * sizeof(void*));
 static_assert(sizeof(TrialReader) == sizeof(RegionReader) + 2 * sizeof(void*));
@@ -120,7 +120,7 @@ void Parser::add_held(Held& out, bool as_text) const {
       return out.add(HeldReason::header, core_.cursor.held());
     case State::fence: return out.add(HeldReason::call, core_.raw);
     case State::opening:
-    case State::header:  // with what the cursor holds
+    case State::header:  // with the text in the cursor
     case State::body: return call_.add_held(out, as_text);
   }
 }
@@ -145,7 +145,7 @@ void Parser::read_text(std::string_view text) {
   while (!text.empty()) read_step(text, Trial::kText);
 }
 
-// Reads some of the text, and does what the trial that is on has come to.
+// Reads some of the text, and acts on the result of the current trial.
 void Parser::read_step(std::string_view& text, Symbol kind) {
   const std::uint64_t trial = core_.trial.number();
   const std::size_t read = read_some(text);
@@ -159,7 +159,7 @@ void Parser::read_token(Symbol symbol, std::string_view literal) {
   trial_.after_reading(trial, literal, symbol);
 }
 
-// Only a trial that begins in what is read again needs it once more.
+// Only a trial that begins in text that is read again needs it once more.
 void Parser::read_again(const Letters& letters) {
   const std::uint64_t first = core_.trial.number();
   std::size_t i = 0;
@@ -183,7 +183,7 @@ void Parser::read_again(const Letters& letters) {
 void Parser::read_letter(Symbol symbol, std::string_view literal) {
   Place& at = core_.at;
   if (echo_.is_on() && echo_.read({literal, symbol})) return;
-  // The end of a turn is never text where it is known by id, not even inside a string.
+  // The end of a turn given by id is never text, not even inside a string.
   const bool is_inside = at.is_in_call() || at.state == State::fence;
   if (is_inside && has(core_.program().ends, literal)) {
     return core_.ignore(literal, 0, call_.pending_bytes());
@@ -205,7 +205,7 @@ void Parser::read_special(std::string_view text) {
   Place& at = core_.at;
   echo_.give_up();
   if (!reads_special()) {
-    // It stands between what was read and what follows, and shows in neither.
+    // It separates the text before and after it, and is part of neither.
     if (at.state == State::fence) core_.release_raw();
     if (!is_blank(core_.cursor.held())) {
       at.bare_candidate = -1;
@@ -239,7 +239,7 @@ std::size_t Parser::read_some(std::string_view text) {
   if (found.marker != nullptr) {
     on_marker(found);
   } else if (!core_.fits_label(core_.cursor.held())) {
-    core_.end_label();  // what the cursor holds ends it, marker or not
+    core_.end_label();  // the text in the cursor ends it, marker or not
   }
   return found.consumed;
 }
@@ -258,7 +258,7 @@ void Parser::release(std::string_view text) {
 }
 
 void Parser::on_marker(const MarkerCursor::Found& found) {
-  if (core_.trial.outcome != Trial::Outcome::open) return;  // what stands before it has decided
+  if (core_.trial.outcome != Trial::Outcome::open) return;  // earlier text has decided
   switch (core_.at.state) {
     case State::header: return call_.on_name_end(found);
     case State::markup: return header_.on_end(found);
@@ -273,7 +273,7 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
   on_marker_in_text(found);
 }
 
-// A marker in content or reasoning, or the end of a turn after a call that cannot be read.
+// A marker in content or reasoning, or the end of a turn after a malformed call.
 void Parser::on_marker_in_text(const MarkerCursor::Found& found) {
   if (trial_.is_mention(found)) return release(found.text);
   if (core_.trial.is_on() && core_.at.state == State::content && trial_.decides(found)) return;
@@ -286,8 +286,8 @@ void Parser::on_marker_in_text(const MarkerCursor::Found& found) {
   cross(found);
 }
 
-// Reads a marker that changes nothing: the end of a turn, markup within text, or a closer that
-// closes nothing, since right after a call it may come once more. False: it is another.
+// Reads a marker without effect: the end of a turn, markup within text, or a closer with nothing to
+// close, such as a repeated one directly after a call. Returns false for other markers.
 bool Parser::read_idle(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
@@ -307,7 +307,7 @@ bool Parser::read_idle(const MarkerCursor::Found& found) {
   return true;
 }
 
-// A marker that counts: what it opens or closes begins or ends here.
+// A marker that counts: it opens or closes a region here.
 void Parser::cross(const MarkerCursor::Found& found) {
   Place& at = core_.at;
   const Role role = static_cast<Role>(found.marker->role);
@@ -350,7 +350,7 @@ void Parser::on_reasoning(Role role) {
   core_.enter(State::reasoning);
 }
 
-// The closer of a call that had an opener of its own: both are part of the call's text.
+// The closer of a call with its own opener: both are part of the call's text.
 void Parser::on_own_closer(const MarkerCursor::Found& found) {
   Place& at = core_.at;
   core_.audit_idle();
@@ -364,7 +364,7 @@ void Parser::on_own_closer(const MarkerCursor::Found& found) {
 void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
   const Program& program = core_.program();
   Place& at = core_.at;
-  // The section's opener may be missing; its closer is markup all the same.
+  // The section's opener may be missing; its closer is still markup.
   at.closer_pending =
       role == Role::call_close && !at.in_section && !program.section.close.is_empty();
   at.may_chain = false;
@@ -403,7 +403,7 @@ void Parser::finish_text() {
     if (at.state == State::reasoning) core_.end_label();
   }
   if (at.boundary == Place::Boundary::start && !at.space.empty() && at.idle.empty()) {
-    core_.emit_content(at.space);  // the message is nothing but white space
+    core_.emit_content(at.space);  // the message is only white space
   } else {
     core_.drop_space();
   }

@@ -11,7 +11,7 @@ namespace {
 using State = Place::State;
 using Boundary = Place::Boundary;
 
-// Longer runs are content, not markup: it bounds what a stream holds.
+// Longer runs are content, not markup; bounds what a stream holds.
 constexpr std::size_t kMaxSpaceBytes = 64;
 
 bool is_closing_bracket(char byte) { return byte == '}' || byte == ']' || byte == ')'; }
@@ -70,7 +70,7 @@ void ParserCore::write_to(Events& out, std::uint64_t end) {
   token_end = end;
 }
 
-// Between two pieces of markup white space is markup itself.
+// White space between two markers is markup.
 void ParserCore::put_content(std::string_view text) {
   if (!at.skip.empty()) text = drop_skipped(text);
   if (text.empty()) return;
@@ -85,7 +85,7 @@ void ParserCore::put_content(std::string_view text) {
       if (at.space.size() <= kMaxSpaceBytes) continue;
       text = text.substr(i + 1);
     } else if (at.closer_pending && is_closing_bracket(byte)) {
-      // A bracket too many: models write it, and no one wants to read it.
+      // An extra bracket: models write it, and it carries no meaning.
       drop_space();
       calls.put_malformed(text.substr(i, 1), "a bracket follows the call's end", token_end,
                           *events_);
@@ -103,7 +103,7 @@ void ParserCore::put_content(std::string_view text) {
   }
 }
 
-// Text after a section's opener: a mention if text stands before it too.
+// Text after a section's opener: the opener is a mention if text precedes it too.
 bool ParserCore::gives_up_section() {
   if (!trial.is_on() || calls.index() != trial.start().calls.index) return false;
   if (trial.start().place.state == State::content &&
@@ -135,7 +135,7 @@ void ParserCore::release_reasoning(std::string_view text) {
 void ParserCore::release_raw() {
   leave_out_specials();
   std::string text = std::exchange(raw, {});
-  for (; !specials.empty(); specials.pop_back()) {  // content leaves them out
+  for (; !specials.empty(); specials.pop_back()) {  // content omits them
     const auto [begin, size] = specials.back();
     if (begin < text.size()) text.erase(begin, size);
   }
@@ -197,7 +197,7 @@ void ParserCore::ignore(std::string_view marker, std::size_t kept, std::size_t p
   audit_trail_.ignore(marker, place, labels ? part : LabelPart::none, *events_);
 }
 
-// Special tokens in text that is given back as content.
+// Special tokens in text that is emitted as content.
 void ParserCore::leave_out_specials() {
   if (!labels) return;
   const std::uint64_t begin = audit_trail_.bytes() + at.idle.size() + at.space.size();
@@ -250,7 +250,7 @@ std::string_view ParserCore::drop_skipped(std::string_view text) {
   return text.substr(i);
 }
 
-// Reasoning after the label that its opener may have; nothing while that is being read.
+// Reasoning after its opener's optional label; empty while the label is being read.
 std::string_view ParserCore::drop_label(std::string_view text) {
   if (at.label_read == std::string::npos) return text;
   const std::string& label = program().reasoning->label;

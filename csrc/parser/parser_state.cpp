@@ -1,4 +1,4 @@
-// The parser's state as an Archive holds it.
+// Serializes the parser's state with an Archive.
 #include <algorithm>
 #include <vector>
 
@@ -33,7 +33,7 @@ std::uint64_t fingerprint_of(const ToolSchema& tool, std::uint64_t made) {
   return made;
 }
 
-// Whether such an output can stand there.
+// Whether an output can lead to this state.
 bool is_sound(const Place& at, const Program& program) {
   using State = Place::State;
   const std::size_t calls = program.calls.size();
@@ -77,7 +77,7 @@ void Place::visit(Archive& archive) {
 
 void Trial::visit(Archive& archive) {
   archive(is_on_, number_);
-  if (!is_on_) return;  // the next one sets all of this
+  if (!is_on_) return;  // the next trial sets all of this
   archive.scratch(outcome, replay_left);
   if (!kept_) kept_ = std::make_unique<Kept>();
   archive(is_amid_line, tries_call, is_word, has_call_markup, rehearsed_bytes, *kept_);

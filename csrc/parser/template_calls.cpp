@@ -1,4 +1,4 @@
-// The template parser inside a call, and where no field is: what becomes of what cannot be read.
+// The template parser inside a call and outside all fields, and its handling of malformed text.
 #include <utility>
 
 #include "parser/template_parser.h"
@@ -7,7 +7,7 @@
 namespace unspool {
 
 void TemplateParser::put_call(std::string_view text) {
-  if (is_muted_) {  // a call that the prompt begins is emitted whole, once the output goes on
+  if (is_muted_) {  // a call begun by the prompt is emitted whole, once the output continues
     body_ += text;
     muted_body_ = body_.size();
     return;
@@ -29,7 +29,7 @@ void TemplateParser::read_call(std::string_view text) {
     body_ += text;
     return;
   }
-  if (keeps_call_text()) {  // but for what may turn out to be no part of it
+  if (keeps_call_text()) {  // except what may not belong to it
     body_ += text;
     body_.erase(0, std::exchange(muted_body_, 0));
     const std::size_t open = is_read ? call_->held().size() : unread.size();
@@ -102,7 +102,7 @@ std::string TemplateParser::arguments_of(const CallValue& call) const {
   return text;
 }
 
-// Several calls of one region, or those that the template adds: none has a text of its own.
+// Several calls of one region, or those that the template adds: none has its own source text.
 
 void TemplateParser::put_calls(const std::vector<CallValue>& calls) {
   for (const CallValue& call : calls) {
@@ -137,7 +137,7 @@ void TemplateParser::emit_malformed(std::string_view text, const char* problem) 
   audit(Fate::malformed, text);
 }
 
-// Text of the last call that has begun: its markers too, also after its end.
+// Text of the last call that has begun, including its markers, also after its end.
 void TemplateParser::put_call_text(Fate fate, std::string_view text) {
   if (is_prompt()) return;
   if (audits_) {
@@ -148,7 +148,7 @@ void TemplateParser::put_call_text(Fate fate, std::string_view text) {
   if (calls_.wants_text()) calls_.put_text(text, token_end_, *out_);
 }
 
-// A region that could not be read: its text as it was written, markers and all.
+// A malformed region: its source text, with its markers.
 void TemplateParser::emit_raw(std::string_view marker, const char* problem) {
   std::string raw = opener_;
   raw += std::string_view(body_).substr(std::min(muted_body_, body_.size()));
@@ -156,7 +156,7 @@ void TemplateParser::emit_raw(std::string_view marker, const char* problem) {
   emit_malformed(raw, problem);
 }
 
-// Where no field takes what is outside of all: what begins a message is markup, the rest is kept.
+// If no field takes the outside text: the text that begins a message is markup, the rest is kept.
 void TemplateParser::put_outside(std::string_view text, bool is_end) {
   outside_ += text;
   const auto take = [this](std::uint64_t to) {

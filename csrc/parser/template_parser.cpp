@@ -9,7 +9,7 @@ namespace unspool {
 
 namespace {
 
-// A template says how its values are read: nothing is mended.
+// A template defines how its values are read: nothing is repaired.
 ParserOptions unrepaired(ParserOptions options) {
   options.repair = false;
   return options;
@@ -75,7 +75,7 @@ void TemplateParser::add_held(Held& out, bool as_text) const {
   out.add(HeldReason::marker, slice(std::max(place_, std::min(prompt_end_, end())), end()));
 }
 
-// What the prompt says of this message shows where the output begins; it is not emitted.
+// The prompt's part of this message determines where the output begins; it is not emitted.
 void TemplateParser::put_prompt(std::string_view prompt) {
   Events unused;
   out_ = &unused;
@@ -150,7 +150,7 @@ void TemplateParser::process(bool is_end) {
     commit(*best);
   }
   if (is_end) close({}, true);
-  // What is decided is forgotten, in large pieces.
+  // Decided text is dropped, in large pieces.
   const auto done = static_cast<std::size_t>(place_ - begin_);
   if (done > text_.size() / 2) {
     before_ = last_code_point(std::string_view(text_).substr(0, done)).value;
@@ -159,8 +159,8 @@ void TemplateParser::process(bool is_end) {
   }
 }
 
-// The marker that is certain to come next; null: none is, and only what is before `sure` is certain
-// to be no part of one.
+// The next marker that is certain; null if none is. Only text before `sure` is then certain not to
+// be part of a marker.
 const TemplateParser::Watch* TemplateParser::pick(std::uint64_t& sure) const {
   const auto key = [this](const Watch& watch) {
     const RegexMatch& match = watch.search.match();
@@ -212,7 +212,7 @@ void TemplateParser::commit(const Watch& watch) {
   is_watching_ = false;
 }
 
-// Text that is no part of a marker goes to the region that is open.
+// Text outside markers belongs to the open region.
 void TemplateParser::release(std::uint64_t to) {
   while (place_ < to) {
     std::uint64_t cut = to;
@@ -361,7 +361,7 @@ std::string TemplateParser::extra() const {
   return text;
 }
 
-// Fields that the output did not write are as the template says.
+// Fields that the output did not write get the template's defaults.
 void TemplateParser::emit_defaults() {
   for (const auto& [name, value] : template_->defaults) {
     const auto it = std::find_if(template_->fields.begin(), template_->fields.end(),
@@ -383,7 +383,7 @@ void TemplateParser::emit(Channel channel, std::string_view text) {
   audit(channel == Channel::reasoning ? Fate::reasoning : Fate::content, text);
 }
 
-// Text that the template adds, or that stands for what was written.
+// Text that the template adds, or that replaces what was written.
 void TemplateParser::emit_added(Channel channel, std::string_view text) {
   if (is_prompt() || text.empty()) return;
   const bool is_reasoning = channel == Channel::reasoning;

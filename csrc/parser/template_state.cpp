@@ -1,4 +1,4 @@
-// The template parser's state as an Archive holds it.
+// Serializes the template parser's state with an Archive.
 #include "parser/template_parser.h"
 
 namespace unspool {
@@ -21,7 +21,7 @@ void TemplateParser::visit(Archive& archive) {
   visit_call(archive);
 }
 
-// What is searched for where the output stands.
+// The active searches at the current position.
 void TemplateParser::visit_watches(Archive& archive) {
   std::size_t count = watches_.size();
   archive(count);

@@ -60,7 +60,7 @@ void TextTrim::pass(const Events& in, std::uint64_t, Events& out) {
   pass_audit(out);
 }
 
-// A text that is no call is content for who reads on.
+// Malformed text outside calls is content for the consumer.
 void TextTrim::release_content(const Event& malformed, Events& out) {
   Text& content = texts_.front();
   if (!content.open.empty()) out.add_text(content.kind, -1, content.open, malformed.span.end);
@@ -91,8 +91,8 @@ void TextTrim::put_audit(Text& to, const Events::Audited& piece) {
   });
 }
 
-// Says what has become of a text's white space that waits: all of it stands after the last piece
-// that is certain.
+// Decides the fate of a text's held white space: all of it is after the last piece whose fate is
+// certain.
 void TextTrim::settle(const Text& text, Fate fate) {
   for (auto waiting = audit_.rbegin(); waiting != audit_.rend(); ++waiting) {
     if (!waiting->open && waiting->piece.fate == text.fate) return;

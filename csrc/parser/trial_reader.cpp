@@ -11,7 +11,7 @@ namespace unspool {
 
 namespace {
 
-// A model that reasons on for longer after a call rehearsed it; it bounds what a stream holds.
+// Reasoning that continues for longer after a call was a rehearsal; bounds what a stream holds.
 constexpr std::size_t kMaxRehearsedBytes = std::size_t{64} * 1024;
 
 bool is_quote(char byte) { return byte == '`' || byte == '"' || byte == '\''; }
@@ -41,7 +41,7 @@ bool TrialReader::is_mention(const MarkerCursor::Found& found) const {
     if (at_.state == State::reasoning) return is_amid_reasoning;  // no nesting
     return !found.marker->has_token && is_quote(at_.last_byte) && at_.boundary == Boundary::none;
   }
-  // A marker around content ends the reasoning only where there is none.
+  // A marker around content ends the reasoning only if there is none yet.
   const MarkupRegion* markup = core_.markup_of(found);
   const bool is_plain = markup != nullptr && !markup->says_what_follows() && !markup->is_inline;
   return is_plain && is_amid_reasoning;
@@ -91,8 +91,8 @@ void TrialReader::drop() {
   core_.drop_trial();
 }
 
-// Reads the trial's input again, its marker as text. Openers in it were part of what was tried, so
-// they are text too; one that ends the input begins a trial of its own.
+// Reads the trial's input again, with its marker as text. Its openers were part of the trial, so
+// they are text too; one at the end of the input begins its own trial.
 void TrialReader::read_as_mention() {
   Trial& trial = core_.trial;
   const std::string input(trial.input());
@@ -125,7 +125,7 @@ void TrialReader::read_as_mention() {
   core_.token_end = token_end;
 }
 
-// An opener and its closer with nothing between them.
+// An opener and its closer with nothing in between.
 void TrialReader::read_as_empty() {
   const std::string text = core_.trial.text();
   const bool is_token = core_.trial.is_token();
@@ -137,7 +137,7 @@ void TrialReader::read_as_empty() {
   if (at_.state == State::content) core_.after_markup({});
 }
 
-// The reasoning went on after a call: all of the trial's input but `rest` is reasoning.
+// The reasoning continued after a call: the trial's input except `rest` is reasoning.
 void TrialReader::read_as_rehearsal(std::string_view rest) {
   std::string text = core_.trial.text();
   text.resize(text.size() - rest.size());
@@ -155,10 +155,10 @@ void TrialReader::decide(FinishReason reason) {
   if (at_.state == State::content) {
     flush_cursor();
     if (core_.trial.outcome != Outcome::open) return act();
-    if (!core_.trial.is_on()) return;  // the text that was held has settled it
+    if (!core_.trial.is_on()) return;  // the held text has decided it
   }
   if (core_.has_rehearsed()) {
-    // A cut says nothing of how the reasoning would have gone on.
+    // A cut does not show how the reasoning would have continued.
     if (core_.trial.rehearsed_bytes == 0 || stopped) return core_.settle_trial();
     return read_as_rehearsal({});
   }

@@ -41,7 +41,7 @@ void TurnReader::read_quietly(std::string_view turn) {
   core_.options.by_id = by_id;
 }
 
-// What the turn opens stays open: the reasoning, a header, all calls, one call before its name.
+// Keeps what the turn has opened: the reasoning, a header, all calls, or one call before its name.
 void TurnReader::keep_what_is_open() {
   if (at_.state == State::markup && header_.markup().is_inline) at_.state = at_.markup_return;
   if (at_.state == State::markup) return try_header();
@@ -61,7 +61,7 @@ void TurnReader::keep_what_is_open() {
   core_.reset_cursor();
 }
 
-// The turn has opened a header. If the output does not go on with one, all of it is content.
+// The turn has opened a header. If the output does not continue one, all of it is content.
 void TurnReader::try_header() {
   const std::size_t markup = at_.markup;
   std::string header = std::move(core_.raw);

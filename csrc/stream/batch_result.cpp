@@ -33,7 +33,7 @@ void BatchResult::restart(std::span<const Slot> slots, unsigned part_count) {
   }
 }
 
-// The bytes of several parts, in the order of the slots: copied in runs that lie together.
+// Joins the bytes of several parts in the order of the slots, copying contiguous runs.
 void BatchResult::join() {
   offsets_.clear();
   offsets_.reserve(entries_.size() + 1);

@@ -10,13 +10,13 @@ namespace unspool {
 
 namespace {
 
-// A long text is read in slices, so that what is reused on its way stays small.
+// A long text is read in slices, so that reused buffers stay small.
 constexpr std::size_t kSliceBytes = std::size_t{1} << 13;
 
-// So many ids are a long chunk: what it needed is given back.
+// A chunk with this many ids is long: its memory is freed afterwards.
 constexpr std::size_t kManyIds = 16;
 
-// So many ids that no event has reported are remembered; of more the older are only counted.
+// Maximum number of unreported ids to remember; older ones are only counted.
 constexpr std::size_t kMaxUntoldIds = std::size_t{1} << 16;
 
 template <typename Use>
@@ -87,7 +87,7 @@ Events& ChunkParser::parsed_or(Events& out) {
   return events;
 }
 
-// The first chunk decides how markers are known: by id once there are ids and a vocabulary.
+// The first chunk decides how markers are matched: by id if there are ids and a vocabulary.
 void ChunkParser::begin(Input input) {
   if (is_finished_)
     throw StreamError("this stream has ended; create a new Parser for the next response");
@@ -100,7 +100,7 @@ void ChunkParser::begin(Input input) {
   }
 }
 
-// What events have reported is forgotten; the rest waits for its event.
+// Drops the ids that events have reported; the others wait for their event.
 void ChunkParser::forget_told() {
   const std::uint64_t told = std::max(told_, ids_begin_) - ids_begin_;
   std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(told, ids_.size()));
@@ -220,7 +220,7 @@ void ChunkParser::put_id(TokenId id, Events& out) {
   if (content_stop_) content_stop_->pass(out, false);
 }
 
-// `kLabels`: someone asks for labels; no one else pays for them.
+// `kLabels`: labels are on; without them there is no cost.
 template <bool kLabels>
 void ChunkParser::read_id(TokenId id, Events& out) {
   const Region before = parser_->region();
@@ -262,7 +262,7 @@ void ChunkParser::read_id(TokenId id, Events& out) {
   count(before);
 }
 
-// A response template's parser does not audit what it leaves out.
+// A response template's parser does not audit what it omits.
 bool ChunkParser::leaves_out_special() const {
   return format_->response_template() != nullptr && !parser_->reads_special();
 }
@@ -272,7 +272,7 @@ void ChunkParser::begin_label(bool is_special) {
   labels_->begin_token(detokenizer_->held_bytes(), is_special);
 }
 
-// Special tokens at the end of the output end the turn: no call reads them.
+// Special tokens at the end of the output end the turn: no call uses them.
 void ChunkParser::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
   if (labels_ && !leaves_out_special()) labels_->read(text.size());
   if (!parser_->reads_special()) return parser_->put_special(text, token_end, out);
@@ -280,14 +280,14 @@ void ChunkParser::put_special(std::string_view text, std::uint64_t token_end, Ev
   special_end_ = token_end;
 }
 
-// The output goes on after special tokens.
+// The output continues after special tokens.
 void ChunkParser::end_special(Events& out) {
   if (special_.empty()) return;
   parser_->put_special(special_, special_end_, out);
   special_.clear();
 }
 
-// A token whose text the host sends, or has yet to send.
+// A token whose text the host has sent or will send.
 void ChunkParser::expect_id(TokenId id) {
   text_.clear();
   const std::optional<Symbol> symbol = marker_of(id);
@@ -349,7 +349,7 @@ TextAligner::Sink ChunkParser::sink_to(Events& out) {
           }};
 }
 
-// A token counts to the region that it stands in; a marker to the one that it opens or closes.
+// A token counts towards its region; a marker towards the region that it opens or closes.
 void ChunkParser::count(Region before, std::uint64_t count) {
   if (parser_->is_undecided()) {
     undecided_ += count;
@@ -397,7 +397,7 @@ void ChunkParser::end_parser(FinishReason reason, Events& out) {
   if (!is_cut || !ended_itself(reason)) {
     return parser_->finish(reason, token_count_, out);
   }
-  // The stop string cut the call: nothing that it lacks is taken as meant.
+  // The stop string cut the call off: its missing parts are not assumed.
   Events cut;
   parser_->finish(FinishReason::length, token_count_, cut);
   for (Event event : cut.list()) {

@@ -15,7 +15,7 @@ namespace unspool {
 
 namespace {
 
-// What a thread takes at a time: enough to forget the cost of taking it, little enough to share.
+// How many outputs a thread takes at a time: enough to amortize that, few enough to share the work.
 constexpr std::size_t kBlock = 32;
 
 ParsedOutput parse_output(const StreamRecipe& recipe, const Output& output, Events& events) {
@@ -23,7 +23,7 @@ ParsedOutput parse_output(const StreamRecipe& recipe, const Output& output, Even
   ChunkParser parser(recipe.format, recipe.options.stream);
   put_prompt(recipe, parser);
   if (output.has_ids && recipe.options.stream.parser.audit) {
-    parser.put_ids(output.ids, events);  // the audit's pieces are those of a stream
+    parser.put_ids(output.ids, events);  // so that the audit has the pieces of a stream
   } else if (output.has_ids) {
     parser.put_output(output.ids, events);
   } else {
@@ -90,7 +90,7 @@ std::vector<ParsedOutput> parse_batch(const StreamRecipe& recipe, std::span<cons
     try {
       threads.emplace_back(work);
     } catch (const std::system_error&) {
-      break;  // the system gives no more: those that there are do the work
+      break;  // the system allows no more: the existing threads do the work
     }
   }
   work();

@@ -1,4 +1,4 @@
-// A whole output at once: ids whose text only goes on are read together.
+// Reads a whole output: ids that only continue the text are read together.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -24,7 +24,7 @@ void ChunkParser::put_output(std::span<const TokenId> ids, Events& out) {
   };
   std::string run;          // the text of ids that are read together
   std::size_t count = 0;    // of them
-  bool is_settled = false;  // the last token has changed nothing but the text
+  bool is_settled = false;  // the last token has changed only the text
   const auto end_run = [&] {
     if (count > 0) put_run(run, count, out);
     run.clear();
@@ -55,7 +55,7 @@ void ChunkParser::put_output(std::span<const TokenId> ids, Events& out) {
   end_put(out);
 }
 
-// The text of `count` tokens. Whether the region is what it was, and nothing waits for more.
+// Reads the text of `count` tokens. Returns whether the region is unchanged and nothing is held.
 bool ChunkParser::put_run(std::string_view text, std::size_t count, Events& out) {
   const Region before = parser_->region();
   token_count_ += count;

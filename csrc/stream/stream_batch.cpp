@@ -11,7 +11,7 @@ namespace unspool {
 
 namespace {
 
-// A thread wakes in some 30 µs. Below so many ids for each it is not worth it.
+// A thread takes about 30 µs to wake. With fewer ids per thread it is not worth it.
 constexpr std::size_t kIdsOfShare = 384;
 
 std::string named(Slot slot) { return "slot " + std::to_string(slot); }
@@ -28,7 +28,7 @@ std::vector<TokenId> end_ids(const Format& format, std::vector<TokenId> ids) {
 
 }  // namespace
 
-/// What a step is asked for.
+/// The arguments of a step.
 struct StreamBatch::Step {
   std::span<const Slot> slots;
   std::span<const TokenId> ids;
@@ -120,7 +120,7 @@ Slot StreamBatch::fork(Slot slot, SlotOptions options) {
   return place(stream.streamer.fork(nullptr, options.choice), std::move(options));
 }
 
-// `options.end_ids` are whole, and sorted.
+// `options.end_ids` are complete and sorted.
 Slot StreamBatch::place(TokenStreamer streamer, SlotOptions options) {
   const bool keeps_deltas = options.keeps_deltas || !options.writer;
   std::unique_ptr<Stream> made(new Stream{std::move(streamer), std::move(options.writer),
@@ -169,12 +169,12 @@ void StreamBatch::check(const Step& step) {
 }
 
 std::shared_ptr<BatchResult> StreamBatch::new_result() {
-  std::shared_ptr<BatchResult>* place = &results_.back();  // whoever holds it keeps it
+  std::shared_ptr<BatchResult>* place = &results_.back();  // any other holder keeps it
   for (std::shared_ptr<BatchResult>& result : results_) {
     if (!result || result.use_count() == 1) place = &result;
   }
   if (!*place || place->use_count() > 1) *place = std::make_shared<BatchResult>();
-#ifndef __SANITIZE_THREAD__                             // which does not know fences
+#ifndef __SANITIZE_THREAD__                             // which does not support fences
   std::atomic_thread_fence(std::memory_order_acquire);  // another thread may have read it last
 #endif
   return *place;
@@ -232,14 +232,14 @@ void StreamBatch::run(const Step& step, BatchResult& result) {
     const auto work = [&](unsigned share) {
       if (share < share_count) run_share(step, share, share_count, result);
     };
-    pool_->run(std::ref(work));  // no copy of it
+    pool_->run(std::ref(work));  // does not copy it
   }
   for (const BatchResult::Part& part : result.parts_) {
     if (part.failure) std::rethrow_exception(part.failure);
   }
 }
 
-// A stream is fetched from memory while the one before it is fed.
+// Prefetches a stream from memory while the one before it is fed.
 void StreamBatch::prefetch([[maybe_unused]] const Stream& stream) {
 #if defined(__GNUC__)
   const char* const bytes = reinterpret_cast<const char*>(&stream);
@@ -247,7 +247,7 @@ void StreamBatch::prefetch([[maybe_unused]] const Stream& stream) {
 #endif
 }
 
-// Slots next to each other are one thread's. Those that share a writer are the caller's.
+// Adjacent slots belong to one thread. Those that share a writer belong to the caller.
 void StreamBatch::run_share(const Step& step, unsigned share, unsigned share_count,
                             BatchResult& result) {
   BatchResult::Part& part = result.parts_[share];

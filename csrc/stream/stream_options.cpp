@@ -13,7 +13,7 @@ namespace {
 
 using Options = TokenStreamerOptions;
 
-// `at` returns a reference to the option's place in the options, which holds the default.
+// `at` returns a reference to the option's member, which holds the default.
 template <typename At>
 using PlaceOf = std::remove_reference_t<std::invoke_result_t<At, Options&>>;
 
@@ -23,7 +23,7 @@ PlaceOf<At> initial_of(At at) {
   return at(options);
 }
 
-// An option whose place holds a value as it is: a flag, or texts.
+// An option that is stored unchanged: a flag or texts.
 template <typename At>
 StreamOption plain(std::string_view name, At at, std::string_view meaning) {
   const auto set = [at](Options& options, OptionValue value) {
@@ -55,7 +55,7 @@ StreamOption choice(std::string_view name, At at, const std::vector<std::string_
 
 constexpr std::uint64_t kHighestLimit = std::uint64_t{1} << 30;
 
-// What becomes of calls and reasoning.
+// Handling of calls and reasoning.
 void add_policies(std::vector<StreamOption>& out) {
   out.push_back(choice(
       "unknown_tools", [](Options& all) -> auto& { return all.stream.parser.unknown_tools; },
@@ -83,7 +83,7 @@ void add_policies(std::vector<StreamOption>& out) {
       "pass. `region` still reports an open call."));
 }
 
-// Bounds of one answer.
+// Limits of one answer.
 void add_limits(std::vector<StreamOption>& out) {
   out.push_back(number(
       "max_calls", [](Options& all) -> auto& { return all.stream.parser.limits.max_calls; }, 1,

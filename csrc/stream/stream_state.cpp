@@ -1,4 +1,4 @@
-// The state of a live stream as an Archive holds it.
+// Serializes the state of a live stream with an Archive.
 #include <string>
 #include <utility>
 

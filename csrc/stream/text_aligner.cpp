@@ -9,7 +9,7 @@ namespace unspool {
 
 namespace {
 
-// Text that no id has explained for so long is not waited for.
+// Longer text without ids is not held.
 constexpr std::size_t kMaxAheadBytes = 1024;
 
 bool is_continuation(std::string_view text, std::size_t at) {
@@ -23,7 +23,7 @@ std::size_t character(std::string_view text) {
   return size;
 }
 
-// Length of what both begin with, in whole characters.
+// Length of the common prefix, in whole characters.
 std::size_t common_prefix(std::string_view a, std::string_view b) {
   std::size_t same = 0;
   while (same < a.size() && same < b.size() && a[same] == b[same]) ++same;
@@ -70,14 +70,14 @@ void TextAligner::put(std::string_view text, const Sink& sink) {
   }
   if (has_many && items_.empty()) items_.shrink_to_fit();
   if (!items_.empty() || text_.empty()) return;
-  sink.text(text_, token_end_);  // the ids come later
+  sink.text(text_, token_end_);  // the ids arrive later
   ahead_ += text_;
   if (ahead_.size() > kMaxAheadBytes) ahead_.erase(0, ahead_.size() - kMaxAheadBytes);
   text_.clear();
   shrink_scratch<kKeptInStream>(text_);
 }
 
-// All text before the item has come.
+// All text before the item has arrived.
 void TextAligner::announce(Item& item, const Sink& sink) {
   item.is_told = true;
   if (item.symbol) {
@@ -87,7 +87,7 @@ void TextAligner::announce(Item& item, const Sink& sink) {
   }
 }
 
-// The host may have written the token's text, or left it out; false where this is not known yet.
+// The host may have written the token's text, or omitted it; returns false while that is unknown.
 bool TextAligner::match_optional(std::size_t same, const Sink& sink) {
   const Item& item = items_.front();
   if (same == item.text.size()) {
@@ -100,7 +100,7 @@ bool TextAligner::match_optional(std::size_t same, const Sink& sink) {
   return true;
 }
 
-// The host wrote it otherwise. It may have dropped or added a space; beyond that its word counts.
+// The host's text differs. It may have dropped or added a space; otherwise the host's text counts.
 void TextAligner::match_other(Item& item, const Sink& sink) {
   if (is_space(item.text[0]) && !is_space(text_[0])) {
     item.text.erase(0, 1);
@@ -112,7 +112,7 @@ void TextAligner::match_other(Item& item, const Sink& sink) {
   text_.erase(0, size);
 }
 
-// Matches the next item; false where nothing more can be said.
+// Matches the next item; returns false if nothing more can be decided.
 bool TextAligner::advance(const Sink& sink) {
   if (items_.empty()) return false;
   Item& item = items_.front();

@@ -17,7 +17,7 @@ LabelRegion region_of(const ByteLabel& label) {
   switch (label.fate) {
     case Fate::content: return LabelRegion::content;
     case Fate::reasoning: return LabelRegion::reasoning;
-    // What cannot be read is content too, if it is no call's.
+    // Malformed text is content too, if it is outside calls.
     case Fate::malformed: return label.call < 0 ? LabelRegion::content : LabelRegion::markup;
     case Fate::tool_call:
     case Fate::marker:
@@ -47,7 +47,7 @@ void TokenLabels::settle(bool is_whole) {
     const bool is_last = pending_.size() == 1;
     if (is_last && !is_whole && !token.is_skipped) return;
     const std::uint64_t end = is_last ? read_ : pending_[1].begin;
-    // A token without bytes of its own is part of the character, or of the text, that follows.
+    // A token without bytes of its own belongs to the following character or text.
     const std::uint64_t needed = std::max(end, token.begin + 1);
     if (!token.is_skipped && fated_ < needed) return;
     add_token(token, end);
@@ -64,7 +64,7 @@ void TokenLabels::finish(std::uint64_t count, bool stopped) {
   is_final_ = true;
 }
 
-// If only special tokens follow, the first one has ended the answer, unless one before it has.
+// If only special tokens follow, the first one has ended the answer, unless an earlier one has.
 void TokenLabels::finish_token(std::size_t i, bool stopped) {
   Token token = pending_[i];
   if (!token.is_special) --plain_count_;
@@ -77,7 +77,7 @@ void TokenLabels::finish_token(std::size_t i, bool stopped) {
             is_end ? LabelRegion::end : LabelRegion::skipped);
 }
 
-// `left_out`: the region of a token that is in no part of the message.
+// `left_out`: the region of a token that is not part of the message.
 void TokenLabels::add_token(const Token& token, std::uint64_t end, LabelRegion left_out) {
   bool is_mixed = false;
   TokenLabel first;

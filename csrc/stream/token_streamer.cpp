@@ -91,7 +91,7 @@ void TokenStreamer::read_put(std::span<const TokenId> ids, bool is_row) {
   } else {
     read(std::nullopt, ids, std::nullopt);
   }
-  first_put_ = FirstPut::output;  // a refused put does not count
+  first_put_ = FirstPut::output;  // a rejected put does not count
 }
 
 void TokenStreamer::fill(Delta& delta, const Event& event, bool with_ids) const {

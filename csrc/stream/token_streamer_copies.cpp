@@ -1,4 +1,4 @@
-// Copies of a live stream: forks, and those that take its last token ids back.
+// Copies of a live stream: forks, and checkpoints for rollback.
 #include <string>
 #include <utility>
 
@@ -31,7 +31,7 @@ void TokenStreamer::keep_in_window(bool has_text, std::span<const TokenId> ids) 
   window_->put(ids);
 }
 
-// The answer so far is put aside while the stream is copied.
+// The answer so far is set aside while the stream is copied.
 Checkpoint TokenStreamer::checkpoint() {
   Checkpoint made{nullptr, parser_.message_builder().mark(), AuditMark(audit_)};
   MessageBuilder message = std::exchange(parser_.message_builder(), MessageBuilder());
@@ -72,7 +72,7 @@ void TokenStreamer::read_rollback(std::size_t count) {
   drop_unsent();
   if (count == 0) return;
   const RollbackWindow::Way way = window_->take_back(count);
-  ClonedPtr<RollbackWindow> window = std::move(window_);  // it has the ids that are read again
+  ClonedPtr<RollbackWindow> window = std::move(window_);  // it owns the ids that are read again
   return_to(*way.from);
   for (const std::span<const TokenId> ids : way.puts) read(std::nullopt, ids, std::nullopt);
   window_ = std::move(window);

@@ -13,7 +13,7 @@ namespace {
 
 std::int64_t process_id() {
 #ifdef _WIN32
-  return 0;  // a process there never forks
+  return 0;  // a process on Windows never forks
 #else
   return getpid();
 #endif
@@ -27,7 +27,7 @@ WorkerPool::WorkerPool(unsigned worker_count) : process_(process_id()) {
     try {
       threads_.emplace_back([this, share] { serve(share); });
     } catch (const std::system_error&) {
-      return;  // the system gives no more: those that there are do the work
+      return;  // the system allows no more: the existing threads do the work
     }
   }
 }
@@ -52,7 +52,7 @@ void WorkerPool::serve(unsigned share) {
   std::uint32_t seen = 0;
   for (;;) {
     round_.wait(seen);
-    seen = round_;  // no round begins before all have done this one
+    seen = round_;  // no round begins before all threads have finished this one
     if (is_over_) return;
     (*work_)(share);
     if (--busy_count_ == 0) busy_count_.notify_one();

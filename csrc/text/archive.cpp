@@ -9,7 +9,7 @@ namespace unspool {
 
 namespace {
 
-// The reasons and the markers of one stream are fewer.
+// A stream has fewer reasons and markers than this.
 constexpr std::size_t kMaxTexts = 256;
 
 }  // namespace
@@ -54,7 +54,7 @@ std::uint64_t Archive::get() {
   refuse();
 }
 
-// Each element takes a byte at least, so that the input bounds what is allocated.
+// Each element takes at least one byte, so the input's size bounds the allocation.
 std::size_t Archive::count(std::size_t size) {
   if (!is_reading()) {
     put(size);

@@ -12,7 +12,7 @@ struct Range {
   char32_t last;
 };
 
-// Beyond ASCII. Alphabetic, M, Nd, Pc and Join_Control.
+// Non-ASCII only: Alphabetic, M, Nd, Pc and Join_Control.
 // clang-format off
 constexpr Range kWord[] = {
     {0xAA, 0xAA}, {0xB5, 0xB5}, {0xBA, 0xBA}, {0xC0, 0xD6}, {0xD8, 0xF6}, {0xF8, 0x2C1}, {0x2C6,

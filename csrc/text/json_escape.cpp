@@ -25,7 +25,7 @@ void append_escape(unsigned char byte, std::string& out) {
   out += kHex[byte & 15];
 }
 
-// The first bytes of the three line breaks above U+007F stop the scan too.
+// The scan also stops at the first bytes of the three line breaks above U+007F.
 constexpr std::array<bool, 256> kMayBreakLine = [] {
   std::array<bool, 256> table{};
   for (std::size_t byte = 0; byte < 0x20; ++byte) table[byte] = true;
@@ -37,7 +37,7 @@ constexpr auto kMayHaveToBeEscaped = [](const auto& block) {
   return kJsonSpecial(block) | kAboveAscii(block);
 };
 
-// The line break that begins here, as JSON; empty where another character does.
+// The JSON escape of a line break at the start of `text`; empty for other characters.
 std::string_view escaped_line_break(std::string_view text) {
   if (text.starts_with("\xC2\x85")) return "\\u0085";
   if (text.starts_with("\xE2\x80\xA8")) return "\\u2028";
@@ -66,7 +66,7 @@ void append_json_string(std::string_view text, std::string& out) {
 
 void append_json_line_escaped(std::string_view text, std::string& out) {
   std::size_t run = 0;
-  // Most tokens are shorter than what pays for blocks.
+  // Most tokens are too short for blocks to pay off.
   std::size_t i = text.size() < 8 ? 0 : find_byte(text, 0, kMayHaveToBeEscaped);
   for (; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);

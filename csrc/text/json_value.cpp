@@ -59,7 +59,7 @@ class Reader {
     }
   }
 
-  // Passes over an object or a list, whose brackets must match; what is in it is not checked.
+  // Skips an object or a list; checks only that its brackets match.
   bool skip_nested() {
     std::string open;
     std::string text;
@@ -114,7 +114,7 @@ class Reader {
 
   using Places = std::unordered_map<std::string, std::size_t>;
 
-  // `JsonValue::set`, without a walk over all members of a large object.
+  // `JsonValue::set` without a search through all members of a large object.
   static void add(JsonValue& object, std::string key, JsonValue member, Places& places) {
     constexpr std::size_t kLarge = 32;
     const std::size_t count = object.members.size();
@@ -210,7 +210,7 @@ class Reader {
   int depth_ = 0;
 };
 
-// A lone surrogate, three bytes that are no UTF-8, is written as the escape that it came from.
+// A lone surrogate (three bytes that are not UTF-8) is written as its escape.
 void append_string(std::string_view text, std::string& out) {
   constexpr char kHex[] = "0123456789abcdef";
   out += '"';

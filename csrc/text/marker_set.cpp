@@ -77,7 +77,7 @@ void MarkerSet::find_few_starts() {
   std::size_t count = 0;
   for (std::size_t byte = 0; byte < starts_.size() && count <= few_starts_.bytes.size(); ++byte) {
     if (!starts_[byte]) continue;
-    // Where there are fewer, the last ones are the same.
+    // If there are fewer, the last one is repeated.
     for (std::size_t i = count; i < few_starts_.bytes.size(); ++i)
       few_starts_.bytes[i] = static_cast<unsigned char>(byte);
     ++count;
@@ -106,7 +106,7 @@ void MarkerSet::compile() {
     const State state = queue[head];
     const State fail = nodes_[state].fail;
     const std::size_t row = static_cast<std::size_t>(state) * class_count_;
-    if (state != 0) {  // a letter without a child goes where the longest proper suffix would go
+    if (state != 0) {  // a letter without a child goes where the longest proper suffix goes
       std::copy_n(table_.begin() + static_cast<std::ptrdiff_t>(fail * class_count_), class_count_,
                   table_.begin() + static_cast<std::ptrdiff_t>(row));
     }

@@ -23,7 +23,7 @@ bool accepts(const RegexProgram& program, const RegexStep& step, char32_t value)
 
 Truth truth(bool is_true) { return is_true ? Truth::yes : Truth::no; }
 
-// Whether nothing comes after the rest.
+// Whether nothing follows the rest.
 Truth ends(const TextWindow& window) { return window.is_end ? Truth::yes : Truth::unknown; }
 
 Truth is_boundary(const TextWindow& window, std::string_view rest, bool was_word) {
@@ -31,7 +31,7 @@ Truth is_boundary(const TextWindow& window, std::string_view rest, bool was_word
   return truth(was_word != (!rest.empty() && is_word(first_code_point(rest).value)));
 }
 
-// Whether the text ends at `place`, or asks what comes there.
+// Whether the text ends at `place`, or the step's condition on the next character holds.
 Truth check_place(const RegexStep& step, const TextWindow& window, std::uint64_t place,
                   char32_t before) {
   const std::string_view rest = window.from(place);
@@ -50,7 +50,7 @@ Truth check_place(const RegexStep& step, const TextWindow& window, std::uint64_t
 
 }  // namespace
 
-// ---- Look-ahead: places that share a set of threads share their fate.
+// ---- Look-ahead: positions with the same set of threads have the same result.
 
 LookAhead::LookAhead(const RegexProgram& program, std::uint64_t begin, char32_t before)
     : program_(&program),
@@ -78,7 +78,7 @@ Truth LookAhead::at(std::uint64_t place) {
 
 void LookAhead::drop_before(std::uint64_t place, char32_t before) {
   if (place <= first_) return;
-  if (place > next_) {  // it waited for an answer that no one needs any more
+  if (place > next_) {  // it waited for a result that is no longer needed
     *this = LookAhead(*program_, place, before);
     return;
   }
@@ -91,7 +91,7 @@ void LookAhead::drop_before(std::uint64_t place, char32_t before) {
   }
 }
 
-// Follows a run to the steps that read a character. True: it has matched.
+// Follows a run to the steps that read a character. Returns true if it has matched.
 bool LookAhead::follow(Run& run, const TextWindow& window) {
   ++mark_;
   stack_.assign(run.steps.rbegin(), run.steps.rend());
@@ -117,7 +117,7 @@ bool LookAhead::follow(Run& run, const TextWindow& window) {
   return false;
 }
 
-// Keeps a run, or joins it to one that waits in the same steps.
+// Keeps a run, or merges it with one that waits in the same steps.
 void LookAhead::keep(Run run, std::vector<Run>& kept) {
   std::sort(run.steps.begin(), run.steps.end());
   const auto same = std::find_if(kept.begin(), kept.end(),
@@ -126,20 +126,20 @@ void LookAhead::keep(Run run, std::vector<Run>& kept) {
     kept.push_back(std::move(run));
     return;
   }
-  // The older joins the newer: it is dropped first.
+  // The older run joins the newer one, because it is dropped first.
   const auto [older, newer] = std::minmax(same->place, run.place);
   root(older).place = newer;
   same->place = newer;
 }
 
-// Follows every run, and ends those whose fate is decided.
+// Follows every run, and ends those whose result is decided.
 void LookAhead::settle(const TextWindow& window) {
   while (entries_.size() - dropped_ <= next_ - first_)
     entries_.push_back({first_ + entries_.size() - dropped_});
   runs_.push_back({{0}, next_});
   std::vector<Run> settled;
   for (Run& run : runs_) {
-    if (run.place < first_) continue;  // no one asks any more
+    if (run.place < first_) continue;  // no longer needed
     const bool is_match = follow(run, window);
     if (is_match || run.steps.empty()) {
       root(run.place).fate = truth(is_match);
@@ -167,7 +167,7 @@ void LookAhead::advance(const TextWindow& window) {
   for (;;) {
     const std::string_view rest = window.from(next_);
     if (!is_settled_) {
-      // What asks for the next characters waits for them: two at most, for $.
+      // A condition on the next characters waits for them: at most two, for $.
       const bool is_short = rest.empty() || (rest.size() == 1 && rest[0] == '\n');
       if (program_->peeks && is_short && !window.is_end) return;
       settle(window);
@@ -208,8 +208,8 @@ void RegexSearch::begin_list() {
   has_pending_ = false;
 }
 
-// Follows a thread to steps that wait for a character or an answer. False: nothing of lower
-// priority can win any more.
+// Follows a thread to steps that wait for a character or a condition. Returns false if no thread of
+// lower priority can win any more.
 bool RegexSearch::add(std::uint32_t first, std::uint64_t begin, const TextWindow& window,
                       Threads& into) {
   constexpr std::uint32_t kRestore = 1U << 31;
@@ -263,7 +263,7 @@ Truth RegexSearch::check(const RegexStep& step, const TextWindow& window) {
   return (fate == Truth::yes) != (step.y == 1) ? Truth::yes : Truth::no;
 }
 
-// Asks again what had no answer; false while there is none.
+// Retries conditions that had no result; returns false while there is none.
 bool RegexSearch::resolve(const TextWindow& window) {
   for (const Thread& thread : now_.list) {
     const RegexStep& step = program_->steps[thread.step];
@@ -273,7 +273,7 @@ bool RegexSearch::resolve(const TextWindow& window) {
   return !has_pending_;
 }
 
-// Takes every thread on to where it waits, in order: past what it has read, unless `size` is 0.
+// Advances every thread in order to where it waits: past the text read, unless `size` is 0.
 void RegexSearch::follow(std::size_t size, const TextWindow& window) {
   const std::size_t count = program_->slot_count;
   const CodePoint point = size == 0 ? CodePoint{0, 0} : first_code_point(window.from(place_));
@@ -291,7 +291,7 @@ void RegexSearch::follow(std::size_t size, const TextWindow& window) {
   std::swap(now_, next_);
 }
 
-// Leaps over what no match can begin with.
+// Skips text that no match can begin with.
 void RegexSearch::skip(const TextWindow& window) {
   if (!now_.list.empty() || is_seeded_ || !program_->has_first) return;
   const std::string_view rest = window.from(place_);
@@ -310,7 +310,7 @@ void RegexSearch::advance(const TextWindow& window) {
       skip(window);
       for (LookAhead& ahead : looks_) ahead.drop_before(place_, before_);
       if (!is_seeded_) {
-        // A list that was just read keeps its marks: what an older thread holds is not seeded.
+        // A list that was just read keeps its marks: do not seed what an older thread holds.
         if (now_.list.empty()) begin_list();
         std::fill(slots_.begin(), slots_.end(), kNoPlace);
         add(0, place_, window, now_);
@@ -342,7 +342,7 @@ void LookAhead::visit(Archive& archive) {
   if (!archive.is_reading()) return;
   archive.expect(dropped_ <= entries_.size());
   const std::size_t known = entries_.size() - dropped_;
-  constexpr std::size_t kLongest = 4;  // bytes of a code point that was read since
+  constexpr std::size_t kLongest = 4;  // bytes of a code point that was read later
   archive.expect(next_ >= first_ && next_ - first_ <= known + kLongest);
   for (std::size_t i = dropped_; i < entries_.size(); ++i) {  // each leads to itself or a newer one
     const std::uint64_t place = entries_[i].place - first_;
@@ -358,7 +358,7 @@ void RegexSearch::visit(Archive& archive) {
   archive.given(regex_, program_);
   archive.scratch(next_, slots_, stack_);
   archive(place_, forbidden_, before_, is_seeded_, has_pending_, is_decided_, now_, best_);
-  // Of the marks those of the last list count.
+  // Of the marks, only those of the last list count.
   std::vector<std::uint32_t> marked;
   for (std::uint32_t i = 0; i < marks_.size(); ++i) {
     if (mark_ != 0 && marks_[i] == mark_) marked.push_back(i);

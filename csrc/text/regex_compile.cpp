@@ -1,4 +1,4 @@
-// Patterns as Python's `regex` writes them, into steps.
+// Compiles patterns in the syntax of Python's `regex` into steps.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -16,9 +16,9 @@ using Op = RegexStep::Op;
 
 constexpr std::size_t kMaxPattern = 65'536;  // bytes
 constexpr std::size_t kMaxSteps = 20'000;
-// Those of all look-aheads: each character costs the square of them at worst.
+// Of all look-aheads: in the worst case each character costs the square of it.
 constexpr std::size_t kMaxLookSteps = 1'000;
-constexpr std::size_t kMaxWrites = 1'000'000;  // of parts of a pattern, empty ones too
+constexpr std::size_t kMaxWrites = 1'000'000;  // of parts of a pattern, including empty ones
 constexpr std::size_t kMaxGroups = 64;
 constexpr int kMaxDepth = 100;
 constexpr std::uint32_t kMaxRepeat = 1'000;
@@ -139,7 +139,7 @@ class Reader {
     refuse("this kind of group, or a flag,");
   }
 
-  // What automata without a stack cannot do.
+  // Groups that automata without a stack cannot implement.
   void refuse_groups() {
     static constexpr std::pair<std::string_view, const char*> kRefused[] = {
         {"<=", "look-behind"},      {"<!", "look-behind"},        {">", "an atomic group"},
@@ -252,7 +252,7 @@ class Reader {
     return value;
   }
 
-  // An escape that stands for one character, in a class or out of it.
+  // An escape for one character, inside or outside a class.
   char32_t read_character(char32_t letter) {
     constexpr std::string_view kLetters = "ntrfva0";
     constexpr std::string_view kMeanings("\n\t\r\f\v\a\0", 7);
@@ -345,7 +345,7 @@ class Writer {
   explicit Writer(RegexProgram& program, std::size_t max_steps = kMaxSteps)
       : program_(program), max_steps_(max_steps) {}
 
-  /// Throws FormatError where the pattern would become too large.
+  /// Throws FormatError if the pattern would become too large.
   void finish(const Node& node) {
     write(node);
     put({Op::match});
@@ -368,7 +368,7 @@ class Writer {
   }
   RegexStep& at(std::uint32_t index) { return program_.steps[index]; }
 
-  // A way into what follows, and a way past it; which goes first depends on laziness.
+  // A branch into the following steps and one past them; laziness decides which is tried first.
   std::uint32_t put_split() { return put({Op::split}); }
   void set_split(std::uint32_t split, std::uint32_t in, std::uint32_t past, bool is_lazy) {
     at(split).x = is_lazy ? past : in;
@@ -425,7 +425,7 @@ class Writer {
     for (const std::uint32_t split : splits) set_split(split, split + 1, here(), node.is_lazy);
   }
 
-  // The bytes that a match may begin with, unless one may be empty.
+  // The bytes that a match may begin with, unless a match can be empty.
   void find_first() {
     std::vector<bool> seen(program_.steps.size());
     std::vector<std::uint32_t> open = {0};
@@ -521,7 +521,7 @@ std::shared_ptr<const Regex> Regex::compile(std::string_view pattern) {
 }
 
 std::shared_ptr<const Regex> Regex::literals(const std::vector<std::string>& texts) {
-  // By length in characters, and of equal length as they came.
+  // By length in characters; equal lengths keep their order.
   std::vector<std::pair<std::ptrdiff_t, std::size_t>> order;
   for (const std::string& text : texts) {
     const auto length =

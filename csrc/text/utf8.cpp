@@ -24,7 +24,7 @@ Lead classify_lead(unsigned char byte) {
   return {0, 0, 0};
 }
 
-// Length of the well-formed character at the start of `text`, 0 where there is none in full.
+// Length of the complete well-formed character at the start of `text`, or 0.
 std::size_t whole_character(std::string_view text) {
   const Lead lead = classify_lead(static_cast<unsigned char>(text[0]));
   if (lead.needed == 0 || text.size() <= lead.needed) return 0;
@@ -118,7 +118,7 @@ void Utf8Stream::put_slow(unsigned char byte, std::string& out) {
   held_[held_count_++] = static_cast<char>(byte);
 }
 
-// The held bytes are no character.
+// The held bytes are not a character.
 void Utf8Stream::give_up(std::string& out) {
   const int count = replacement_ == Replacement::per_byte ? held_count_ : (held_count_ > 0 ? 1 : 0);
   for (int i = 0; i < count; ++i) out += kReplacementCharacter;

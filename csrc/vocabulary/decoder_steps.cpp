@@ -10,7 +10,7 @@ namespace unspool {
 
 namespace {
 
-// GPT-2's alphabet: printable bytes stand for themselves, the others for U+0100 and up, in order.
+// GPT-2's alphabet: printable bytes map to themselves, the others to U+0100 and up, in order.
 constexpr std::array<std::int16_t, 0x180> kByteOf = [] {
   std::array<std::int16_t, 0x180> table{};
   for (auto& entry : table) entry = -1;
@@ -66,7 +66,7 @@ std::string byte_level_bytes(std::string_view token) {
   for (std::size_t i = 0; i < token.size(); ++i) {
     std::uint32_t letter = static_cast<unsigned char>(token[i]);
     if (letter >= 0x80) {
-      // The alphabet ends at U+0143: two bytes of UTF-8 at most.
+      // The alphabet ends at U+0143: at most two bytes of UTF-8.
       if (letter < 0xC2 || letter > 0xC5 || i + 1 == token.size()) return std::string(token);
       letter = ((letter & 0x1F) << 6) | (static_cast<unsigned char>(token[++i]) & 0x3F);
     }

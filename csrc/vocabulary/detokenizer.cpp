@@ -8,7 +8,7 @@ namespace unspool {
 
 namespace {
 
-// Rules for a first token look no further back than this.
+// Rules for a first token look back at most this far.
 constexpr std::size_t kContextTokens = 64;
 
 }  // namespace
@@ -73,7 +73,7 @@ void Detokenizer::put_read(TokenId id, std::string& out) {
   skip_special_tokens_ = skips;
 }
 
-// The decoder chain, up to where text has been joined.
+// The decoder chain, up to the point where the text is joined.
 void Detokenizer::put_raw(TokenId id, std::string& out) {
   if (!vocabulary_->is_known(id)) {
     if (vocabulary_->unknown_ == UnknownId::ignored) return;
@@ -117,7 +117,7 @@ void Detokenizer::put_raw(TokenId id, std::string& out) {
   held_at_end_ = last.substr(same);
 }
 
-// A run of byte tokens is over.
+// Ends a run of byte tokens.
 void Detokenizer::end_run(std::string& out) {
   utf8_.end(out);
   if (run_.empty()) return;
@@ -129,7 +129,7 @@ void Detokenizer::end_run(std::string& out) {
   run_.clear();
 }
 
-// Cuts characters off the text's beginning, and holds those that may be its end.
+// Removes characters at the text's beginning, and holds those that may be its end.
 void Detokenizer::strip(std::string& text) {
   const std::string& content = vocabulary_->strip_;
   if (content.empty()) return;
@@ -166,7 +166,7 @@ void Detokenizer::filter(std::string& text, std::string& out) {
   }
 }
 
-// No text comes to continue what the filters hold.
+// No text follows that could continue what the filters hold.
 void Detokenizer::flush_filters(std::string& out) {
   if (cleanup_) {
     std::string cleaned;

@@ -11,7 +11,7 @@ constexpr std::size_t kMaxPieces = 4096;
 }  // namespace
 
 void Pieces::end_piece(std::string_view text) {
-  if (ends_.size() == kMaxPieces) {  // no one asks for them: forget the older half
+  if (ends_.size() == kMaxPieces) {  // not being read: drop the older half
     const End cut = ends_[kMaxPieces / 2 - 1];
     text_.erase(0, cut.text);
     ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(cut.id));

@@ -6,7 +6,7 @@ namespace unspool {
 
 namespace {
 
-// In transformers' order; each works on what the one before has left.
+// In transformers' order; each works on the result of the one before.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kReplacements{{
     {" .", "."},
     {" ?", "?"},

@@ -29,7 +29,7 @@ void StopStrings::put(std::string_view text, std::string& out) {
     held_ += text[i];
     const MarkerSet::State next = set_->next(state_, static_cast<unsigned char>(text[i]));
     ++i;
-    const std::size_t begin = held_.size() - set_->held(next).size();  // of what may still come
+    const std::size_t begin = held_.size() - set_->held(next).size();  // of a possible later match
     if (match_begin_ != std::string::npos && begin > match_begin_) {
       accept(out);
       return;

@@ -23,7 +23,7 @@ Vocabulary::Vocabulary(VocabularySource source)
                           std::to_string(bound));
   }
   entries_.resize(size);
-  // A tokenizer leaves out special tokens by their text, however it came about.
+  // A tokenizer omits special tokens by their text, whatever its origin.
   std::unordered_set<std::string_view> specials;
   for (const AddedToken& token : source.added) {
     if (token.is_special) specials.insert(token.content);
@@ -43,7 +43,7 @@ Vocabulary::Vocabulary(VocabularySource source)
   blob_.shrink_to_fit();
 }
 
-// Which chains can be decoded token by token, and what is left to do for the text as a whole.
+// Checks that the chain can be decoded token by token, and what remains for the text as a whole.
 void Vocabulary::check(const VocabularySource& source) {
   bool is_joined = false;
   bool has_bytes = false;
@@ -74,7 +74,7 @@ void Vocabulary::check(const VocabularySource& source) {
 
 namespace {
 
-/// Does a step to a token; true if that makes it a single byte.
+/// Applies a step to a token; returns true if the token becomes a single byte.
 bool decode_step(const DecoderStep& step, bool is_first, bool is_last, std::string& token) {
   switch (step.kind) {
     case DecoderKind::byte_level: token = byte_level_bytes(token); break;
@@ -108,7 +108,7 @@ std::string Vocabulary::decode(std::string token, const VocabularySource& source
                             " steps that handle more than " + std::to_string(kMaxDecodedBytes) +
                             " bytes of its tokens, which is the limit; is the file damaged?");
     }
-    // What is left to strip when the text is joined is the detokenizer's.
+    // Stripping after the text is joined is left to the detokenizer.
     if (step.kind == DecoderKind::strip && is_joined) continue;
     is_byte |= decode_step(step, is_first, is_last, token);
     is_joined |= step.kind == DecoderKind::byte_level || step.kind == DecoderKind::fuse;
@@ -145,7 +145,7 @@ void Vocabulary::add(TokenId id, const std::string& token, std::uint8_t flags,
   set_flags(entry, static_cast<std::uint8_t>(flags | (is_byte ? kByte : 0)));
 }
 
-// Whether a token is plain follows from the rest.
+// Derives from the rest whether a token is plain.
 void Vocabulary::set_flags(Entry& entry, std::uint8_t flags) const {
   const bool is_plain = (flags & (kByte | kAdded)) == 0 && entry.first == entry.text &&
                         entry.last == entry.text && is_valid_utf8(slice(entry.text));

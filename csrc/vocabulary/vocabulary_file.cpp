@@ -13,13 +13,13 @@ namespace {
 constexpr std::string_view kMagic = "unspoolV";
 constexpr std::uint32_t kVersion = 1;
 
-// Of the whole.
+// Flags of the whole vocabulary.
 constexpr std::uint32_t kRefusesUnknown = 1;
 constexpr std::uint32_t kSpecialBreaksText = 2;
 constexpr std::uint32_t kIsSentencepiece = 4;
 constexpr std::uint32_t kJoinsBytes = 8;
 
-// Of an id, beside Vocabulary's own.
+// Flags of an id, in addition to Vocabulary's own.
 constexpr std::uint8_t kHasFirst = 64;
 constexpr std::uint8_t kHasLast = 128;
 
@@ -60,7 +60,7 @@ class Reader {
     return taken;
   }
 
-  /// A count of things of at least one byte each: never more than there are bytes.
+  /// A count of items of at least one byte each: never more than the remaining bytes.
   std::uint32_t count() {
     const std::uint32_t count = u32();
     if (count > rest_.size()) throw VocabularyError("the vocabulary file is cut off");
