@@ -1,8 +1,9 @@
-"""What it costs to follow arguments while they stream: `python bench/arguments.py`.
+"""Measures the cost of following arguments while they stream: `python bench/arguments.py`.
 
-One call whose arguments grow from 8 to 64 KB, in chunks of four bytes: a long string, and many small members. Beside the
-parser alone: with `ArgumentReader`, with `PartialArguments`, and with a JSON parser for partial text (`jiter`, if it is
-installed) that reads all of the arguments again after each chunk, as clients of an API do.
+One call whose arguments grow from 8 to 64 KB, in chunks of four bytes: a long string, and many small members.
+Beside the parser alone: with `ArgumentReader`, with `PartialArguments`, and with a JSON parser for partial
+text (`jiter`, if it is installed) that reads all of the arguments again after each chunk, as clients of an
+API do.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Read = Callable[[list[Delta]], Any]
 
 
 def reread() -> Read:
-    """As a client does that has the text alone."""
+    """The baseline: a client that has only the text."""
     text = bytearray()
 
     def read(deltas: list[Delta]) -> Any:

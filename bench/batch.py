@@ -1,4 +1,4 @@
-"""`parse_batch` beside a loop of `parse`: alone, with threads, and beside a busy Python thread.
+"""Compares `parse_batch` with a loop of `parse`: alone, with threads, and next to a busy Python thread.
 
 python bench/batch.py [--count 20000] [--repeat 5]
 """
@@ -26,7 +26,7 @@ OUTPUTS = [
 
 @contextlib.contextmanager
 def busy(is_busy: bool) -> Iterator[None]:
-    """Another thread that never waits, and so wants the GIL all the time."""
+    """A second thread that never waits, so it always competes for the GIL."""
     stop = threading.Event()
 
     def spin() -> None:

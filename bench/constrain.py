@@ -1,9 +1,9 @@
-"""What keeping a model to a grammar costs: `python bench/constrain.py`.
+"""Measures the cost of constraining a model to a grammar: `python bench/constrain.py`.
 
-Three tools or one schema, over DeepSeek's tokenizer (129,280 tokens) with Hermes' tags as tokens, one thread. "Spelled" is
-the same with tags that are no tokens. For each matcher: making our grammar's
-text, compiling it, and a mask for each token of one answer. Beside them the matchers' own grammars of the same thing:
-xgrammar's for Qwen 3's calls and both JSON Schemas. No cache is warm but the matcher's own table of the vocabulary.
+Three tools or one schema, over DeepSeek's tokenizer (129,280 tokens) with Hermes' tags as tokens, one thread.
+"Spelled" is the same with tags that are no tokens. For each matcher: making our grammar's text, compiling it,
+and a mask for each token of one answer. Beside them the matchers' own grammars of the same thing: xgrammar's
+for Qwen 3's calls and both JSON Schemas. No cache is warm but the matcher's own table of the vocabulary.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ TOKENIZER.add_special_tokens({"additional_special_tokens": TAGS})
 
 
 def main() -> None:
-    """Print the table; with `--short` three rows, for bench/run.py."""
+    """Print the table; with `--short` only three rows, for bench/run.py."""
     table = _trie(from_tokenizer(TOKENIZER))
     is_short = "--short" in sys.argv
     print("| | make | compile | a mask, mean | p95 |\n|---|---|---|---|---|")
@@ -71,7 +71,8 @@ def main() -> None:
         if is_short and name not in SHORT:
             continue
         ids = encode(answer, is_spelled="spelled" in name)
-        # Whatever else the machine does makes a run longer: the shortest counts, of masks the shortest of each place.
+        # Other load on the machine only makes runs longer, so the shortest counts; for masks, the shortest
+        # per position.
         runs = [measure(name, ids, make, compile_) for _ in range(REPEATS)]
         made, compiled = (min(run[part] for run in runs) for part in (0, 1))
         masks = [min(times) for times in zip(*(run[2] for run in runs), strict=True)]
@@ -84,7 +85,8 @@ def main() -> None:
 
 
 def measure_step() -> None:
-    """Print what a step of a generation takes longer: a mask, as a tensor, over the scores; and its id."""
+    """Print the additional time per generation step: a mask as a tensor, applied to the scores; and its
+    id."""
     vocabulary = from_tokenizer(TOKENIZER)
     text = unspool.json_grammar(SCHEMA).text
     ids = TOKENIZER.encode(json.dumps(VALUE), add_special_tokens=False)
@@ -123,13 +125,13 @@ def measure(
 
 
 def encode(answer: str, is_spelled: bool) -> list[int]:
-    """The answer's ids; tags that are spelled are cut as text is."""
+    """The answer's ids; a tag that is spelled is tokenized like text."""
     pieces = re.split("(<)(?=/?tool_call>)", answer) if is_spelled else [answer]
     return [id for piece in pieces if piece for id in TOKENIZER.encode(piece, add_special_tokens=False)]
 
 
 def cases(table: Any) -> Iterator[tuple[str, str, Callable[[], Any], Callable[[Any], Any]]]:
-    """(name, answer, what makes the grammar, what compiles it)."""
+    """(name, answer, function that builds the grammar, function that compiles it)."""
     guide = Llguidance(table)
     hermes = unspool.get_format("hermes")
     other = Xgrammar()
@@ -162,7 +164,7 @@ def cases(table: Any) -> Iterator[tuple[str, str, Callable[[], Any], Callable[[A
 
 
 class Llguidance:
-    """Compiles what llguidance reads."""
+    """Compiles llguidance's input."""
 
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -174,7 +176,7 @@ class Llguidance:
 
 
 class Xgrammar:
-    """Compiles what xgrammar reads."""
+    """Compiles xgrammar's input."""
 
     def __init__(self) -> None:
         import xgrammar

@@ -1,4 +1,5 @@
-"""What the generation wrapper costs, and what chunked prefill does: `python bench/generation.py`.
+"""Measures the cost of the generation wrapper, and the effect of chunked prefill: `python
+bench/generation.py`.
 
 Two tables on tiny random Llamas, so that the model hides as little as it can:
 
@@ -90,7 +91,7 @@ def overhead(repeat: int) -> None:
         for name, run in runs.items():
             begin = time.process_time()
             run()
-            if round:  # the first warms up
+            if round:  # the first round warms up
                 times[name].append((time.process_time() - begin) / NEW_TOKENS * 1e6)
     bare = median(times["model.generate, no streamer"])
     print("| CPU time per token | µs | to bare |\n|---|---|---|")

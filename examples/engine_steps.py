@@ -13,15 +13,15 @@ from unspool import StreamBatch, WireWriter
 
 
 class NewTokens(NamedTuple):
-    """What a step gives for one request."""
+    """The results of a step for one request."""
 
     request_id: str
     ids: Sequence[int]
-    finish_reason: str | None  # "stop", "length", "error" or "cancelled"; None: it goes on
+    finish_reason: str | None  # "stop", "length", "error" or "cancelled"; None: it continues
 
 
 class OutputProcessor:
-    """The engine's running requests by their ids."""
+    """An engine's running requests, by their ids."""
 
     def __init__(self, batch: StreamBatch, model: str) -> None:
         self._batch = batch
@@ -30,7 +30,7 @@ class OutputProcessor:
         self._writers: dict[str, WireWriter] = {}
 
     def add(self, request_id: str, **options: Any) -> None:
-        """A request begins; `options` are those of `StreamBatch.add`."""
+        """Begin a request; `options` are those of `StreamBatch.add`."""
         writer = WireWriter("chat_completions", model=self._model, include_usage=True)
         self._slots[request_id] = self._batch.add(writer=writer, **options)
         self._writers[request_id] = writer
@@ -65,7 +65,7 @@ class OutputProcessor:
         return last + self._writers.pop(request_id).end(stop_sequence=stop)
 
 
-#: vLLM's finish reasons, and SGLang's, as ours.
+#: The finish reasons of vLLM and SGLang in our words.
 REASONS = {"stop": "stop", "length": "length", "abort": "cancelled", "error": "error", "repetition": "length"}
 
 

@@ -1,4 +1,4 @@
-"""Streams what a model says about a time series: encoder, projector, a tiny Llama fed with embeddings.
+"""Streams a model's answer about a time series: encoder, projector, a tiny Llama fed with embeddings.
 
 Run: python examples/time_series.py
 
@@ -33,7 +33,7 @@ class SeriesPrompt:
 
 
 class SeriesEncoder(torch.nn.Module):
-    """A series as embeddings, one a patch: shape (n) to (1, n / PATCH, size)."""
+    """A series as embeddings, one per patch: shape (n) to (1, n / PATCH, size)."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class SeriesEncoder(torch.nn.Module):
 
 
 class Conditioning(ConditioningHook):
-    """Remembers which request the model is conditioned on; a real one would set cross-attention layers."""
+    """Remembers which request the model is conditioned on; a real hook would set cross-attention layers."""
 
     def __init__(self) -> None:
         self.conditioned_on: torch.Tensor | None = None
@@ -58,7 +58,7 @@ class Conditioning(ConditioningHook):
 
 
 class SeriesGenerator(StreamGenerator):
-    """A `StreamGenerator` whose samples hold a series."""
+    """A `StreamGenerator` whose samples contain a series."""
 
     def __init__(self, model: Any, tokenizer: Any, encoder: SeriesEncoder, **options: Any) -> None:
         super().__init__(model, tokenizer, **options)
@@ -82,13 +82,13 @@ class SeriesGenerator(StreamGenerator):
 
 
 def pad(series: torch.Tensor) -> torch.Tensor:
-    """To a multiple of PATCH, with the last value."""
+    """Pad to a multiple of PATCH with the last value."""
     missing = -len(series) % PATCH
     return torch.cat([series, series[-1:].expand(missing)])
 
 
 def scale(series: torch.Tensor) -> torch.Tensor:
-    """To zero mean and unit variance; a constant series to zeros."""
+    """Scale to zero mean and unit variance; a constant series becomes zeros."""
     deviation = series.std(correction=0)
     return (series - series.mean()) / torch.where(deviation > 0, deviation, torch.ones(()))
 

@@ -1,4 +1,4 @@
-// The shipped formats as the targets use them: read by text and by token ids, with their markers.
+// The shipped formats for the targets: compiled for text and for token ids, with their markers.
 #pragma once
 
 #include <fstream>

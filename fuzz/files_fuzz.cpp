@@ -1,7 +1,7 @@
-// What is read from files and requests: a format file, a vocabulary file, a request's tools, a
-// tokenizer's description. Each is read or refused with its own error; what is read, works.
+// Readers of files and requests: a format file, a vocabulary file, a request's tools, a tokenizer's
+// description. Each input is read or rejected with the reader's own error; what was read must work.
 //
-// An input: which reader, then its bytes.
+// Input: which reader, then its bytes.
 #include "fuzz.h"
 #include "unspool.h"
 #include "vocabulary/detokenizer.h"

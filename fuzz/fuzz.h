@@ -1,4 +1,4 @@
-// What the targets share: an input read from its front, and a failure that libFuzzer notices.
+// Common parts of the targets: an input that is read from its front, and a failure for libFuzzer.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace unspool::fuzz {
 
-/// What the input under test is, for the report of a failure.
+/// The current input, for the report of a failure.
 inline std::function<std::string()> description;
 inline void describe(std::function<std::string()> text) { description = std::move(text); }
 
@@ -60,7 +60,7 @@ class Input {
   std::string_view rest_;
 };
 
-/// Where to cut a stream of `size`: every place, or some, as the seed says.
+/// Where to cut a stream of `size`: at every place or at some, depending on the seed.
 inline std::vector<std::size_t> cuts(std::size_t size, std::uint8_t seed) {
   std::mt19937 random(seed);
   std::vector<std::size_t> found;

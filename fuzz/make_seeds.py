@@ -1,4 +1,4 @@
-"""Seeds of the fuzz targets, from parsers/*.toml and tests/formats/*.toml: make_seeds.py SOURCE TARGET."""
+"""Writes seeds for the fuzz targets, from parsers/ and tests/formats/: make_seeds.py SOURCE TARGET."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOKEN = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
 
 
 def read_formats(source: Path) -> list[dict[str, Any]]:
-    """Each format's name, its file, the texts between its holes, and those that are tokens."""
+    """Each format's name, its file, the texts between its holes, and which of them are tokens."""
     formats = []
     for path in sorted((source / "parsers").glob("*.toml")):
         text = path.read_text(encoding="utf-8")
@@ -150,7 +150,7 @@ def main(source: Path, target: Path) -> None:
     escaped = ("".join(f"\\x{byte:02x}" for byte in text.encode()) for text in sorted(texts))
     (target / "dictionary").write_text("".join(f'"{text}"\n' for text in escaped))
     (target / "templates.json").write_text(json.dumps([json.loads(one) for one in TEMPLATES]))
-    # Written last: the build takes it for all.
+    # Written last, because the build treats it as the sign that all are written.
     (target / "formats.json").write_text(json.dumps(formats))
 
 

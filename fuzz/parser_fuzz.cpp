@@ -1,9 +1,9 @@
-// Every shipped format over mutated outputs, as text, as ids and both: the answer is that of the
-// whole output however it is cut and the stream copied, the audit is the output, a complete call is
-// JSON.
+// Every shipped format with mutated outputs, as text, as ids and both: the answer equals that of
+// the whole output for all cuts and copies of the stream, the audit equals the output, and complete
+// calls are valid JSON.
 //
-// An input: which format (two bytes), options, input, cuts, then the output. Ids are made of it:
-// a marker is one token (or is spelled, as the options say), any other byte is its own.
+// Input: which format (two bytes), options, input, cuts, then the output. Ids are derived from it:
+// a marker is one token (or is spelled, depending on the options), any other byte is its own token.
 #include <memory>
 
 #include "body/value_reader.h"
@@ -53,7 +53,7 @@ void check_call(const ToolCall& call) {
   }
 }
 
-// `copies`: after each cut a copy reads on, and the stream that it was made of is gone.
+// `copies`: after each cut a copy continues, and the original stream is destroyed.
 Answer parse(const Case& one, const std::vector<std::size_t>& cuts, bool copies) {
   ChunkParserOptions options;
   options.parser = one.policies;
@@ -113,7 +113,7 @@ std::vector<Token> tokenize(const Family& family, std::string_view output, bool 
   for (std::size_t at = 0; at < output.size();) {
     const std::string_view rest = output.substr(at);
     Token best{static_cast<std::uint8_t>(rest[0]), rest.substr(0, 1)};
-    // Where markers are spelled, every other one is.
+    // If markers are spelled, every other one is.
     for (std::size_t i = 0; i < added.size() && !(spells && tokens.size() % 2 == 0); ++i) {
       const std::string& text = added[i].content;
       if (text.size() > best.text.size() && rest.starts_with(text))
@@ -178,7 +178,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-// Half of the mutations put a text that the format knows somewhere, or take a piece out.
+// Half of the mutations insert a text that the format knows, or remove a piece.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t max_size, unsigned seed) {
   std::mt19937 random(seed);

@@ -1,7 +1,7 @@
-// Patterns: refused with a FormatError, or one match within the text however it is cut. That the
-// match is the one of Python's `regex` is checked in tests/response_template.
+// Patterns: rejected with a FormatError, or the same match for all cuts of the text. Tests in
+// tests/response_template compare matches with Python's `regex`.
 //
-// An input: a byte that says how to cut, the pattern and a byte of 0, then the text.
+// Input: a byte that chooses the cuts, the pattern and a zero byte, then the text.
 #include "fuzz.h"
 #include "text/error.h"
 #include "text/regex.h"
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const FormatError&) {
     return 0;
   }
-  if (regex->program().steps.size() * text.size() > 200'000) return 0;  // time for others
+  if (regex->program().steps.size() * text.size() > 200'000) return 0;  // leaves time for others
   std::vector<std::size_t> places;
   for (const std::size_t cut : cuts(text.size(), seed)) {
     const bool is_inside = cut < text.size() && (text[cut] & 0xC0) == 0x80;

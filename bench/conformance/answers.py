@@ -1,4 +1,4 @@
-"""What a case's answer is, and when another one says the same."""
+"""The answer of a case, and whether another answer is equivalent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Job:
     options: dict[str, Any] = field(default_factory=dict)
 
     def without_reasoning(self) -> Job:
-        """For a stack that is set up without a reasoning parser."""
+        """The expected answer of a stack without a reasoning parser."""
         return replace(self, names=(self.names[0], ""))
 
     @property
@@ -55,7 +55,7 @@ class Job:
 
 
 def differences(expected: Answer, found: Answer, plain: bool) -> list[str]:
-    """What is wrong, a few words each."""
+    """The differences, a few words each."""
     if "error" in found:
         return [found["error"]]
     wrong: list[str] = []
@@ -74,7 +74,7 @@ def differences(expected: Answer, found: Answer, plain: bool) -> list[str]:
 
 
 def _words(text: str | None) -> str:
-    """Without white space: stacks differ in what of it, around their markup, they take for content."""
+    """Without white space, because stacks treat white space around markup differently."""
     return "".join((text or "").split())
 
 
@@ -89,7 +89,7 @@ def _same_arguments(expected: str, found: str, status: str) -> bool:
 
 
 def _typed(value: Any) -> Any:
-    """JSON's equality: 1 is not true, and 1 is 1.0."""
+    """Equality of JSON values: 1 is not true, and 1 is 1.0."""
     if isinstance(value, dict):
         return {key: _typed(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,9 +1,9 @@
-"""Our labels and messages beside those of PrimeIntellect's `renderers`, from the same token ids.
+"""Compares our labels and messages with those of PrimeIntellect's `renderers`, from the same token ids.
 
     python bench/conformance/beside_renderers.py [--names qwen3,glm-5] [--show] [--tokens 5000]
 
-Needs `renderers==0.1.12` with `openai<3`, `httpx`, `numpy` and `tokenizers`. Its classes are in beside_renderers.toml,
-with our format for each. renderers.md is a run, and says what is compared.
+Needs `renderers==0.1.12` with `openai<3`, `httpx`, `numpy` and `tokenizers`. Its classes are in
+beside_renderers.toml, with our format for each. renderers.md is a run, and says what is compared.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TOOLS = [
 
 @dataclass(frozen=True)
 class Answer:
-    """A message that both are to read."""
+    """A message that both must parse."""
 
     content: str = ""
     reasoning: str = ""
@@ -111,7 +111,7 @@ def hard(file: unspool.FormatFile) -> dict[str, Answer]:
 
 
 class StandIn:
-    """A tokenizer as `renderers` wants it: about a word a token, and one token for each marker it asks for."""
+    """A tokenizer in the form that `renderers` expects: about a word per token, and one token per marker."""
 
     unk_token_id = None
     unk_token = bos_token = None
@@ -150,7 +150,7 @@ class StandIn:
 
 @dataclass
 class Row:
-    """What is counted of one class."""
+    """The counts of one class."""
 
     name: str
     format: str
@@ -179,7 +179,7 @@ HEAD = """| class | our format | equal masks | read as meant: theirs | ours | ha
 
 
 class Pair:
-    """One of its classes, and our format, over one tokenizer."""
+    """One of its classes and our format, with the same tokenizer."""
 
     def __init__(self, name: str, format: str, tokens: Sequence[str] = ()) -> None:
         self.file = unspool.get_format(format)
@@ -190,7 +190,7 @@ class Pair:
 
     @property
     def allows_two_calls(self) -> bool:
-        """Whether its template takes a message with two calls."""
+        """Whether its template supports a message with two calls."""
         try:
             self.turn(PLAIN["two calls"])
         except ValueError:
@@ -228,7 +228,7 @@ def _value(arguments: Any) -> Any:
 
 
 def compare(name: str, format: str, extra: Sequence[str], tokens: int) -> Row:
-    """All that is counted of one class."""
+    """All counts of one class."""
     pair, row = Pair(name, format, extra), Row(name, format)
     for what, answer in PLAIN.items():
         if len(answer.calls) < 2 or pair.allows_two_calls:
@@ -240,10 +240,10 @@ def compare(name: str, format: str, extra: Sequence[str], tokens: int) -> Row:
 
 
 def _compare_plain(pair: Pair, row: Row, what: str, answer: Answer) -> None:
-    """What they render: both masks, and both messages."""
+    """Their renderings: both masks, and both messages."""
     ids, mask, begin, end = pair.turn(answer)
     prompt, output = ids[:begin], ids[begin:end]
-    if answer.reasoning not in pair.tokenizer.decode(output):  # the template leaves it out
+    if answer.reasoning not in pair.tokenizer.decode(output):  # the template omits it
         answer = replace(answer, reasoning="")
     mine, own_mask = pair.ours(prompt, output)
     row.masks[1] += 1
@@ -267,7 +267,7 @@ def _mask_difference(pair: Pair, ids: list[int], theirs: list[bool], ours: list[
 
 
 def _compare_hard(pair: Pair, row: Row, what: str, answer: Answer) -> None:
-    """What our format writes, markers in texts in plain tokens; read by both without a prompt."""
+    """Our renderings, with markers in texts as plain tokens; parsed by both without a prompt."""
     try:
         ids = pair.file.render_ids(
             answer.as_openai(), pair.vocabulary, pair.tokenizer.encode_plain, tools=TOOLS, exact=True
@@ -284,7 +284,7 @@ def _compare_hard(pair: Pair, row: Row, what: str, answer: Answer) -> None:
 
 
 def measure(pair: Pair, tokens: int) -> tuple[float, float]:
-    """µs of CPU for each token of a mask over one long call: theirs renders it, ours reads the sampled ids."""
+    """µs of CPU per token for a mask over one long call: theirs renders it, ours parses the sampled ids."""
     answer = Answer(calls=(("search", {"query": " ".join([TEXT] * (tokens // TOKENS_OF_TEXT))}),))
     ids, _, begin, end = pair.turn(answer)
     prompt, output = ids[:begin], ids[begin:end]
@@ -301,7 +301,7 @@ def measure(pair: Pair, tokens: int) -> tuple[float, float]:
 
 
 def least(step: Callable[[], None], runs: int = 5) -> float:
-    """The least CPU seconds of some runs."""
+    """The minimum CPU seconds of several runs."""
     found = []
     for _ in range(runs):
         begin = time.process_time()

@@ -1,9 +1,10 @@
-"""Bridges over chat templates: exact, not exact and why, or refused.
+"""Builds bridges over chat templates and counts them: exact, not exact and why, or refused.
 
     python bench/conformance/bridge_templates.py FOLDER...
 
-A folder holds `*.jinja` files. An answer is what the template itself writes for it, in tokens of one byte and one for each
-marker. Where the template writes the answer's text again in the next turn, the bridge must give the ids of that text.
+A folder holds `*.jinja` files. An answer is what the template itself writes for it, in tokens of one byte and
+one for each marker. Where the template writes the answer's text again in the next turn, the bridge must give
+the ids of that text.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ def _conversation(file: unspool.FormatFile, case: str) -> tuple[Message, list[di
 
 
 def _written(model: _Model, alone: str, prompt: str, whole: str, message: Message) -> str:
-    """The answer as the template writes it, or as our format does, with the token that ends it; "" if it has another."""
+    """The answer as the template or our format writes it, with the token that ends it; "" if the template
+    differs."""
     ends = [*model.file.facts.ends, model.variables["eos_token"]]
     if not alone.startswith(prompt):
         return _in_our_words(model, prompt, message) + next((end for end in ends if end in whole), ends[0])
@@ -151,7 +153,7 @@ def _in_our_words(model: _Model, prompt: str, message: Message) -> str:
 def _judge(
     bridge: unspool.Bridge, ids: list[int], tokenizer: Any, given: tuple[str, str], whole: str, is_same: bool
 ) -> str:
-    """The kind of result, or what the bridge does that it must not.
+    """The kind of result, or a violation of the bridge's promises.
 
     Args:
         given: The texts of the prompt and of the answer.

@@ -1,4 +1,5 @@
-"""How many chat templates `unspool.learn` learns, and whether what it learnt reads renderings that it has not seen.
+"""Counts how many chat templates `unspool.learn` learns, and whether the results parse renderings not seen
+before.
 
     python bench/conformance/learn_templates.py FOLDER [--renamed] [--names NAME,...]
 
@@ -53,7 +54,7 @@ SHAPES = [
 
 @dataclass(frozen=True)
 class Asked:
-    """One answer that is rendered and read."""
+    """One answer to render and parse."""
 
     content: str = ""
     reasoning: str = ""
@@ -89,7 +90,7 @@ def job(messages: list[Any], shape: dict[str, Any], opens: bool = False) -> dict
 
 
 def best_shape(box: Sandbox) -> dict[str, Any] | None:
-    """The first shape in which a call is written, and reasoning if there is any."""
+    """The first shape in which the template writes a call, and reasoning if it writes any."""
     both = [Asked(calls=(0,)), Asked(TEXT, THOUGHT), Asked("", THOUGHT, (0,))]
     made = box.render(
         [job([USER, message_of(asked, shape)], shape) for shape in SHAPES for asked in both], COMMON
@@ -111,7 +112,7 @@ def is_shown(text: str) -> bool:
 def readings(
     box: Sandbox, shape: dict[str, Any], ends: tuple[str, ...]
 ) -> list[tuple[Asked, list[str], str]]:
-    """What the template writes of each answer: the answer as far as it is there, the prompts, and the output."""
+    """The rendering of each answer: its parts that are present, the prompts, and the output."""
     twins = [Asked(asked.reasoning, asked.content, asked.calls) for asked in ASKED]
     jobs = [job([USER, message_of(asked, shape)], shape) for asked in [*ASKED, *twins]]
     made = [text for text, _ in box.render([job([USER], shape, True), job([USER], shape), *jobs], COMMON)]
@@ -127,7 +128,9 @@ def readings(
         )
         place = tag_start(text, place)
         first = (asked.reasoning or asked.content)[:2]
-        if first and text[place - 2 : place + 2].find(first) >= 0:  # the answer begins as the prompt goes on
+        if (
+            first and text[place - 2 : place + 2].find(first) >= 0
+        ):  # the answer begins like the rest of the prompt
             place = text.index(first, place - 2)
         head = next(
             (
@@ -148,7 +151,7 @@ def readings(
 
 
 def cut_end(text: str, asked: Asked, ends: tuple[str, ...]) -> str:
-    """The output without what stands behind the answer's end."""
+    """The output without the text after the answer's end."""
     last = VALUES[asked.calls[-1]] if asked.calls else None
     mark = asked.content.split("\n")[-1] if last is None else NAMES[len(asked.calls) - 1]
     begin = text.rfind(mark) + len(mark)
@@ -157,7 +160,7 @@ def cut_end(text: str, asked: Asked, ends: tuple[str, ...]) -> str:
 
 
 def shown(asked: Asked, text: str) -> Asked | None:
-    """The answer without what the template leaves out."""
+    """The answer without the parts that the template omits."""
     if any(NAMES[n] not in text for n in range(len(asked.calls))):
         return None
     return Asked(
@@ -191,7 +194,8 @@ def faults(
 
 
 def is_odd(known: str | None, asked: Asked, prompts: list[str], output: str) -> bool:
-    """Whether the shipped format reads something else too: the template writes what no model does."""
+    """Whether the shipped format also parses it differently: then the template writes what no model
+    writes."""
     return known is not None and all(
         differences(unspool.parse(output, known, TOOLS, prompt=prompt), asked) for prompt in prompts
     )
@@ -242,12 +246,12 @@ def renamed(source: str, file: unspool.FormatFile) -> str:
 
 
 def judge(source: str, rename: bool) -> tuple[str, str, str]:
-    """The verdict of one template, of its reasoning, and what is wrong."""
+    """The verdict for one template and for its reasoning, and the errors."""
     with Sandbox(source, 20) as box:
         shape = best_shape(box)
     if shape is None:
         return "no call", "", ""
-    odd: set[Asked] = set()  # not asked of a renamed template: no shipped format can judge there
+    odd: set[Asked] = set()  # not checked for renamed templates, because no shipped format applies there
     family = unspool.detect(source, learn=False)
     known = family[0].format if family else None
     try:

@@ -15,7 +15,7 @@ def version() -> str:
 
 
 def prepare() -> None:
-    """Nothing takes long."""
+    """The answer; none takes long."""
 
 
 @functools.lru_cache(maxsize=2)

@@ -1,4 +1,4 @@
-"""How often a learnt file writes an answer as its template does: `render(parse(t)) == t`.
+"""Counts how often a learnt file writes an answer as its template does: `render(parse(t)) == t`.
 
     python bench/conformance/render_learnt.py FOLDER [--names NAME,...] [--show]
 
@@ -24,7 +24,7 @@ KINDS = ("equal", "white space", "different", "refused")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one rendering, with what was written or the reason.
+    """The verdict of one rendering, with the written text or the reason.
 
     Attributes:
         kind: "equal", "white space" (nothing else differs), "different", or "refused".
@@ -54,10 +54,10 @@ def judge(source: str) -> Iterator[Verdict]:
 
 
 def written(file: unspool.FormatFile, prompt: str, output: str) -> Verdict:
-    """The verdict of one answer, read behind the prompt that it was rendered with.
+    """The verdict of one answer, parsed after the prompt that it was rendered with.
 
-    What the prompt has opened already may be written once more: `render` does not know the prompt. So both values
-    of `continues` are tried, and the prompt's end may be repeated.
+    What the prompt has opened already may be written once more: `render` does not know the prompt. So both
+    values of `continues` are tried, and the prompt's end may be repeated.
     """
     message = unspool.parse(output, file, TOOLS, prompt=prompt)
     verdicts = [_compared(file, message, prompt, output, continues) for continues in (True, False)]

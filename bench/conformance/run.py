@@ -1,4 +1,4 @@
-"""Runs all cases through unspool and the peers that are here; README.md says what is compared."""
+"""Runs all cases through unspool and the installed peers; README.md describes the comparison."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOT_RUN = {
 
 
 def stack_names(stack: str) -> dict[str, tuple[str, str]]:
-    """By family: the stack's tool parser and reasoning parser, "" where there is none."""
+    """By family: the stack's tool parser and reasoning parser, "" if there is none."""
     key = stack.lower()
     listed = tomllib.loads((HERE.parent.parent / "docs" / "stack_names.toml").read_text())[key]
     names: dict[str, list[str]] = {}
@@ -57,7 +57,7 @@ def stack_names(stack: str) -> dict[str, tuple[str, str]]:
 
 
 def tools_of(case: Case) -> list[dict[str, Any]]:
-    """The request's tools; where none are known, one of each name that is called."""
+    """The request's tools; if none are given, one for each name that is called."""
     if case.tools is not None:
         return [{"parameters": {"type": "object", "properties": {}}, **tool} for tool in case.tools]
     names = dict.fromkeys(name for name, _, _ in case.calls) or ["f"]
@@ -65,7 +65,7 @@ def tools_of(case: Case) -> list[dict[str, Any]]:
 
 
 def strings_of(case: Case) -> list[str]:
-    """What stands in arguments' strings, as it may stand in the output."""
+    """The strings in the arguments, in the form that they may have in the output."""
     found: list[str] = []
 
     def visit(value: Any) -> None:
@@ -113,7 +113,7 @@ def job_of(
 
 
 def before_stop(tokens: list[tuple[int, str]], stops: set[str]) -> list[tuple[int, str]]:
-    """Without the end-of-turn token, at which a server stops, and what follows it."""
+    """Without the end-of-turn token, at which a server stops, and the text after it."""
     end = len(tokens)
     while end and (tokens[end - 1][1] in stops or not tokens[end - 1][1].strip()):
         end -= 1
@@ -129,7 +129,7 @@ def can_say(case: Case, names: tuple[str, str] | None) -> bool:
 
 
 def run_apart(python: str, env: dict[str, str], module: str, data: dict[str, Any]) -> tuple[str, list[Any]]:
-    """A worker's version and answers; it is started anew after a job that ends it."""
+    """A worker's version and answers; it is restarted after a job that ends it."""
     found: list[Any] = []
     version = ""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
@@ -188,7 +188,7 @@ def main() -> None:
 def run_stack(
     stack: str, cases: list[Case], chunks: list[int], python: str, path: str | None
 ) -> tuple[str, list[dict[str, Any]]]:
-    """A stack's version, and a row for each case and chunk size that it can be asked."""
+    """A stack's version, and a row for each applicable case and chunk size."""
     is_peer = stack != "unspool"
     if is_peer and not path:
         return f"is missing (give --{stack.lower()} and --python)", []
@@ -258,7 +258,7 @@ def run_stack(
 
 
 def table(rows: list[dict[str, Any]], chunks: list[int]) -> str:
-    """Right / asked, a line for each format."""
+    """Right / asked, one line per format."""
     asked, right = Counter[Any](), Counter[Any]()
     for row in rows:
         for format in (row["format"], "**all**"):
@@ -278,7 +278,7 @@ def table(rows: list[dict[str, Any]], chunks: list[int]) -> str:
 
 
 def lines_of(rows: list[dict[str, Any]]) -> Iterable[str]:
-    """One for each case, stack and difference, with the chunk sizes that show it."""
+    """One entry for each case, stack and difference, with the chunk sizes that show it."""
     sizes: dict[tuple[str, str, str, str], list[str]] = {}
     for row in rows:
         for what in row["wrong"]:

@@ -16,7 +16,7 @@ version = sglang_parsers.version
 
 
 class _Environment:
-    """Its settings: off, save that calls to unknown tools are passed on."""
+    """Its settings: off, except that calls to unknown tools are forwarded."""
 
     def __getattr__(self, name: str) -> Any:
         return types.SimpleNamespace(get=lambda: name == "SGLANG_FORWARD_UNKNOWN_TOOLS")
@@ -34,7 +34,7 @@ def _parsers() -> tuple[Any, Any, Any]:
 
 
 def prepare() -> None:
-    """What takes longer than an answer may."""
+    """Raised if an answer takes too long."""
     import transformers
 
     logging.disable(logging.CRITICAL)
@@ -51,7 +51,7 @@ def _tokenizer(tokenizer: str) -> Any:
 
 
 def variants(job: Job) -> list[Any]:
-    """What its server takes from the template: whether reasoning is forced; None: no reasoning parser."""
+    """What the server derives from the template: whether reasoning is forced; None: no reasoning parser."""
     bare = [] if job.reasons else [None]
     if not job.names[1]:
         return [None]
@@ -120,7 +120,7 @@ def _streamed(chunks: list[tuple[str, list[int], bool]], reasoner: Any, caller: 
 
 
 def _add_rest(detector: Any, calls: dict[int, list[str]]) -> None:
-    """Arguments that were read and not yet sent: its endpoint sends them at the end."""
+    """Arguments that were parsed but not yet sent: its endpoint sends them at the end."""
     read = getattr(detector, "prev_tool_call_arr", None) or []
     sent = getattr(detector, "streamed_args_for_tool", None) or []
     index = len(read) - 1

@@ -37,7 +37,7 @@ JUDGEMENTS = {
     "their fault": "what it asserts loses text, breaks JSON or depends on where the stream is cut",
     "ours": "a fault of ours",
 }
-# What their names mean; the other names of the registries are formats or aliases of ours.
+# The meaning of their names; the registries' other names are formats or aliases of ours.
 FORMATS = {
     "apertus2509": "apertus", "interns1": "internlm", "hunyuan": "hy_v3", "minimax-m2": "minimax_m2",
     "minimax-m3": "minimax_m3", "gpt-oss": "openai", "nemotron_3": "nemotron_v3", "trinity": "hermes",
@@ -87,7 +87,8 @@ def swap() -> None:
 
 
 def pytest_configure(config: Any) -> None:  # noqa: ARG001
-    """Swap before the tests are imported. Their helpers want a server's libraries; the parsers' tests do not."""
+    """Swap before the tests are imported. Their helpers import a server's libraries, which the parser tests
+    do not need."""
     helpers: Any = types.ModuleType("sglang.test.test_utils")
     helpers.CustomTestCase, helpers.maybe_stub_sgl_kernel = unittest.TestCase, lambda: None
     sys.modules[helpers.__name__] = helpers
@@ -111,7 +112,7 @@ def pytest_runtest_teardown(item: Any) -> None:
 
 
 def run(options: argparse.Namespace, *, ours: bool) -> dict[str, tuple[bool, str, str]]:
-    """Run the tests; whether each passed, the formats it used, and its message."""
+    """Run the tests; return whether each passed, the formats it used, and its message."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [
@@ -143,7 +144,7 @@ def run(options: argparse.Namespace, *, ours: bool) -> dict[str, tuple[bool, str
 
 
 def test_files(folder: Path) -> list[Path]:
-    """Those of detectors; what is about templates, grammars and names is no parser's."""
+    """The tests of detectors, without those of templates, grammars and names."""
     names = re.compile(
         r"_detector|function_call_parser|reasoning_parser|parallel_tool_calls|unknown_tool|zero_arg|parity"
     )

@@ -1,4 +1,4 @@
-"""One small tokenizer a format: byte-level BPE learnt from the cases, the format's markers one token each."""
+"""One small tokenizer per format: byte-level BPE trained on the cases, with one token per marker."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def train(texts: Iterable[str]) -> str:
-    """The base of all stand-ins, as JSON: about a word a token."""
+    """The common base of all tokenizers, as JSON: about a word per token."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -22,7 +22,7 @@ def train(texts: Iterable[str]) -> str:
 
 
 def spelling(markers: Iterable[str], text: str) -> frozenset[str]:
-    """The markers of the checkpoint that would write this text, where a family's checkpoints differ."""
+    """The markers of the checkpoint that would write this text, if a family's checkpoints differ."""
     suffix = ":opensource"  # Hunyuan
     every = set(markers)
     plain = {marker.replace(suffix, "") for marker in every if suffix in marker}
@@ -42,7 +42,7 @@ def with_markers(base: str, markers: Iterable[str]) -> Any:
 
 
 def tokens_of(tokenizer: Any, base: Any, text: str, plain: Iterable[str] = ()) -> list[tuple[int, str]]:
-    """Each id with the text that a detokenizer emits at it; `plain` texts are spelt without markers."""
+    """Each id with the text that a detokenizer emits for it; `plain` texts are spelled without markers."""
     from tokenizers.decoders import DecodeStream
 
     markers = [token.content for token in tokenizer.get_added_tokens_decoder().values()]

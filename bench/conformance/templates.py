@@ -1,9 +1,10 @@
-"""Calls as chat templates write them, beside what `render` writes of the same message.
+"""Compares calls as chat templates write them with those that `render` writes for the same message.
 
     python bench/conformance/templates.py FOLDER...
 
-A folder holds `*.jinja` files. Which format a template belongs to, `unspool.detect` says. The templates run in the sandbox of
-transformers, which stops neither an endless loop nor a huge text: pass only templates that you trust.
+A folder holds `*.jinja` files. Which format a template belongs to, `unspool.detect` says. The templates run
+in the sandbox of transformers, which stops neither an endless loop nor a huge text: pass only templates that
+you trust.
 """
 
 from __future__ import annotations
@@ -55,11 +56,11 @@ ORDER = ("equal", "white space", "another form", "different")
 
 @dataclass(frozen=True)
 class Compared:
-    """One template's calls beside ours.
+    """One template's calls and ours.
 
     Attributes:
-        result: "equal", "white space" (equal but for that), "another form" (the format's file has theirs as a later
-            alternative), "different", or "" if nothing was compared.
+        result: "equal", "white space" (equal but for that), "another form" (the format's file has theirs as a
+            later alternative), "different", or "" if nothing was compared.
         theirs, ours: The calls' text, from the content to the end of the turn.
         why: What kept them from being compared.
     """
@@ -73,7 +74,8 @@ class Compared:
 
 
 def compare(name: str, template: str) -> Compared:
-    """The best of what the template and the format write: with two calls, or with one if it takes no more."""
+    """The best result of template and format: with two calls, or with one if the template accepts only
+    one."""
     found = unspool.detect(template)
     if not found:
         return Compared(name, why="no format is detected")
@@ -95,7 +97,8 @@ def compare(name: str, template: str) -> Compared:
 def _ours(
     file: unspool.FormatFile, content: str, calls: list[tuple[str, dict[str, Any]]]
 ) -> Iterator[tuple[bool, str]]:
-    """The calls as the format writes them, behind the content, or where the prompt's turn ends; then in other forms."""
+    """The calls as the format writes them, after the content or after the prompt's turn; then in other
+    forms."""
     message = _message(file, content, calls)
     for continues in (False, True) if not content else (False,):
         with contextlib.suppress(unspool.ArgumentError):
@@ -114,7 +117,7 @@ def _theirs(
         user = {"role": "user", "content": "Hi."}
         try:
             text, prompt = _render(file, template, [user, message]), _render(file, template, [user], True)
-        except Exception:  # a template refuses what it cannot write in any way
+        except Exception:  # templates reject what they cannot write, in many ways
             continue
         if content and content not in text:
             continue
@@ -153,7 +156,7 @@ def _behind(text: str, content: str) -> str:
 
 
 def _behind_prompt(text: str, prompt: str) -> str:
-    """What follows the part that both have, from the beginning of a tag that they share a half of."""
+    """The text after the common part, from the beginning of a tag that is only partly common."""
     length = next(
         (n for n, (one, other) in enumerate(zip(text, prompt, strict=False)) if one != other), len(prompt)
     )
@@ -163,7 +166,7 @@ def _behind_prompt(text: str, prompt: str) -> str:
 
 
 def _result(file: unspool.FormatFile, theirs: str, ours: str, is_first: bool) -> str:
-    """How they compare. What ends the template's turn is not part of ours."""
+    """The result of the comparison. The end of the template's turn is not part of ours."""
     for shape, result in ((str, "equal"), (_packed, "white space")):
         given, made = shape(theirs), shape(ours)
         rest = given.removeprefix(made)

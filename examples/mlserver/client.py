@@ -1,4 +1,4 @@
-"""Asks the demo of this folder in every way that MLServer has.
+"""Queries the demo in this folder through every interface of MLServer.
 
 Run: mlserver start examples/mlserver
      python examples/mlserver/client.py [http://127.0.0.1:8080] [127.0.0.1:8081]
@@ -29,7 +29,7 @@ def ask(url: str) -> str:
 
 
 def stream(url: str) -> Iterator[str]:
-    """Its text as it comes, over server-sent events."""
+    """Its text as it arrives, over server-sent events."""
     with httpx.stream("POST", f"{url}/v2/models/hermes/generate_stream", json=REQUEST) as response:
         for line in response.iter_lines():
             if line:
@@ -41,7 +41,7 @@ def stream(url: str) -> Iterator[str]:
 
 
 def stream_grpc(address: str) -> Iterator[str]:
-    """The same over gRPC, where an error is a status."""
+    """The same over gRPC, which reports an error as a status."""
     prompt = pb.ModelInferRequest.InferInputTensor(
         name="prompt",
         datatype="BYTES",
@@ -57,7 +57,7 @@ def stream_grpc(address: str) -> Iterator[str]:
 
 
 def chat(url: str) -> str:
-    """A chat's answer, in the form of OpenAI's API."""
+    """A chat answer in the form of OpenAI's API."""
     body = {"model": "hermes", "messages": [{"role": "user", "content": PROMPT}], "max_tokens": 100}
     answer = httpx.post(f"{url}/v1/chat/completions", json=body).raise_for_status()
     return answer.json()["choices"][0]["message"]["content"]

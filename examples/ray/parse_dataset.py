@@ -1,4 +1,4 @@
-"""Parses a dataset of completions with Ray Data, and measures it for one worker and for two.
+"""Parses a dataset of completions with Ray Data, and measures it with one worker and with two.
 
 Run: python examples/ray/parse_dataset.py [--count 100000] [--workers 1 2] [--repeat 3]
 

@@ -1,4 +1,4 @@
-"""Streams over two replicas of Ray Serve, and shows which of them wrote each answer.
+"""Streams from two replicas of Ray Serve, and shows which of them wrote each answer.
 
 Run: python examples/ray/serve_replicas.py [--port 8000] [--streams 8]
 
@@ -47,7 +47,7 @@ def main() -> None:
     serve.start(http_options={"host": "127.0.0.1", "port": given.port})
     app = serve_app(
         functools.partial(DemoModels, 0.02),  # a token takes 20 ms
-        # Two answers at a time in each replica: with more requests than that, both have work.
+        # Two answers at a time per replica: with more requests than that, both have work.
         ServeOptions(max_workers=2),
         num_replicas=2,
         ray_actor_options={"num_cpus": 0.5},

@@ -1,4 +1,4 @@
-"""SGLang's chat endpoint over answers that are written down: its arguments, parsers and SSE, no model.
+"""SGLang's chat endpoint with scripted answers: its arguments, parsers and SSE, without a model.
 
     python examples/sglang/serve_scripted.py --tool-call-parser unspool_qwen3 --reasoning-parser unspool_qwen3
 
@@ -28,7 +28,7 @@ I look it up.
 
 
 class ScriptedEngine:
-    """Stands where SGLang's tokenizer manager does; every answer is `text`, `step` characters at a time."""
+    """Replaces SGLang's tokenizer manager; every answer is `text`, `step` characters at a time."""
 
     def __init__(self, server_args: Any, text: str, *, step: int = 3, finish_reason: str = "stop") -> None:
         self.server_args = server_args
@@ -53,7 +53,7 @@ class ScriptedEngine:
         """There is nothing to abort."""
 
     async def generate_request(self, request: Any, raw_request: Any) -> AsyncIterator[dict[str, Any]]:  # noqa: ARG002
-        """What has been generated so far, a step at a time; or all of it, where the request does not stream."""
+        """The text generated so far, step by step; or all of it, if the request does not stream."""
         steps = range(self.step, len(self.text), self.step) if request.stream else ()
         for length in [*steps, len(self.text)]:
             ends = length == len(self.text)
@@ -79,13 +79,13 @@ def make_chat(server_args: Any, text: str = ANSWER, *, forces_reasoning: bool = 
 
 
 def parse_arguments(arguments: list[str]) -> Any:
-    """SGLang's command line, which knows our parsers once the plug-ins are loaded."""
+    """SGLang's command line, which has our parsers once the plug-ins are loaded."""
     from sglang.srt.plugins import load_plugins
     from sglang.srt.runtime_context import publish
     from sglang.srt.server_args import prepare_server_args
 
     load_plugins()
-    # "dummy" is what SGLang's own tests call a model that is not there.
+    # "dummy" is the name that SGLang's own tests use for a missing model.
     server_args = prepare_server_args([*arguments, "--model-path", "dummy", "--device", "cpu"])
     publish(server_args, role="tokenizer")
     return server_args

@@ -1,4 +1,5 @@
-"""A chat with tools over transformers: deltas as they come, then the whole message; several chats in one batch.
+"""A chat with tools over transformers: deltas as they arrive, then the whole message; several chats in one
+batch.
 
 Run: python examples/transformers/weather.py MODEL [PROMPT ...]
 
@@ -28,7 +29,7 @@ TOOLS = [
 
 
 def one(pipe: TextGeneration, prompt: str) -> None:
-    """Print what one answer's deltas say."""
+    """Print the deltas of one answer."""
     with pipe(chat(prompt), tools=TOOLS, stream=True, max_new_tokens=200) as deltas:
         for delta in deltas:
             print(delta.to_openai())
@@ -36,7 +37,7 @@ def one(pipe: TextGeneration, prompt: str) -> None:
 
 
 def several(pipe: TextGeneration, prompts: list[str]) -> None:
-    """All prompts at a time, in one batch; print each answer."""
+    """All prompts together, in one batch; print each answer."""
     with pipe.model.continuous_batching_context_manager() as manager:
         batching = ContinuousBatching(manager, pipe.tokenizer)
         streams = [batching.stream(chat(prompt), tools=TOOLS, max_new_tokens=200) for prompt in prompts]

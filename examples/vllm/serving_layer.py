@@ -1,9 +1,9 @@
-"""vLLM's own serving layer with unspool's parsers, without an engine: what a chat request streams.
+"""vLLM's own serving layer with unspool's parsers, without an engine: the stream of a chat request.
 
 Run: python examples/vllm/serving_layer.py       (vLLM 0.33; needs no GPU and no weights)
 
-`ParserManager` and `ChatStreamProcessor` are what `vllm serve` puts between the engine and the answer. Here the
-engine's chunks are written by hand: text, and the token ids that made it.
+`ParserManager` and `ChatStreamProcessor` are what `vllm serve` puts between the engine and the answer. Here
+the engine's chunks are written by hand: text, and the token ids that made it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OUTPUT = (
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:
-    """A token a byte, and one a marker; a real one comes with your model."""
+    """One token per byte and per marker; a real tokenizer comes with your model."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     model = models.BPE(vocab={token: id for id, token in enumerate(alphabet)}, merges=[])
     tokenizer = Tokenizer(model)
@@ -64,7 +64,9 @@ def stream(output: str, tool_parser: str, reasoning_parser: str) -> Iterator[dic
     ids = tokenizer.encode(output, add_special_tokens=False)
     sent = ""
     for end in range(1, len(ids) + 1):
-        text = tokenizer.decode(ids[:end]).removesuffix("\ufffd")  # the engine holds half a character back
+        text = tokenizer.decode(ids[:end]).removesuffix(
+            "\ufffd"
+        )  # the engine holds back incomplete characters
         step = processor.step(
             text[len(sent) :], ids[end - 1 : end], "stop" if end == len(ids) else None, prompt
         )
