@@ -142,7 +142,7 @@ LESSONS = {
     "mistral": "A list holds alternatives: this family has several forms of a call. The last one has no opener. It counts "
     "at the start of the message.",
     "deepseek_v32": "Two alternatives of `parameter` differ in an attribute. It says whether the value is text or JSON.",
-    "lfm2": "`${...}` repeats what stands before it: arguments within a call, and calls within the list.",
+    "lfm2": "`${...}` repeats what precedes it: arguments within a call, and calls within the list.",
     "gemma4": "Keys are bare, and `string` shows how strings are quoted. The third alternative is a call whose first token "
     "is missing.",
     "minimax_m3": "The same hole twice: `${key}` opens and closes an element, and elements stand within elements.",

@@ -145,7 +145,7 @@ std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std:
   SchemaReader reader;
   for (const auto& [name, json] : tools) {
     const std::optional<JsonValue> schema = parse_json(json, DeepJson::null);
-    if (!schema) throw ArgumentError("the parameters of tool '" + name + "' are no JSON");
+    if (!schema) throw ArgumentError("the parameters of tool '" + name + "' are not valid JSON");
     schemas->tools[name] = reader.read(*schema);
   }
   return schemas;

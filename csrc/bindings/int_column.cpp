@@ -65,7 +65,7 @@ Items items_of(const DlTensor& tensor, const char* name) {
   if (tensor.device_type != kCpu) refuse(name, "is not on the CPU");
   if (tensor.ndim != 1) refuse(name, "has " + std::to_string(tensor.ndim) + " dimensions");
   if ((tensor.type_code != kInt && tensor.type_code != kUInt) || tensor.lanes != 1)
-    refuse(name, "holds no integers");
+    refuse(name, "does not hold integers");
   const int width = tensor.bits / 8;
   check_width(name, width);
   const std::int64_t stride = tensor.strides == nullptr ? 1 : tensor.strides[0];

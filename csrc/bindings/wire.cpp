@@ -1,4 +1,4 @@
-// WireWriter: deltas in, the bytes of a response out.
+// WireWriter: writes deltas as the bytes of a response.
 #include <pybind11/stl.h>
 
 #include <array>
@@ -132,13 +132,14 @@ TokenLogprob read_token_logprob(py::handle object) {
   if (values.size() == 2) return entry;
   for (const py::handle& rival : py::cast<py::iterable>(values[2])) {
     const auto pair = py::cast<py::sequence>(rival);
-    if (pair.size() != 2) throw ArgumentError("a rival is no pair; pass (token, logprob)");
+    if (pair.size() != 2)
+      throw ArgumentError("an alternative is not a pair; pass (token, logprob)");
     entry.top.push_back(read_logprob(pair[0], pair[1]));
   }
   return entry;
 }
 
-// And empties the buffer.
+// Also empties the buffer.
 PyObject* to_bytes(std::string& out) {
   PyObject* bytes = PyBytes_FromStringAndSize(out.data(), static_cast<Py_ssize_t>(out.size()));
   out.clear();
@@ -152,7 +153,7 @@ py::bytes taken(std::string& out) {
   return py::reinterpret_steal<py::bytes>(bytes);
 }
 
-// Runs `body` on an empty buffer, gives what it appended.
+// Runs `body` on an empty buffer, and returns what it appended.
 template <typename Body>
 py::bytes written(PyWireWriter& self, Body&& body) {
   const WriterGuard guard(self);
@@ -192,7 +193,7 @@ PyObject* write(PyObject* object, PyObject* value) {
       self.deltas.push_back(read_delta(items[i]));
     }
     WireWriter& writer = self.native_for_deltas();
-    self.out.clear();  // only now: an iterable may have used this writer
+    self.out.clear();  // only now, because an iterable may have used this writer
     writer.write_many(self.deltas, self.out);
     return to_bytes(self.out);
   });

@@ -77,7 +77,7 @@ WireWriter::WireWriter(WireOptions options, std::string_view id_prefix,
 void WireWriter::read_extra(std::initializer_list<std::string_view> reserved) {
   const std::optional<JsonValue> value = parse_json(options_.extra);
   if (!value || !value->is(JsonValue::Kind::object)) {
-    throw ArgumentError("extra is no JSON object; pass the members to add, by name");
+    throw ArgumentError("extra is not a JSON object; pass the members to add, by name");
   }
   for (const auto& [name, member] : value->members) {
     if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) {

@@ -99,7 +99,7 @@ class Explanation {
       if (markup.has_header()) add_header(markup);
     }
     if (program.section.open != MarkerTexts{} || program.section.close != MarkerTexts{})
-      add_between("All calls stand", program.section.open, program.section.close);
+      add_between("All calls are", program.section.open, program.section.close);
     add_calls(program.calls);
     add_dropped(program.markup);
     if (!program.ends.empty()) add("An answer ends with " + listed(program.ends) + ".");
@@ -124,7 +124,7 @@ class Explanation {
   }
 
   void add_reasoning(const ReasoningRegion& reasoning, bool starts_open) {
-    add_between("Reasoning stands", reasoning.open, reasoning.close);
+    add_between("Reasoning is", reasoning.open, reasoning.close);
     if (starts_open) add("If the prompt is not known, the output starts inside the reasoning.");
     add(say(kInReasoning, reasoning.calls));
   }
@@ -133,14 +133,14 @@ class Explanation {
     const std::string open = listed(header.open), close = listed(header.close);
     if (header.is_inline)
       return add("The parser drops " + open + ", " + close + " and the text between them.");
-    add_between("A header stands", header.open, header.close);
+    add_between("A header is", header.open, header.close);
     const std::string unless =
         header.not_tools.empty() ? "" : ", unless it is " + listed(header.not_tools);
     if (!header.reasoning.empty())
       add("A header with " + listed(header.reasoning) + " opens reasoning.");
     if (!header.calls.empty()) add("A header with " + listed(header.calls) + " opens calls.");
     if (!header.recipient.empty())
-      add("What follows `" + header.recipient + "` in a header names the tool" + unless + ".");
+      add("The text after `" + header.recipient + "` in a header names the tool" + unless + ".");
     if (header.names_tool) add("A header names the tool" + unless + ".");
   }
 
@@ -196,7 +196,7 @@ class Explanation {
       return add("A call begins after the header that announces it" + end + ".");
     if (!call.is_bare()) return add("A call begins with " + listed(call.open) + end + ".");
     add(say(kPlaces, call.start.place) + (call.start.fenced ? " or in a fenced block" : "") +
-        ", a call needs no opener. Text there that is no call is content.");
+        ", a call needs no opener. Other text there is content.");
     if (call.start.known_tools != KnownTools::any) add(say(kKnownTools, call.start.known_tools));
   }
 
@@ -209,7 +209,7 @@ class Explanation {
       case BodyKind::pythonic: return add("The call is a Python call: `name(key=value)`.");
       case BodyKind::xml_parameters: return add_parameters(*call.body_as<ParametersSlot>());
       case BodyKind::xml_elements:
-        return add("Each parameter is an element. Elements may stand within elements.");
+        return add("Each parameter is an element. Elements may be nested.");
     }
   }
 
@@ -226,7 +226,7 @@ class Explanation {
     if (tags.is_keyless) return add("The text in the call is the tool's only parameter. " + trim);
     if (!tags.json_open.is_empty())
       add("One JSON object between " + listed(tags.json_open) + " and " + listed(tags.json_close) +
-          " may stand in place of parameters.");
+          " may replace the parameters.");
     Texts key_ends = tags.key_end;
     key_ends.insert(key_ends.end(), tags.key_close.texts.begin(), tags.key_close.texts.end());
     add("A parameter begins with " + listed(tags.open) + ".");

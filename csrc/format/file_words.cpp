@@ -16,8 +16,8 @@ constexpr FileKey kFileKeys[] = {
     {"aliases", KeyType::texts, "Other names of the format."},
     {"notes", KeyType::text, "What a user must know beyond the patterns."},
     {"turn", KeyType::literals,
-     "The end of the prompt, after which the model writes. If it ends with what opens the "
-     "reasoning or a header, the answer starts inside that."},
+     "The end of the prompt, after which the model writes. If it ends with an opener of "
+     "the reasoning or of a header, the answer starts inside that."},
     {"reasoning",
      KeyType::patterns,
      "The reasoning with the markup around it.",
@@ -26,7 +26,7 @@ constexpr FileKey kFileKeys[] = {
      true},
     {"content",
      KeyType::patterns,
-     "The answer's text, if markup stands around it. `\"${content}\"` alone: everything is "
+     "The answer's text, if there is markup around it. `\"${content}\"` alone: everything is "
      "content.",
      {Kind::content},
      {Kind::any},
@@ -61,15 +61,15 @@ constexpr FileKey kFileKeys[] = {
      {Kind::value}},
     {"header",
      KeyType::patterns,
-     "A message's header, if its words change their order: `\"<start>${_}<text>\"`. What other "
-     "patterns have between its ends may then stand in any order.",
+     "A message's header, if its words change their order: `\"<start>${_}<text>\"`. The "
+     "words that other patterns have between its ends may then come in any order.",
      {Kind::any}},
     {"id",
      KeyType::patterns,
      "The shape of a call's id: `\"${random:9}\"`, `\"functions.${name}:${index}\"`.",
      {Kind::name, Kind::random},
      {Kind::index}},
-    {"end", KeyType::literals, "What ends an answer."},
+    {"end", KeyType::literals, "Texts that end an answer."},
     {"detect", KeyType::detect, "How `detect` recognises a model that writes this format."},
     {"example", KeyType::examples, "An output, and what the parser must return for it."},
 };
@@ -110,12 +110,12 @@ constexpr HoleWord kHoles[] = {
     {"random", Kind::random, "Letters and digits; `${random:9}`: nine of them."},
     {"arguments", Kind::arguments, "All arguments, as one JSON object."},
     {"object", Kind::object, "Name and arguments, as one JSON object."},
-    {"parameters", Kind::parameters, "All parameters, each as `parameter` says."},
+    {"parameters", Kind::parameters, "All parameters, each in the form of `parameter`."},
     {"key", Kind::key, "A parameter's name."},
     {"value", Kind::value, "A parameter's value."},
     {"type", Kind::type, "The name of a parameter's JSON type."},
     {"...", Kind::repeats,
-     "Repeats what stands before it. The text between is the separator: `[${object}, ${...}]`."},
+     "Repeats what precedes it. The text between is the separator: `[${object}, ${...}]`."},
     {"_", Kind::any, "Any text."},
 };
 

@@ -131,7 +131,7 @@ std::shared_ptr<const Format> read_format(std::string_view text, const FormatOpt
   const std::optional<JsonValue> file = parse_json(text);
   const JsonValue* version = file ? file->find("unspool_format") : nullptr;
   if (version == nullptr)
-    throw FormatError("this is no format file: write one with `unspool export-format`");
+    throw FormatError("this is not a format file: write one with `unspool export-format`");
   if (!version->is(JsonValue::Kind::number) || version->text != "2")
     throw FormatError("the format file is of another version: export it with this unspool");
   if (const JsonValue* made = file->find("response_template")) {
@@ -141,7 +141,7 @@ std::shared_ptr<const Format> read_format(std::string_view text, const FormatOpt
     return Format::from_template(ResponseTemplate::compile(*made), "response_template", tokens);
   }
   const JsonValue* patterns = file->find("format");
-  if (patterns == nullptr) throw FormatError("the format file holds no format");
+  if (patterns == nullptr) throw FormatError("the format file contains no format");
   Program program =
       with_reasoning(compile_patterns(PatternFile::read(*patterns)), read_reasoning_use(*file));
   return Format::compile(for_tools(std::move(program), options.tools), tokens, options.trust);

@@ -9,7 +9,7 @@
 namespace unspool {
 namespace {
 
-/// toml++ asserts what some texts break: `[(]`. Here that is an error in every build.
+/// toml++ uses asserts that some texts violate, such as `[(]`. Here they are errors in every build.
 struct TomlFault {};
 constexpr void check_toml(bool holds) {
   if (!holds) throw TomlFault();
@@ -18,7 +18,7 @@ constexpr void check_toml(bool holds) {
 }  // namespace
 }  // namespace unspool
 
-#undef NDEBUG  // or toml++ lets the compiler assume what it asserts
+#undef NDEBUG  // otherwise toml++ lets the compiler assume what it asserts
 #define TOML_ASSERT(expr) ::unspool::check_toml(static_cast<bool>(expr))
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_EXCEPTIONS 1
@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t kMaxFileBytes = 1 << 20;
 constexpr std::ptrdiff_t kMaxDotsInLine = 100;
 
-// toml++ bounds the depth of values, not that of keys: a.a.a.… would take its stack.
+// toml++ bounds the depth of values, but not of keys: a.a.a.… would overflow its stack.
 void check_dots(std::string_view text, std::string_view source) {
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -50,7 +50,7 @@ std::string at(std::string_view source, toml::source_position position) {
          std::to_string(position.column) + ": ";
 }
 
-// The table's header with no key in it, which is all that toml++ asserts wrongly.
+// A table's header without a key, the only text for which toml++'s asserts fail.
 std::string place_of_fault(std::string_view text, std::string_view source) {
   toml::source_position position{1, 1};
   for (; !text.empty(); ++position.line) {
@@ -69,7 +69,7 @@ std::string place_of_fault(std::string_view text, std::string_view source) {
   return at(source, {1, 1});
 }
 
-/// Turns toml++'s nodes into values, and notes their places.
+/// Converts toml++'s nodes to values, and records their positions.
 class Walk {
  public:
   Walk(TomlDocument& document, std::string_view source) : document_(document), source_(source) {}
@@ -94,7 +94,7 @@ class Walk {
   }
 
  private:
-  // toml++ sorts the keys; a file's order is the order of their places.
+  // toml++ sorts the keys; the file's order is the order of their positions.
   JsonValue read_table(const toml::table& table, const std::string& path) {
     struct Member {
       const toml::key* key;

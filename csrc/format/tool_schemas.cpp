@@ -41,7 +41,7 @@ TypeSet type_of(const JsonValue& value) {
   return TypeSet::any();
 }
 
-// Of a set that says nothing, all types are left.
+// An empty set of constraints allows all types.
 TypeSet meet(TypeSet a, TypeSet b) {
   return b.is_empty() ? a : TypeSet(static_cast<std::uint8_t>(a.bits() & b.bits()));
 }
@@ -60,7 +60,7 @@ TypeSet declared_types(const JsonValue& declared) {
   return types;
 }
 
-// What the schema itself says of its type.
+// The type that the schema itself has.
 TypeSet stated_types(const JsonValue& schema) {
   TypeSet found = TypeSet::any();
   if (const JsonValue* declared = schema.find("type"))
@@ -74,7 +74,7 @@ TypeSet stated_types(const JsonValue& schema) {
   return found;
 }
 
-// What the members of a schema without a type imply.
+// The types implied by the members of a schema without a type.
 TypeSet implied_types(const JsonValue& schema) {
   if (schema.find("properties") != nullptr) return TypeSet(TypeSet::object);
   const bool has_items = schema.find("items") != nullptr || schema.find("prefixItems") != nullptr;
@@ -94,7 +94,7 @@ std::string unescape_pointer(std::string_view part) {
   return key;
 }
 
-// What the schema itself requires; what a part of it requires may be one of several choices.
+// The schema's own `required`; that of its parts may belong to one of several choices.
 std::vector<std::string> required_by(const JsonValue& schema) {
   std::vector<std::string> names;
   const JsonValue* required = schema.find("required");
@@ -130,11 +130,11 @@ ToolSchema SchemaReader::read(const JsonValue& parameters) {
     ToolSchema found{properties(parameters, 0), required_by(parameters)};
     if (visits_ <= max_visits_) return found;
   }
-  max_visits_ = std::numeric_limits<std::size_t>::max();  // each part is visited once at most
+  max_visits_ = std::numeric_limits<std::size_t>::max();  // each part is visited at most once
   return {properties(parameters, 0), required_by(parameters)};
 }
 
-// The schema and what it is put together from, each once.
+// The schema and the schemas that it combines, each once.
 template <typename Use>
 void SchemaReader::for_each_part(const JsonValue& schema, Use&& use) {
   std::vector<const JsonValue*> waiting = {&schema};
@@ -165,7 +165,7 @@ std::map<std::string, ValueSchema, std::less<>> SchemaReader::properties(const J
     const JsonValue* properties = part.find("properties");
     if (properties == nullptr) return;
     for (const auto& [name, schema_of_it] : properties->members) {
-      if (visits_ > max_visits_) return;  // too much to read at this depth
+      if (visits_ > max_visits_) return;  // too large to read at this depth
       ValueSchema read = value(schema_of_it, level);
       const auto [it, is_new] = found.try_emplace(name);
       if (is_new) {
@@ -181,7 +181,7 @@ std::map<std::string, ValueSchema, std::less<>> SchemaReader::properties(const J
   return found;
 }
 
-// A value's types, and those of what is inside it.
+// A value's types, and those of the values inside it.
 ValueSchema SchemaReader::value(const JsonValue& schema, int level) {
   ValueSchema read;
   read.types = types(schema, 0);
@@ -195,10 +195,10 @@ ValueSchema SchemaReader::value(const JsonValue& schema, int level) {
   return read;
 }
 
-// The types that a value may have; all of them where the schema does not say.
+// The types that a value may have; all types if the schema does not restrict them.
 TypeSet SchemaReader::types(const JsonValue& schema, int depth) {
   if (!schema.is(JsonValue::Kind::object) || depth > kMaxDepth) return TypeSet::any();
-  // A reference back to a schema that is being read says nothing.
+  // a recursive reference adds nothing
   const auto [known, is_new] = known_types_.try_emplace(&schema, TypeSet::any());
   if (!is_new) return known->second;
   return known_types_[&schema] = read_types(schema, depth);
@@ -212,7 +212,7 @@ TypeSet SchemaReader::read_types(const JsonValue& schema, int depth) {
   return found.is_empty() ? TypeSet::any() : found;
 }
 
-// What is left of the types after those of the schemas that this one is put together from.
+// The types that are also allowed by the schemas that this one combines.
 TypeSet SchemaReader::meet_parts(TypeSet found, const JsonValue& schema, int depth) {
   if (const JsonValue* reference = schema.find("$ref")) {
     if (const JsonValue* target = resolve(*reference))
@@ -235,7 +235,7 @@ TypeSet SchemaReader::meet_parts(TypeSet found, const JsonValue& schema, int dep
   return found;
 }
 
-// A reference into the same document; null: it leads nowhere, and says nothing.
+// A reference into the same document; null if it leads nowhere, which adds nothing.
 const JsonValue* SchemaReader::resolve(const JsonValue& reference) {
   if (!reference.is(JsonValue::Kind::string) || !reference.text.starts_with('#')) return nullptr;
   const JsonValue* node = root_;
@@ -248,7 +248,7 @@ const JsonValue* SchemaReader::resolve(const JsonValue& reference) {
   return node;
 }
 
-// An object with many `$defs` is searched once for each reference into it.
+// An object with many `$defs` is searched once per reference into it.
 const JsonValue* SchemaReader::member(const JsonValue& object, const std::string& key) {
   constexpr std::size_t kLarge = 32;
   if (object.members.size() < kLarge) return object.find(key);
@@ -263,7 +263,7 @@ const JsonValue* SchemaReader::member(const JsonValue& object, const std::string
 std::shared_ptr<const ToolSchemas> read_tools(std::string_view json) {
   const std::optional<JsonValue> tools = parse_json(json, DeepJson::null);
   if (!tools || !tools->is(JsonValue::Kind::array))
-    throw ArgumentError("the tools are no JSON list; pass the request's `tools`");
+    throw ArgumentError("the tools are not a JSON list; pass the request's `tools`");
   auto schemas = std::make_shared<ToolSchemas>();
   SchemaReader reader;
   for (std::size_t i = 0; i < tools->items.size(); ++i) {
@@ -279,12 +279,12 @@ std::shared_ptr<const ToolSchemas> read_tools(std::string_view json) {
     if (parameters == nullptr || parameters->is_empty()) parameters = function.find("input_schema");
     const JsonValue nothing;
     if (parameters == nullptr) parameters = &nothing;
-    std::optional<JsonValue> written;  // as a text that holds JSON
+    std::optional<JsonValue> written;  // as a text that contains JSON
     if (parameters->is(JsonValue::Kind::string) && !parameters->text.empty()) {
       written = parse_json(parameters->text, DeepJson::null);
       if (!written) {
         throw ArgumentError("the parameters of tools[" + std::to_string(i) + "] (" + name->text +
-                            ") are no JSON");
+                            ") are not valid JSON");
       }
       parameters = &*written;
     }

@@ -16,13 +16,13 @@ std::string_view trim_end(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kSpace) + 1);
 }
 
-// A word may end any prompt.
+// Any prompt may end with a word.
 bool is_word(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
 }
 
-// Where the first of these texts stands; npos: nowhere.
+// The position of the first of these texts; npos if there is none.
 std::size_t first(std::string_view text, const Texts& markers) {
   std::size_t at = npos;
   for (const std::string& marker : markers) at = std::min(at, text.find(marker));
@@ -33,7 +33,7 @@ bool is_later(std::size_t end, std::size_t other) {
   return end != npos && (other == npos || end > other);
 }
 
-// The end of the last of these texts; npos: there is none.
+// The end of the last of these texts; npos if there is none.
 std::size_t last_end(std::string_view text, const Texts& markers) {
   std::size_t end = npos;
   for (const std::string& marker : markers) {
@@ -43,7 +43,7 @@ std::size_t last_end(std::string_view text, const Texts& markers) {
   return end;
 }
 
-// The longest of these texts that the text ends with: its size.
+// The length of the longest of these texts that the text ends with.
 std::size_t size_at_end(std::string_view text, const Texts& markers) {
   std::size_t longest = 0;
   for (const std::string& marker : markers) {
@@ -53,7 +53,7 @@ std::size_t size_at_end(std::string_view text, const Texts& markers) {
   return longest;
 }
 
-// The reasoning's opener at the end of a turn: its size.
+// The length of the reasoning's opener at the end of a turn.
 std::size_t opener_size(const Program& program, std::string_view turn) {
   return program.reasoning ? size_at_end(trim_end(turn), program.reasoning->open.texts) : 0;
 }
@@ -67,7 +67,7 @@ struct Span {
   std::size_t begin, end;
 };
 
-// The marker of the last turn in a text; of two that end at one place, the longer one.
+// The marker of the last turn in a text; if two end at one position, the longer one.
 Span last_turn(const Program& program, std::string_view text) {
   Span last{npos, npos};
   for (const std::string& turn : program.turn) {
@@ -81,7 +81,7 @@ Span last_turn(const Program& program, std::string_view text) {
   return last;
 }
 
-// What a prompt says after the marker of the last turn. The marker may open a header itself.
+// The text of a prompt after the marker of the last turn. The marker may open a header itself.
 std::string_view after_turn(const Program& program, std::string_view prompt, Span turn) {
   const std::string_view marker = prompt.substr(turn.begin, turn.end - turn.begin);
   std::size_t header = marker.size();
@@ -153,7 +153,7 @@ std::size_t reasoning_end(const Program& program, std::string_view text) {
   const std::size_t from = turn == npos ? 0 : turn;
   const std::string_view tail = text.substr(from);
   Texts ends = reasoning.close.texts;
-  // A prompt may show calls as examples: they count only if the format has a turn to begin after.
+  // A prompt may show calls as examples: they count only if a turn of the format can begin there.
   if (reasoning.calls == CallsInReasoning::end && !program.turn.empty()) {
     const auto add = [&](const MarkerTexts& marker) {
       ends.insert(ends.end(), marker.texts.begin(), marker.texts.end());

@@ -157,7 +157,7 @@ void StreamBatch::check(const Step& step) {
     Stream& stream = at(slot);
     if (std::exchange(stream.last_step, step_count_) == step_count_) {
       throw ArgumentError(named(slot) +
-                          " stands in this step twice; pass its ids together, with offsets");
+                          " is in this step twice; pass its ids together, with offsets");
     }
     check_one(slot, stream);
     try {

@@ -31,7 +31,7 @@ void Archive::same_number(const char* what, std::uint64_t own) {
 
 void Archive::refuse() const {
   throw ArgumentError(
-      "the snapshot is damaged: it holds no state of such a stream; take a new one");
+      "the snapshot is damaged: it is not the state of such a stream; take a new one");
 }
 
 void Archive::put(std::uint64_t number) {

@@ -1,9 +1,9 @@
 // Patterns in linear time, over text that arrives in pieces: threads in order of priority.
 //
-// The answer is that of Python's `regex` on the whole text: the leftmost match, and of those the
-// one that its first alternatives give. A match is decided once no thread of higher priority is
-// alive, so that it does not depend on how the text was cut. `.` is any character; there are no
-// flags.
+// Finds the match of Python's `regex` on the whole text: the leftmost one and, of those, the one of
+// the first alternatives. A match is decided once no thread of higher priority is left, so it does
+// not depend on how the text is split.
+// `.` is any character; there are no flags.
 #pragma once
 
 #include <bitset>

@@ -111,7 +111,7 @@ void VocabularyFile::write(const Vocabulary& vocabulary, std::string& out) {
 std::shared_ptr<const Vocabulary> VocabularyFile::read(std::string_view bytes) {
   if (!bytes.starts_with(kMagic)) {
     throw VocabularyError(
-        "this is no vocabulary file: write one with `unspool export-vocabulary tokenizer.json`");
+        "this is not a vocabulary file: write one with `unspool export-vocabulary tokenizer.json`");
   }
   Reader reader(bytes.substr(kMagic.size()));
   if (reader.u32() != kVersion)

@@ -444,7 +444,7 @@ def _id(word: str) -> int:
     try:
         return int(word.strip("[]"))
     except ValueError:
-        raise click.UsageError(f"'{word}' is no token id; without --tokenizer input is text") from None
+        raise click.UsageError(f"'{word}' is not a token id; without --tokenizer input is text") from None
 
 
 def _print_deltas(deltas: Any) -> None:

@@ -101,7 +101,7 @@ class Parser(_core.TokenStreamer):
     """
 
     _reasoning_field: str
-    _untold: tuple[Any, Any] | None  # compared with a stray tag
+    _tag_formats: tuple[Any, Any] | None  # compared with a stray tag
 
     def __init__(
         self,
@@ -186,8 +186,8 @@ class Parser(_core.TokenStreamer):
 
     def _whole(self, deltas: list[Delta]) -> Message:
         message = build_message(self, deltas, self._reasoning_field)
-        if self._untold and not message.reasoning and message.content and not self._has_prompt:
-            warn_of_stray_tag(message.content, *self._untold)
+        if self._tag_formats and not message.reasoning and message.content and not self._has_prompt:
+            warn_of_stray_tag(message.content, *self._tag_formats)
         return message
 
     @property
@@ -237,7 +237,7 @@ def begin_stream(stream: Parser, given: dict[str, Any], **delivery: Any) -> None
     stream._reasoning_field = given["reasoning_field"]
     _core.TokenStreamer.__init__(stream, recipe, stream._reasoning_field, **delivery)
     may_warn = given["start_in"] == "auto" and not given["only_reasoning"]
-    stream._untold = (format, reasoning) if may_warn else None
+    stream._tag_formats = (format, reasoning) if may_warn else None
 
 
 def parse(

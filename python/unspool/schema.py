@@ -70,7 +70,9 @@ def read_tool(index: int, tool: Any) -> tuple[str, str]:
     try:
         return name, _to_json(schema)
     except ValueError as error:
-        raise ArgumentError(f"the parameters of tools[{index}] ({name}) are no JSON: {error}") from None
+        raise ArgumentError(
+            f"the parameters of tools[{index}] ({name}) are not valid JSON: {error}"
+        ) from None
 
 
 _MAX_DEPTH = (

@@ -48,7 +48,7 @@ def unseal(kind: str, snapshot: bytes, key: bytes) -> bytes:
 
     begin = len(_MAGIC)
     if len(snapshot) < begin + 2 + _TAG_BYTES or not snapshot.startswith(_MAGIC):
-        raise ArgumentError("this is no snapshot; pass the bytes that snapshot() returned")
+        raise ArgumentError("this is not a snapshot; pass the bytes that snapshot() returned")
     body, tag = snapshot[:-_TAG_BYTES], snapshot[-_TAG_BYTES:]
     if body[begin] != _VERSION:
         raise ArgumentError(
@@ -67,5 +67,5 @@ def _tag(body: bytes, key: bytes) -> bytes:
     import hashlib  # OpenSSL's library: too long to load for a stream without snapshots
 
     if not isinstance(key, bytes) or (key and not 16 <= len(key) <= hashlib.blake2b.MAX_KEY_SIZE):
-        raise ArgumentError("key is no secret of 16 to 64 bytes; pass one, or none")
+        raise ArgumentError("key must be a secret of 16 to 64 bytes, or empty")
     return hashlib.blake2b(body, digest_size=_TAG_BYTES, key=key, person=b"unspool snapshot").digest()

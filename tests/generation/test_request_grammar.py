@@ -179,7 +179,7 @@ def test_the_prompt_shows_whether_reasoning_is_open(byte_tokenizer: Any) -> None
         ("hermes", {"response_format": "json"}, "of type str"),
         ("hermes", {"response_format": JSON, "grammar": "start: /a/"}, "both given"),
         ("hermes", {"response_format": {"type": "json_schema", "schema": {"enum": []}}}, "schema"),
-        ("pythonic", {"tools": [{"name": "a b"}], "tool_choice": "required"}, "no Python name"),
+        ("pythonic", {"tools": [{"name": "a b"}], "tool_choice": "required"}, "not a Python name"),
     ],
 )
 def test_what_cannot_be_enforced_is_refused_at_the_call(

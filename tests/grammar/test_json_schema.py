@@ -294,7 +294,7 @@ def test_checking_is_bounded() -> None:
             "without an object",
         ),
         ({"enum": ["\ud800"]}, "lone surrogate"),
-        ({"enum": [float("nan")]}, "no JSON"),
+        ({"enum": [float("nan")]}, "not valid JSON"),
         ({"properties": {"\ud800": {}}}, "lone surrogate"),
         ({"minLength": -1}, "not negative"),
         ({"multipleOf": 0}, "above 0"),

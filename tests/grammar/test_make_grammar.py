@@ -136,11 +136,11 @@ def test_markers_are_tokens_where_the_tokenizer_has_them(deepseek: Any) -> None:
             "hermes",
             [{"name": "f", "parameters": {"type": "string"}}],
             {},
-            "the parameters of 'f' are no object",
+            "the parameters of 'f' are not an object",
         ),
         ("qwen3_coder", [{"name": "a>b"}], {}, "cannot write the tool name 'a>b'"),
         ("glm47", [{"name": "a\nb"}], {}, "cannot write the tool name"),
-        ("pythonic", [{"name": "a b"}], {}, "'a b' is no Python name"),
+        ("pythonic", [{"name": "a b"}], {}, "'a b' is not a Python name"),
         ("cwm", [WEATHER], {}, "the tool 'get_weather' has 2 parameters"),
     ],
 )

@@ -61,8 +61,7 @@ void test_what_a_format_says() {
   CHECK(facts.ends == std::vector<std::string>{"<|end|>"});
   CHECK(facts.reasoning && facts.reasoning->closers == std::vector<std::string>{"</think>"});
   CHECK_EQUAL(facts.markers.size(), 5U);
-  CHECK_EQUAL(explain(format->program()).front(),
-              "Reasoning stands between `<think>` and `</think>`.");
+  CHECK_EQUAL(explain(format->program()).front(), "Reasoning is between `<think>` and `</think>`.");
 }
 
 void test_two_threads() {

@@ -153,7 +153,7 @@ def test_a_header_is_explained() -> None:
     sentences = explain_format(FILES["openai"])
     assert "A header with `analysis` opens reasoning." in sentences
     assert (
-        "What follows `to=` in a header names the tool, unless it is `user`, `assistant` or `all`."
+        "The text after `to=` in a header names the tool, unless it is `user`, `assistant` or `all`."
         in sentences
     )
 
@@ -161,7 +161,7 @@ def test_a_header_is_explained() -> None:
 def test_white_space_is_visible() -> None:
     text = 'name = "mine"\nreasoning = "<t>\\r\\n\\t${reasoning}</t>"\nend = "\'`\\u0001\\n\\\\"\n'
     assert explain_format(parse_format(text)) == [
-        "Reasoning stands between `<t>` and `</t>`.",
+        "Reasoning is between `<t>` and `</t>`.",
         "The parser drops '\\r\\n\\t' after the opener.",
         "A call inside reasoning ends the reasoning.",
         'An answer ends with "\'`\\x01\\n\\\\".',

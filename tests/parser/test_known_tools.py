@@ -69,7 +69,7 @@ def test_what_is_not_plain_data_is_read_each_time() -> None:
 def test_a_list_in_itself_is_refused() -> None:
     schema: dict[str, Any] = {}
     schema["properties"] = {"again": schema}
-    with pytest.raises(ArgumentError, match=r"the parameters of tools\[0\] \(loop\) are no JSON"):
+    with pytest.raises(ArgumentError, match=r"the parameters of tools\[0\] \(loop\) are not valid JSON"):
         compile_tools([{"name": "loop", "parameters": schema}])
 
 

@@ -266,7 +266,7 @@ def test_tools_in_every_shape() -> None:
         (
             {"format": "hermes", "tools": [{"name": "f", "parameters": "oops"}]},
             ArgumentError,
-            r"the parameters of tools\[0\] \(f\) are no JSON",
+            r"the parameters of tools\[0\] \(f\) are not valid JSON",
         ),
         (
             {"format": "hermes", "tool_choice": "zzz", "tools": TOOLS},

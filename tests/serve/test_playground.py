@@ -204,7 +204,7 @@ def test_two_runs_give_the_same_ids() -> None:
         ({"format": "hermes", "text": "a", "tools": {"name": "f"}}, 422, "tools", "must be a list"),
         ({"format": "hermes", "text": "a", "tools": [5]}, 422, "tools", "tools[0]"),
         ({"format": "hermes", "text": "a", "tools": [{"function": 5}]}, 422, "tools", "pass a dict"),
-        ({"format": "hermes", "text": "a", "tools": [{"name": "f", "parameters": "{"}]}, 422, "tools", "no JSON"),
+        ({"format": "hermes", "text": "a", "tools": [{"name": "f", "parameters": "{"}]}, 422, "tools", "not valid JSON"),
         ({"format": "hermes", "text": "a", "options": []}, 200, "", ""),
         ({"format": "hermes", "text": "a", "options": [1]}, 422, "options", "object"),
         ({"format": "hermes", "text": "a", "options": {"trust": "id"}}, 422, "options.trust", "no option"),

@@ -123,7 +123,7 @@ def test_bytes_that_are_refused() -> None:
             Parser.restore(snapshot[:place], "hermes")
     with pytest.raises(ArgumentError, match="restore it where it was made"):
         Parser.restore(snapshot[:8] + b"\x09" + snapshot[9:], "hermes")
-    with pytest.raises(ArgumentError, match="this is no snapshot"):
+    with pytest.raises(ArgumentError, match="this is not a snapshot"):
         Parser.restore(b"something else that is long enough", "hermes")
     with pytest.raises(TypeError, match="pass the bytes"):
         Parser.restore("text", "hermes")  # type: ignore[arg-type]

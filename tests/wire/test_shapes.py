@@ -399,7 +399,7 @@ def test_extra_members() -> None:
         ({"prompt_token_count": -1}, "prompt_token_count is negative"),
         ({"created": -1}, "created is negative"),
         ({"extra": {"id": "x"}}, "extra sets 'id'"),
-        ({"extra": [1]}, "extra is no JSON object"),
+        ({"extra": [1]}, "extra is not a JSON object"),
         ({"model": "\ud800"}, "lone surrogate"),
     ],
 )

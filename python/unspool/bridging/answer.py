@@ -54,7 +54,7 @@ def _parser(request: Request) -> TokenStreamer:
     parser = TokenStreamer(
         request.vocabulary, request.file, request.variables["tools"], prompt=request.prompt, labels=True
     )
-    parser._untold = None  # here a tag in the content does not mean that the prompt is missing
+    parser._tag_formats = None  # here a tag in the content does not mean that the prompt is missing
     return parser
 
 

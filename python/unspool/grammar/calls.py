@@ -222,7 +222,7 @@ class Calls:
         for tool in self.tools:
             for word in (tool.name, *tool.properties):
                 if not _PYTHON_NAME.fullmatch(word):
-                    raise ArgumentError(f"'{word}' is no Python name, which this format writes; rename it")
+                    raise ArgumentError(f"'{word}' is not a Python name, as this format requires; rename it")
         return self.tools
 
     def _python_arguments(self, tool: Tool) -> Node:

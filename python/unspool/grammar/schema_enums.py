@@ -66,9 +66,9 @@ def _plain(notes: Parts, value: Any, part: Part, depth: int) -> Any:
     if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
         raise ArgumentError(f"{part.path}: {value!r} has a lone surrogate, which no output can hold")
     if isinstance(value, float) and not math.isfinite(value):
-        raise ArgumentError(f"{part.path}: {value!r} is no JSON; list a finite number")
+        raise ArgumentError(f"{part.path}: {value!r} is not valid JSON; list a finite number")
     if value is not None and not isinstance(value, (str, int, float)):
-        raise ArgumentError(f"{part.path}: a {type(value).__name__} is no JSON; list plain values")
+        raise ArgumentError(f"{part.path}: a {type(value).__name__} is not valid JSON; list plain values")
     return value
 
 

@@ -93,7 +93,9 @@ def _tool(index: int, tool: Any, strict: bool | None, target: Target, dropped: l
     if not follows or not schema:
         return Tool(name, {"type": "object"})
     if "object" not in types_of(schema, schema):
-        raise ArgumentError(f"the parameters of '{name}' are no object; their schema must have type object")
+        raise ArgumentError(
+            f"the parameters of '{name}' are not an object; their schema must have type object"
+        )
     try:
         made = normalise_arguments(schema, target=target)
     except ArgumentError as error:

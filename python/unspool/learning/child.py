@@ -30,7 +30,7 @@ def main() -> None:
         _answer({"failed": "it needs too much memory"})
         return
     except Exception as error:
-        _answer({"failed": f"it is no template that Jinja reads: {_line(error)}"})
+        _answer({"failed": f"Jinja cannot parse it: {_line(error)}"})
         return
     _answer({"ready": True})
     for line in sys.stdin:

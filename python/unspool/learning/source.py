@@ -30,7 +30,7 @@ def read_source(source: Any) -> TemplateSource:
         ArgumentError: There is none.
     """
     if isinstance(source, str) and not ("{%" in source or "{{" in source):
-        raise ArgumentError("this text is no chat template; pass a template, or a tokenizer")
+        raise ArgumentError("this text is not a chat template; pass a template, or a tokenizer")
     if isinstance(source, (str, list, tuple)):
         return TemplateSource(_chosen(source))
     if isinstance(source, Mapping):
@@ -64,7 +64,7 @@ def read_model(model: str) -> TemplateSource:
     try:
         from transformers import AutoTokenizer
     except ImportError:
-        raise ImportError(f"{model} is no file or folder; to load it, pip install transformers") from None
+        raise ImportError(f"{model} is not a file or folder; to load it, pip install transformers") from None
     return read_source(AutoTokenizer.from_pretrained(model))
 
 

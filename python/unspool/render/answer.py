@@ -92,17 +92,17 @@ def _call(name: str, arguments: Any, id: Any, number: int) -> AnswerCall:
             arguments = json.loads(text or "{}", parse_constant=_refuse)
         text = text or json.dumps(arguments or {}, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ArgumentError(f"{place} are no JSON: {error}") from None
+        raise ArgumentError(f"{place} are not valid JSON: {error}") from None
     arguments = {} if arguments is None else arguments
     if not isinstance(arguments, Mapping):
-        raise ArgumentError(f"{place} are no object; pass a dict, or its JSON")
+        raise ArgumentError(f"{place} are not an object; pass a dict, or its JSON")
     _check_value(arguments, place)
     own_id = id if isinstance(id, str) else ""
     return AnswerCall(_text(name, "a name"), json.loads(_text(text, place)), text, _text(own_id, "an id"))
 
 
 def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON value")
+    raise ValueError(f"{word} is not a JSON value")
 
 
 def _check_value(value: Any, place: str, depth: int = 0) -> None:
@@ -110,7 +110,7 @@ def _check_value(value: Any, place: str, depth: int = 0) -> None:
     if depth > _MAX_DEPTH:
         raise ArgumentError(f"{place} are nested in more than {_MAX_DEPTH} levels; make them flatter")
     if isinstance(value, Mapping) and not all(isinstance(key, str) for key in value):
-        raise ArgumentError(f"{place} have a key that is no text; write it as text")
+        raise ArgumentError(f"{place} have a key that is not text; write it as text")
     inner = (
         value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
     )

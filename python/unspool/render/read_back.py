@@ -23,7 +23,7 @@ def read_back(
 ) -> Message:
     """Parse the text or ids without a prompt, starting at the format's own turn."""
     parser = Parser(file, tools, tokenizer=vocabulary)
-    parser._untold = None  # here a tag in the content does not mean that the prompt is missing
+    parser._tag_formats = None  # here a tag in the content does not mean that the prompt is missing
     return parser.parse(output)
 
 

@@ -277,7 +277,7 @@ _READERS: dict[str, Callable[..., list[Assembled]]] = {
 
 def _strict_json(text: str) -> Any:
     def refuse(word: str) -> Any:
-        raise AssertionError(f"{word} is no JSON")
+        raise AssertionError(f"{word} is not JSON")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         assert len({name for name, _ in pairs}) == len(pairs), f"a doubled name in {text}"

@@ -84,7 +84,7 @@ def _config_of(grammar: Any) -> StructuredOutputConfig:
         try:
             return StructuredOutputConfig(structural_tags_config=json.dumps(tag))
         except (TypeError, ValueError) as error:
-            raise ArgumentError(f"the structural tag is no JSON: {error}") from None
+            raise ArgumentError(f"the structural tag is not valid JSON: {error}") from None
     if not isinstance(grammar, str) or "::=" not in grammar:
         raise ArgumentError(
             f"grammar is {str(grammar)[:40]!r}; pass EBNF with a rule 'root ::= ...', or a structural tag as a dict"

@@ -1,9 +1,10 @@
-"""vLLM: every format as `unspool_<name>` for `--tool-call-parser` and `--reasoning-parser`, from 0.11 to 0.33.
+"""vLLM: every format as `unspool_<name>` for `--tool-call-parser` and `--reasoning-parser`, from 0.11 to
+0.33.
 
-Registered by the entry point `vllm.general_plugins`, or by `--tool-parser-plugin unspool.integrations.vllm`. Where
-vLLM composes one `Parser` of the two names (from 0.24), both of ours become one, `UnspoolParser`: one streamer reads
-text and ids and gives reasoning, content and calls. A pair with another parser, and older servers, use the two classes
-one after the other.
+They are registered by the entry point `vllm.general_plugins`, or by `--tool-parser-plugin
+unspool.integrations.vllm`. From 0.24 vLLM composes one `Parser` of the two names. If both are ours, they
+become one `UnspoolParser`: a single streamer reads text and ids and returns reasoning, content and calls. If
+one is another parser, and on older servers, the two classes are used one after the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One parser of vLLM's in place of two."""
+"""A single vLLM parser that replaces the reasoning parser and the tool parser."""
 
 # ruff: noqa: ARG002 - the host calls these methods with all that it has
 from __future__ import annotations
@@ -19,20 +19,23 @@ __all__ = ["UnspoolParser"]
 
 
 class UnspoolParser(DelegatingParser):  # type: ignore[misc]
-    """Reasoning, content and calls by one streamer, for both of ours; `register` puts it in vLLM's place."""
+    """Parses reasoning, content and calls with one streamer, if both parsers are ours; `register` installs
+    it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self._reasoning_parser is None and self._tool_parser is not None:
             self._tool_parser.skip_reasoning_parsing = True  # as vLLM 0.33 does
         self._parser: Parser | None = None
-        self._only_reasoning: list[str] | None = None  # until there is another answer, if one is wanted
+        self._only_reasoning: list[str] | None = (
+            None  # until there is other content, if the request wants that
+        )
         self._earlier_calls = (
             0  # those of the conversation, where calls are numbered and the model writes no number
         )
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
-        """The prompt of a whole answer; vLLM's `DelegatingParser` drops it up to 0.32."""
+        """Set the prompt of a whole answer; vLLM's `DelegatingParser` ignores it up to 0.32."""
         super().set_prompt_token_ids(prompt_token_ids)
         if self._reasoning_parser is not None:
             self._reasoning_parser.set_prompt_token_ids(prompt_token_ids)
@@ -67,7 +70,7 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         )
 
     def _numbers_calls(self, format: str | FormatFile | Format) -> bool:
-        """Whether the model's template wants ids that count on, as those of Kimi do."""
+        """Whether the model's template wants ids numbered over the conversation, as Kimi's does."""
         if count_history_tool_calls is None:
             return False
         file = get_format(format) if isinstance(format, str) else format
@@ -75,7 +78,8 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         return is_numbered or self._stream_state.tool_call_id_type == "kimi_k2"
 
     def _id_of(self, call: Any, index: int, name: str) -> str:
-        """The call's id. Guided JSON has none: the parser's counts from 0, the template's over the conversation."""
+        """The call's id. Guided JSON has none: the parser counts from 0, the template over the
+        conversation."""
         if self._earlier_calls and call.id == f"functions.{name}:{index}":
             return f"functions.{name}:{self._earlier_calls + index}"
         return str(call.id)
@@ -87,7 +91,8 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         enable_auto_tools: bool = False,
         model_output_token_ids: Sequence[int] = (),
     ) -> tuple[str | None, str | None, list[Any] | None]:
-        """(reasoning, content, calls) of a whole output: what the stream adds up to, but for half a call."""
+        """Return (reasoning, content, calls) of a whole output: the accumulated stream, without incomplete
+        calls."""
         self._parser = self._open(request, model_output_token_ids, keep_message=True)
         feed(self._parser, model_output, model_output_token_ids, "stop")
         message = self._parser.message
@@ -111,7 +116,7 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         *,
         finished: bool,
     ) -> Any:
-        """Return what a chunk adds."""
+        """Return the delta of a chunk."""
         if self._parser is None:
             if prompt_token_ids is not None and self._reasoning_parser is not None:
                 self._reasoning_parser.set_prompt_token_ids(prompt_token_ids)

@@ -1,4 +1,4 @@
-"""What differs between vLLM's releases: where its classes are, and what it asks of a parser."""
+"""Differences between vLLM's releases: the places of its classes, and the interface of a parser."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ except ModuleNotFoundError:  # before 0.16
     DelegatingParser, ParserManager = object, None
 try:
     from vllm.entrypoints.openai.chat_completion.stream_processor import ChatStreamProcessor
-except ImportError:  # hosts that end their streams elsewhere
+except ImportError:  # hosts that end their streams in other code
     ChatStreamProcessor = None
 try:
     from vllm.parser.utils import count_history_tool_calls
-except ImportError:  # hosts that number no calls
+except ImportError:  # hosts that do not number calls
     count_history_tool_calls = None
 
 try:
     from vllm.tool_parsers.structural_tag_registry import get_structural_tag_tools, resolve_tool_strictness
-except ImportError:  # hosts that resolve no strictness
+except ImportError:  # hosts without a strict level
     get_structural_tag_tools = resolve_tool_strictness = None
 try:
     from vllm.sampling_params import check_json_nesting
-except ImportError:  # hosts that limit no nesting
+except ImportError:  # hosts that do not limit nesting
 
     def check_json_nesting(spec: str, *, structural_tag: bool = False) -> None:
-        """Refuse nothing."""
+        """Accept any nesting."""
 
 
 try:
     from vllm.parser.engine.adapters import ParserEngineReasoningAdapter as EngineReasoningParser
     from vllm.parser.engine.parser_engine import ReasoningEnd
-except ImportError:  # hosts whose engine asks no parser which token ended the reasoning
+except ImportError:  # hosts whose engine does not ask which token ended the reasoning
     EngineReasoningParser, ReasoningEnd = ReasoningParser, None
 
 __all__ = [
@@ -61,7 +61,7 @@ __all__ = [
 ]  # fmt: skip
 
 REASONING_FIELD = "reasoning" if "reasoning" in protocol.DeltaMessage.model_fields else "reasoning_content"
-# Hosts that flush a parser at the end, and give each choice of a request parsers of its own.
+# Hosts that flush a parser at the end, and give each choice of a request its own parsers.
 FLUSHES = hasattr(ToolParser, "engine_based_streaming")
 # Hosts that ask a tool parser for a grammar of its calls.
 TAKES_TAGS = hasattr(ToolParser, "structural_tag_model")

@@ -1,4 +1,4 @@
-"""Deltas and messages in the host's own classes."""
+"""Converts deltas and messages to the host's classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ logger = logging.getLogger("vllm.unspool")
 
 
 def to_message(deltas: Iterable[Delta]) -> Any:
-    """A `DeltaMessage` of all that a chunk gave, one entry a call; None if it gave nothing."""
+    """A `DeltaMessage` with all deltas of a chunk, one entry per call; None if there are none."""
     content, reasoning = "", ""
     calls: dict[int, Any] = {}
     for delta in deltas:
@@ -46,7 +46,8 @@ def _call_delta(index: int, arguments: str, name: str | None = None, **head: Any
 
 
 def whole_calls(message: Message) -> list[Any]:
-    """The complete calls. A whole answer has no place for a call's state, and a client may run half of one."""
+    """The complete calls. A whole answer cannot carry a call's state, and a client might run an incomplete
+    one."""
     for call in message.tool_calls:
         if not call.is_complete:
             logger.warning("a call is %s and not sent: %r %.200r", call.status, call.name, call.arguments)

@@ -1,4 +1,4 @@
-"""A reasoning parser of vLLM's: reasoning, and what follows it."""
+"""A vLLM reasoning parser: splits an output into reasoning and the rest."""
 
 # ruff: noqa: ARG002 - the host calls these methods with all that it has
 from __future__ import annotations
@@ -33,31 +33,32 @@ from unspool.stream_options import StartIn
 
 __all__ = ["UnspoolReasoningParser"]
 
-#: Tokens before the last ones that may hold the beginning of a closing tag.
+#: How many of the last tokens may contain the beginning of a closing tag.
 _WINDOW = 32
 
 
 class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
-    """Splits reasoning from what follows, which goes to whatever parses calls. One format each: see `register`."""
+    """Splits reasoning from the rest, which another parser reads for calls. One format each: see
+    `register`."""
 
     engine_based_streaming = True
     format_name: ClassVar[str]
 
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
-        ReasoningParser.__init__(self, tokenizer, *args, **kwargs)  # past the engine's own parser
+        ReasoningParser.__init__(self, tokenizer, *args, **kwargs)  # skips the engine's own parser
         self._template_options: dict[str, Any] = dict(kwargs.get("chat_template_kwargs") or {})
         self.start_in: StartIn = "auto"
         self.prompt: list[int] | None = None
-        # The last chunk's: the parser, its content, its ids, and all ids so far.
+        # Of the last chunk: the parser, its content, its ids, and all ids so far.
         self._last: tuple[Parser, str, list[int], list[int]] | None = None
         self._content_ids: list[int] = []
         self._request: Any = None
-        self._reasoning_so_far: list[str] = []  # if it may have to be content
+        self._reasoning_so_far: list[str] = []  # if it may become content
         self._parsers: dict[int, tuple[Any, Parser]] = {}
 
     @functools.cached_property
     def _format(self) -> FormatFile | Format:
-        """The format that has the tags."""
+        """The format of the tags."""
         if self._kept is not None:
             return self._kept
         format, reasoning = choose_format(self.format_name, self.model_tokenizer)
@@ -66,18 +67,18 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
 
     @property
     def _kept(self) -> FormatFile | None:
-        """Not None: reasoning stays in the content, with the tag that the prompt wrote."""
+        """Not None: reasoning stays in the content, with the tag from the prompt."""
         return kept_reasoning_file(self.format_name)
 
     @functools.cached_property
     def forces_content(self) -> bool:
-        """Whether the request wants reasoning as content if the answer has no other."""
+        """Whether the request wants reasoning as content if the answer has no other content."""
         options = self._template_options
         return options.get("force_nonempty_content") is True or options.get("enable_thinking") is False
 
     @property
     def reasoning(self) -> str | None:
-        """The reasoning of a `Parser` whose calls are of another format; None: a template's own."""
+        """The reasoning of a `Parser` whose calls have another format; None: the template's own."""
         if self._kept is not None:
             return self.format_name
         return self._format.name if isinstance(self._format, FormatFile) else None
@@ -99,10 +100,10 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         return keep_special_tokens(request)
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
-        """The prompt shows whether the output starts inside reasoning."""
+        """Derive from the prompt whether the output starts inside reasoning."""
         self.prompt = list(prompt_token_ids)
 
-    adjust_initial_state_from_prompt = set_prompt_token_ids  # 0.24 calls this alone
+    adjust_initial_state_from_prompt = set_prompt_token_ids  # 0.24 calls only this one
 
     def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
         """Whether reasoning is over at the end of a prompt, or of the output so far."""
@@ -113,7 +114,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         return compile_format(self._format).ends_reasoning(self._decode(input_ids[-8192:]))
 
     def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
-        """Whether the last tokens close reasoning; takes time for them alone."""
+        """Whether the last tokens close reasoning; the time depends only on them."""
         count = len(list(delta_ids))
         before = len(self._decode(input_ids[-_WINDOW - count : len(input_ids) - count]))
         text = self._decode(input_ids[-_WINDOW - count :])
@@ -121,7 +122,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
 
     @functools.cached_property
     def implicit_reasoning_end_token_ids(self) -> frozenset[int]:
-        """The tokens that open a call. One of them ends the reasoning, and the grammar reads it."""
+        """The tokens that open a call. They end the reasoning, and the grammar includes them."""
         if not isinstance(self._format, FormatFile) or self._tags is None or self._tags.tool_calls == "keep":
             return frozenset()
         facts = self._format.facts
@@ -129,7 +130,8 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
 
     @functools.cached_property
     def reasoning_end_token_ids(self) -> frozenset[int]:
-        """The tokens after which the engine applies a grammar; none: `is_reasoning_end_streaming` decides."""
+        """The tokens after which the engine applies a grammar; empty: `is_reasoning_end_streaming`
+        decides."""
         if not isinstance(self._format, FormatFile) or self._tags is None or self._format.facts.headers:
             return frozenset()
         closers = self._ids_of(*self._tags.closers)
@@ -161,7 +163,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
             closers = {vocabulary.find_added(text) for text in (self._tags.closers if self._tags else ())}
             found = [place for place, id in enumerate(input_ids) if id in closers]
             return list(input_ids[found[-1] + 1 :]) if found else []
-        # Those of the answer's text, of earlier chunks too if it was held; they must spell it.
+        # The ids of the answer's text, including those of earlier chunks if it was held; they must spell it.
         text = self._last[1].encode()
         size, start = len(text), len(self._content_ids)
         while size > 0 and start > 0:
@@ -176,12 +178,13 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         if vocabulary is None:
             return 0
         parser = self._open(vocabulary, only_reasoning=False)
-        return parser.parse(list(token_ids)).token_counts.reasoning  # none where it is content
+        return parser.parse(list(token_ids)).token_counts.reasoning  # none if reasoning is content
 
     def start(self, vocabulary: Vocabulary | None) -> dict[str, Any]:
-        """Where the output starts, as `Parser` takes it.
+        """Where the output starts, as arguments of `Parser`.
 
-        The host's prompt shows it; without one, as on old hosts, what the chat template writes before an answer.
+        Derived from the host's prompt or, on old hosts without one, from what the chat template writes before
+        an answer.
         """
         prompt: str | list[int] | None = self.prompt
         if self.prompt is None:
@@ -206,13 +209,13 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         return message.reasoning or None, message.content or None
 
     def get_streaming_fallback_content(self, text: str, request: Any) -> str | None:
-        """The content of a stream that ended inside its reasoning; the host asks for it."""
+        """The content of a stream that ended inside its reasoning; called by the host."""
         return "".join(self._reasoning_so_far) or None
 
     extract_reasoning_content = extract_reasoning  # 0.11.0's name
 
     def _opens_unseen(self, text: str) -> bool:
-        """Whether reasoning is closed that the text does not open: the prompt did."""
+        """Whether a closing tag has no opener in the text, because the prompt has it."""
         if self._tags is None:
             return False
         closes = [text.find(closer) for closer in self._tags.closers if closer in text]
@@ -228,7 +231,8 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         current_token_ids: Sequence[int],
         delta_token_ids: Sequence[int],
     ) -> Any:
-        """Return what a chunk adds. Old hosts send all choices of a request here; lists of ids distinguish them."""
+        """Return the delta of a chunk. Old hosts pass all choices of a request; lists of ids distinguish
+        them."""
         parser = None
         if FLUSHES:
             parser = self._last[0] if self._last else None
@@ -245,7 +249,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
             ends = not FLUSHES and ends_with_eos(self.model_tokenizer, delta_token_ids)
             deltas = feed(parser, delta_text, delta_token_ids, "stop" if ends else None)
             if not parser.is_finished and any(delta.kind == "content" for delta in deltas):
-                deltas += parser.parse_chunk(None, None, "stop")  # the next parser reads on
+                deltas += parser.parse_chunk(None, None, "stop")  # the next parser continues
             self._content_ids = [id for delta in deltas if delta.kind == "content" for id in delta.token_ids]
             if self.forces_content:
                 self._reasoning_so_far += [delta.text for delta in deltas if delta.kind == "reasoning"]
@@ -261,14 +265,15 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         return self._last is not None and self._last[0].is_finished
 
     def finish_streaming(self) -> Any:
-        """What was held back, at the stream's end: reasoning, or a call that nothing but the end shows to be one."""
+        """Return what was held back at the stream's end: reasoning, or a call that only the end
+        identifies."""
         if self._last is None or self._last[0].is_finished:
             return None
         deltas = self._last[0].parse_chunk(None, None, "stop")
         text = "".join(delta.text for delta in deltas if delta.kind == "content")
         if self._kept is not None or not text:
             return to_message(deltas)
-        # The host asks its tool parser no more.
+        # The host does not ask its tool parser any more.
         request = self._request
         tools = None if request is None else getattr(request, "tools", None) or []
         reader = Parser(self._format, tools, reasoning=False, **request_options(request, self._format))
@@ -277,10 +282,10 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
 
 
 def _generation_prompt(tokenizer: Any, options: dict[str, Any]) -> str | None:
-    """The text that the chat template writes before an answer to a user; None if there is none."""
+    """The text that the chat template writes before an answer; None if there is none."""
     chat = [{"role": "user", "content": "."}]
     try:
         text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True, **options)
-    except Exception:  # no template, or one that wants more than this
+    except Exception:  # no template, or one that needs more variables
         return None
     return text if isinstance(text, str) else None

@@ -1,4 +1,4 @@
-"""Our parsers in vLLM's registries, and in place of what has none."""
+"""Registers our parsers in vLLM, and wraps what has no registry."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from unspool.integrations.vllm.tool_parser import UnspoolToolParser
 
 __all__ = ["PREFIX", "register"]
 
-#: What stands before a format's name among vLLM's parsers.
+#: The prefix of a format's name among vLLM's parsers.
 PREFIX = "unspool_"
 
 
 def register() -> None:
-    """Make every format known to vLLM as `unspool_<name>`, aliases and formats of your own included.
+    """Register every format in vLLM as `unspool_<name>`, including aliases and your own formats.
 
-    Those with calls are tool parsers, those with reasoning reasoning parsers; `unspool_auto` is what `detect`
-    finds for the tokenizer, `unspool_hf` its own response template. Safe to call again, for formats that
-    `unspool.register_format` added since.
+    Formats with calls become tool parsers, formats with reasoning reasoning parsers. `unspool_auto` is the
+    format that `detect` finds for the tokenizer, `unspool_hf` its own response template. Call it again after
+    `unspool.register_format`.
 
     Raises:
         ArgumentError: `UNSPOOL_WHITE_SPACE` is neither "keep" nor "trim".
@@ -60,7 +60,7 @@ def _register(name: str, *, has_tools: bool, has_reasoning: bool) -> None:
 
 
 def _composed(compose: Any) -> Any:
-    """vLLM has no registry for whole parsers, so its composition is wrapped: ours, if all names are ours."""
+    """Wraps vLLM's composition, which has no registry: returns our parser if all names are ours."""
 
     @functools.wraps(compose)
     def get_parser(cls: Any, *args: Any, **kwargs: Any) -> Any:
@@ -68,7 +68,7 @@ def _composed(compose: Any) -> Any:
         names = [bound.arguments.get(key) for key in ("tool_parser_name", "reasoning_parser_name")]
         if not all(name.startswith(PREFIX) for name in names if name):
             return compose(*bound.args, **bound.kwargs)
-        if "is_harmony" in bound.arguments:  # gpt-oss has a format of ours too
+        if "is_harmony" in bound.arguments:  # gpt-oss also has a format of ours
             bound.arguments["is_harmony"] = False
         found = compose(*bound.args, **bound.kwargs)
         return None if found is None else type("UnspoolParser", (UnspoolParser, found), {})
@@ -78,8 +78,8 @@ def _composed(compose: Any) -> Any:
 
 
 def _ending(step: Any) -> Any:
-    """vLLM ends a stream with "tool_calls" once a call has begun. Here one that is cut off, as by a stop string
-    inside its arguments, leaves the reason "stop"."""
+    """vLLM ends a stream with "tool_calls" once a call has begun. Here a call that is cut off, for example by
+    a stop string inside its arguments, keeps the reason "stop"."""
 
     @functools.wraps(step)
     def ended(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a request and a chunk of the host's are to our parser."""
+"""Converts the host's requests and chunks for our parser."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ logger = logging.getLogger("vllm.unspool")
 
 
 def vocabulary_of(tokenizer: Any) -> Vocabulary | None:
-    """The host's tokenizer compiled; None: markers are known by their text alone."""
+    """The host's tokenizer, compiled; None: markers are matched by their text."""
     return host_vocabulary.vocabulary_of(tokenizer, logger)
 
 
 def request_options(request: Any, format: str | FormatFile | Format) -> dict[str, Any]:
-    """The request's options and the environment's, as `Parser` takes them."""
+    """The options of the request and of the environment, as arguments of `Parser`."""
     choice = getattr(request, "tool_choice", None)
     if not isinstance(choice, (str, type(None))):
         choice = choice.model_dump()
@@ -39,7 +39,7 @@ def request_options(request: Any, format: str | FormatFile | Format) -> dict[str
 
 
 def _is_native(request: Any, format: str | FormatFile | Format) -> bool:
-    """Whether a grammar forces calls that, without markup, could be the beginning of JSON."""
+    """Whether a grammar forces calls in a form without markup that could also be the beginning of JSON."""
     outputs = getattr(request, "structured_outputs", None)
     if getattr(outputs, "structural_tag", None) is None:
         return False
@@ -48,7 +48,7 @@ def _is_native(request: Any, format: str | FormatFile | Format) -> bool:
 
 
 def keep_special_tokens(request: Any) -> Any:
-    """Markers may be special tokens, which the host would leave out of the text."""
+    """Keep special tokens in the text, because markers may be special tokens."""
     request.skip_special_tokens = False
     return request
 

@@ -1,4 +1,4 @@
-"""The grammar of a request's calls, from the format's own file, as vLLM's xgrammar backend takes it."""
+"""The grammar of a request's calls, from the format's own file, for vLLM's xgrammar backend."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ __all__ = ["MODEL", "make_tag"]
 #: vLLM asks for a grammar only if a parser names one.
 MODEL = "unspool"
 
-# vLLM's levels: the markup of every call, and the arguments too.
+# vLLM's levels: the markup of every call, or the arguments too.
 _FUNCTION, _PARAMETER = 1, 2
 
 
 def make_tag(
     file: FormatFile, request: Any, strict_level: Any, vocabulary: Vocabulary | None, reasons: bool
 ) -> Any:
-    """xgrammar's `StructuralTag`; None if no call of the request is constrained.
+    """Return xgrammar's `StructuralTag`, or None if no call of the request is constrained.
 
     Args:
         strict_level: vLLM's `--tool-strict-level`.
-        reasons: Whether a reasoning parser reads what comes before. If not, its tags are text.
+        reasons: Whether a reasoning parser reads the text before. If not, its tags are text.
 
     Raises:
         UnspoolError: The format cannot write a call of these tools.
-        ValueError: vLLM or xgrammar refuses the grammar.
+        ValueError: vLLM or xgrammar rejects the grammar.
     """
     from xgrammar import StructuralTag
 
@@ -50,11 +50,11 @@ def make_tag(
     name = choice if isinstance(choice, str) else getattr(choice, "function", choice).name
     parallel = getattr(request, "parallel_tool_calls", None) is not False
     text = _tag_text(FormatKey(file), json.dumps(tools), name, parallel, vocabulary, reasons)
-    return StructuralTag.model_validate_json(text)  # a new one: vLLM may change it
+    return StructuralTag.model_validate_json(text)  # a new one, because vLLM may change it
 
 
 def _strict_tools(tools: Iterable[Any], choice: Any, level: Any) -> list[dict[str, Any]]:
-    """The tools, each with whether its schema is enforced; none if no call is constrained."""
+    """The tools, each with whether its schema is enforced; empty if no call is constrained."""
     if resolve_tool_strictness is not None:
         shown = get_structural_tag_tools(MODEL, tools, choice)
         return [_plain(tool) for tool in resolve_tool_strictness(shown, choice, level) or ()]
@@ -80,7 +80,7 @@ def _tag_text(
     has_messages = bool(file.facts.headers)
     if not reasons and not has_messages:
         file = file.with_reasoning(None)
-    # A message may come after another one, which was reasoning, or begin where the prompt ends.
+    # A message may follow another one, which was reasoning, or begin at the end of the prompt.
     found = [
         file.grammar(
             json.loads(tools), tool_choice=choice, parallel=parallel, reasoning=reasoning, prompt=prompt,
@@ -94,12 +94,12 @@ def _tag_text(
         _allow(made, _text_tokens(file, format.file, vocabulary))
     text = json.dumps({"type": "structural_tag", "format": made})
     check_json_nesting(text, structural_tag=True)
-    Grammar.from_structural_tag(text)  # where vLLM would refuse the request
+    Grammar.from_structural_tag(text)  # otherwise vLLM would reject the request
     return text
 
 
 def _text_tokens(file: FormatFile, whole: FormatFile, vocabulary: Vocabulary) -> frozenset[int]:
-    """The added tokens that are text where nothing reads reasoning: `<think>` and the like."""
+    """The added tokens that are text if nothing reads reasoning: `<think>` and similar ones."""
     markers = compile_format(file, vocabulary=vocabulary).marker_ids
     tags = whole.facts.reasoning if file is not whole else None
     thoughts = {vocabulary.find_added(tag) for tag in (*tags.openers, *tags.closers)} if tags else set()
@@ -111,7 +111,7 @@ def _text_tokens(file: FormatFile, whole: FormatFile, vocabulary: Vocabulary) ->
 
 
 def _allow(node: Any, ids: frozenset[int]) -> None:
-    """Take ids out of what free text excludes."""
+    """Remove ids from those that free text excludes."""
     if isinstance(node, list):
         for part in node:
             _allow(part, ids)

@@ -1,4 +1,4 @@
-"""A tool parser of vLLM's: calls and content."""
+"""A vLLM tool parser: calls and content."""
 
 # ruff: noqa: ARG002 - the host calls these methods with all that it has
 from __future__ import annotations
@@ -37,7 +37,7 @@ logger = logging.getLogger("vllm.unspool")
 
 
 class _OwnLevel:
-    """The strict level of vLLM's own parser of the name: some constrain calls that no one asked to."""
+    """The strict level of vLLM's own parser of the name: some constrain calls without a request for it."""
 
     def __get__(self, parser: Any, cls: Any) -> Any:
         try:
@@ -48,13 +48,13 @@ class _OwnLevel:
 
 
 class UnspoolToolParser(ToolParser):  # type: ignore[misc]
-    """Calls and content of output without reasoning. One format each: see `register`."""
+    """Parses calls and content of output without reasoning. One format each: see `register`."""
 
-    engine_based_streaming = True  # the host sends deltas alone, and calls `finish_streaming`
+    engine_based_streaming = True  # the host sends only deltas, and calls `finish_streaming`
     structural_tag_model = MODEL if TAKES_TAGS else None
     supports_required_and_named = not TAKES_TAGS  # vLLM reads forced calls itself; if not, this parser does
     default_tool_strict_level = _OwnLevel()
-    skip_reasoning_parsing = False  # vLLM's word, set if there is no reasoning parser
+    skip_reasoning_parsing = False  # vLLM's name; set if there is no reasoning parser
     format_name: ClassVar[str]
 
     def __init__(self, tokenizer: Any, tools: Any = None, **_: Any) -> None:
@@ -84,12 +84,14 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
                 return None
             vocabulary = vocabulary_of(self.model_tokenizer)
             return make_tag(file, request, strict_level, vocabulary, not self.skip_reasoning_parsing)
-        except Exception as error:  # an error here would refuse the request
+        except Exception as error:  # an error here would reject the request
             logger.warning("no grammar constrains this request's calls: %s", error)
             return None
 
     def adjust_request(self, request: Any) -> Any:
-        self.supports_required_and_named = True  # without a grammar JSON forces the call, which is read too
+        self.supports_required_and_named = (
+            True  # without a grammar, JSON forces the call, which this parser also reads
+        )
         try:
             request = super().adjust_request(request)
         finally:
@@ -115,7 +117,7 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
         delta_token_ids: Sequence[int],
         request: Any,
     ) -> Any:
-        """Return what a chunk adds; only its text and its ids are read."""
+        """Return the delta of a chunk; reads only its text and its ids."""
         if self._parser is None:
             if not delta_text and not delta_token_ids:
                 return None
@@ -140,8 +142,8 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
     def _send(self, deltas: list[Delta]) -> Any:
         message = to_message(deltas)
         for call in message.tool_calls if message else ():
-            # The host looks here whether calls were made, and for arguments that were not sent. There are none:
-            # both lists hold the last fragment alone.
+            # The host reads these to see whether there were calls, and arguments that were not sent. All were
+            # sent: both lists hold only the last fragment.
             while len(self.prev_tool_call_arr) <= call.index:
                 self.prev_tool_call_arr.append({"name": call.function.name, "arguments": ""})
                 self.streamed_args_for_tool.append("")
