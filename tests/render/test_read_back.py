@@ -21,20 +21,20 @@ def message(*arguments: Any, status: Any = "complete", name: str = "f", **parts:
     ("meant", "read", "difference"),
     [
         (message({"a": 1}), message({"a": 1.0}), None),
-        (message({"a": True}), message({"a": 1}), "call 0 (f): 'a' in the arguments: True is read as 1"),
+        (message({"a": True}), message({"a": 1}), "call 0 (f): 'a' in the arguments: True parses as 1"),
         (
             message({"a": [1, "2"]}),
             message({"a": [1, 2]}),
-            "item 1 of 'a' in the arguments: '2' is read as 2",
+            "item 1 of 'a' in the arguments: '2' parses as 2",
         ),
-        (message({"a": {}}), message({"a": []}), "'a' in the arguments: {} is read as []"),
-        (message({"a": 1}), message({"b": 1}), "the arguments: {'a': 1} is read as {'b': 1}"),
+        (message({"a": {}}), message({"a": []}), "'a' in the arguments: {} parses as []"),
+        (message({"a": 1}), message({"b": 1}), "the arguments: {'a': 1} parses as {'b': 1}"),
         (message({}, {}), message({}), "call 1 (f): only 1 of 2 calls are read"),
         (message({}), message({}, {}), "this message: 2 calls are read, not 1"),
-        (message({}), message({}, name="g"), "the name is read as 'g'"),
-        (message({}), message({}, status="malformed"), "it is read as malformed"),
-        (message(content="a"), message(content="a "), "the content 'a': it is read as 'a '"),
-        (message(reasoning="a"), message(reasoning=""), "the reasoning 'a': it is read as ''"),
+        (message({}), message({}, name="g"), "the name parses as 'g'"),
+        (message({}), message({}, status="malformed"), "it parses as malformed"),
+        (message(content="a"), message(content="a "), "the content 'a': it parses as 'a '"),
+        (message(reasoning="a"), message(reasoning=""), "the reasoning 'a': it parses as ''"),
         (message(), message(malformed=(MalformedText("<c>", "why", None),)), "malformed are '<c>'"),
         (message(malformed=(MalformedText("<c>", "why", None),)), message(), "malformed are none"),
         (message(content="a" * 99), message(content="b"), f"the content '{'a' * 58}…: it is read"),
@@ -56,4 +56,4 @@ def test_an_id_counts_where_it_is_written() -> None:
     assert what_differs(meant, read, exact=True, ids=["id"]) is None
     assert what_differs(meant, read, exact=True, ids=[""]) is None
     found = what_differs(meant, read, exact=True, ids=["other"])
-    assert found == "call 0 (f): the id 'other' is read as 'id'"
+    assert found == "call 0 (f): the id 'other' parses as 'id'"

@@ -171,14 +171,14 @@ def test_ids_that_a_format_writes_are_read(file: unspool.FormatFile) -> None:
 
 def test_schemas_tell_numbers_from_text() -> None:
     message = {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"days": 3}}}]}
-    assert "'days' in the arguments: 3 is read as '3'" in refusal("qwen3_coder", message)
+    assert "'days' in the arguments: 3 parses as '3'" in refusal("qwen3_coder", message)
     assert "\n3\n" in write("qwen3_coder", message, tools=tool(days="integer"))
 
 
 def test_a_line_break_that_becomes_content_is_refused_where_white_space_counts() -> None:
     message = {"content": "Hi.", "tool_calls": [CALL]}
     tools = tool(city="string")
-    assert "the content 'Hi.': it is read as 'Hi.\\n'" in refusal("granite_pythonic", message, tools=tools)
+    assert "the content 'Hi.': it parses as 'Hi.\\n'" in refusal("granite_pythonic", message, tools=tools)
     assert write("granite_pythonic", message, tools=tools, exact=False) == "Hi.\nget_weather(city='Paris')"
     message["content"] = "Hi.\n"
     assert write("granite_pythonic", message, tools=tools) == "Hi.\nget_weather(city='Paris')"
@@ -218,7 +218,7 @@ def test_an_encoder_that_adds_tokens_is_refused() -> None:
 def test_an_encoder_that_changes_the_text_is_refused() -> None:
     file = unspool.get_format("hermes")
     tokenizer = marker_tokenizer(file)
-    with pytest.raises(ArgumentError, match=r"the content 'Hi\.': it is read as 'hi\.'"):
+    with pytest.raises(ArgumentError, match=r"the content 'Hi\.': it parses as 'hi\.'"):
         file.render_ids({"content": "Hi."}, tokenizer, lambda text: tokenizer.encode(text.lower()).ids)
 
 
@@ -274,4 +274,4 @@ def test_depth_is_bounded(format: str) -> None:
 def test_true_is_no_number() -> None:
     """A schema that takes numbers only makes no boolean of `true`."""
     message = {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"days": True}}}]}
-    assert "True is read as 'true'" in refusal("qwen3_coder", message, tools=tool(days="integer"))
+    assert "True parses as 'true'" in refusal("qwen3_coder", message, tools=tool(days="integer"))

@@ -31,7 +31,7 @@ def check_parts(file: FormatFile, tools: Iterable[Tool]) -> None:
             for part in _refused(format, calls):
                 raise ArgumentError(
                     f"this format cannot write the {kind} {part!r} of '{tool.name}': "
-                    "it is read as another; rename it"
+                    "it parses as another one; rename it"
                 )
 
 

@@ -42,7 +42,7 @@ def what_differs(answer: Answer, read: Message, exact: bool, ids: Sequence[str] 
         ("content", answer.content, read.content),
     ):
         if meant != found and (exact or meant.strip() != found.strip()):
-            return f"the {part} {_shown(meant)}: it is read as {_shown(found)}"
+            return f"the {part} {_shown(meant)}: it parses as {_shown(found)}"
     if len(read.tool_calls) > len(answer.calls):
         return f"this message: {len(read.tool_calls)} calls are read, not {len(answer.calls)}"
     for number, (meant_call, other) in enumerate(zip(answer.calls, read.tool_calls, strict=True)):
@@ -51,7 +51,7 @@ def what_differs(answer: Answer, read: Message, exact: bool, ids: Sequence[str] 
             return f"call {number} ({meant_call.name}): {found_difference}"
     for number, (written, call) in enumerate(zip(ids, read.tool_calls, strict=False)):
         if written not in ("", call.id):
-            return f"call {number} ({call.name}): the id {_shown(written)} is read as {_shown(call.id)}"
+            return f"call {number} ({call.name}): the id {_shown(written)} parses as {_shown(call.id)}"
     if len(read.malformed) != answer.reports:
         texts = [_shown(report.text) for report in read.malformed] or ["none"]
         return f"this message: the texts that are reported as malformed are {', '.join(texts)}"
@@ -60,9 +60,9 @@ def what_differs(answer: Answer, read: Message, exact: bool, ids: Sequence[str] 
 
 def _call_difference(call: AnswerCall, read: ToolCall) -> str | None:
     if not read.is_complete:
-        return f"it is read as {read.status}"
+        return f"it parses as {read.status}"
     if call.name != read.name:
-        return f"the name is read as {_shown(read.name)}"
+        return f"the name parses as {_shown(read.name)}"
     return _value_difference("the arguments", call.arguments, json.loads(read.arguments))
 
 
@@ -74,7 +74,7 @@ def _value_difference(place: str, meant: Any, read: Any) -> str | None:
         inner = [(f"item {index} of {place}", one, read[index]) for index, one in enumerate(meant)]
     else:
         is_equal = meant == read and isinstance(meant, bool) == isinstance(read, bool)
-        return None if is_equal else f"{place}: {_shown(meant)} is read as {_shown(read)}"
+        return None if is_equal else f"{place}: {_shown(meant)} parses as {_shown(read)}"
     return next((found for part in inner if (found := _value_difference(*part))), None)
 
 

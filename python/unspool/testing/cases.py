@@ -1,4 +1,4 @@
-"""Cases: an output with what it parses to, in TOML files that anyone can read."""
+"""Test cases: outputs with their expected results, in readable TOML files."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Case:
-    """One output and its answer.
+    """An output and its expected result.
 
     Attributes:
         calls: (name, arguments, status) of each call.
-        malformed: The raw texts that are reported.
-        finish_reason: Why generation ended; `expected_finish_reason` what the message says of it.
-        tools: The request's tools; None: not known.
-        options: More options for `Parser`.
+        malformed: The raw texts that are reported as malformed.
+        finish_reason: Why generation ended; `expected_finish_reason` is the message's.
+        tools: The request's tools; None: unknown.
+        options: Further options of `Parser`.
     """
 
     format: str
@@ -53,7 +53,8 @@ class Case:
 
     @classmethod
     def from_example(cls, file: FormatFile, example: dict[str, Any], number: int = 1) -> Case:
-        """An example of a format file. Its tools are names, or tables with name and parameters."""
+        """Create a case from an example of a format file. Its tools are names, or tables with name and
+        parameters."""
         tools = example.get("tools")
         return cls(
             format=file.name,
@@ -70,7 +71,7 @@ class Case:
         return f"{self.format}: {self.name}"
 
     def differences(self, message: Message) -> dict[str, tuple[Any, Any]]:
-        """The differences, (expected, found) by field; empty if the message is right."""
+        """The differences as (expected, found), by field; empty if the message is right."""
         finish = self.expected_finish_reason
         if finish is None:
             complete = any(status == "complete" for _, _, status in self.calls)
@@ -101,7 +102,7 @@ def load_cases(path: str | os.PathLike[str]) -> list[Case]:
 
 
 def parse_cases(text: str, source: str = "<cases>") -> list[Case]:
-    """Read cases from their text."""
+    """Read cases from TOML text."""
     data = tomllib.loads(text)
     declared = [_tool(tool) for tool in data.get("tool", ())]
     cases = []
@@ -133,7 +134,7 @@ def parse_cases(text: str, source: str = "<cases>") -> list[Case]:
 
 
 def shipped_cases(format: str | None = None) -> list[Case]:
-    """The cases that come with the package: of one format (a name or an alias), or of all."""
+    """The cases in the package, of one format (a name or an alias) or of all."""
     folder = files("unspool.testing") / "formats"
     found = []
     wanted = None if format is None else get_format(format).name

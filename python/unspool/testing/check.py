@@ -1,4 +1,4 @@
-"""Runs a case through a format at every split, and says what differs."""
+"""Runs a case with a format at every split, and reports differences."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["accumulate", "assert_format", "check_case", "example_cases"]
 
 
 def example_cases(file: FormatFile) -> list[Case]:
-    """A format file's examples, as cases named "example 1" and so on."""
+    """The examples of a format file as cases named "example 1" and so on."""
     return [Case.from_example(file, example, number) for number, example in enumerate(file.examples, 1)]
 
 
 def assert_format(format: str | FormatFile, case: Case, *, random_splits: int = 50) -> None:
-    """Assert that a format gives a case's answer, however its input is cut.
+    """Assert that a format gives a case's expected result for every split of the input.
 
     Args:
         format: A format's name, or a format file.
-        case: From `load_cases`, `shipped_cases` or `example_cases`, or made by hand.
-        random_splits: How many random cuts are tried beside whole, byte by byte and every cut in two.
+        case: From `load_cases`, `shipped_cases` or `example_cases`, or built by hand.
+        random_splits: Number of random splits, in addition to the whole, byte by byte, and every cut in two.
 
     Raises:
-        AssertionError: With the split that failed, and what was expected and found.
+        AssertionError: A result differs; the message has the split, the expected and the actual result.
     """
     data = case.input.encode()
     for pieces in byte_splits(data):
@@ -42,7 +42,7 @@ def assert_format(format: str | FormatFile, case: Case, *, random_splits: int = 
 
 
 def check_case(format: str | FormatFile, case: Case, pieces: Iterable[Any], **options: Any) -> Message:
-    """Assert that one way to cut a case's input gives its answer; get the message."""
+    """Assert the expected result for one split of a case's input; return the message."""
     tools = None if case.tools is None else list(case.tools)
     parser = Parser(format, tools, **{**case.options, **options})
     cut = list(pieces)
@@ -61,7 +61,7 @@ def check_case(format: str | FormatFile, case: Case, pieces: Iterable[Any], **op
 
 
 def accumulate(deltas: Iterable[Delta]) -> tuple[str, str, list[tuple[str, str, str]]]:
-    """The message as a strict client of the chat API assembles it: content, reasoning, calls."""
+    """Assemble the message as a strict client of the chat API: content, reasoning, calls."""
     content, reasoning = "", ""
     calls: list[list[str]] = []
     for delta in deltas:

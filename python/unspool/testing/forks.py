@@ -1,4 +1,5 @@
-"""Three laws: a fork, a stream of a snapshot and a stream after a rollback go on as a fresh stream does."""
+"""Checks that forks, restored streams and rolled-back streams behave like fresh streams with the same
+input."""
 
 from __future__ import annotations
 
@@ -11,23 +12,23 @@ from unspool.parser import Parser
 
 __all__ = ["ForkLaw", "RollbackLaw"]
 
-#: Text as bytes, or a list of what `put` takes.
+#: Text as bytes, or a list of arguments for `put`.
 Input = Any
-#: What a stream says from a place on: its deltas, what it holds before the end, and the message.
+#: The results of a stream from a point on: its deltas, what it holds before the end, and the message.
 Said = tuple[list[Delta], Any, Message]
 
 
 class ForkLaw:
-    """Tries the laws of forks and of snapshots at places of one output.
+    """Checks forks and snapshots at several points of one output.
 
     Args:
-        make: Makes a fresh stream.
+        make: Creates a fresh stream.
         put: Feeds a stream some of the input.
-        output: What the stream gets.
-        other: What it might get in place of the rest.
+        output: The stream's input.
+        other: Another input for the rest.
 
     Attributes:
-        count: How many continuations were compared with a fresh stream's.
+        count: The number of continuations that were compared with a fresh stream's.
     """
 
     def __init__(
@@ -46,7 +47,8 @@ class ForkLaw:
         self.count = 0
 
     def check(self, places: Iterable[int]) -> None:
-        """Fork at each place: a fork gets the other input, a fork of it the rest, the stream goes on."""
+        """Fork at each place: one fork gets the other input, a fork of it the rest, and the stream
+        continues."""
         stream = self.make()
         fed: list[Input] = []
         place = 0
@@ -65,7 +67,7 @@ class ForkLaw:
         assert self._go_on(stream, nothing) == self._fresh(fed, nothing)
 
     def check_snapshots(self, places: Iterable[int]) -> None:
-        """Take a snapshot at each place: a stream of it gets the other input, another one the rest."""
+        """Take a snapshot at each place: one restored stream gets the other input, another one the rest."""
         stream = self.make()
         fed: list[Input] = []
         place = 0
@@ -96,16 +98,16 @@ class ForkLaw:
 
 
 class RollbackLaw:
-    """Tries the second law with one output.
+    """Checks rollbacks in one output.
 
     Args:
-        make: Makes a fresh stream with a `rollback_window`.
-        counts: How many ids are taken back, each in its turn.
-        ids: What the stream gets.
-        others: What it gets after a rollback.
+        make: Creates a fresh stream with a `rollback_window`.
+        counts: How many ids to undo, used in turn.
+        ids: The stream's input.
+        others: The input after a rollback.
 
     Attributes:
-        count: How many rollbacks were compared with a fresh stream.
+        count: The number of rollbacks that were compared with a fresh stream.
     """
 
     def __init__(
@@ -124,7 +126,7 @@ class RollbackLaw:
         self.count = 0
 
     def check(self, sizes: Sequence[int]) -> None:
-        """Take ids back after each put; the puts have these sizes, over and over."""
+        """Undo ids after each put; the puts have these sizes, repeatedly."""
         stream = self.make()
         puts: list[list[int]] = []
         told: list[list[Delta]] = []
@@ -159,7 +161,7 @@ class RollbackLaw:
         assert said[0] == said[1], (puts, self.others)
 
     def _go_on(self, stream: Parser) -> tuple[list[Delta], Message]:
-        """Put other ids; the last one is put, taken back and put again."""
+        """Put other ids; the last one is put, undone and put again."""
         *most, last = self.others
         deltas = stream.put(most)
         once = stream.put(last)

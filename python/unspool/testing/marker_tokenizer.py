@@ -12,8 +12,7 @@ END = "</stop>"
 
 
 def marker_tokenizer(file: unspool.FormatFile, end: str | None = END) -> Tokenizer:
-    """One token per byte, one per marker of the format, and at the end one that ends the answer, unless `end`
-    is None."""
+    """One token per byte, one per marker, and a last one that ends the answer, unless `end` is None."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE(vocab={letter: id for id, letter in enumerate(letters)}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
