@@ -37,7 +37,7 @@ def message(*arguments: Any, status: Any = "complete", name: str = "f", **parts:
         (message(reasoning="a"), message(reasoning=""), "the reasoning 'a': it parses as ''"),
         (message(), message(malformed=(MalformedText("<c>", "why", None),)), "malformed are '<c>'"),
         (message(malformed=(MalformedText("<c>", "why", None),)), message(), "malformed are none"),
-        (message(content="a" * 99), message(content="b"), f"the content '{'a' * 58}…: it is read"),
+        (message(content="a" * 99), message(content="b"), f"the content '{'a' * 58}…: it parses"),
     ],
 )
 def test_the_first_difference_is_named(meant: Message, read: Message, difference: str | None) -> None:
