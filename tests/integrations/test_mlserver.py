@@ -214,7 +214,7 @@ async def test_another_format_for_one_request() -> None:
     for parameters in ({"tool_parser": "qwen3_coder"}, {"reasoning_parser": "deepseek_r1"}):
         answer = await runtime.predict(make_payload(body(max_tokens=3, **parameters)))
         assert answer.parameters.completion_tokens == 3
-    assert generator._format == "hermes"
+    assert generator.format == "hermes"
 
 
 BAD = [

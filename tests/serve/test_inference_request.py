@@ -102,9 +102,9 @@ def test_the_answers_form_is_an_object_or_its_json() -> None:
 def test_another_format_for_one_request(llama: Any, tokenizer: Any) -> None:
     generator = StreamGenerator(llama, tokenizer, format="hermes", reasoning=False)
     other = generator.with_format("mistral")
-    assert (other._format, other._reasoning, other.model) == ("mistral", False, llama)
-    assert generator._format == "hermes"
-    assert other.with_format(reasoning="qwen3")._reasoning == "qwen3"
+    assert (other.format, other.reasoning, other.model) == ("mistral", False, llama)
+    assert generator.format == "hermes"
+    assert other.with_format(reasoning="qwen3").reasoning == "qwen3"
     assert (
         other.generate("Hi", max_new_tokens=3).token_ids
         == generator.generate("Hi", max_new_tokens=3).token_ids
