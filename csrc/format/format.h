@@ -21,8 +21,9 @@ struct ResponseTemplate;
 
 class Format {
  public:
-  /// Throws FormatError. `tokens`: the vocabulary's added tokens, if the input will have ids. Throws
-  /// ArgumentError if trust is strict and none of them opens a call (or, without calls, reasoning).
+  /// Throws FormatError. `tokens`: the vocabulary's added tokens, if the input will have ids.
+  /// Throws ArgumentError if trust is strict and none of them opens a call (or, without calls,
+  /// reasoning).
   static std::shared_ptr<const Format> compile(Program program,
                                                const std::vector<MarkerToken>& tokens = {},
                                                MarkerTrust trust = MarkerTrust::by_id);
