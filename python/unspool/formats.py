@@ -7,7 +7,6 @@ import functools
 import json
 import os
 import weakref
-from pathlib import Path
 from typing import Any
 
 from unspool._core import Format, Vocabulary
@@ -25,7 +24,9 @@ _lock = ForkSafeLock()
 
 @functools.cache
 def _shipped() -> dict[str, FormatFile]:
-    folder = Path(__file__).with_name("parsers")
+    from importlib.resources import files  # takes as long to import as the rest of this module
+
+    folder = files("unspool") / "parsers"  # an editable install has the files elsewhere
     found = {}
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.name.endswith(".toml"):
