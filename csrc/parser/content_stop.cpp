@@ -29,10 +29,9 @@ void ContentStop::pass(Events& out, bool ends) {
   in_.clear();
 }
 
-// The text after the stop string does not count.
+// Calls after the stop string do not count, whether they are whole or cut off.
 FinishReason ContentStop::reason_of(FinishReason reason) const {
-  if (reason != FinishReason::tool_calls || !stops_.is_stopped()) return reason;
-  return tally_.reason(reason);
+  return stops_.is_stopped() ? tally_.reason(reason) : reason;
 }
 
 void ContentStop::emit(std::uint64_t token_end, Events& out) {

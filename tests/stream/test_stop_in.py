@@ -113,6 +113,16 @@ def test_every_split_gives_one_answer(include: bool) -> None:
             expected = said
 
 
+def test_a_chunk_that_ends_in_a_call_after_the_stop_string_gives_the_same_reason() -> None:
+    output = f"{CALL}\na STOP b{CALL}"
+    for place in range(len(output) + 1):
+        parser = Parser("hermes", stop="STOP")
+        parser.parse_chunk(output[:place])
+        parser.parse_chunk(output[place:])
+        message = parser.finish()
+        assert (message.finish_reason, len(message.tool_calls)) == ("tool_calls", 1), place
+
+
 def test_bad_choices_raise() -> None:
     with pytest.raises(ArgumentError, match="stop_in is 'calls'; use 'content' or 'everywhere'"):
         Parser("qwen3", stop_in="calls")  # type: ignore[arg-type]
