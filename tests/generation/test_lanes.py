@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from unspool import StreamGenerator
+from unspool import ArgumentError, ConditioningHook, StreamGenerator
+from unspool.generation.prefill.cache_name import pop_cache
+from unspool.generation.prefill.forward import ForwardCaller
 
 TEXT = "The quick brown fox jumps over the lazy dog; Zürich 👩‍👩‍👧 naïve."
 BACKENDS = {"native": "optimized-native", "transformers": "transformers-generic"}
@@ -169,21 +172,100 @@ def test_an_empty_prompt_is_an_error(llama: Any, byte_tokenizer: Any) -> None:
             generator.stream(prompt)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_cache_of_the_prompts_beginning_is_gone_on_from(
-    llama: Any, byte_tokenizer: Any, one_shot: Any, backend: str
-) -> None:
+def cache_of(llama: Any, ids: Any) -> Any:
     from transformers import DynamicCache
 
-    ids = byte_tokenizer(TEXT, return_tensors="pt")["input_ids"]
-    expected = one_shot(llama, input_ids=ids)
     cache = DynamicCache()
     with torch.inference_mode():
-        llama(ids[:, :20], past_key_values=cache, use_cache=True)
+        ForwardCaller(llama)(input_ids=ids, cache=cache, use_cache=True)
+    return cache
+
+
+@pytest.mark.parametrize("name", ["cache", "past_key_values"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_cache_of_the_prompts_beginning_is_gone_on_from(
+    llama: Any, byte_tokenizer: Any, one_shot: Any, backend: str, name: str
+) -> None:
+    """Under both names, with every transformers: as an option, and among the model inputs of a prompt."""
+    ids = byte_tokenizer(TEXT, return_tensors="pt")["input_ids"]
+    expected = one_shot(llama, input_ids=ids)
     generator = StreamGenerator(llama, byte_tokenizer, backend=backend, prefill=8)
-    result = generator.generate(ids, past_key_values=cache, max_new_tokens=20, do_sample=False)
-    assert list(result.token_ids) == expected
-    assert result.prefill.applied
+    options = {"max_new_tokens": 20, "do_sample": False}
+    for result in (
+        generator.generate(ids, **{name: cache_of(llama, ids[:, :20])}, **options),
+        generator.generate({"input_ids": ids, name: cache_of(llama, ids[:, :20])}, **options),
+    ):
+        assert list(result.token_ids) == expected
+        assert result.prefill.applied
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_cache_of_a_hook(llama: Any, byte_tokenizer: Any, one_shot: Any, backend: str) -> None:
+    class Cached(ConditioningHook):
+        name = "cache"
+
+        def setup(self, inputs: Any) -> Any:
+            return {**inputs, self.name: cache_of(llama, inputs["input_ids"][:, :20])}
+
+        def cleanup(self) -> None:
+            pass
+
+    expected = one_shot(llama, input_ids=byte_tokenizer(TEXT, return_tensors="pt")["input_ids"])
+    hook = Cached()
+    generator = StreamGenerator(llama, byte_tokenizer, backend=backend, hook=hook)
+    for hook.name in ("cache", "past_key_values"):
+        result = generator.generate(TEXT, max_new_tokens=20, do_sample=False)
+        assert list(result.token_ids) == expected
+        assert result.metrics.decode_prefix_tokens == result.usage.prompt_tokens - 20
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_cache_goes_to_generate_with_embeddings(
+    llama: Any, byte_tokenizer: Any, one_shot: Any, backend: str
+) -> None:
+    ids = byte_tokenizer(TEXT, return_tensors="pt")["input_ids"]
+    embeds = llama.get_input_embeddings()(ids)
+    generator = StreamGenerator(llama, byte_tokenizer, backend=backend)
+    seen: list[Any] = []
+    plain = llama.generate
+    llama.generate = lambda **given: seen.append(pop_cache(given)) or plain(**given)
+    try:
+        cache = cache_of(llama, ids[:, :20])
+        result = generator.generate(inputs_embeds=embeds, cache=cache, max_new_tokens=5, do_sample=False)
+    finally:
+        del llama.generate
+    assert seen == [cache]
+    assert list(result.token_ids) == one_shot(llama, 5, input_ids=ids)
+
+
+def test_two_caches_are_refused(llama: Any, byte_tokenizer: Any) -> None:
+    cache = cache_of(llama, torch.tensor([[1, 2]]))
+    generator = StreamGenerator(llama, byte_tokenizer)
+    with pytest.raises(ArgumentError, match="two names of one argument"):
+        generator.stream("text", cache=cache, past_key_values=cache)
+    with pytest.raises(ArgumentError, match="the prompt and the call both have a cache"):
+        generator.generate({"input_ids": [[1, 2, 3]], "cache": cache}, past_key_values=cache)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_no_name_of_a_cache_is_deprecated(
+    llama: Any, byte_tokenizer: Any, caplog: pytest.LogCaptureFixture, backend: str
+) -> None:
+    """transformers 5.24 logs the old name once a process; warnings are errors here."""
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.warning_once.cache_clear()
+    logger = logging.getLogger("transformers")
+    logger.addHandler(caplog.handler)
+    try:
+        generator = StreamGenerator(llama, byte_tokenizer, backend=backend, prefill=8)
+        ids = byte_tokenizer(TEXT, return_tensors="pt")["input_ids"]
+        generator.generate(
+            ids, past_key_values=cache_of(llama, ids[:, :20]), max_new_tokens=3, do_sample=False
+        )
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert "deprecated" not in caplog.text
 
 
 def test_metadata_of_a_backend_survives(llama: Any, byte_tokenizer: Any) -> None:

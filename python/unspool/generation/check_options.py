@@ -7,10 +7,12 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from unspool.generation.prefill.cache_name import CACHE_NAMES
+
 __all__ = ["check_options"]
 
 # Options that `read_settings` reads; `generate` has no argument of these names.
-_OURS = frozenset({"n", "seed", "logprobs", "logits_processor", "stopping_criteria", "past_key_values"})
+_OURS = frozenset({"n", "seed", "logprobs", "logits_processor", "stopping_criteria", *CACHE_NAMES})
 
 
 def check_options(model: Any, options: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ _NATIVE_OPTIONS = {
     "max_new_tokens", "max_length", "do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "top_h",
     "epsilon_cutoff", "eta_cutoff", "repetition_penalty", "no_repeat_ngram_size", "bad_words_ids",
     "suppress_tokens", "min_new_tokens", "eos_token_id", "pad_token_id", "bos_token_id", "num_beams",
-    "num_return_sequences", "use_cache", "generation_config", "past_key_values",
+    "num_return_sequences", "use_cache", "generation_config",
 }  # fmt: skip
 # Fields of a generation config that do not change the ids.
 _HARMLESS = {

@@ -7,7 +7,8 @@ from typing import Any
 
 from unspool.errors import ArgumentError, ChannelCancelledError
 from unspool.generation.logits import IdPicker
-from unspool.generation.prefill.cache import continuation_problem, output_cache
+from unspool.generation.prefill.cache import continuation_problem
+from unspool.generation.prefill.cache_name import output_cache
 from unspool.generation.prefill.forward import ONE_STEP, ForwardCaller
 from unspool.generation.prefill.prepare import PreparedPrompt
 from unspool.generation.rows import Rows
@@ -72,7 +73,7 @@ def generate_natively(
         output = forward(
             input_ids=next_ids[:, None],
             attention_mask=mask[:, :length],
-            past_key_values=cache,
+            cache=cache,
             cache_position=torch.tensor([length - 1], device=device),
             **ONE_STEP,
         )

@@ -9,6 +9,7 @@ from typing import Any
 from unspool.errors import ArgumentError
 from unspool.generation.defaults import GenerationDefaults
 from unspool.generation.logprobs import check_top_count
+from unspool.generation.prefill.cache_name import pop_cache
 from unspool.generation.sampling_params import SamplingParams
 
 __all__ = ["GenerationSettings", "own_limit", "read_settings"]
@@ -37,7 +38,7 @@ class GenerationSettings:
         seed: The seed of the sampling; None: torch's global generator.
         logprobs: How many of the most likely ids are listed for each id; None: no log-probabilities.
         has_own_limit: Whether the call has set the limit.
-        past_key_values: A cache of the prompt's first tokens.
+        cache: A cache of the prompt's first tokens.
     """
 
     options: dict[str, Any]
@@ -54,7 +55,7 @@ class GenerationSettings:
     has_own_limit: bool = True
     stopping_criteria: tuple[Any, ...] = ()
     logits_processors: tuple[Any, ...] = ()
-    past_key_values: Any = field(default=None, repr=False)
+    cache: Any = field(default=None, repr=False)
     generation_config: Any = field(default=None, repr=False)
 
     def option(self, name: str, default: Any = None) -> Any:
@@ -76,7 +77,7 @@ def read_settings(
     its `generation_config`, the config with its sampling parameters, the model's generation config.
 
     Raises:
-        ArgumentError: Beam search, several greedy answers, a limit below 1, an option that is ours.
+        ArgumentError: Beam search, several greedy answers, a limit below 1, an option that is ours, two caches.
         TypeError: `sampling` is neither SamplingParams nor a mapping.
     """
     asked = SamplingParams.read(sampling)
@@ -138,7 +139,7 @@ def read_settings(
         has_own_limit=has_own_limit,
         stopping_criteria=tuple(merged.pop("stopping_criteria", None) or ()),
         logits_processors=tuple(merged.pop("logits_processor", None) or ()),
-        past_key_values=merged.pop("past_key_values", None),
+        cache=pop_cache(merged),
         generation_config=base,
         options=merged,
     )

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from unspool.generation.prefill.cache import make_cache, output_cache
+from unspool.generation.prefill.cache import make_cache
+from unspool.generation.prefill.cache_name import named_for, output_cache, pop_cache
 from unspool.generation.prefill.forward import ForwardCaller
 from unspool.generation.prefill.prepared import PreparedPrefill
 
@@ -105,7 +106,9 @@ def one_shot(model: Any, inputs: dict[str, Any]) -> list[int]:
     """Greedy ids of `model.generate`, which knows nothing of a prefill."""
     ids = inputs["input_ids"]
     with torch.inference_mode():
-        output = model.generate(**inputs, max_new_tokens=NEW, min_new_tokens=NEW, do_sample=False)
+        output = model.generate(
+            **named_for(model.generate, inputs), max_new_tokens=NEW, min_new_tokens=NEW, do_sample=False
+        )
     return list(output[0, ids.shape[1] :].tolist())
 
 
@@ -113,8 +116,8 @@ def decode(model: Any, prepared: PreparedPrefill) -> list[int]:
     """Greedy ids of a loop by hand, which goes on from a prefill."""
     caller = ForwardCaller(model)
     arguments = prepared.forward_arguments()
-    if arguments["past_key_values"] is None:
-        arguments["past_key_values"] = make_cache(model)
+    if arguments["cache"] is None:
+        arguments["cache"] = make_cache(model)
     made: list[int] = []
     with torch.inference_mode():
         while True:
@@ -128,14 +131,14 @@ def decode(model: Any, prepared: PreparedPrefill) -> list[int]:
             arguments = {
                 "input_ids": torch.tensor([made[-1:]]),
                 "attention_mask": torch.ones((1, length), dtype=torch.long),
-                "past_key_values": output_cache(output),
+                "cache": output_cache(output),
                 "use_cache": True,
                 "cache_position": torch.tensor([length - 1]),
             }
 
 
 class Spy:
-    """Writes down what each forward of a model is given and gives back."""
+    """Writes down what each forward of a model is given and gives back; a cache is `cache` in any transformers."""
 
     def __init__(self, model: Any) -> None:
         self.calls: list[dict[str, Any]] = []
@@ -146,7 +149,8 @@ class Spy:
         ]
 
     def _before(self, _: Any, __: Any, arguments: dict[str, Any]) -> None:
-        self.calls.append(dict(arguments))
+        call = dict(arguments)
+        self.calls.append({"cache": pop_cache(call), **call})
 
     def _after(self, _: Any, __: Any, ___: Any, output: Any) -> None:
         self.outputs.append(output)

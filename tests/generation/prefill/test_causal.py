@@ -12,8 +12,10 @@ import transformers
 from unspool import ArgumentError, ChannelCancelledError
 from unspool.errors import PrefillError
 from unspool.generation.prefill.cache import make_cache
+from unspool.generation.prefill.cache_name import default_cache_name, named_for, output_cache
 from unspool.generation.prefill.causal import prefill_causal
 from unspool.generation.prefill.config import PrefillConfig
+from unspool.generation.prefill.forward import ForwardCaller
 
 TEXT, NATIVE = "transformers-generic-text", "optimized-native-text"
 PROMPT = [(7 * index * index + 3 * index) % 290 + 3 for index in range(29)]
@@ -64,7 +66,7 @@ def test_the_reason_is_the_length(models: Models) -> None:
     assert short.scope.runtime_eligible
     assert not short.scope.applied
     assert short.scope.activation_reason == "prompt length does not exceed the chunk"
-    assert (short.past_key_values, short.prefilled, short.decode_prefix_tokens) == (None, 0, N)
+    assert (short.cache, short.prefilled, short.decode_prefix_tokens) == (None, 0, N)
     assert long.scope.strategy_id == TEXT
     assert long.prompt_token_count == N
 
@@ -80,8 +82,8 @@ def test_what_each_forward_is_given(models: Models, spy: Any) -> None:
     # Only the last position's logits are made.
     assert [output.logits.shape[1] for output in watch.outputs] == [1, 1, 1]
     for before, after in zip(watch.outputs, watch.calls[1:], strict=False):
-        assert after["past_key_values"] is before.past_key_values
-    assert prepared.past_key_values is watch.outputs[-1].past_key_values
+        assert after["cache"] is output_cache(before)
+    assert prepared.cache is output_cache(watch.outputs[-1])
     assert prepared.attention_mask.tolist() == [[1] * N]
 
 
@@ -89,7 +91,7 @@ def test_tuples_are_handed_on_too(models: Models, spy: Any) -> None:
     watch = spy(models("gpt2"))
     prefill(models("gpt2"), 8)
     for before, after in zip(watch.outputs, watch.calls[1:], strict=False):
-        assert after["past_key_values"] is before.past_key_values
+        assert after["cache"] is output_cache(before)
 
 
 def test_the_first_chunk_runs_before_the_last_piece_is_drawn(models: Models, spy: Any) -> None:
@@ -131,15 +133,15 @@ def test_a_cache_that_the_user_gives(
     expected = decoding.one_shot(model, whole())
     cache = make_cache(model)
     with torch.inference_mode():
-        model(input_ids=torch.tensor([PROMPT[:held]]), past_key_values=cache, use_cache=True)
+        ForwardCaller(model)(input_ids=torch.tensor([PROMPT[:held]]), cache=cache, use_cache=True)
     watch = spy(model)
-    prepared = prefill(model, chunk_tokens, past_key_values=cache)
-    assert prepared.past_key_values is cache
+    prepared = prefill(model, chunk_tokens, cache=cache)
+    assert prepared.cache is cache
     assert prepared.scope.applied is (N - held > chunk_tokens)
     assert sum(watch.lengths()) == prepared.prefilled - held
     if watch.calls:
         assert watch.calls[0]["attention_mask"].shape[1] == held + chunk_tokens
-        assert watch.calls[0]["past_key_values"] is cache
+        assert watch.calls[0]["cache"] is cache
     assert prepared.input_ids.tolist() == [PROMPT]
     assert decoding.one_shot(model, prepared.generate_arguments()) == expected
 
@@ -147,9 +149,9 @@ def test_a_cache_that_the_user_gives(
 def test_a_cache_that_holds_it_all(models: Models) -> None:
     cache = make_cache(models("llama"))
     with torch.inference_mode():
-        models("llama")(input_ids=torch.tensor([PROMPT]), past_key_values=cache)
-    with pytest.raises(ArgumentError, match=f"hold {N} tokens and the prompt has {N}"):
-        prefill(models("llama"), past_key_values=cache)
+        ForwardCaller(models("llama"))(input_ids=torch.tensor([PROMPT]), cache=cache)
+    with pytest.raises(ArgumentError, match=f"holds {N} tokens and the prompt has {N}"):
+        prefill(models("llama"), cache=cache)
 
 
 @pytest.mark.parametrize("name", ["llama", "gpt2"])
@@ -160,7 +162,7 @@ def test_a_row_for_each_answer(models: Models, name: str) -> None:
     with torch.inference_mode():
         for arguments in (whole(), prefill(model, 8, rows=3).generate_arguments()):
             torch.manual_seed(5)
-            outputs.append(model.generate(**arguments, **options).tolist())
+            outputs.append(model.generate(**named_for(model.generate, arguments), **options).tolist())
     assert outputs[0] == outputs[1]
     assert len(outputs[1]) == 3
 
@@ -171,7 +173,7 @@ def refused(prepared: Any, reason: str) -> None:
     assert scope.activation_reason == reason
     assert prepared.input_ids.tolist() == [PROMPT]
     assert prepared.attention_mask.tolist() == [[1] * N]
-    assert (prepared.past_key_values, prepared.prefilled) == (None, 0)
+    assert (prepared.cache, prepared.prefilled) == (None, 0)
 
 
 def test_a_model_with_a_recurrent_state(models: Models, decoding: Any, spy: Any) -> None:
@@ -213,7 +215,7 @@ class Fake:
     def forward(self, **arguments: Any) -> Any:
         self.calls.append(arguments)
         self.length += arguments["input_ids"].shape[1]
-        return SimpleNamespace(past_key_values=self._cache(self.length))
+        return SimpleNamespace(**{default_cache_name(): self._cache(self.length)})
 
 
 def counted(length: int) -> Any:
@@ -225,9 +227,18 @@ def test_a_forward_that_takes_anything() -> None:
     prepared = prefill(fake)
     assert prepared.scope.applied
     assert [sorted(call) for call in fake.calls] == [
-        ["attention_mask", "cache_position", "input_ids", "past_key_values", "return_dict", "use_cache"]
+        sorted(
+            [
+                "attention_mask",
+                "cache_position",
+                "input_ids",
+                default_cache_name(),
+                "return_dict",
+                "use_cache",
+            ]
+        )
     ] * 3
-    assert (prepared.prefilled, prepared.past_key_values.get_seq_length()) == (24, 24)
+    assert (prepared.prefilled, prepared.cache.get_seq_length()) == (24, 24)
 
 
 def test_a_forward_that_cannot_be_inspected() -> None:
@@ -256,7 +267,7 @@ def test_a_forward_that_cannot_be_inspected() -> None:
     [
         (object(), "model.forward is missing"),
         (SimpleNamespace(forward=3), "model.forward is not callable"),
-        (Fake(lambda _: None), "the forward returned no past_key_values"),
+        (Fake(lambda _: None), "the forward returned no cache"),
         (Fake(lambda _: counted(3)), "the cache holds 3 tokens after 8 of the prompt"),
     ],
 )
@@ -315,6 +326,6 @@ def test_no_lane(models: Models, spy: Any) -> None:
 
 def test_gradients_are_not_kept(models: Models) -> None:
     prepared = prefill_causal(models("llama"), pieces(), strategy=TEXT, config=PrefillConfig(chunk_tokens=8))
-    layers = getattr(prepared.past_key_values, "layers", None)
-    keys = layers[0].keys if layers else prepared.past_key_values.key_cache[0]
+    layers = getattr(prepared.cache, "layers", None)
+    keys = layers[0].keys if layers else prepared.cache.key_cache[0]
     assert not keys.requires_grad

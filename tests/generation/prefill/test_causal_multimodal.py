@@ -11,6 +11,7 @@ import transformers
 from unspool.generation.prefill.cache import make_cache
 from unspool.generation.prefill.causal import prefill_causal
 from unspool.generation.prefill.config import PrefillConfig
+from unspool.generation.prefill.forward import ForwardCaller
 
 GENERIC, NATIVE = "transformers-generic-multimodal", "optimized-native-multimodal"
 IMAGE = [298] * 4
@@ -110,7 +111,7 @@ def test_an_image_at_the_very_end_is_one_shot(models: Models, spy: Any) -> None:
     assert (scope.strategy_id, scope.runtime_eligible, scope.applied) == (GENERIC, False, False)
     assert scope.activation_reason == "the prompt's last token belongs to an image or sound"
     assert torch.equal(prepared.static_inputs["pixel_values"], given["pixel_values"])
-    assert (prepared.past_key_values, prepared.prefilled) == (None, 0)
+    assert (prepared.cache, prepared.prefilled) == (None, 0)
 
 
 def test_pixels_without_a_placeholder(models: Models) -> None:
@@ -127,10 +128,10 @@ def test_a_cache_that_holds_the_first_image(models: Models, decoding: Any, chunk
     expected = decoding.one_shot(model, given)
     cache = make_cache(model)
     with torch.inference_mode():
-        model(input_ids=given["input_ids"][:, :6], pixel_values=given["pixel_values"][:1],
-              past_key_values=cache, use_cache=True)  # fmt: skip
-    prepared = prefill(model, given, chunk_tokens, past_key_values=cache)
-    assert prepared.past_key_values is cache
+        first = {"input_ids": given["input_ids"][:, :6], "pixel_values": given["pixel_values"][:1]}
+        ForwardCaller(model)(**first, cache=cache, use_cache=True)
+    prepared = prefill(model, given, chunk_tokens, cache=cache)
+    assert prepared.cache is cache
     assert prepared.prefilled >= 18  # the second image cannot wait for generate
     assert decoding.one_shot(model, prepared.generate_arguments()) == expected
 
@@ -141,8 +142,8 @@ def test_a_cache_that_ends_inside_an_image_is_not_used(models: Models, decoding:
     cache = make_cache(model)
     text = model.language_model if LEAVES_ONE else model.model.language_model
     with torch.inference_mode():
-        text(input_ids=torch.tensor([[5, 6]]), past_key_values=cache, use_cache=True)
-    prepared = prefill(model, given, 3, past_key_values=cache)
+        ForwardCaller(text)(input_ids=torch.tensor([[5, 6]]), cache=cache, use_cache=True)
+    prepared = prefill(model, given, 3, cache=cache)
     assert "inside an image" in prepared.scope.activation_reason
     assert decoding.one_shot(model, prepared.generate_arguments()) == decoding.one_shot(model, given)
 
@@ -163,8 +164,8 @@ def test_values_of_tokens_are_cut_with_them(models: Models, spy: Any) -> None:
     with torch.inference_mode():
         expected = model(**given).logits[0, -1]
         arguments = prepared.forward_arguments()
-        last = {name: arguments[name] for name in ("input_ids", "token_type_ids", "past_key_values")}
-        assert torch.allclose(model(**last).logits[0, -1], expected, atol=1e-4)
+        last = {name: arguments[name] for name in ("input_ids", "token_type_ids", "cache")}
+        assert torch.allclose(ForwardCaller(model)(**last).logits[0, -1], expected, atol=1e-4)
     assert torch.equal(prepared.generate_arguments()["token_type_ids"], types)
 
 

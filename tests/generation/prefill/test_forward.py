@@ -9,13 +9,20 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from unspool import ArgumentError
 from unspool.generation.prefill.cache import (
     cache_length,
     cache_problem,
     continuation_problem,
     make_cache,
-    output_cache,
     repeat_cache,
+)
+from unspool.generation.prefill.cache_name import (
+    cache_name,
+    default_cache_name,
+    named_for,
+    output_cache,
+    pop_cache,
 )
 from unspool.generation.prefill.continuation import cannot_continue, chunk_limit
 from unspool.generation.prefill.forward import ForwardCaller
@@ -48,6 +55,48 @@ def test_only_what_forward_takes() -> None:
     assert caller(**EVERYTHING) == (1, 2, 5)
     assert caller.takes("num_logits_to_keep")
     assert not caller.takes("cache_position")
+
+
+def test_a_cache_has_the_name_that_the_function_has_for_it() -> None:
+    def old(input_ids: Any, past_key_values: Any = None) -> Any:
+        return input_ids, past_key_values
+
+    def new(input_ids: Any, cache: Any = None, **_: Any) -> Any:
+        return input_ids, cache
+
+    def both(cache: Any = None, past_key_values: Any = None) -> Any:
+        return {"cache": cache, "past_key_values": past_key_values}
+
+    def none(input_ids: Any) -> Any:
+        return input_ids
+
+    for forward in (old, new):
+        assert ForwardCaller(Fake(forward))(input_ids=1, cache=2) == (1, 2)
+        assert forward(**named_for(forward, {"input_ids": 1, "cache": 2})) == (1, 2)
+    default = default_cache_name()
+    for forward in (both, echo):
+        assert ForwardCaller(Fake(forward))(cache=2)[default] == 2
+    assert ForwardCaller(Fake(none))(input_ids=1, cache=2) == 1
+    assert named_for(none, {"input_ids": 1}) == {"input_ids": 1}
+    fields = transformers.modeling_outputs.CausalLMOutputWithPast.__dataclass_fields__
+    assert default in fields
+    assert cache_name(transformers.LlamaForCausalLM.forward) == default
+
+
+def test_a_dict_that_only_has_the_name_is_no_cache() -> None:
+    assert cache_name(transformers.XLMWithLMHeadModel.forward) is None
+
+
+def test_the_cache_of_a_callers_arguments() -> None:
+    for name in ("cache", "past_key_values"):
+        arguments = {name: 1, "input_ids": 2}
+        assert pop_cache(arguments) == 1
+        assert arguments == {"input_ids": 2}
+    arguments = {"cache": None, "past_key_values": 3}
+    assert pop_cache(arguments) == 3
+    assert pop_cache(arguments) is None
+    with pytest.raises(ArgumentError, match="pass one of them"):
+        pop_cache({"cache": 1, "past_key_values": 2})
 
 
 def test_a_forward_that_takes_anything_gets_everything_but_the_number_of_logits() -> None:
@@ -117,8 +166,9 @@ def test_the_length_of_a_cache() -> None:
     assert cache_length(((keys[0], keys[0]),)) is None
     assert cache_length(object()) is None
     assert cache_length(SimpleNamespace(get_seq_length=lambda: 7)) == 7
-    assert output_cache({"past_key_values": 3}) == 3
-    assert output_cache(SimpleNamespace(past_key_values=3)) == 3
+    for name in ("cache", "past_key_values"):
+        assert output_cache({name: 3}) == 3
+        assert output_cache(SimpleNamespace(**{name: 3})) == 3
     assert output_cache((1, 2)) is None
 
 
@@ -127,7 +177,7 @@ def test_a_cache_that_does_not_hold_what_ran() -> None:
     assert continuation_problem(cache, 7) is None
     assert continuation_problem(cache, 8) == "the cache holds 7 tokens after 8 of the prompt"
     assert continuation_problem(object(), 8) == "the cache does not show its length after 8 of the prompt"
-    assert continuation_problem(None, 8) == "the forward returned no past_key_values"
+    assert continuation_problem(None, 8) == "the forward returned no cache"
 
 
 def test_a_cache_of_a_fixed_size(models: Callable[[str], Any]) -> None:
@@ -193,7 +243,7 @@ def test_what_a_config_says() -> None:
     def forward(input_ids: Any, cache_params: Any = None) -> Any:
         return input_ids, cache_params
 
-    assert "no past_key_values" in (cannot_continue(fake(forward), {}) or "")
+    assert "no cache" in (cannot_continue(fake(forward), {}) or "")
 
 
 def test_the_length_up_to_which_positions_stay(models: Callable[[str], Any]) -> None:

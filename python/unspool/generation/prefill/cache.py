@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
@@ -13,7 +12,6 @@ __all__ = [
     "continuation_problem",
     "is_transformers_model",
     "make_cache",
-    "output_cache",
     "repeat_cache",
 ]
 
@@ -53,13 +51,6 @@ def make_cache(model: Any) -> Any:
     return dynamic()
 
 
-def output_cache(output: Any) -> Any:
-    """The cache in a forward's output (an object or a mapping), or None."""
-    if isinstance(output, Mapping):
-        return output.get("past_key_values")
-    return getattr(output, "past_key_values", None)
-
-
 def cache_length(cache: Any) -> int | None:
     """The number of tokens in a cache; None if it has no such number.
 
@@ -91,7 +82,7 @@ def cache_problem(cache: Any) -> str | None:
 def continuation_problem(cache: Any, length: int) -> str | None:
     """Why the next forward cannot continue from the cache of one that ended after `length` tokens, or None."""
     if cache is None:
-        return "the forward returned no past_key_values"
+        return "the forward returned no cache"
     held = cache_length(cache)
     if held != length:
         holds = "does not show its length" if held is None else f"holds {held} tokens"

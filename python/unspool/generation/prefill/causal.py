@@ -46,7 +46,7 @@ def prefill_causal(
     strategy: StrategyId | None,
     config: PrefillConfig | None = None,
     inputs: Mapping[str, Any] | None = None,
-    past_key_values: Any = None,
+    cache: Any = None,
     generation_kwargs: Mapping[str, Any] | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
     keeps_static_inputs: bool | None = None,
@@ -63,7 +63,7 @@ def prefill_causal(
         strategy: The lane, for the report; None leaves the whole prompt.
         config: `chunk_tokens` is read from here.
         inputs: A processor's output: ids of shape (1, length) and the inputs that belong to them.
-        past_key_values: A cache of the first tokens of this prompt, which do not run again. The prompt still
+        cache: A cache of the first tokens of this prompt, which do not run again. The prompt still
             has all tokens. The cache is changed in place.
         generation_kwargs: The options of `model.generate`: some forbid chunks.
         is_cancelled: Called before each piece and each chunk.
@@ -76,7 +76,7 @@ def prefill_causal(
 
     Raises:
         PrefillError: The prompt has no tokens, or `inputs` is no mapping.
-        ArgumentError: More than one row of ids, or `past_key_values` that hold the whole prompt.
+        ArgumentError: More than one row of ids, or a cache that holds the whole prompt.
         ChannelCancelledError: The consumer has left.
     """
     caller = ForwardCaller(model)
@@ -85,7 +85,7 @@ def prefill_causal(
         caller,
         strategy=strategy,
         chunk_tokens=(config or PrefillConfig()).chunk_tokens,
-        past_key_values=past_key_values,
+        cache=cache,
         is_cancelled=is_cancelled,
         rows=rows,
     )
@@ -123,30 +123,30 @@ class _Prefill:
         *,
         strategy: StrategyId | None,
         chunk_tokens: int,
-        past_key_values: Any,
+        cache: Any,
         is_cancelled: Callable[[], bool],
         rows: int,
     ) -> None:
         self._model = model
         self._strategy = strategy
         self._chunk_tokens = chunk_tokens
-        self._given_cache = past_key_values
+        self._given_cache = cache
         self._is_cancelled = is_cancelled
         self._rows = rows
         self.device = getattr(model, "device", None)
         # Models that expand images inside forward accept only one id of text at a time.
         self._leaves_one = wants_embedded_text(model)
-        length = 0 if past_key_values is None else cache_length(past_key_values)
+        length = 0 if cache is None else cache_length(cache)
         self._cached = length or 0
         self._runner = ChunkRunner(
-            model, caller, past_key_values=past_key_values, position=self._cached, limit=chunk_limit(model)
+            model, caller, cache=cache, position=self._cached, limit=chunk_limit(model)
         )
         if strategy is None:
             self.refuse(NO_LANE)
         elif length is None:
-            self.refuse("the past_key_values given do not show their length")
-        elif past_key_values is not None:
-            self.refuse(cache_problem(past_key_values))
+            self.refuse("the cache given does not show its length")
+        elif cache is not None:
+            self.refuse(cache_problem(cache))
 
     def refuse(self, problem: str | None) -> None:
         """Keep the first problem; then no chunk runs."""
@@ -214,7 +214,7 @@ class _Prefill:
             self.refuse("no placeholder of the images or sounds is found in the prompt")
             return []
         if any(unit.begin < self._cached < unit.end for unit in units):
-            self.refuse("the past_key_values given end inside an image or sound")
+            self.refuse("the cache given ends inside an image or sound")
         return [unit for unit in units if unit.begin >= self._cached]
 
     def _leave_rest(self, chunks: list[Chunk], units: list[Unit], keeps: bool) -> list[Chunk]:
@@ -250,7 +250,7 @@ class _Prefill:
             raise PrefillError(f"{self._strategy or 'prefill'}: the prompt has no tokens; pass some text")
         if self._cached >= total:
             raise ArgumentError(
-                f"past_key_values hold {self._cached} tokens and the prompt has {total}; "
+                f"the cache holds {self._cached} tokens and the prompt has {total}; "
                 "pass the whole prompt, with at least one token more"
             )
 
@@ -265,7 +265,7 @@ class _Prefill:
         import torch
 
         runner = self._runner
-        cache, prefilled = runner.past_key_values, runner.position
+        cache, prefilled = runner.cache, runner.position
         if runner.problem is None and cache is not None:
             cache = repeat_cache(cache, self._rows)
             if cache is None:
@@ -283,7 +283,7 @@ class _Prefill:
         return PreparedPrefill(
             input_ids=ids,
             attention_mask=torch.ones_like(ids) if padding_mask is None else padding_mask,
-            past_key_values=cache,
+            cache=cache,
             prefilled=prefilled,
             scope=PrefillReport(
                 self._strategy, runtime_eligible=eligible, applied=applied, activation_reason=reason

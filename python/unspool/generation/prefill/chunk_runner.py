@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from unspool.generation.prefill.cache import continuation_problem, make_cache, output_cache
+from unspool.generation.prefill.cache import continuation_problem, make_cache
+from unspool.generation.prefill.cache_name import output_cache
 from unspool.generation.prefill.continuation import wants_embedded_text
 from unspool.generation.prefill.forward import ONE_STEP
 
@@ -31,13 +32,13 @@ class ChunkRunner:
     """
 
     def __init__(
-        self, model: Any, caller: ForwardCaller, *, past_key_values: Any, position: int, limit: int | None
+        self, model: Any, caller: ForwardCaller, *, cache: Any, position: int, limit: int | None
     ) -> None:
         self._model = model
         self._caller = caller
         self._limit = limit
         self._embeds_text = wants_embedded_text(model)
-        self.past_key_values = past_key_values
+        self.cache = cache
         self.position = position
         self.run_count = 0
         self.is_touched = False
@@ -64,13 +65,13 @@ class ChunkRunner:
         if self.problem is not None:
             return
         self.is_touched = True
-        if self.run_count == 0 and self.past_key_values is None:
-            self.past_key_values = make_cache(self._model)
+        if self.run_count == 0 and self.cache is None:
+            self.cache = make_cache(self._model)
         arguments: dict[str, Any] = {
             "input_ids": ids,
             # Covers the cache and this chunk, and is made for this forward only.
             "attention_mask": torch.ones((1, end), dtype=torch.long, device=ids.device),
-            "past_key_values": self.past_key_values,
+            "cache": self.cache,
             "cache_position": torch.arange(self.position, end, device=ids.device),
             **ONE_STEP,
             **(token_inputs or {}),
@@ -88,5 +89,5 @@ class ChunkRunner:
             return
         self.run_count += 1
         self.position = end
-        self.past_key_values = output_cache(output)
-        self.problem = continuation_problem(self.past_key_values, end)
+        self.cache = output_cache(output)
+        self.problem = continuation_problem(self.cache, end)

@@ -54,9 +54,9 @@ def _model_problem(model: Any, caller: ForwardCaller, has_static_inputs: bool) -
     if any(getattr(part, "_is_stateful", False) is True for part in _parts(model)):
         return f"{name} keeps a recurrent state, which takes one token at a time"
     # Models of transformers name their arguments; a wrapper may accept them as **kwargs.
-    names_it = caller.names is None or "past_key_values" in caller.names
-    if not names_it and (is_transformers_model(model) or not caller.takes("past_key_values")):
-        return f"{name}.forward takes no past_key_values"
+    names_it = caller.names is None or caller.cache_name in caller.names
+    if caller.cache_name is None or (is_transformers_model(model) and not names_it):
+        return f"{name}.forward takes no cache"
     for config in _configs(model):
         if str(getattr(config, "model_type", "")).endswith(_PREFIX_MODELS):
             return f"{name} lets all tokens of a prompt attend to each other"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from unspool.generation.prefill.cache_name import cache_name
+
 __all__ = ["ONE_STEP", "ForwardCaller"]
 
 #: Arguments of every forward: the cache is kept, and only the last position needs logits (under the names of
@@ -20,12 +22,14 @@ class ForwardCaller:
     """A model's forward, whose signature is read once.
 
     A forward that cannot be inspected, or that has `**kwargs`, gets every argument. `logits_to_keep` and
-    `num_logits_to_keep` are passed only to a forward that names them.
+    `num_logits_to_keep` are passed only to a forward that names them. The cache is `cache` here; the forward gets it
+    under its own name.
 
     Attributes:
         missing_reason: Why there is no forward; None if there is one.
         names: The arguments that forward names; None if it cannot be inspected.
         takes_any: Whether forward has `**kwargs`, or cannot be inspected.
+        cache_name: Forward's name for the cache; None if it takes none.
     """
 
     def __init__(self, model: Any) -> None:
@@ -34,6 +38,7 @@ class ForwardCaller:
         self.missing_reason: str | None = None
         self.names: frozenset[str] | None = None
         self.takes_any = True
+        self.cache_name: str | None = None
         if forward is None:
             self.missing_reason = "model.forward is missing"
         elif not callable(forward):
@@ -42,6 +47,7 @@ class ForwardCaller:
             return
         # Through the object itself, so that a module's hooks run.
         self._call: Any = model if callable(model) else forward
+        self.cache_name = cache_name(forward)
         try:
             parameters = inspect.signature(forward).parameters.values()
         except Exception:  # whatever a user's __signature__ raises
@@ -52,10 +58,15 @@ class ForwardCaller:
 
     def takes(self, name: str) -> bool:
         """Whether an argument of this name is passed."""
+        if name == "cache":
+            return self.cache_name is not None
         if name in _ONLY_IF_NAMED:
             return self.names is not None and name in self.names
         return self.takes_any or self.names is None or name in self.names
 
     def __call__(self, **arguments: Any) -> Any:
         """Run one forward; arguments that it does not accept are dropped."""
-        return self._call(**{name: value for name, value in arguments.items() if self.takes(name)})
+        taken = {name: value for name, value in arguments.items() if self.takes(name)}
+        if "cache" in taken and self.cache_name is not None:
+            taken[self.cache_name] = taken.pop("cache")
+        return self._call(**taken)

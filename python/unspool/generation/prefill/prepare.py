@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from unspool.errors import ChannelCancelledError, PrefillError
-from unspool.generation.prefill.cache import make_cache
+from unspool.errors import ArgumentError, ChannelCancelledError, PrefillError
+from unspool.generation.prefill.cache import make_cache, repeat_cache
+from unspool.generation.prefill.cache_name import pop_cache
 from unspool.generation.prefill.causal import APPLIED, NOT_LONGER, prefill_causal
 from unspool.generation.prefill.continuation import cannot_continue, chunk_limit
 from unspool.generation.prefill.forward import ONE_STEP
@@ -73,13 +74,20 @@ def prepare_prompt(
     """Encode a prompt and run the chunks of its lane. Runs in the worker.
 
     Raises:
+        ArgumentError: The prompt and the call both have a cache.
         PrefillError: The prompt has no tokens.
         ChannelCancelledError: The consumer has left.
     """
-    if prompt.inputs.get("inputs_embeds") is not None:
-        return _prepare_embeds(model, prompt, encoder, settings, strategy)
+    inputs = dict(prompt.inputs)
+    cache = pop_cache(inputs)
+    if cache is not None and settings.cache is not None:
+        raise ArgumentError("the prompt and the call both have a cache; pass one of them")
+    cache = settings.cache if cache is None else cache
+    prompt = replace(prompt, inputs=inputs)
+    if inputs.get("inputs_embeds") is not None:
+        return _prepare_embeds(model, prompt, encoder, settings, strategy, cache)
     if strategy == SEQ2SEQ or (strategy is None and model_kind(model) == "seq2seq"):
-        return _prepare_source(prompt, encoder, settings, strategy, config, is_cancelled)
+        return _prepare_source(prompt, encoder, settings, strategy, config, is_cancelled, cache)
     only_ids = set(prompt.inputs) <= {"input_ids"} and prompt.messages is None
     prepared = prefill_causal(
         model,
@@ -87,7 +95,7 @@ def prepare_prompt(
         inputs=None if only_ids else encoder.whole(prompt),
         strategy=None if is_conditioned else strategy,
         config=config,
-        past_key_values=settings.past_key_values,
+        cache=cache,
         generation_kwargs=settings.options,
         is_cancelled=is_cancelled,
         rows=settings.n,
@@ -119,8 +127,8 @@ def _forward_arguments(
     elif not scope.runtime_eligible:
         return None
     arguments = repeat_rows(prepared.forward_arguments(), settings.n)
-    if arguments["past_key_values"] is None:
-        arguments["past_key_values"] = make_cache(model)
+    if arguments["cache"] is None:
+        arguments["cache"] = make_cache(model)
     return arguments
 
 
@@ -130,8 +138,9 @@ def _prepare_embeds(
     encoder: PromptEncoder,
     settings: GenerationSettings,
     strategy: StrategyId | None,
+    cache: Any,
 ) -> PreparedPrompt:
-    """In one forward: embeddings cannot be cut safely."""
+    """In one forward: embeddings cannot be cut safely. A cache is for `generate`, which knows what to run."""
     import torch
 
     inputs = encoder.whole(prompt)
@@ -140,10 +149,10 @@ def _prepare_embeds(
     inputs.setdefault("attention_mask", torch.ones(embeds.shape[:2], dtype=torch.long, device=embeds.device))
     repeated = repeat_rows(inputs, settings.n)
     forward = None
-    if cannot_continue(model, settings.options) is None:
+    if cache is None and cannot_continue(model, settings.options) is None:
         forward = {name: value for name, value in repeated.items() if name != "input_ids"}
         forward |= {
-            "past_key_values": make_cache(model),
+            "cache": make_cache(model),
             "cache_position": torch.arange(embeds.shape[1], device=embeds.device),
             **ONE_STEP,
         }
@@ -152,7 +161,7 @@ def _prepare_embeds(
         token_count=embeds.shape[1],
         decode_prefix_tokens=embeds.shape[1],
         scope=PrefillReport(strategy, runtime_eligible=False, applied=False, activation_reason=EMBEDDED),
-        generate_arguments=repeated,
+        generate_arguments=_with_cache(repeated, cache, settings.n),
         forward_arguments=forward,
     )
 
@@ -164,6 +173,7 @@ def _prepare_source(
     strategy: StrategyId | None,
     config: PrefillConfig,
     is_cancelled: Callable[[], bool],
+    cache: Any,
 ) -> PreparedPrompt:
     """An encoder needs its whole source, so only the tokenization is in pieces."""
     import torch
@@ -189,8 +199,12 @@ def _prepare_source(
             applied=applied,
             activation_reason=APPLIED if applied else NOT_LONGER,
         ),
-        generate_arguments=repeat_rows(encoder.on_device(inputs), settings.n),
+        generate_arguments=_with_cache(repeat_rows(encoder.on_device(inputs), settings.n), cache, settings.n),
     )
+
+
+def _with_cache(arguments: dict[str, Any], cache: Any, rows: int) -> dict[str, Any]:
+    return arguments if cache is None else {**arguments, "cache": repeat_cache(cache, rows)}
 
 
 def gather_ids(pieces: Iterable[list[int]], is_cancelled: Callable[[], bool]) -> torch.Tensor:

@@ -22,7 +22,7 @@ class PreparedPrefill:
     Attributes:
         input_ids: All of the prompt, shape (1, length), int64, on the model's device.
         attention_mask: Of the same shape; ones, unless the processor's output was padded.
-        past_key_values: The cache of the first `prefilled` tokens; None if none ran.
+        cache: The cache of the first `prefilled` tokens; None if none ran.
         prefilled: The number of tokens in the cache; at least one token is left.
         token_inputs: One value per token of the prompt, each of shape (1, length).
         static_inputs: Further inputs of the next forward, such as pixels; empty if an earlier forward used them.
@@ -32,7 +32,7 @@ class PreparedPrefill:
 
     input_ids: torch.Tensor
     attention_mask: torch.Tensor
-    past_key_values: Any
+    cache: Any
     prefilled: int
     scope: PrefillReport
     token_inputs: dict[str, torch.Tensor] = field(default_factory=dict)
@@ -50,15 +50,15 @@ class PreparedPrefill:
         return self.prompt_token_count - self.prefilled
 
     def generate_arguments(self) -> dict[str, Any]:
-        """Keyword arguments for `model.generate`, which needs all ids together with a cache."""
+        """Arguments for `model.generate`, which needs all ids together with a cache; it may have another name for it."""
         arguments = {
             "input_ids": self.input_ids,
             "attention_mask": self.attention_mask,
             **self.token_inputs,
             **self.static_inputs,
         }
-        if self.past_key_values is not None:
-            arguments["past_key_values"] = self.past_key_values
+        if self.cache is not None:
+            arguments["cache"] = self.cache
         return arguments
 
     def forward_arguments(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class PreparedPrefill:
         return {
             "input_ids": self.input_ids[:, self.prefilled :],
             "attention_mask": self.attention_mask,
-            "past_key_values": self.past_key_values,
+            "cache": self.cache,
             "cache_position": torch.arange(
                 self.prefilled, self.prompt_token_count, device=self.input_ids.device
             ),

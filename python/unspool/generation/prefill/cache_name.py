@@ -1,0 +1,70 @@
+"""The name of a cache in calls and outputs: `cache` since transformers 5.24, `past_key_values` before."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from unspool.errors import ArgumentError
+
+__all__ = ["CACHE_NAMES", "cache_name", "default_cache_name", "named_for", "output_cache", "pop_cache"]
+
+#: Both names; our own code has the first.
+CACHE_NAMES = ("cache", "past_key_values")
+
+
+def default_cache_name() -> str:
+    """The name in the imported transformers; the old name if none is imported."""
+    outputs = sys.modules.get("transformers.modeling_outputs")
+    fields = getattr(getattr(outputs, "CausalLMOutputWithPast", None), "__dataclass_fields__", ())
+    return "cache" if "cache" in fields else "past_key_values"
+
+
+def cache_name(function: Callable[..., Any]) -> str | None:
+    """The name by which a forward or a `generate` takes a cache: the one in its signature, else the default.
+
+    None if it takes no cache.
+    """
+    default = default_cache_name()
+    try:
+        parameters = inspect.signature(function).parameters
+    except Exception:  # whatever a user's __signature__ raises
+        return default
+    for name in (default, *CACHE_NAMES):
+        if name in parameters:
+            # XLM and Flaubert have a `cache` that is a dict of their own.
+            return None if "dict" in str(parameters[name].annotation).lower() else name
+    takes_any = any(item.kind is inspect.Parameter.VAR_KEYWORD for item in parameters.values())
+    return default if takes_any else None
+
+
+def named_for(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments, with their `cache` under the name that the function has for it."""
+    named = dict(arguments)
+    if "cache" in named:
+        named[cache_name(function) or default_cache_name()] = named.pop("cache")
+    return named
+
+
+def output_cache(output: Any) -> Any:
+    """The cache in a forward's output (an object or a mapping), or None."""
+    for name in CACHE_NAMES:  # in this order: transformers 5.24 warns if it is asked for the old name
+        if hasattr(output, name):
+            return getattr(output, name)
+        if isinstance(output, Mapping) and name in output:
+            return output[name]
+    return None
+
+
+def pop_cache(arguments: dict[str, Any]) -> Any:
+    """Remove the cache from a caller's arguments and return it, under either name; None if there is none.
+
+    Raises:
+        ArgumentError: Both names have one.
+    """
+    given = [cache for name in CACHE_NAMES if (cache := arguments.pop(name, None)) is not None]
+    if len(given) > 1:
+        raise ArgumentError("cache and past_key_values are two names of one argument; pass one of them")
+    return given[0] if given else None
