@@ -15,7 +15,8 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-from unspool import ConditioningHook, StreamGenerator
+from unspool import ConditioningHook
+from unspool.compat.opentslm import SampleGenerator
 
 PATCH = 4  # values of a series that become one embedding
 
@@ -57,8 +58,8 @@ class Conditioning(ConditioningHook):
         self.conditioned_on = None
 
 
-class SeriesGenerator(StreamGenerator):
-    """A `StreamGenerator` whose samples contain a series."""
+class SeriesGenerator(SampleGenerator):
+    """A generator whose samples contain a series."""
 
     def __init__(self, model: Any, tokenizer: Any, encoder: SeriesEncoder, **options: Any) -> None:
         super().__init__(model, tokenizer, **options)

@@ -149,14 +149,18 @@ def test_forms_of_a_prompt(generator: Any, byte_tokenizer: Any, form: str) -> No
     assert result.usage == expected.usage
 
 
-def test_stream_generate_takes_exactly_one_sample(generator: Any) -> None:
-    texts = list(generator.stream_generate([PROMPT], max_new_tokens=5, do_sample=False))
-    assert "".join(texts) == generator.generate(PROMPT, max_new_tokens=5, do_sample=False).text
-    for batch in ([], [PROMPT, PROMPT], torch.zeros((2, 3), dtype=torch.long)):
-        with pytest.raises(ValueError, match="exactly one sample"):
-            generator.stream_generate(batch)
-    with pytest.raises(ValueError, match="exactly one sample"):
-        generator.stream_generate(PROMPT)
+def test_a_function_makes_its_prompt_in_the_worker(generator: Any) -> None:
+    threads: list[str] = []
+
+    def make() -> Any:
+        threads.append(threading.current_thread().name)
+        return [{"role": "user", "content": PROMPT}]
+
+    expected = generator.generate([{"role": "user", "content": PROMPT}], max_new_tokens=5, do_sample=False)
+    assert generator.generate(make, max_new_tokens=5, do_sample=False).token_ids == expected.token_ids
+    assert threads == ["unspool-generate"]
+    with pytest.raises(ArgumentError, match="the prompt is empty"):
+        generator.generate(lambda: "")
 
 
 def test_stop_strings(generator: Any) -> None:
@@ -867,10 +871,6 @@ def test_a_hook_without_its_methods_says_which(llama: Any, byte_tokenizer: Any) 
         StreamGenerator(llama, byte_tokenizer, hook=Half()).generate(PROMPT, max_new_tokens=2)
     with pytest.raises(NotImplementedError, match=r"ConditioningHook\.setup"):
         ConditioningHook().setup({})
-    with pytest.raises(NotImplementedError, match=r"StreamGenerator\.encode_sample"):
-        StreamGenerator(llama, byte_tokenizer).stream_prompt({"series": [1, 2]})
-    with pytest.raises(NotImplementedError, match="encode_sample"):
-        StreamGenerator(llama, byte_tokenizer).stream_prompt(PROMPT, normalize=True)
 
 
 # asyncio

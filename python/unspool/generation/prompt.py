@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool._core import Vocabulary
+from unspool.chat_template import TEXT_PARTS
 from unspool.errors import ArgumentError
 
-__all__ = ["TEXT_PARTS", "Prompt", "check_ids", "is_standard", "prompt_end", "read_prompt"]
-
-#: The type of a text among the parts of a message's content.
-TEXT_PARTS = ("text", "input_text")
+__all__ = ["Prompt", "check_ids", "prompt_end", "read_prompt"]
 
 _TEXT_KEYS = ("prompt", "text")
 _INPUT_KEYS = ("input_ids", "inputs_embeds")
@@ -40,15 +38,6 @@ class Prompt:
         contents = [message.get("content") for message in self.messages or ()]
         parts = [part for content in contents if isinstance(content, list) for part in content]
         return any(part.get("type") not in TEXT_PARTS for part in parts)
-
-
-def is_standard(value: Any) -> bool:
-    """Whether `read_prompt` accepts this type of prompt."""
-    if isinstance(value, Mapping):
-        return bool({"messages", "role", *_TEXT_KEYS, *_INPUT_KEYS} & set(value))
-    if isinstance(value, (str, Sequence)) or hasattr(value, "shape"):
-        return True
-    return hasattr(value, "to_dict") and is_standard(value.to_dict())
 
 
 def read_prompt(value: Any, inputs: Mapping[str, Any] | None = None) -> Prompt:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from unspool._core import DeltaChannel, ToolSchemas, Vocabulary
+from unspool.chat_template import render_messages
 from unspool.choose_format import check_format_names, choose_format
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.generation.check_options import check_options
@@ -25,9 +26,8 @@ from unspool.generation.hooks import ConditioningHook
 from unspool.generation.logits import check_native
 from unspool.generation.logprobs import LogprobRecorder
 from unspool.generation.prefill.config import PrefillConfig
-from unspool.generation.prefill.static_inputs import render_messages
 from unspool.generation.prefill.strategy import choose_strategy, model_kind
-from unspool.generation.prompt import Prompt, check_ids, is_standard, prompt_end, read_prompt
+from unspool.generation.prompt import Prompt, check_ids, prompt_end, read_prompt
 from unspool.generation.prompt_encoder import PromptEncoder
 from unspool.generation.recorded_model import check_recordable
 from unspool.generation.rows import Rows
@@ -149,7 +149,8 @@ class StreamGenerator:
 
         Args:
             prompt: Text; chat messages (put through the chat template, with `tools`); token ids; a mapping
-                of model inputs; or an object whose `to_dict()` returns one of these.
+                of model inputs; an object whose `to_dict()` returns one of these; or a function that returns one,
+                called in the worker.
             input_ids: Token ids of shape (1, n), instead of `prompt` or beside `inputs_embeds`.
             inputs_embeds: Embeddings of shape (1, n, d).
             sampling: How tokens are chosen; None: as in the model's generation config.
@@ -183,15 +184,16 @@ class StreamGenerator:
             prompt,
             input_ids=input_ids,
             inputs_embeds=inputs_embeds,
-            tools=tools,
-            chat_template_kwargs=chat_template_kwargs,
-            timeout=stream_timeout if timeout is None else timeout,
             sampling=sampling,
+            tools=tools,
             tool_choice=tool_choice,
             response_format=response_format,
             grammar=grammar,
             stop=stop,
             raw=raw,
+            timeout=timeout,
+            stream_timeout=stream_timeout,
+            chat_template_kwargs=chat_template_kwargs,
             within_context=within_context,
             flush_tokens=flush_tokens,
             flush_ms=flush_ms,
@@ -204,29 +206,96 @@ class StreamGenerator:
         *,
         input_ids: Any = None,
         inputs_embeds: Any = None,
+        sampling: SamplingParams | Mapping[str, Any] | None = None,
         tools: Iterable[Any] | ToolSchemas | None = None,
+        tool_choice: str | Mapping[str, Any] | None = "auto",
+        response_format: Any = None,
+        grammar: str | Grammar | None = None,
+        stop: str | Sequence[str] = (),
+        raw: bool = False,
+        timeout: float | None = None,
+        stream_timeout: float | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
+        within_context: bool = False,
+        flush_tokens: int = 1,
+        flush_ms: float = 0,
         **options: Any,
     ) -> Callable[[], DeltaStream]:
-        """Check a request now and start it later.
-
-        Args:
-            prompt, input_ids, inputs_embeds, tools, chat_template_kwargs, options: As of `stream`.
+        """Check a request now and start it later, with the arguments and errors of `stream`.
 
         Returns:
             A function to call once: it starts the model and returns the stream.
-
-        Raises:
-            ArgumentError: As of `stream`.
         """
-        tool_list = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
+        tools = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
         given = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
         inputs = {name: value for name, value in given.items() if value is not None}
         for name in [name for name, value in options.items() if _is_model_input(name, value)]:
             inputs[name] = options.pop(name)
-        read = self._render(read_prompt(prompt, inputs), tool_list, dict(chat_template_kwargs or {}))
-        check_ids(self.model, read)
-        return self._prepare(lambda: read, prompt=read, tools=tool_list, **options)
+        read = functools.partial(self._read, prompt, tools, chat_template_kwargs, inputs)
+        known = None if callable(prompt) else read()
+        timeout = stream_timeout if timeout is None else timeout
+        check_timeout(timeout)
+        require_at_least("flush_tokens", flush_tokens, 1)
+        require_at_least("flush_ms", flush_ms, 0)
+        parser_options = {name: value for name, value in options.items() if name in _PARSER_OPTIONS}
+        options = {name: value for name, value in options.items() if name not in _PARSER_OPTIONS}
+        settings = self.check_options(sampling=sampling, stop=stop, **options)
+        format, reasoning = ("none", None) if raw else self._choose_format(tools)
+        vocabulary = from_tokenizer(self.tokenizer)
+        stream_options = {**self.parser_options, **parser_options}
+        made = request_grammar(
+            format,
+            reasoning,
+            None if raw else tools,
+            tool_choice=tool_choice,
+            response_format=response_format,
+            parallel=stream_options.get("parallel_tool_calls", True),
+            read_prompt_end=lambda: None if known is None else prompt_end(known, vocabulary),
+            start_in=stream_options.get("start_in", "auto"),
+            vocabulary=vocabulary,
+            own=grammar,
+        )
+        if made is not None and grammar is None:
+            # Calls come in the model's own syntax, and without tools no text is a call.
+            tool_choice = "none" if tool_choice == "none" or not tools else "auto"
+        channel = DeltaChannel()
+        streamers = [
+            TokenStreamer(
+                vocabulary,
+                format,
+                tools,
+                reasoning=reasoning,
+                tool_choice=tool_choice,
+                stop=settings.stop,
+                channel=channel,
+                closes_channel=False,
+                choice=choice,
+                skip_prompt=True,
+                **stream_options,
+            )
+            for choice in range(settings.n)
+        ]
+        recorder = None if settings.logprobs is None else LogprobRecorder(settings.logprobs, vocabulary)
+        flush_tokens = 1 if settings.stop else flush_tokens
+        rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, flush_ms)
+        if made is not None:
+            settings = _keep_to(made, settings, rows, vocabulary)
+        run = GenerationRun(
+            model=self.model,
+            backend=self.backend,
+            encoder=self._encoder,
+            strategy=choose_strategy(
+                self.prefill.strategy, self.backend, self.processor is not None, model_kind(self.model)
+            ),
+            prefill=self.prefill,
+            read_prompt=read if known is None else lambda: known,
+            channel=channel,
+            rows=rows,
+            settings=settings,
+            hook=self.hook,
+            positions=self.context_length if within_context else None,
+        )
+        return functools.partial(_start, run, timeout)
 
     def check_options(
         self,
@@ -299,55 +368,14 @@ class StreamGenerator:
         """The name of the format that an answer with these tools is parsed as."""
         return str(getattr(chosen := self._choose_format(tools)[0], "name", chosen))
 
-    def stream_generate(
-        self, batch: Any, max_new_tokens: int = 50, *, normalize: bool = False, **options: Any
-    ) -> Generator[str, None, StreamResult]:
-        """The text of one sample, without empty strings.
-
-        Args:
-            batch: A sequence of exactly one sample: a prompt as of `stream`, or a sample for `encode_sample`.
-            normalize: Passed to `encode_sample`.
-            options: As of `stream`.
-        """
-        if isinstance(batch, (str, Mapping)) or not hasattr(batch, "__len__"):
-            raise ArgumentError("a batch is a sequence of exactly one sample; put the sample into a list")
-        if len(batch) != 1:
-            raise ArgumentError(f"the batch has {len(batch)} samples; streaming takes exactly one sample")
-        return self.stream_prompt(batch[0], max_new_tokens, normalize, **options)
-
     def stream_prompt(
-        self, prompt: Any, max_new_tokens: int = 1000, normalize: bool = False, **options: Any
+        self, prompt: Any, max_new_tokens: int = 1000, **options: Any
     ) -> Generator[str, None, StreamResult]:
-        """The text for one prompt, without empty strings; the model is put into evaluation mode.
-
-        Args:
-            prompt: A prompt as of `stream`, or a sample for `encode_sample`.
-            normalize: Passed to `encode_sample`.
-            options: As of `stream`.
-        """
-        options["max_new_tokens"] = max_new_tokens
-        if is_standard(prompt) and not normalize:
-            start: Callable[[], DeltaStream] = functools.partial(self.stream, prompt, **options)
-        else:
-            start = functools.partial(self._stream_sample, prompt, normalize, **options)
+        """The text of `stream`, without empty strings; the model is put into evaluation mode."""
+        start = self.prepare_stream(prompt, max_new_tokens=max_new_tokens, **options)
         if getattr(self.model, "training", False):
             self.model.eval()
         return start().text()
-
-    def encode_sample(self, sample: Any, normalize: bool) -> Mapping[str, Any]:
-        """Turn a sample of your own into model inputs; runs in the worker, under inference mode.
-
-        Args:
-            sample: The prompt of `stream_prompt`, or the item in the batch of `stream_generate`.
-            normalize: Whether to scale its series.
-
-        Returns:
-            Model inputs of one row: `input_ids`, or `inputs_embeds` with an `attention_mask`, ….
-        """
-        raise NotImplementedError(
-            f"{type(self).__name__}.encode_sample(sample, normalize) is missing: it makes model inputs of "
-            f"{type(sample).__name__}"
-        )
 
     def count_tokens(
         self,
@@ -366,7 +394,7 @@ class StreamGenerator:
         Raises:
             ArgumentError: The prompt is empty, or is not a prompt.
         """
-        read = self._render(read_prompt(prompt), tools, dict(chat_template_kwargs or {}))
+        read = self._read(prompt, tools, chat_template_kwargs)
         embeds = read.inputs.get("inputs_embeds")
         return len(self._encoder.ids(read)) if embeds is None else int(embeds.shape[1])
 
@@ -378,108 +406,27 @@ class StreamGenerator:
         chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
         """The token ids of a prompt, with the arguments and errors of `count_tokens`."""
-        return self._encoder.ids(self._render(read_prompt(prompt), tools, dict(chat_template_kwargs or {})))
+        return self._encoder.ids(self._read(prompt, tools, chat_template_kwargs))
 
-    def _prepare(
+    def _read(
         self,
-        read: Callable[[], Prompt],
-        *,
-        tools: Any = None,
-        tool_choice: Any = "auto",
-        response_format: Any = None,
-        grammar: str | Grammar | None = None,
-        prompt: Prompt | None = None,
-        sampling: Any = None,
-        stop: str | Sequence[str] = (),
-        raw: bool = False,
-        timeout: float | None = None,
-        stream_timeout: float | None = None,
-        within_context: bool = False,
-        flush_tokens: int = 1,
-        flush_ms: float = 0,
-        **options: Any,
-    ) -> Callable[[], DeltaStream]:
-        """Check a request whose prompt the worker reads; `prompt` is given if it is known already."""
-        timeout = stream_timeout if timeout is None else timeout
-        check_timeout(timeout)
-        require_at_least("flush_tokens", flush_tokens, 1)
-        require_at_least("flush_ms", flush_ms, 0)
-        parser_options = {name: value for name, value in options.items() if name in _PARSER_OPTIONS}
-        options = {name: value for name, value in options.items() if name not in _PARSER_OPTIONS}
-        settings = self.check_options(sampling=sampling, stop=stop, **options)
-        format, reasoning = ("none", None) if raw else self._choose_format(tools)
-        vocabulary = from_tokenizer(self.tokenizer)
-        stream_options = {**self.parser_options, **parser_options}
-        made = request_grammar(
-            format,
-            reasoning,
-            None if raw else tools,
-            tool_choice=tool_choice,
-            response_format=response_format,
-            parallel=stream_options.get("parallel_tool_calls", True),
-            read_prompt_end=lambda: None if prompt is None else prompt_end(prompt, vocabulary),
-            start_in=stream_options.get("start_in", "auto"),
-            vocabulary=vocabulary,
-            own=grammar,
-        )
-        if made is not None and grammar is None:
-            # Calls come in the model's own syntax, and without tools no text is a call.
-            tool_choice = "none" if tool_choice == "none" or not tools else "auto"
-        channel = DeltaChannel()
-        streamers = [
-            TokenStreamer(
-                vocabulary,
-                format,
-                tools,
-                reasoning=reasoning,
-                tool_choice=tool_choice,
-                stop=settings.stop,
-                channel=channel,
-                closes_channel=False,
-                choice=choice,
-                skip_prompt=True,
-                **stream_options,
-            )
-            for choice in range(settings.n)
-        ]
-        recorder = None if settings.logprobs is None else LogprobRecorder(settings.logprobs, vocabulary)
-        flush_tokens = 1 if settings.stop else flush_tokens
-        rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, flush_ms)
-        if made is not None:
-            settings = _keep_to(made, settings, rows, vocabulary)
-        run = GenerationRun(
-            model=self.model,
-            backend=self.backend,
-            encoder=self._encoder,
-            strategy=choose_strategy(
-                self.prefill.strategy, self.backend, self.processor is not None, model_kind(self.model)
-            ),
-            prefill=self.prefill,
-            read_prompt=read,
-            channel=channel,
-            rows=rows,
-            settings=settings,
-            hook=self.hook,
-            positions=self.context_length if within_context else None,
-        )
-        return functools.partial(_start, run, timeout)
-
-    def _stream_sample(self, sample: Any, normalize: bool, **options: Any) -> DeltaStream:
-        if type(self).encode_sample is StreamGenerator.encode_sample:
-            self.encode_sample(sample, normalize)  # raises
-        return self._prepare(lambda: read_prompt(self.encode_sample(sample, normalize)), **options)()
-
-    def _render(self, prompt: Prompt, tools: Any, template_kwargs: dict[str, Any]) -> Prompt:
-        """Render messages without media to text; messages for a processor stay as they are."""
-        if prompt.messages is None:
-            return prompt
+        prompt: Any,
+        tools: Any,
+        template_kwargs: Mapping[str, Any] | None,
+        inputs: Mapping[str, Any] | None = None,
+    ) -> Prompt:
+        """Check a prompt. Messages without media become text; with media they stay, for the processor."""
+        read = read_prompt(prompt() if callable(prompt) else prompt, inputs)
+        check_ids(self.model, read)
+        if read.messages is None:
+            return read
         given = without_strict(tools) if not isinstance(tools, ToolSchemas) else None
-        options: dict[str, Any] = {"tools": given, "chat_template_kwargs": template_kwargs}
-        if self.processor is not None and prompt.has_media:
-            return dataclasses.replace(prompt, template_options=options)
+        options: dict[str, Any] = {"tools": given, "chat_template_kwargs": dict(template_kwargs or {})}
+        if self.processor is not None and read.has_media:
+            return dataclasses.replace(read, template_options=options)
         renderer = self.tokenizer if self.processor is None else self.processor
-        text, is_template = render_messages(renderer, prompt.messages, fallback=self.tokenizer, **options)
-        return Prompt(text=text, inputs=prompt.inputs, adds_special_tokens=not is_template)
+        text, is_template = render_messages(renderer, read.messages, fallback=self.tokenizer, **options)
+        return Prompt(text=text, inputs=read.inputs, adds_special_tokens=not is_template)
 
     def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
         if self.format == "auto" and not tools and not _has_template(self.tokenizer):

@@ -19,12 +19,12 @@ except ImportError as error:
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.channel_stream import ChannelStream
+from unspool.chat_template import render_messages
 from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError, ChannelCancelledError, StreamError
 from unspool.format_files import FormatFile
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.generate import with_limit
-from unspool.generation.prefill.static_inputs import render_messages
 from unspool.generation.prompt import read_prompt
 from unspool.generation.stream_generator import StreamGenerator
 from unspool.message import Message

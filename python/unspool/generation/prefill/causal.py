@@ -24,7 +24,7 @@ from unspool.generation.prefill.placeholders import (
 from unspool.generation.prefill.prepared import PreparedPrefill
 from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.prefill.strategy import StrategyId, is_native
-from unspool.generation.prefill.token_buffer import TokenBuffer
+from unspool.prompt_pieces.token_buffer import TokenBuffer
 
 if TYPE_CHECKING:
     import torch

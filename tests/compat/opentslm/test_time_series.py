@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "time_series.py"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "time_series.py"
 
 
 @pytest.fixture(scope="module")
