@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -97,25 +99,47 @@ async def test_the_description_is_what_the_server_does(make_client: Any) -> None
     for path, operations in described["paths"].items():
         if "post" not in operations:
             continue
-        schema = operations["post"]["requestBody"]["content"]["application/json"]["schema"]
-        assert set(schema["required"]) <= set(schema["properties"])
-        base = dict.fromkeys(schema["required"], 5)
-        for name in schema["required"]:
-            rest = {key: value for key, value in base.items() if key != name}
-            answer = await client.post(path, json=rest)
-            assert answer.status_code == 422
-    chat = described["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]["application/json"]
-    properties = chat["schema"]["properties"]
-    assert properties["temperature"] == {"type": "number"}
-    assert properties["stream"] == {"type": "boolean"}
-    assert properties["stream_options"]["properties"]["include_usage"] == {"type": "boolean"}
+        for schema in bodies_of(described, path):
+            assert set(schema["required"]) <= set(schema["properties"])
+            base = dict.fromkeys(schema["required"], 5)
+            for name in schema["required"]:
+                rest = {key: value for key, value in base.items() if key != name}
+                answer = await client.post(path, json=rest)
+                assert answer.status_code == 422
+    (chat,) = bodies_of(described, "/v1/chat/completions")
+    properties = chat["properties"]
+    assert properties["temperature"]["anyOf"] == [{"type": "number", "minimum": 0}, {"type": "null"}]
+    assert properties["stream"]["type"] == "boolean"
+    options = resolved(described, properties["stream_options"]["anyOf"][0])
+    assert options["properties"]["include_usage"]["type"] == "boolean"
     assert properties["verbosity"]["enum"] == ["medium"]
-    assert (
-        "tools"
-        in described["paths"]["/tokenize"]["post"]["requestBody"]["content"]["application/json"]["schema"][
-            "properties"
-        ]
-    )
+    assert "not supported" in properties["verbosity"]["description"].lower()
+    assert properties["user"]["description"] == "Accepted; changes nothing."
+    roles = resolved(described, properties["messages"])["items"]["discriminator"]["mapping"]
+    assert set(roles) == {"system", "developer", "user", "assistant", "tool"}
+    text, messages = bodies_of(described, "/tokenize")
+    assert "tools" in messages["properties"]
+    assert "tools" not in text["properties"]
+
+
+def resolved(described: Any, schema: Any) -> Any:
+    """The schema that a reference names."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return described["components"]["schemas"][name] if name else schema
+
+
+def bodies_of(described: Any, path: str) -> list[Any]:
+    """The schemas of a path's bodies; one of them is enough."""
+    content = described["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+    return [resolved(described, schema) for schema in content["schema"].get("anyOf", [content["schema"]])]
+
+
+async def test_every_reference_of_the_description_is_there(make_client: Any) -> None:
+    text = (await make_client(DemoModels()).get("/openapi.json")).text
+    described = json.loads(text)
+    names = set(re.findall(r'"#/components/schemas/(\w+)"', text))
+    assert names == set(described["components"]["schemas"])
+    assert "$defs" not in text
 
 
 async def test_the_page_has_every_path_and_no_script(make_client: Any) -> None:

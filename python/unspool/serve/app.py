@@ -92,7 +92,7 @@ def create_app(
     has_page = not (options.api_keys and routes)
     page = playground_routes(has_chat=True, needs_key=bool(options.api_keys)) if has_page else []
     app = Starlette(
-        routes=[*api, *health_routes(), *openapi_routes(_READERS), *routes, *page],
+        routes=[*api, *health_routes(), *openapi_routes(), *routes, *page],
         middleware=[  # the outermost first
             Middleware(RequestIds),
             *_cross_origin(options),

@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from unspool.serve.api_errors import ApiError
-from unspool.serve.fields import Fields
-from unspool.serve.requests import (
-    GenerationRequest,
-    read_messages,
-    read_parser_options,
-    read_sampling,
-    read_stop,
-    read_stream_options,
-    read_tools,
-    read_top_logprobs,
+from unspool.serve.chat_messages import ChatMessage, read_chat
+from unspool.serve.requests import GenerationRequest
+from unspool.serve.response_schema import NestedFormat, schema_of
+from unspool.serve.shared_fields import (
+    Answers,
+    ChatFields,
+    Count,
+    Stop,
+    StreamOptions,
+    TopLogprobs,
+    logprob_count,
 )
-from unspool.serve.response_schema import read_response_schema
+from unspool.serve.tools import ChatTool, ToolChoice, offered_in, read_tools
+from unspool.serve.wire import refused, take
 
-__all__ = ["read_chat_request"]
+__all__ = ["ChatRequest", "read_chat_request"]
+
+
+class ChatRequest(ChatFields, kw_only=True):
+    """A body of chat completions."""
+
+    messages: list[ChatMessage]
+    tools: list[ChatTool] | None = None
+    tool_choice: ToolChoice = None
+    parallel_tool_calls: bool = True
+    max_completion_tokens: Count | None = None
+    max_tokens: Count | None = None
+    n: Answers | None = None
+    stop: Stop | None = None
+    stream_options: StreamOptions | None = None
+    logprobs: bool = False
+    top_logprobs: TopLogprobs | None = None
+    reasoning_effort: str | None = None
+    response_format: NestedFormat | None = None
+    modalities: Annotated[Any, refused(["text"], why="there is text alone")] = None
+    audio: Annotated[Any, refused(why="there is text alone")] = None
+    prediction: Annotated[Any, refused(why="answers are not predicted")] = None
+    verbosity: Annotated[Any, refused("medium", why="the model has no such switch")] = None
+    web_search_options: Annotated[Any, refused(why="there is no web search")] = None
+    functions: Annotated[Any, refused([], why="tools have replaced it")] = None
+    function_call: Annotated[Any, refused("auto", "none", why="tool_choice has replaced it")] = None
 
 
 def read_chat_request(data: Any) -> GenerationRequest:
@@ -27,12 +54,8 @@ def read_chat_request(data: Any) -> GenerationRequest:
     Raises:
         ApiError: 422 for an invalid body, 400 for an unsupported value.
     """
-    fields = Fields(data)
-    model = fields.require("model", fields.text("model"))
-    messages = read_messages(fields.require("messages", fields.items("messages")))
-    stream = fields.flag("stream")
-    longest = fields.integer("max_completion_tokens", least=1)
-    older = fields.integer("max_tokens", least=1)
+    body = take(ChatRequest, data)
+    longest, older = body.max_completion_tokens, body.max_tokens
     if longest is not None and older is not None and longest != older:
         raise ApiError(
             400,
@@ -40,42 +63,19 @@ def read_chat_request(data: Any) -> GenerationRequest:
             code="invalid_argument",
             param="max_tokens",
         )
-    n = fields.integer("n", least=1)
-    stop = read_stop(fields)
-    logprobs = read_top_logprobs(fields, fields.flag("logprobs"), "'logprobs': true")
-    request = GenerationRequest(
+    logprobs = logprob_count(body.top_logprobs, body.logprobs, "'logprobs': true")
+    return GenerationRequest(
         protocol="chat_completions",
-        model=model,
-        prompt=messages,
-        tools=read_tools(
-            fields.items("tools"), fields.any("tool_choice"), fields.flag("parallel_tool_calls", True)
-        ),
-        sampling=read_sampling(fields, longest if longest is not None else older, stop, n, logprobs),
-        effort=fields.text("reasoning_effort"),
-        template_kwargs=fields.mapping("chat_template_kwargs") or {},
-        stream=stream,
-        include_usage=read_stream_options(fields, stream),
-        metadata=fields.mapping("metadata") or {},
-        response_schema=read_response_schema(fields),
-        **read_parser_options(fields),
+        model=body.model,
+        prompt=read_chat(body.messages),
+        tools=read_tools(offered_in(data), body.tool_choice, body.parallel_tool_calls),
+        sampling=body.sampling(longest or older, body.stop, body.n, logprobs),
+        effort=body.reasoning_effort,
+        stream=body.stream,
+        include_usage=body.stream and body.stream_options is not None and body.stream_options.include_usage,
+        metadata=body.metadata or {},
+        response_schema=schema_of(body.response_format, "response_format"),
+        template_kwargs=body.chat_template_kwargs or {},
+        incomplete_calls=body.incomplete_calls,
+        stop_in=body.stop_in,
     )
-    refuse_unsupported(fields)
-    fields.only("modalities", ["text"], why="there is text alone")
-    fields.only("audio", why="there is text alone")
-    fields.only("prediction", why="answers are not predicted")
-    fields.only("verbosity", "medium", why="the model has no such switch")
-    fields.only("web_search_options", why="there is no web search")
-    fields.only("functions", [], why="tools have replaced it")
-    fields.only("function_call", "auto", "none", why="tool_choice has replaced it")
-    fields.end()
-    return request
-
-
-def refuse_unsupported(fields: Fields) -> None:
-    """Read the fields that no endpoint supports, and those that change nothing."""
-    fields.only("logit_bias", {}, why="logits are left as they are")
-    fields.only("service_tier", "auto", "default", "standard_only", why="there is one tier")
-    fields.harmless(
-        "user", "store", "safety_identifier", "prompt_cache_key", "prompt_cache_retention",
-        "prompt_cache_options",
-    )  # fmt: skip

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from unspool.serve.api_errors import ApiError
-from unspool.serve.chat import refuse_unsupported
-from unspool.serve.fields import Fields, unfit
-from unspool.serve.requests import GenerationRequest, read_sampling, read_stop, read_stream_options
+from unspool.serve.requests import GenerationRequest
+from unspool.serve.shared_fields import AnswerFields, Answers, Count, Stop, StreamOptions
+from unspool.serve.wire import refused, take, unfit
 
-__all__ = ["read_completion_request"]
+__all__ = ["CompletionRequest", "Prompt", "read_completion_request", "read_prompt"]
+
+#: A text or token ids, also as the only one of a list.
+Prompt = str | list[Any]
+
+
+class CompletionRequest(AnswerFields, kw_only=True):
+    """A body of completions."""
+
+    prompt: Prompt
+    max_tokens: Count | None = None
+    n: Answers | None = None
+    stop: Stop | None = None
+    stream_options: StreamOptions | None = None
+    logprobs: int | None = None
+    best_of: Annotated[Any, Meta(description="Not supported: every answer is sent; use n.")] = None
+    echo: Annotated[Any, refused(False, why="the prompt is not repeated")] = None
+    suffix: Annotated[Any, refused("", why="the model writes forwards only")] = None
 
 
 def read_completion_request(data: Any) -> GenerationRequest:
@@ -18,46 +37,35 @@ def read_completion_request(data: Any) -> GenerationRequest:
     Raises:
         ApiError: 422 for an invalid body, 400 for an unsupported value.
     """
-    fields = Fields(data)
-    model = fields.require("model", fields.text("model"))
-    prompt = read_prompt_field(fields)
-    stream = fields.flag("stream")
-    n = fields.integer("n", least=1)
-    longest, stop = fields.integer("max_tokens", least=1), read_stop(fields)
-    request = GenerationRequest(
+    body = take(CompletionRequest, data)
+    if body.best_of is not None and (type(body.best_of) is not int or body.best_of != (body.n or 1)):
+        message = "'best_of' is not supported: every answer is sent; use n"
+        raise ApiError(400, message, code="unsupported_parameter", param="best_of")
+    return GenerationRequest(
         protocol="completions",
-        model=model,
-        prompt=prompt,
+        model=body.model,
+        prompt=read_prompt(body.prompt),
         raw=True,
-        sampling=read_sampling(fields, longest, stop, n, fields.integer("logprobs")),
-        stream=stream,
-        include_usage=read_stream_options(fields, stream),
-        metadata=fields.mapping("metadata") or {},
+        sampling=body.sampling(body.max_tokens, body.stop, body.n, body.logprobs),
+        stream=body.stream,
+        include_usage=body.stream and body.stream_options is not None and body.stream_options.include_usage,
+        metadata=body.metadata or {},
     )
-    refuse_unsupported(fields)
-    fields.only("echo", False, why="the prompt is not repeated")
-    fields.only("suffix", "", why="the model writes forwards only")
-    fields.only("best_of", n or 1, why="every answer is sent; use n")
-    fields.end()
-    return request
 
 
-def read_prompt_field(fields: Fields) -> str | list[int]:
-    """`prompt`: a text or token ids, also as the only one of a list."""
-    value = fields.any("prompt")
-    if isinstance(value, list) and value and isinstance(value[0], (str, list)):
-        if len(value) > 1:
-            raise ApiError(
-                400, f"'prompt' has {len(value)} prompts; send a request for each",
-                code="unsupported_parameter", param="prompt",
-            )  # fmt: skip
-        value = value[0]
-    if value is None:
-        raise unfit("prompt", "'prompt' is missing")
-    if value in ("", []):
+def read_prompt(prompt: str | list[Any]) -> str | list[int]:
+    """A text or token ids.
+
+    Raises:
+        ApiError: 400 for an empty prompt, or several; 422 for a list of other values.
+    """
+    if isinstance(prompt, list) and prompt and isinstance(prompt[0], (str, list)):
+        if len(prompt) > 1:
+            message = f"'prompt' has {len(prompt)} prompts; send a request for each"
+            raise ApiError(400, message, code="unsupported_parameter", param="prompt")
+        prompt = prompt[0]
+    if not prompt:
         raise ApiError(400, "'prompt' is empty; send a text or token ids", param="prompt")
-    is_ids = isinstance(value, list) and all(type(id) is int for id in value)
-    if not (isinstance(value, str) or is_ids):
+    if isinstance(prompt, list) and not all(type(id) is int for id in prompt):
         raise unfit("prompt", "'prompt' must be a text or a list of token ids")
-    prompt: str | list[int] = value
     return prompt

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from unspool.serve.api_errors import ApiError
-from unspool.serve.fields import Fields
+from unspool.serve.chat_messages import ChatMessage, read_chat
 from unspool.serve.load_json import load_json
-from unspool.serve.requests import (
-    GenerationRequest,
-    read_messages,
-    read_parser_options,
-    read_sampling,
-    read_stop,
-    read_tools,
-)
-from unspool.serve.response_schema import read_response_schema
+from unspool.serve.requests import GenerationRequest
+from unspool.serve.response_schema import NestedFormat, schema_of
+from unspool.serve.shared_fields import Answers, Count, SamplingFields, Stop
+from unspool.serve.tools import ChatTool, ToolChoice, offered_in, read_tools
+from unspool.serve.wire import take
+from unspool.stream_options import IncompleteCalls, StopIn
 
-__all__ = ["INPUTS", "read_inference_request"]
+__all__ = ["INPUTS", "InferenceParameters", "read_inference_request"]
 
 #: Name of a request's one input, with its datatypes.
 INPUTS = {"prompt": ("BYTES",), "messages": ("BYTES",), "input_ids": ("INT64", "INT32")}
@@ -27,6 +26,26 @@ INPUTS = {"prompt": ("BYTES",), "messages": ("BYTES",), "input_ids": ("INT64", "
 _TEXTS = ("tool_parser", "reasoning_parser", "reasoning_effort")
 # These are text, unless they begin as a list or an object does.
 _TEXTS_OR_JSON = ("stop", "tool_choice")
+
+
+class InferenceParameters(SamplingFields, kw_only=True):
+    """The parameters of a request."""
+
+    max_tokens: Count | None = None
+    n: Answers | None = None
+    stop: Stop | None = None
+    tools: list[ChatTool] | None = None
+    tool_choice: ToolChoice = None
+    parallel_tool_calls: bool = True
+    raw: bool = False
+    reasoning_effort: str | None = None
+    tool_parser: str | None = None
+    reasoning_parser: str | None = None
+    stream_timeout: Annotated[float, Meta(gt=0)] | None = None
+    response_format: NestedFormat | None = None
+    incomplete_calls: IncompleteCalls | None = None
+    stop_in: StopIn | None = None
+    chat_template_kwargs: dict[str, Any] | None = None
 
 
 def read_inference_request(
@@ -43,31 +62,24 @@ def read_inference_request(
     Raises:
         ApiError: 400 or 422, with what to send instead.
     """
-    fields = Fields({name: _parsed(name, value) for name, value in parameters.items()})
-    max_tokens = fields.integer("max_tokens", least=1)
-    stop = read_stop(fields)
-    timeout_s = fields.number("stream_timeout")
-    if timeout_s is not None and not timeout_s > 0:
-        raise ApiError(422, f"'stream_timeout' is {timeout_s}; send seconds above 0", param="stream_timeout")
-    request = GenerationRequest(
+    data = {name: _parsed(name, value) for name, value in parameters.items()}
+    body = take(InferenceParameters, data)
+    return GenerationRequest(
         protocol="open_inference",
         model=model,
         prompt=_read_prompt(inputs),
-        tools=read_tools(
-            fields.items("tools"), fields.any("tool_choice"), fields.flag("parallel_tool_calls", True)
-        ),
-        sampling=read_sampling(fields, max_tokens, stop, fields.integer("n", least=1)),
-        raw=fields.flag("raw"),
-        effort=fields.text("reasoning_effort"),
-        template_kwargs=fields.mapping("chat_template_kwargs") or {},
-        format=fields.text("tool_parser"),
-        reasoning=fields.text("reasoning_parser"),
-        timeout_s=timeout_s,
-        response_schema=read_response_schema(fields),
-        **read_parser_options(fields),
+        tools=read_tools(offered_in(data), body.tool_choice, body.parallel_tool_calls),
+        sampling=body.sampling(body.max_tokens, body.stop, body.n),
+        raw=body.raw,
+        effort=body.reasoning_effort,
+        format=body.tool_parser,
+        reasoning=body.reasoning_parser,
+        timeout_s=body.stream_timeout,
+        response_schema=schema_of(body.response_format, "response_format"),
+        template_kwargs=body.chat_template_kwargs or {},
+        incomplete_calls=body.incomplete_calls,
+        stop_in=body.stop_in,
     )
-    fields.end()
-    return request
 
 
 def _parsed(name: str, value: Any) -> Any:
@@ -92,7 +104,7 @@ def _read_prompt(inputs: Sequence[tuple[str, Any]]) -> Any:
             raise ApiError(400, "'input_ids' holds other than integers; send token ids as INT64 or INT32")
         return flat
     if name == "messages" and flat and all(isinstance(value, Mapping) for value in flat):
-        return read_messages(flat)
+        return read_chat(take(list[ChatMessage], flat, "messages"))
     if len(flat) != 1:
         raise ApiError(400, f"'{name}' has {len(flat)} elements; send one, and a request for each of several")
     text = _text(name, flat[0])
@@ -104,7 +116,7 @@ def _read_prompt(inputs: Sequence[tuple[str, Any]]) -> Any:
         raise ApiError(400, f"'messages' is not JSON: {error}; send a list of chat messages") from None
     if not isinstance(messages, list):
         raise ApiError(400, "'messages' is not a list; send a list of chat messages")
-    return read_messages(messages)
+    return read_chat(take(list[ChatMessage], messages, "messages"))
 
 
 def _flat(values: Any) -> Any:

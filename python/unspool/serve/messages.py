@@ -3,23 +3,121 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from unspool.serve.api_errors import ApiError
-from unspool.serve.chat import refuse_unsupported
-from unspool.serve.fields import Fields, unfit
-from unspool.serve.requests import (
-    GenerationRequest,
-    Tools,
-    read_content,
-    read_parser_options,
-    read_sampling,
-    read_stop,
-    read_tools,
-)
-from unspool.serve.response_schema import read_format
+from unspool.serve.content import Content, Text, text_of
+from unspool.serve.requests import GenerationRequest
+from unspool.serve.response_schema import FlatFormat, schema_of
+from unspool.serve.shared_fields import ChatFields, Count, Stop
+from unspool.serve.tools import Tools, read_tools, unsupported_tool
+from unspool.serve.wire import Ignored, Wire, kinds, refused, take, unfit
 
-__all__ = ["read_messages_count", "read_messages_request"]
+__all__ = ["CountRequest", "MessagesRequest", "read_messages_count", "read_messages_request"]
+
+
+class SentBack(Wire, tag_field="type", forbid_unknown_fields=False, kw_only=True):
+    """A block of an answer, whose other fields come from there."""
+
+
+class Thinking(SentBack, tag="thinking", kw_only=True):
+    thinking: str
+
+
+class RedactedThinking(SentBack, tag="redacted_thinking", kw_only=True):
+    """Encrypted reasoning."""
+
+
+class ToolUse(SentBack, tag="tool_use", kw_only=True):
+    id: str
+    name: str
+    input: dict[str, Any] | None = None
+
+
+class ToolResult(Wire, tag_field="type", tag="tool_result", kw_only=True):
+    tool_use_id: str
+    content: Content | None = None
+    is_error: bool = False
+    cache_control: Ignored = None
+
+
+_Accepted = kinds(
+    "unsupported_content", "'{path}' is of type '{kind}'; this server accepts text, calls and their results"
+)
+
+
+class UserTurn(Wire, tag_field="role", tag="user", kw_only=True):
+    content: str | list[Annotated[Text | ToolResult, _Accepted]]
+
+
+class AssistantTurn(Wire, tag_field="role", tag="assistant", kw_only=True):
+    content: str | list[Annotated[Text | Thinking | RedactedThinking | ToolUse, _Accepted]]
+
+
+class SystemTurn(Wire, tag_field="role", tag="system", kw_only=True):
+    content: str | list[Annotated[Text, _Accepted]]
+
+
+class CustomTool(Wire, tag_field="type", tag="custom", kw_only=True):
+    name: str
+    description: str | None = None
+    input_schema: dict[str, Any] | None = None
+    strict: bool | None = None
+    cache_control: Ignored = None
+    input_examples: Ignored = None
+    eager_input_streaming: Ignored = None
+    defer_loading: Ignored = None
+    allowed_callers: Ignored = None
+
+
+class MessagesChoice(Wire, kw_only=True):
+    type: Literal["auto", "any", "none", "tool"]
+    name: str | None = None
+    disable_parallel_tool_use: bool = False
+
+
+class ThinkingSwitch(Wire, kw_only=True):
+    """Reasoning on or off. `max_tokens` bounds reasoning and answer; no model here counts the reasoning."""
+
+    type: Literal["enabled", "disabled", "adaptive"]
+    budget_tokens: Count | None = None
+    display: Ignored = None
+
+
+class OutputConfig(Wire, kw_only=True):
+    effort: str | None = None
+    format: FlatFormat | None = None
+
+
+_NotHere = refused([], {}, why="this server does not have it")
+
+
+class CountRequest(ChatFields, kw_only=True):
+    """A body of Messages' count_tokens: of Messages, but that nothing says how many tokens to write."""
+
+    messages: list[UserTurn | AssistantTurn | SystemTurn]
+    system: Content | None = None
+    max_tokens: Count | None = None
+    tools: list[Annotated[CustomTool, unsupported_tool("custom")]] | None = None
+    tool_choice: MessagesChoice | None = None
+    stop_sequences: Stop | None = None
+    thinking: ThinkingSwitch | None = None
+    output_config: OutputConfig | None = None
+    output_format: FlatFormat | None = None
+    container: Annotated[Any, _NotHere] = None
+    context_management: Annotated[Any, _NotHere] = None
+    mcp_servers: Annotated[Any, _NotHere] = None
+    inference_geo: Annotated[Any, _NotHere] = None
+    fallbacks: Annotated[Any, _NotHere] = None
+    thread: Any = None
+    cache_control: Ignored = None
+    betas: Ignored = None
+
+
+class MessagesRequest(CountRequest, kw_only=True):
+    """A body of Messages."""
+
+    max_tokens: Count
 
 
 def read_messages_request(data: Any) -> GenerationRequest:
@@ -28,195 +126,100 @@ def read_messages_request(data: Any) -> GenerationRequest:
     Raises:
         ApiError: 422 for an invalid body, 400 for an unsupported value.
     """
-    return _read(Fields(data), counts_only=False)
+    request = _read(take(MessagesRequest, data))
+    if request.prompt[-1]["role"] == "assistant":
+        raise ApiError(
+            400, "'messages' ends with the assistant's turn, and no answer can be prefilled; end with the user's",
+            code="unsupported_content", param="messages",
+        )  # fmt: skip
+    return request
 
 
 def read_messages_count(data: Any) -> GenerationRequest:
-    """A body of Messages' count_tokens: the same, but for how tokens are chosen."""
-    return _read(Fields(data), counts_only=True)
+    """A body of Messages' count_tokens."""
+    return _read(take(CountRequest, data))
 
 
-def _read(fields: Fields, counts_only: bool) -> GenerationRequest:
-    model = fields.require("model", fields.text("model"))
-    prompt = _read_system(fields.any("system"))
-    prompt += _read_messages(fields.require("messages", fields.items("messages")))
-    tools = _read_tools(fields.items("tools"), fields.mapping("tool_choice"))
-    max_tokens = fields.integer("max_tokens", least=1)
-    if not counts_only:
-        fields.require("max_tokens", max_tokens)
-        if prompt[-1]["role"] == "assistant":
-            raise ApiError(
-                400, "'messages' ends with the assistant's turn, and no answer can be prefilled; end with the user's",
-                code="unsupported_content", param="messages",
-            )  # fmt: skip
-    effort, response_schema = _read_output_config(fields)
-    request = GenerationRequest(
-        protocol="messages",
-        model=model,
-        prompt=prompt,
-        tools=tools,
-        sampling=read_sampling(fields, max_tokens, read_stop(fields, "stop_sequences")),
-        thinking=_read_thinking(fields.mapping("thinking")),
-        effort=effort,
-        response_schema=response_schema,
-        template_kwargs=fields.mapping("chat_template_kwargs") or {},
-        stream=fields.flag("stream"),
-        metadata=fields.mapping("metadata") or {},
-        **read_parser_options(fields),
-    )
-    refuse_unsupported(fields)
-    for name in ("container", "context_management", "mcp_servers", "inference_geo", "fallbacks"):
-        fields.only(name, [], {}, why="this server does not have it")
-    if fields.any("thread") is not None:
+def _read(body: CountRequest) -> GenerationRequest:
+    if body.thread is not None:
         # By these details Anthropic's tool runner knows to send all messages, without a thread.
         raise ApiError(
             400, "'thread' is not supported: nothing is kept between two requests; send all messages",
             code="unsupported_parameter", param="thread",
             details={"error_code": "thread_unsupported_request", "unsupported": ["thread"]},
         )  # fmt: skip
-    fields.harmless("cache_control", "betas")
-    fields.end()
-    return request
-
-
-def _read_output_config(fields: Fields) -> tuple[str | None, dict[str, Any] | None]:
-    """The effort, and the JSON Schema of the answer; older clients send that as `output_format`."""
-    config = fields.inner("output_config")
-    effort = config.text("effort")
-    schema = read_format(config, "format")
-    config.end()
-    older = read_format(fields, "output_format")
-    return effort, schema if schema is not None else older
-
-
-def _read_thinking(thinking: dict[str, Any] | None) -> bool | None:
-    if thinking is None:
-        return None
-    fields = Fields(thinking, "thinking")
-    kind = fields.text("type")
-    if kind not in ("enabled", "disabled", "adaptive"):
-        raise unfit("thinking.type", "'thinking.type' must be 'enabled', 'disabled' or 'adaptive'")
-    fields.integer("budget_tokens", least=1)  # max_tokens bounds both; no model here counts its thoughts
-    fields.harmless("display")
-    fields.end()
-    return None if kind == "adaptive" else kind == "enabled"
-
-
-def _read_system(system: Any) -> list[dict[str, Any]]:
-    text = read_content(system, "system")
-    return [{"role": "system", "content": text}] if text else []
-
-
-def _read_messages(messages: list[Any]) -> list[dict[str, Any]]:
-    if not messages:
+    if not body.messages:
         raise ApiError(400, "'messages' is empty; send at least one message", param="messages")
-    read: list[dict[str, Any]] = []
-    for index, message in enumerate(messages):
-        path = f"messages[{index}]"
-        fields = Fields(message, path)
-        role = fields.text("role")
-        if role not in ("user", "assistant", "system"):
-            raise unfit(f"{path}.role", f"'{path}.role' is '{role}'; use user or assistant")
-        content = fields.any("content")
-        fields.end()
-        read += _read_blocks(role, content, f"{path}.content")
-    return read
+    system = text_of(body.system)
+    prompt = [{"role": "system", "content": system}] if system else []
+    for turn in body.messages:
+        prompt += _chat_messages(turn)
+    config = body.output_config or OutputConfig()
+    schema = schema_of(config.format, "output_config.format")
+    older = schema_of(body.output_format, "output_format")
+    return GenerationRequest(
+        protocol="messages",
+        model=body.model,
+        prompt=prompt,
+        tools=_tools(body),
+        sampling=body.sampling(body.max_tokens, body.stop_sequences, stop_field="stop_sequences"),
+        thinking=_SWITCHES[body.thinking.type] if body.thinking else None,
+        effort=config.effort,
+        response_schema=schema if schema is not None else older,
+        stream=body.stream,
+        metadata=body.metadata or {},
+        template_kwargs=body.chat_template_kwargs or {},
+        incomplete_calls=body.incomplete_calls,
+        stop_in=body.stop_in,
+    )
 
 
-def _read_blocks(role: str, content: Any, path: str) -> list[dict[str, Any]]:
-    """A message's blocks as chat messages; results of calls come before the user's text."""
-    if isinstance(content, str):
-        return [{"role": role, "content": content}]
-    if not isinstance(content, list):
-        raise unfit(path, f"'{path}' must be a text or a list of blocks")
-    texts: list[Any] = []
+_SWITCHES = {"enabled": True, "disabled": False, "adaptive": None}
+
+
+def _chat_messages(turn: UserTurn | AssistantTurn | SystemTurn) -> list[dict[str, Any]]:
+    """A turn as chat messages; results of calls come before the user's text."""
+    message: dict[str, Any] = {"role": turn.__struct_config__.tag}
+    if isinstance(turn.content, str):
+        return [{**message, "content": turn.content}]
+    texts: list[Text] = []
     results: list[dict[str, Any]] = []
-    message: dict[str, Any] = {"role": role}
-    for index, block in enumerate(content):
-        place = f"{path}[{index}]"
-        fields = Fields(block, place)
-        kind = fields.text("type")
-        if kind == "text":
+    for block in turn.content:
+        if isinstance(block, Text):
             texts.append(block)
-        elif kind == "thinking" and role == "assistant":
-            text = fields.require("thinking", fields.text("thinking"))
-            message["reasoning_content"] = message.get("reasoning_content", "") + text
-        elif kind == "redacted_thinking" and role == "assistant":
-            pass  # encrypted
-        elif kind == "tool_use" and role == "assistant":
-            message.setdefault("tool_calls", []).append(_read_use(fields))
-        elif kind == "tool_result" and role == "user":
-            results.append(_read_result(fields, place))
-        else:
-            raise ApiError(
-                400, f"'{place}' is of type '{kind}'; this server accepts text, calls and their results",
-                code="unsupported_content", param=place,
-            )  # fmt: skip
-    message["content"] = read_content(texts, path) or ""
+        elif isinstance(block, Thinking):
+            message["reasoning_content"] = message.get("reasoning_content", "") + block.thinking
+        elif isinstance(block, ToolUse):
+            function = {"name": block.name, "arguments": block.input or {}}
+            call = {"id": block.id, "type": "function", "function": function}
+            message.setdefault("tool_calls", []).append(call)
+        elif isinstance(block, ToolResult):
+            text = text_of(block.content)
+            content = json.dumps({"error": text}, ensure_ascii=False) if block.is_error else text
+            results.append({"role": "tool", "tool_call_id": block.tool_use_id, "content": content})
+    message["content"] = text_of(texts)
     is_empty = not message["content"] and len(message) == 2
     return results if results and is_empty else [*results, message]
-
-
-def _read_use(fields: Fields) -> dict[str, Any]:
-    # Its other fields come from an answer.
-    return {
-        "id": fields.require("id", fields.text("id")),
-        "type": "function",
-        "function": {
-            "name": fields.require("name", fields.text("name")),
-            "arguments": fields.mapping("input") or {},
-        },
-    }
-
-
-def _read_result(fields: Fields, path: str) -> dict[str, Any]:
-    text = read_content(fields.any("content"), f"{path}.content") or ""
-    failed = fields.flag("is_error")
-    id = fields.require("tool_use_id", fields.text("tool_use_id"))
-    fields.harmless("cache_control")
-    fields.end()
-    return {
-        "role": "tool",
-        "tool_call_id": id,
-        "content": json.dumps({"error": text}, ensure_ascii=False) if failed else text,
-    }
 
 
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
-def _read_tools(tools: list[Any] | None, choice: dict[str, Any] | None) -> Tools:
-    converted = []
-    for index, tool in enumerate(tools or ()):
-        path = f"tools[{index}]"
-        fields = Fields(tool, path)
-        kind = fields.text("type", "custom")
-        if kind != "custom":
-            raise ApiError(
-                400, f"'{path}' is a tool of type '{kind}', which this server does not have",
-                code="unsupported_tool", param=path,
-            )  # fmt: skip
-        function = {
-            "name": fields.require("name", fields.text("name")),
-            "description": fields.text("description"),
-            "parameters": fields.mapping("input_schema"),
-            "strict": fields.any("strict"),
+def _tools(body: CountRequest) -> Tools:
+    functions = [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.input_schema,
+            "strict": tool.strict,
         }
-        fields.harmless(
-            "cache_control", "input_examples", "eager_input_streaming", "defer_loading", "allowed_callers"
-        )
-        fields.end()
-        converted.append({"type": "function", "function": function})
+        for tool in body.tools or ()
+    ]
+    choice = body.tool_choice
     if choice is None:
-        return read_tools(converted, None, None)
-    fields = Fields(choice, "tool_choice")
-    kind = fields.text("type")
-    is_parallel = not fields.flag("disable_parallel_tool_use")
-    if kind == "tool":
-        name = fields.require("name", fields.text("name"))
-        fields.end()
-        return read_tools(converted, {"type": "function", "function": {"name": name}}, is_parallel)
-    if kind not in _CHOICES:
-        raise unfit("tool_choice.type", "'tool_choice.type' must be 'auto', 'any', 'none' or 'tool'")
-    fields.end()
-    return read_tools(converted, _CHOICES[kind], is_parallel)
+        return read_tools(functions)
+    if (choice.name is None) == (choice.type == "tool"):
+        says = "is missing" if choice.name is None else f"goes with type 'tool', not '{choice.type}'"
+        raise unfit("tool_choice.name", f"'tool_choice.name' {says}")
+    named = {"type": "function", "function": {"name": choice.name}}
+    return read_tools(functions, _CHOICES.get(choice.type, named), not choice.disable_parallel_tool_use)

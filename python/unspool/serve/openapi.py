@@ -1,41 +1,47 @@
-"""GET /openapi.json and /docs: the API's description, made from what the readers of requests read."""
+"""GET /openapi.json and /docs: the API's description, made from the structs of requests."""
 
 from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from unspool._core import __version__
-from unspool.serve.fields import recorded
-from unspool.serve.tokenizing import TOKENIZING_READERS
+from unspool.serve.chat import ChatRequest
+from unspool.serve.completions import CompletionRequest
+from unspool.serve.messages import CountRequest, MessagesRequest
+from unspool.serve.responses import ResponseRequest
+from unspool.serve.tokenizing import (
+    ConversationRequest,
+    DetokenizeRequest,
+    TokenizeChat,
+    TokenizeMessages,
+    TokenizePrompt,
+    TokenizeText,
+)
+from unspool.serve.wire import Wire
 
 __all__ = ["openapi", "openapi_routes"]
 
-_MESSAGES = [{"role": "user", "content": "Hello"}]
-
-# The shortest body of each path, whose fields are those that are required.
-_BODIES: dict[str, dict[str, Any]] = {
-    "/v1/chat/completions": {"model": "m", "messages": _MESSAGES},
-    "/v1/completions": {"model": "m", "prompt": "Hello"},
-    "/v1/responses": {"model": "m", "input": "Hello"},
-    "/v1/messages": {"model": "m", "messages": _MESSAGES, "max_tokens": 1},
-    "/tokenize": {"prompt": "Hello"},
-    "/detokenize": {"tokens": [1]},
-    "/v1/tokenize": {"model": "m", "prompt": "Hello"},
-    "/v1/count_tokens": {"model": "m", "conversation": "Hello"},
-    "/v1/messages/count_tokens": {"model": "m", "messages": _MESSAGES},
+# The bodies that a path accepts: one of these.
+_BODIES: dict[str, tuple[type[Wire], ...]] = {
+    "/v1/chat/completions": (ChatRequest,),
+    "/v1/completions": (CompletionRequest,),
+    "/v1/responses": (ResponseRequest,),
+    "/v1/messages": (MessagesRequest,),
+    "/tokenize": (TokenizeText, TokenizeChat),
+    "/detokenize": (DetokenizeRequest,),
+    "/v1/tokenize": (TokenizePrompt, TokenizeMessages),
+    "/v1/count_tokens": (ConversationRequest,),
+    "/v1/messages/count_tokens": (CountRequest,),
 }
-# Another body of a path, for fields that the first leaves unread.
-_OTHER_BODIES: dict[str, dict[str, Any]] = {
-    "/tokenize": {"messages": _MESSAGES},
-    "/v1/tokenize": {"model": "m", "messages": _MESSAGES},
-}
+_STREAMED = ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages")
 _GETS = {
     "/v1/models": "The models.",
     "/v1/models/{name}": "One model.",
@@ -57,24 +63,21 @@ _SUMMARIES = {
 }
 
 
-def openapi(readers: Mapping[str, Callable[[Any], object]]) -> dict[str, Any]:
-    """The OpenAPI 3.1 description.
-
-    Args:
-        readers: The reader of each path that generates an answer.
-    """
+def openapi() -> dict[str, Any]:
+    """The OpenAPI 3.1 description."""
+    bodies = [body for kinds in _BODIES.values() for body in kinds]
+    references, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
+    reference = dict(zip(bodies, references, strict=True))
     paths: dict[str, Any] = {}
-    for path, read in {**readers, **TOKENIZING_READERS}.items():
+    for path, kinds in _BODIES.items():
         ok: dict[str, Any] = {"application/json": {}}
-        if path in readers:
+        if path in _STREAMED:
             ok["text/event-stream"] = {}
+        schema = {"anyOf": [reference[kind] for kind in kinds]} if len(kinds) > 1 else reference[kinds[0]]
         paths[path] = {
             "post": {
                 "summary": _SUMMARIES[path],
-                "requestBody": {
-                    "required": True,
-                    "content": {"application/json": {"schema": _schema(path, read)}},
-                },
+                "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
                 "responses": {"200": {"description": "The answer.", "content": ok}, "default": _ERROR},
             }
         }
@@ -87,7 +90,8 @@ def openapi(readers: Mapping[str, Callable[[Any], object]]) -> dict[str, Any]:
                 "responses": {"200": {"description": summary}, "default": _ERROR},
             }
         }
-    return {"openapi": "3.1.0", "info": {"title": "unspool", "version": __version__}, "paths": paths}
+    info = {"title": "unspool", "version": __version__}
+    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": schemas}}
 
 
 _ERROR = {
@@ -106,27 +110,23 @@ _ERROR = {
 }
 
 
-def _schema(path: str, read: Callable[[Any], object]) -> dict[str, Any]:
-    bodies = [_BODIES[path], *([_OTHER_BODIES[path]] if path in _OTHER_BODIES else [])]
-    fields: dict[str, Any] = {}
-    for body in bodies:
-        fields = {**recorded(read, body), **fields}
-    whole: dict[str, Any] = {
-        "type": "object",
-        "properties": {},
-        "required": sorted(set(bodies[0]).intersection(*bodies)),
-        "additionalProperties": False,
-    }
-    for place, schema in fields.items():
-        name, _, inner = place.partition(".")
-        if "[" in place:  # an item of a list
-            continue
-        if not inner:
-            whole["properties"].setdefault(name, dict(schema))
-        elif "." not in inner:
-            outer = whole["properties"].setdefault(name, {"type": "object"})
-            outer.setdefault("properties", {})[inner] = schema
-    return whole
+def _table(description: Mapping[str, Any], reference: Mapping[str, str]) -> str:
+    """The fields of a body."""
+    schema = description["components"]["schemas"][reference["$ref"].rpartition("/")[2]]
+    rows = [
+        f"<tr><td><code>{html.escape(name)}</code>{' (required)' * (name in schema['required'])}</td>"
+        f"<td>{html.escape(_type(field))}</td><td>{html.escape(field.get('description', ''))}</td></tr>"
+        for name, field in schema["properties"].items()
+    ]
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """A field's type in a few words."""
+    if "anyOf" in schema:
+        names = dict.fromkeys(_type(kind) for kind in schema["anyOf"] if kind != {"type": "null"})
+        return " or ".join(names)
+    return str(schema.get("type") or ("object" if "$ref" in schema else "any"))
 
 
 def _page(description: Mapping[str, Any]) -> str:
@@ -136,17 +136,9 @@ def _page(description: Mapping[str, Any]) -> str:
         for method, operation in operations.items():
             parts.append(f"<h2><code>{method.upper()} {html.escape(path)}</code></h2>")
             parts.append(f"<p>{html.escape(operation['summary'])}</p>")
-            body = operation.get("requestBody")
-            if body is None:
-                continue
-            schema = body["content"]["application/json"]["schema"]
-            rows = [
-                f"<tr><td><code>{html.escape(name)}</code>{' (required)' * (name in schema['required'])}</td>"
-                f"<td>{html.escape(str(field.get('type', 'any')))}</td>"
-                f"<td>{html.escape(field.get('description', ''))}</td></tr>"
-                for name, field in schema["properties"].items()
-            ]
-            parts.append(f"<table>{''.join(rows)}</table>")
+            if "requestBody" in operation:
+                body = operation["requestBody"]["content"]["application/json"]["schema"]
+                parts.append("<p>or</p>".join(_table(description, one) for one in body.get("anyOf", [body])))
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>unspool: the API</title><style>'
         "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}"
@@ -160,9 +152,9 @@ _HEADERS = {
 }
 
 
-def openapi_routes(readers: Mapping[str, Callable[[Any], object]]) -> list[Route]:
+def openapi_routes() -> list[Route]:
     """The routes of the description and its page."""
-    described = functools.cache(lambda: openapi(readers))
+    described = functools.cache(openapi)
 
     async def _json(_: Request) -> Response:
         return JSONResponse(described())

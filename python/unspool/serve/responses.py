@@ -2,25 +2,116 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from unspool.serve.api_errors import ApiError
-from unspool.serve.chat import refuse_unsupported
-from unspool.serve.fields import Fields, unfit
-from unspool.serve.requests import (
-    GenerationRequest,
-    Tools,
-    parse_arguments,
-    read_content,
-    read_parser_options,
-    read_sampling,
-    read_stop,
-    read_tools,
-    read_top_logprobs,
-)
-from unspool.serve.response_schema import read_format
+from unspool.serve.chat_messages import call_of
+from unspool.serve.content import Content, text_of
+from unspool.serve.requests import GenerationRequest
+from unspool.serve.response_schema import FlatFormat, schema_of
+from unspool.serve.shared_fields import ChatFields, Count, Stop, TopLogprobs, logprob_count
+from unspool.serve.tools import FunctionTool, ToolChoice, read_tools, unsupported_tool
+from unspool.serve.wire import Ignored, Wire, kinds, refused, take, unfit
 
-__all__ = ["read_response_request"]
+__all__ = ["ResponseRequest", "read_response_request"]
+
+
+class Item(Wire, tag_field="type", kw_only=True):
+    id: Ignored = None
+    status: Ignored = None
+    phase: Ignored = None
+    namespace: Ignored = None
+    caller: Ignored = None
+
+
+class MessageItem(Item, tag="message", kw_only=True):
+    role: Literal["user", "assistant", "system", "developer"]
+    content: Content
+
+
+class ReasoningText(Wire, kw_only=True):
+    type: Ignored = None
+    text: str
+
+
+class ReasoningItem(Item, tag="reasoning", kw_only=True):
+    content: list[ReasoningText] | None = None
+    summary: list[ReasoningText] | None = None
+    encrypted_content: Ignored = None
+
+
+class CallItem(Item, tag="function_call", kw_only=True):
+    call_id: str
+    name: str
+    arguments: str | None = None
+
+
+class OutputItem(Item, tag="function_call_output", kw_only=True):
+    call_id: str
+    output: Content
+
+
+_Accepted = kinds(
+    "unsupported_content",
+    "'{path}' is of type '{kind}'; this server accepts messages, calls, their results and reasoning",
+    "message",
+)
+
+
+class ResponseTool(Wire, tag_field="type", tag="function", kw_only=True):
+    """A function that the model may call; some clients nest its fields, as chat completions do."""
+
+    name: str | None = None
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+    defer_loading: Ignored = None
+    function: FunctionTool | None = None
+
+
+class Reasoning(Wire, kw_only=True):
+    """How to reason; reasoning is sent whole."""
+
+    effort: str | None = None
+    summary: Ignored = None
+    generate_summary: Ignored = None
+
+
+class TextOptions(Wire, kw_only=True):
+    format: FlatFormat | None = None
+    verbosity: Annotated[Any, refused("medium", why="the model has no such switch")] = None
+
+
+class EventOptions(Wire, kw_only=True):
+    include_obfuscation: Ignored = None
+
+
+_NOTHING_KEPT = "nothing is kept between two requests; send all items in 'input'"
+
+
+class ResponseRequest(ChatFields, kw_only=True):
+    """A body of Responses."""
+
+    input: str | list[Annotated[MessageItem | ReasoningItem | CallItem | OutputItem, _Accepted]]
+    instructions: str | None = None
+    tools: list[Annotated[ResponseTool, unsupported_tool("function")]] | None = None
+    tool_choice: ToolChoice = None
+    parallel_tool_calls: bool = True
+    max_output_tokens: Count | None = None
+    stop: Stop | None = None
+    stream_options: EventOptions | None = None
+    include: list[Any] | None = None
+    top_logprobs: TopLogprobs | None = None
+    reasoning: Reasoning | None = None
+    text: TextOptions | None = None
+    previous_response_id: Annotated[Any, refused(why=_NOTHING_KEPT)] = None
+    conversation: Annotated[Any, refused(why=_NOTHING_KEPT)] = None
+    background: Annotated[Any, refused(False, why=_NOTHING_KEPT)] = None
+    truncation: Annotated[Any, refused("disabled", why="a prompt is never cut")] = None
+    prompt: Annotated[Any, refused(why="there are no stored prompts")] = None
+    max_tool_calls: Annotated[Any, refused(why="this server runs no tools")] = None
+    context_management: Annotated[Any, refused([], why="a prompt is never cut")] = None
 
 
 def read_response_request(data: Any) -> GenerationRequest:
@@ -29,52 +120,23 @@ def read_response_request(data: Any) -> GenerationRequest:
     Raises:
         ApiError: 422 for an invalid body, 400 for an unsupported value.
     """
-    fields = Fields(data)
-    model = fields.require("model", fields.text("model"))
-    instructions = fields.text("instructions")
-    prompt = [{"role": "system", "content": instructions}] if instructions else []
-    prompt += _read_input(fields.require("input", fields.any("input")))
-    tools = _read_tools(
-        fields.items("tools"), fields.any("tool_choice"), fields.flag("parallel_tool_calls", True)
-    )
-    longest = fields.integer("max_output_tokens", least=1)
-    stream = fields.flag("stream")
-    reasoning = fields.inner("reasoning")
-    effort = reasoning.text("effort")
-    reasoning.harmless("summary", "generate_summary")  # reasoning is sent whole
-    reasoning.end()
-    text = fields.inner("text")
-    response_schema = read_format(text, "format")
-    text.only("verbosity", "medium", why="the model has no such switch")
-    text.end()
-    stream_options = fields.inner("stream_options")
-    stream_options.harmless("include_obfuscation")
-    stream_options.end()
-    request = GenerationRequest(
+    body = take(ResponseRequest, data)
+    prompt = [{"role": "system", "content": body.instructions}] if body.instructions else []
+    return GenerationRequest(
         protocol="responses",
-        model=model,
-        prompt=prompt,
-        tools=tools,
-        sampling=read_sampling(fields, longest, read_stop(fields), logprobs=_read_logprobs(fields)),
-        effort=effort,
-        template_kwargs=fields.mapping("chat_template_kwargs") or {},
-        stream=stream,
+        model=body.model,
+        prompt=prompt + _read_input(body.input),
+        tools=read_tools(_functions(data.get("tools")), body.tool_choice, body.parallel_tool_calls),
+        sampling=body.sampling(body.max_output_tokens, body.stop, logprobs=_logprobs(body)),
+        effort=body.reasoning.effort if body.reasoning else None,
+        stream=body.stream,
         echo={name: data[name] for name in _ECHOED if data.get(name) is not None},
-        metadata=fields.mapping("metadata") or {},
-        response_schema=response_schema,
-        **read_parser_options(fields),
+        metadata=body.metadata or {},
+        response_schema=schema_of(body.text.format, "text.format") if body.text else None,
+        template_kwargs=body.chat_template_kwargs or {},
+        incomplete_calls=body.incomplete_calls,
+        stop_in=body.stop_in,
     )
-    refuse_unsupported(fields)
-    nothing_kept = "nothing is kept between two requests; send all items in 'input'"
-    fields.only("previous_response_id", why=nothing_kept)
-    fields.only("conversation", why=nothing_kept)
-    fields.only("background", False, why=nothing_kept)
-    fields.only("truncation", "disabled", why="a prompt is never cut")
-    fields.only("prompt", why="there are no stored prompts")
-    fields.only("max_tool_calls", why="this server runs no tools")
-    fields.only("context_management", [], why="a prompt is never cut")
-    fields.end()
-    return request
 
 
 # The fields of its request that a response repeats; the SDKs' own types ask for some of these.
@@ -87,98 +149,59 @@ _ECHOED = (
 _LOGPROBS = "message.output_text.logprobs"
 
 
-def _read_logprobs(fields: Fields) -> int | None:
-    """`include` and `top_logprobs`: the number of most likely tokens to list; None: no log-probabilities."""
-    included = fields.items("include") or []
+def _logprobs(body: ResponseRequest) -> int | None:
+    """The number of most likely tokens to list; None: no log-probabilities."""
+    included = body.include or []
     unknown = [name for name in included if name not in (_LOGPROBS, "reasoning.encrypted_content")]
     if unknown:
-        raise ApiError(
-            400, f"'include' has {unknown[0]!r}, which this server does not have; it has '{_LOGPROBS}'",
-            code="unsupported_parameter", param="include",
-        )  # fmt: skip
-    return read_top_logprobs(fields, _LOGPROBS in included, f"'include': ['{_LOGPROBS}']")
+        message = f"'include' has {unknown[0]!r}, which this server does not have; it has '{_LOGPROBS}'"
+        raise ApiError(400, message, code="unsupported_parameter", param="include")
+    return logprob_count(body.top_logprobs, _LOGPROBS in included, f"'include': ['{_LOGPROBS}']")
 
 
-def _read_input(value: Any) -> list[dict[str, Any]]:
-    if isinstance(value, str):
-        value = [{"role": "user", "content": value}]
-    if not isinstance(value, list):
-        raise unfit("input", "'input' must be a text or a list of items")
-    if not value or value == [{"role": "user", "content": ""}]:
+def _read_input(items: str | list[Any]) -> list[dict[str, Any]]:
+    if not items:
         raise ApiError(400, "'input' is empty; send a text or at least one item", param="input")
+    if isinstance(items, str):
+        return [{"role": "user", "content": items}]
     chat: list[dict[str, Any]] = []
-    for index, item in enumerate(value):
-        _add_item(chat, item, f"input[{index}]")
+    for item in items:
+        _add_item(chat, item)
     return chat
 
 
-def _add_item(chat: list[dict[str, Any]], item: Any, path: str) -> None:
+def _add_item(chat: list[dict[str, Any]], item: Any) -> None:
     """Append an item as a message, or to the assistant's last turn."""
-    fields = Fields(item, path)
-    kind = fields.text("type", "message")
-    fields.harmless("id", "status", "phase", "namespace", "caller")
-    if kind == "message":
-        role = fields.text("role")
-        if role not in ("system", "developer", "user", "assistant"):
-            raise unfit(
-                f"{path}.role", f"'{path}.role' is '{role}'; use user, assistant, system or developer"
-            )
-        text = read_content(fields.require("content", fields.any("content")), f"{path}.content") or ""
-        if role == "assistant" and chat and chat[-1]["role"] == "assistant" and not chat[-1]["content"]:
+    is_answering = bool(chat) and chat[-1]["role"] == "assistant"
+    if isinstance(item, MessageItem):
+        text = text_of(item.content)
+        if item.role == "assistant" and is_answering and not chat[-1]["content"]:
             chat[-1]["content"] = text
         else:
-            chat.append({"role": "system" if role == "developer" else role, "content": text})
-    elif kind == "reasoning":
-        content, summary = fields.items("content"), fields.items("summary")
-        fields.harmless("encrypted_content")
-        text = _read_reasoning(content, f"{path}.content") or _read_reasoning(summary, f"{path}.summary")
+            chat.append({"role": "system" if item.role == "developer" else item.role, "content": text})
+    elif isinstance(item, ReasoningItem):
+        text = text_of(item.content) or text_of(item.summary)
         chat.append({"role": "assistant", "content": "", "reasoning_content": text})
-    elif kind == "function_call":
-        call = {
-            "id": fields.require("call_id", fields.text("call_id")),
-            "type": "function",
-            "function": {
-                "name": fields.require("name", fields.text("name")),
-                "arguments": parse_arguments(fields.text("arguments") or "{}"),
-            },
-        }
-        if not chat or chat[-1]["role"] != "assistant":
+    elif isinstance(item, CallItem):
+        if not is_answering:
             chat.append({"role": "assistant", "content": ""})
-        chat[-1].setdefault("tool_calls", []).append(call)
-    elif kind == "function_call_output":
-        id = fields.require("call_id", fields.text("call_id"))
-        text = read_content(fields.require("output", fields.any("output")), f"{path}.output") or ""
-        chat.append({"role": "tool", "tool_call_id": id, "content": text})
+        chat[-1].setdefault("tool_calls", []).append(call_of(item.call_id, item.name, item.arguments))
     else:
-        raise ApiError(
-            400, f"'{path}' is of type '{kind}'; this server accepts messages, calls, their results and reasoning",
-            code="unsupported_content", param=path,
-        )  # fmt: skip
-    fields.end()
+        chat.append({"role": "tool", "tool_call_id": item.call_id, "content": text_of(item.output)})
 
 
-def _read_reasoning(parts: list[Any] | None, path: str) -> str:
-    texts = []
-    for index, part in enumerate(parts or ()):
-        fields = Fields(part, f"{path}[{index}]")
-        fields.any("type")
-        texts.append(fields.require("text", fields.text("text")))
-        fields.end()
-    return "".join(texts)
-
-
-def _read_tools(tools: list[Any] | None, choice: Any, is_parallel: bool) -> Tools:
-    """Tools there are flat: no `function` around the name."""
-    nested = []
+def _functions(tools: list[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
+    """The tools' functions as the client wrote them, which templates show in this order."""
+    functions = []
     for index, tool in enumerate(tools or ()):
-        if isinstance(tool, dict) and tool.get("type", "function") == "function" and "function" not in tool:
-            function = {key: value for key, value in tool.items() if key not in ("type", "defer_loading")}
-            nested.append({"type": "function", "function": function})
-        elif isinstance(tool, dict) and "function" not in tool:
-            raise ApiError(
-                400, f"'tools[{index}]' is of type '{tool.get('type')}', which this server does not have",
-                code="unsupported_tool", param=f"tools[{index}]",
-            )  # fmt: skip
-        else:
-            nested.append(tool)
-    return read_tools(nested, choice, is_parallel)
+        path, apart = f"tools[{index}]", ("type", "defer_loading", "function")
+        flat = {name: value for name, value in tool.items() if name not in apart and value is not None}
+        function = tool.get("function")
+        if function is not None and flat:
+            raise unfit(
+                f"{path}.{next(iter(flat))}", f"'{path}' has fields beside 'function'; move them into it"
+            )
+        if function is None and "name" not in flat:
+            raise unfit(f"{path}.name", f"'{path}.name' is missing")
+        functions.append(flat if function is None else function)
+    return functions

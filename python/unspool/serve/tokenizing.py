@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -14,12 +14,13 @@ from unspool.errors import ArgumentError
 from unspool.serve.api_errors import ApiError, as_api_error
 from unspool.serve.begin_answer import template_kwargs_of
 from unspool.serve.body import read_body
-from unspool.serve.completions import read_prompt_field
-from unspool.serve.fields import Fields, unfit
+from unspool.serve.chat_messages import ChatMessage, read_chat
+from unspool.serve.completions import Prompt, read_prompt
 from unspool.serve.messages import read_messages_count
-from unspool.serve.requests import read_messages, read_tools
 from unspool.serve.served_model import check_template, check_template_kwargs, count_tokens, tokenize
 from unspool.serve.state import state_of
+from unspool.serve.tools import ChatTool, offered_in, read_tools
+from unspool.serve.wire import Wire, refused, take, unfit
 
 __all__ = ["TOKENIZING_READERS", "tokenizing_routes"]
 
@@ -43,73 +44,102 @@ class TokenizeRequest:
     wants_texts: bool = False
 
 
+class TokenizeText(Wire, kw_only=True):
+    """A body of /tokenize with a text."""
+
+    model: str | None = None
+    prompt: str
+    add_special_tokens: bool = True
+    return_token_strs: bool = False
+
+
+_OWN_TEMPLATE = "the server's own template is run, as for an answer"
+
+
+class TokenizeMessages(Wire, kw_only=True):
+    """A body of /v1/tokenize with messages."""
+
+    model: str
+    messages: list[ChatMessage]
+    tools: list[ChatTool] | None = None
+    chat_template_kwargs: dict[str, Any] | None = None
+
+
+class TokenizeChat(TokenizeMessages, kw_only=True):
+    """A body of /tokenize with messages."""
+
+    model: str | None = None  # type: ignore[assignment]  # the only one that there is
+    return_token_strs: bool = False
+    add_special_tokens: Annotated[Any, refused(False, why="the chat template writes them")] = None
+    add_generation_prompt: Annotated[Any, refused(True, why=_OWN_TEMPLATE)] = None
+    continue_final_message: Annotated[Any, refused(False, why=_OWN_TEMPLATE)] = None
+    chat_template: Annotated[Any, refused(why=_OWN_TEMPLATE)] = None
+
+
+class TokenizePrompt(Wire, kw_only=True):
+    model: str
+    prompt: Prompt
+
+
+class DetokenizeRequest(Wire, kw_only=True):
+    model: str | None = None
+    tokens: list[int]
+
+
+class ConversationRequest(Wire, kw_only=True):
+    model: str
+    conversation: str | list[ChatMessage]
+
+
 def read_tokenize(data: Any) -> TokenizeRequest:
     """A body of /tokenize."""
-    fields = Fields(data)
-    model = fields.text("model")
-    wants_texts = fields.flag("return_token_strs")
-    messages = fields.items("messages")
-    if messages is None:
-        prompt = fields.require("prompt", fields.text("prompt"))
-        adds = fields.flag("add_special_tokens", True)
-        fields.end()
-        return TokenizeRequest(model=model, prompt=prompt, adds_special_tokens=adds, wants_texts=wants_texts)
-    own_template = "the server's own template is run, as for an answer"
-    fields.only("add_special_tokens", False, why="the chat template writes them")
-    fields.only("add_generation_prompt", True, why=own_template)
-    fields.only("continue_final_message", False, why=own_template)
-    fields.only("chat_template", why=own_template)
-    request = _read_chat(fields, model, messages)
-    fields.end()
-    return TokenizeRequest(**{**vars(request), "wants_texts": wants_texts})
+    if _has_messages(data):
+        chat = take(TokenizeChat, data)
+        return _chat_request(chat, data, wants_texts=chat.return_token_strs)
+    text = take(TokenizeText, data)
+    return TokenizeRequest(
+        model=text.model,
+        prompt=text.prompt,
+        adds_special_tokens=text.add_special_tokens,
+        wants_texts=text.return_token_strs,
+    )
 
 
 def read_own_tokenize(data: Any) -> TokenizeRequest:
     """A body of /v1/tokenize."""
-    fields = Fields(data)
-    model = fields.require("model", fields.text("model"))
-    messages = fields.items("messages")
-    if messages is None:
-        request = TokenizeRequest(model=model, prompt=read_prompt_field(fields))
-    else:
-        request = _read_chat(fields, model, messages)
-    fields.end()
-    return request
+    if _has_messages(data):
+        return _chat_request(take(TokenizeMessages, data), data)
+    body = take(TokenizePrompt, data)
+    return TokenizeRequest(model=body.model, prompt=read_prompt(body.prompt))
 
 
-def _read_chat(fields: Fields, model: str | None, messages: list[Any]) -> TokenizeRequest:
+def _has_messages(data: Any) -> bool:
+    return isinstance(data, dict) and data.get("messages") is not None
+
+
+def _chat_request(body: TokenizeMessages, data: Any, wants_texts: bool = False) -> TokenizeRequest:
     return TokenizeRequest(
-        model=model,
-        prompt=read_messages(messages),
-        tools=read_tools(fields.items("tools"), None, None).shown,
-        template_kwargs=fields.mapping("chat_template_kwargs") or {},
+        model=body.model,
+        prompt=read_chat(body.messages),
+        tools=read_tools(offered_in(data)).shown,
+        template_kwargs=body.chat_template_kwargs or {},
+        wants_texts=wants_texts,
     )
 
 
-def read_detokenize(data: Any) -> tuple[str | None, list[int]]:
-    """A body of /detokenize: the model's name, and token ids."""
-    fields = Fields(data)
-    model = fields.text("model")
-    tokens = fields.require("tokens", fields.items("tokens"))
-    fields.end()
-    if not all(type(id) is int for id in tokens):
-        raise unfit("tokens", "'tokens' must be a list of token ids")
-    return model, tokens
+def read_detokenize(data: Any) -> DetokenizeRequest:
+    """A body of /detokenize."""
+    return take(DetokenizeRequest, data)
 
 
 def read_count(data: Any) -> tuple[str, Any]:
     """A body of /v1/count_tokens: the model's name, and a text or messages."""
-    fields = Fields(data)
-    name = fields.require("model", fields.text("model"))
-    conversation = fields.any("conversation")
-    fields.end()
-    if isinstance(conversation, list):
-        conversation = read_messages(conversation, "conversation")
-    elif not isinstance(conversation, str):
-        raise unfit("conversation", "'conversation' must be a text or a list of messages")
-    elif not conversation:
+    body = take(ConversationRequest, data)
+    if body.conversation == "":
         raise ApiError(400, "'conversation' is empty; send a text or messages", param="conversation")
-    return name, conversation
+    if isinstance(body.conversation, str):
+        return body.model, body.conversation
+    return body.model, read_chat(body.conversation, "conversation")
 
 
 #: Each path's reader.
@@ -134,17 +164,17 @@ async def _tokenize(request: Request) -> Response:
 
 
 async def _detokenize(request: Request) -> Response:
-    name, ids = await read_body(request, read_detokenize)
-    _, model = await _find(request, name)
+    body = await read_body(request, read_detokenize)
+    _, model = await _find(request, body.model)
     tokenizer = _tokenizer_of(model, "detokenize")
-    unknown = next((id for id in ids if not 0 <= id < len(tokenizer)), None)
+    unknown = next((id for id in body.tokens if not 0 <= id < len(tokenizer)), None)
     if unknown is not None:
         raise ApiError(
             400,
             f"token id {unknown} is not the model's; its ids are 0 to {len(tokenizer) - 1}",
             param="tokens",
         )
-    return JSONResponse({"prompt": await _in_thread(tokenizer.decode, ids)})
+    return JSONResponse({"prompt": await _in_thread(tokenizer.decode, body.tokens)})
 
 
 async def _own_tokenize(request: Request) -> Response:

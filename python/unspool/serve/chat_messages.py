@@ -1,0 +1,104 @@
+"""Messages of chat completions, and what chat templates read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from unspool.serve.api_errors import ApiError
+from unspool.serve.content import Content, text_of
+from unspool.serve.load_json import load_json
+from unspool.serve.wire import Ignored, Wire, refused
+
+__all__ = ["ChatMessage", "call_of", "read_chat"]
+
+
+class CalledFunction(Wire, forbid_unknown_fields=False, kw_only=True):
+    """SDKs send back further fields of an answer, such as `parsed_arguments`."""
+
+    name: str
+    arguments: str | None = None
+
+
+class ToolCall(Wire, forbid_unknown_fields=False, kw_only=True):
+    """A call of an earlier answer."""
+
+    id: str
+    type: Annotated[Any, refused("function", why="calls are to functions")] = "function"
+    function: CalledFunction
+
+
+class Message(Wire, tag_field="role", kw_only=True):
+    name: str | None = None
+
+
+class SystemMessage(Message, tag="system", kw_only=True):
+    content: Content
+
+
+class DeveloperMessage(SystemMessage, tag="developer", kw_only=True):
+    """Instructions, under their newer name."""
+
+
+class UserMessage(SystemMessage, tag="user", kw_only=True):
+    """A user's turn."""
+
+
+class ToolMessage(SystemMessage, tag="tool", kw_only=True):
+    tool_call_id: str
+
+
+class AssistantMessage(Message, tag="assistant", kw_only=True):
+    content: Content | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[ToolCall] | None = None
+    refusal: str | None = None
+    audio: Annotated[Any, refused(why="audio is not supported")] = None
+    function_call: Annotated[Any, refused(why="tool_calls have replaced it")] = None
+    annotations: Ignored = None
+
+
+ChatMessage = SystemMessage | DeveloperMessage | UserMessage | AssistantMessage | ToolMessage
+
+
+def read_chat(messages: Sequence[Message], path: str = "messages") -> list[dict[str, Any]]:
+    """Messages as chat templates read them: contents as text, arguments as objects.
+
+    Raises:
+        ApiError: 400 for no messages.
+    """
+    if not messages:
+        raise ApiError(400, f"'{path}' is empty; send at least one message", param=path)
+    return [_read(message) for message in messages]
+
+
+def _read(message: Any) -> dict[str, Any]:
+    role = type(message).__struct_config__.tag
+    read: dict[str, Any] = {"role": "system" if role == "developer" else role}
+    if message.name is not None:
+        read["name"] = message.name
+    content = message.content
+    if isinstance(message, AssistantMessage):
+        if reasoning := message.reasoning_content or message.reasoning:
+            read["reasoning_content"] = reasoning
+        if message.tool_calls:
+            read["tool_calls"] = [
+                call_of(call.id, call.function.name, call.function.arguments) for call in message.tool_calls
+            ]
+        content = message.refusal if content is None else content
+    elif isinstance(message, ToolMessage):
+        read["tool_call_id"] = message.tool_call_id
+    read["content"] = text_of(content)
+    return read
+
+
+def call_of(id: str, name: str, arguments: str | None) -> dict[str, Any]:
+    """A call as templates read it: arguments are an object, which they write as JSON; other text stays text."""
+    text = arguments or "{}"
+    try:
+        value = load_json(text)
+    except ValueError:
+        value = text
+    function = {"name": name, "arguments": value if isinstance(value, dict) else text}
+    return {"id": id, "type": "function", "function": function}

@@ -1,0 +1,130 @@
+"""The fields that requests of several protocols have."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from unspool.errors import ArgumentError
+from unspool.generation.logprobs import MAX_TOP_LOGPROBS
+from unspool.generation.sampling_params import SamplingParams
+from unspool.serve.api_errors import ApiError
+from unspool.serve.wire import Ignored, Wire, refused, unfit
+from unspool.stream_options import IncompleteCalls, StopIn
+
+__all__ = [
+    "AnswerFields", "Answers", "ChatFields", "Count", "SamplingFields", "Stop", "StreamOptions",
+    "TopLogprobs", "logprob_count",
+]  # fmt: skip
+
+Count = Annotated[int, Meta(ge=1)]
+#: OpenAI's limit; all answers of a request are generated at once.
+Answers = Annotated[int, Meta(ge=1, le=128)]
+TopLogprobs = Annotated[int, Meta(ge=0, le=MAX_TOP_LOGPROBS)]
+Stop = str | list[str]
+_Penalty = Annotated[float, Meta(ge=-2, le=2)]
+
+# Below it, scores that are divided by it overflow.
+_LEAST_TEMPERATURE = 1e-6
+
+# The search keeps all their prefixes.
+_MAX_STOP_BYTES = 1024
+
+
+class SamplingFields(Wire, kw_only=True):
+    """How tokens are chosen, with the extensions of vLLM and others."""
+
+    temperature: Annotated[float, Meta(ge=0)] | None = None
+    top_p: Annotated[float, Meta(gt=0, le=1)] | None = None
+    top_k: Annotated[int, Meta(ge=-1)] | None = None
+    min_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    presence_penalty: _Penalty | None = None
+    frequency_penalty: _Penalty | None = None
+    repetition_penalty: Annotated[float, Meta(gt=0)] | None = None
+    seed: Annotated[int, Meta(ge=0)] | None = None
+
+    def sampling(
+        self,
+        max_tokens: int | None,
+        stop: str | list[str] | None = None,
+        n: int | None = None,
+        logprobs: int | None = None,
+        stop_field: str = "stop",
+    ) -> SamplingParams:
+        """All that decides on an answer's tokens.
+
+        Raises:
+            ApiError: 422, a value is out of its range.
+        """
+        if self.temperature is not None and 0 < self.temperature < _LEAST_TEMPERATURE:
+            raise unfit(
+                "temperature",
+                f"'temperature' is {self.temperature}; send 0 for greedy decoding, or at least {_LEAST_TEMPERATURE}",
+            )
+        texts = _stop_texts(stop, stop_field)
+        values: dict[str, Any] = {name: getattr(self, name) for name in SamplingFields.__struct_fields__}
+        if self.top_k == -1:  # vLLM's "off"
+            values["top_k"] = 0
+        try:
+            return SamplingParams(**values, max_tokens=max_tokens, n=n, stop=texts, logprobs=logprobs)
+        except ArgumentError as error:
+            name = str(error).split("[", 1)[0].split(" ", 1)[0]
+            raise unfit(name, str(error)) from None
+
+
+def _stop_texts(stop: str | list[str] | None, name: str) -> tuple[str, ...]:
+    texts = [stop] if isinstance(stop, str) else stop or []
+    if not all(texts):
+        raise unfit(name, f"'{name}' must be a text, or a list of texts, none of them empty")
+    sizes = [len(text.encode()) for text in texts]
+    if max(sizes, default=0) > _MAX_STOP_BYTES or sum(sizes) > 16 * _MAX_STOP_BYTES:
+        limits = f"a text may have {_MAX_STOP_BYTES} bytes, all of them {16 * _MAX_STOP_BYTES}"
+        raise unfit(name, f"'{name}' is too long; {limits}")
+    return tuple(texts)
+
+
+class AnswerFields(SamplingFields, kw_only=True):
+    """What every endpoint that answers has."""
+
+    model: str
+    stream: bool = False
+    metadata: dict[str, Any] | None = None
+    user: Ignored = None
+    store: Ignored = None
+    safety_identifier: Ignored = None
+    prompt_cache_key: Ignored = None
+    prompt_cache_retention: Ignored = None
+    prompt_cache_options: Ignored = None
+    logit_bias: Annotated[Any, refused({}, why="logits are left as they are")] = None
+    service_tier: Annotated[Any, refused("auto", "default", "standard_only", why="there is one tier")] = None
+
+
+class ChatFields(AnswerFields, kw_only=True):
+    """What every endpoint that answers a chat has; extensions of this server."""
+
+    incomplete_calls: IncompleteCalls | None = None
+    stop_in: StopIn | None = None
+    chat_template_kwargs: dict[str, Any] | None = None
+
+
+class StreamOptions(Wire, kw_only=True):
+    """The options of a stream of chunks."""
+
+    include_usage: bool = False
+    include_obfuscation: Ignored = None
+
+
+def logprob_count(top_logprobs: int | None, is_wanted: bool, wanted_by: str) -> int | None:
+    """The number of most likely tokens to list; None: no log-probabilities.
+
+    Args:
+        is_wanted: Whether the request has log-probabilities.
+        wanted_by: The field that requests them, for the error.
+    """
+    if top_logprobs and not is_wanted:
+        raise ApiError(
+            400, f"'top_logprobs' is {top_logprobs}, but log-probabilities are off; send {wanted_by} too",
+            code="invalid_argument", param="top_logprobs",
+        )  # fmt: skip
+    return (top_logprobs or 0) if is_wanted else None

@@ -1,0 +1,126 @@
+"""The tools of a request, and the choice among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from unspool.serve.api_errors import ApiError
+from unspool.serve.wire import Ignored, Wire, kinds, unfit
+
+__all__ = ["ChatTool", "FunctionTool", "ToolChoice", "Tools", "offered_in", "read_tools", "unsupported_tool"]
+
+
+class FunctionTool(Wire, kw_only=True):
+    """A function that the model may call."""
+
+    name: str
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+def unsupported_tool(only: str) -> Meta:
+    """For the annotation of a tool: the error for tools of other types."""
+    says = "'{path}' is a tool of type '{kind}', which this server does not have; use"
+    return kinds("unsupported_tool", f"{says} '{only}'", only)
+
+
+class _ChatTool(Wire, tag_field="type", tag="function", kw_only=True):
+    function: FunctionTool
+    cache_control: Ignored = None
+
+
+ChatTool = Annotated[_ChatTool, unsupported_tool("function")]
+
+_CHOICES = '\'auto\', \'none\', \'required\' or {"type": "function", "function": {"name": ...}}'
+
+ToolChoice = Annotated[Any, Meta(description=f"{_CHOICES}.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tools:
+    """The tools that a request offers.
+
+    Attributes:
+        offered: In the shape of chat completions; None: there are none.
+        choice: "auto", "none", "required", or a tool's name.
+        is_parallel: Whether an answer may hold more than one call.
+    """
+
+    offered: list[dict[str, Any]] | None = None
+    choice: str = "auto"
+    is_parallel: bool = True
+
+    @property
+    def must_call(self) -> bool:
+        """Whether an answer without a call is an error."""
+        return self.choice not in ("auto", "none")
+
+    @property
+    def shown(self) -> list[dict[str, Any]] | None:
+        """The tools that may be called, for the chat template."""
+        if self.choice == "none":
+            return None
+        if self.choice in ("auto", "required") or self.offered is None:
+            return self.offered
+        return [tool for tool in self.offered if tool["function"]["name"] == self.choice]
+
+
+def offered_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The functions of a body's tools as the client wrote them, which templates show in this order."""
+    return [tool["function"] for tool in data.get("tools") or ()]
+
+
+def read_tools(functions: list[dict[str, Any]], choice: Any = None, is_parallel: bool = True) -> Tools:
+    """Tools in the shape of chat completions.
+
+    Args:
+        functions: Each with a name; fields that are null are left out.
+        choice: The choice in the shape of chat completions; None: "auto".
+
+    Raises:
+        ApiError: 400 for two tools of one name, or a choice that is no tool; 422 for another choice.
+    """
+    offered: dict[str, dict[str, Any]] = {}
+    for index, function in enumerate(functions):
+        path, name = f"tools[{index}]", function["name"]
+        if not name:
+            raise unfit(path, f"'{path}' has an empty name")
+        if name in offered:
+            message = f"'{path}' is named '{name}', as another tool is; give each a name of its own"
+            raise ApiError(400, message, param=path)
+        said = {key: value for key, value in function.items() if value is not None}
+        offered[name] = {"type": "function", "function": said}
+    chosen = _read_choice(choice)
+    if not offered and chosen not in ("auto", "none"):
+        raise _wrong_choice(f"tool_choice is '{chosen}', and there are no tools; send 'tools'")
+    if chosen not in ("auto", "none", "required") and chosen not in offered:
+        raise _wrong_choice(
+            f"tool_choice names '{chosen}', which is not one of the tools: {', '.join(offered)}"
+        )
+    return Tools(offered=list(offered.values()) or None, choice=chosen, is_parallel=is_parallel)
+
+
+def _read_choice(choice: Any) -> str:
+    if choice is None:
+        return "auto"
+    if choice in ("auto", "none", "required"):
+        return str(choice)
+    if isinstance(choice, dict) and choice.get("type") == "function":
+        inner = choice.get("function")
+        name = inner.get("name") if isinstance(inner, dict) else choice.get("name")
+        if name in ("auto", "none", "required"):
+            raise _wrong_choice(
+                f"tool_choice names the tool '{name}', which is a choice itself; rename the tool"
+            )
+        if isinstance(name, str) and name:
+            return name
+    raise unfit("tool_choice", f"'tool_choice' must be {_CHOICES}")
+
+
+def _wrong_choice(message: str) -> ApiError:
+    return ApiError(400, message, param="tool_choice")

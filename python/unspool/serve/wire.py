@@ -1,0 +1,221 @@
+"""Reads a client's JSON into structs. Each error is the client's, and names the field."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Hashable
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
+
+import msgspec
+from msgspec import Meta, inspect
+
+from unspool.serve.api_errors import ApiError
+
+__all__ = ["Ignored", "Wire", "kinds", "refused", "take", "unfit"]
+
+_T = TypeVar("_T")
+
+
+class Wire(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """An object of a request. A null field counts as absent; an unknown one is an error."""
+
+
+#: A field that is accepted and changes nothing.
+Ignored = Annotated[Any, Meta(description="Accepted; changes nothing.")]
+
+
+class _Refusal(NamedTuple):
+    allowed: tuple[Any, ...]
+    why: str
+
+
+def refused(*allowed: Any, why: str) -> Meta:
+    """A field that is not supported: any value but these gets 400."""
+    schema = {"enum": list(allowed)} if allowed else None
+    refusal = {"refusal": _Refusal(allowed, why)}
+    return Meta(description=f"Not supported: {why}.", extra_json_schema=schema, extra=refusal)
+
+
+class _Kinds(NamedTuple):
+    code: str
+    message: str
+    default: str | None
+
+
+def kinds(code: str, message: str, default: str | None = None) -> Meta:
+    """For the annotation of tagged structs: other kinds get 400.
+
+    Args:
+        code, message: Of the error; the message with `{path}` and `{kind}`.
+        default: The kind of an object without a tag.
+    """
+    return Meta(extra={"kinds": _Kinds(code, message, default)})
+
+
+def unfit(field: str | None, message: str) -> ApiError:
+    """The error for a wrong value."""
+    return ApiError(422, message, code="invalid_request", param=field)
+
+
+def take(type: type[_T], value: Any, path: str = "") -> _T:
+    """Convert a JSON value to a type made of `Wire` structs.
+
+    Args:
+        path: The value's place in the request, for errors.
+
+    Raises:
+        ApiError: 422 for a missing, unknown or wrong field; 400 for a value that is not supported.
+    """
+    accepted = _accept(value, _shape_of(cast(Hashable, type)), path)
+    try:
+        return msgspec.convert(accepted, type)
+    except msgspec.ValidationError as error:
+        raise _explained(str(error), accepted, path) from None
+
+
+class _Shape(NamedTuple):
+    """What is checked of a value before its conversion."""
+
+    fields: dict[str, _Shape] | None = None
+    needs: tuple[str, ...] = ()  # objects; a missing one is reported by what it must have
+    items: _Shape | None = None
+    choices: tuple[Any, ...] = ()
+    tag: str = ""
+    variants: dict[str, _Shape] | None = None
+    kinds: _Kinds | None = None
+    refusal: _Refusal | None = None
+
+
+@functools.cache
+def _shape_of(type: Hashable) -> _Shape:
+    return _shape(inspect.type_info(type))
+
+
+def _shape(info: inspect.Type) -> _Shape:
+    if isinstance(info, inspect.Metadata):
+        return _shape(info.type)._replace(**(info.extra or {}))
+    if isinstance(info, inspect.UnionType):
+        return functools.reduce(_merged, map(_shape, info.types))
+    if isinstance(info, inspect.ListType):
+        return _Shape(items=_shape(info.item_type))
+    if isinstance(info, inspect.LiteralType):
+        return _Shape(choices=tuple(info.values))
+    if not isinstance(info, inspect.StructType):
+        return _Shape()
+    fields = {field.encode_name: _shape(field.type) for field in info.fields}
+    needs = [f.encode_name for f in info.fields if f.required and isinstance(f.type, inspect.StructType)]
+    shape = _Shape(fields, tuple(needs))
+    return _Shape(tag=str(info.tag_field), variants={str(info.tag): shape}) if info.tag else shape
+
+
+def _merged(left: _Shape, right: _Shape) -> _Shape:
+    found = {name: value for name, value in right._asdict().items() if value}
+    if left.variants and right.variants:
+        found["variants"] = {**left.variants, **right.variants}
+    return left._replace(**found)
+
+
+def _accept(value: Any, shape: _Shape, path: str) -> Any:
+    """The value without null fields and with every tag.
+
+    Raises:
+        ApiError: 400 for an unsupported value or kind; 422 for one that is not among its choices.
+    """
+    if isinstance(value, list) and shape.items is not None:
+        return [_accept(item, shape.items, f"{path}[{index}]") for index, item in enumerate(value)]
+    if isinstance(value, dict) and shape.variants:
+        return _accept_variant(value, shape, path)
+    if isinstance(value, dict) and shape.fields is not None:
+        kept = {}
+        for name, item in value.items():
+            inner = shape.fields.get(name)
+            if item is not None:
+                kept[name] = item if inner is None else _accept(item, inner, _join(path, name))
+        for name in shape.needs:
+            kept.setdefault(name, {})
+        return kept
+    if isinstance(value, str) and shape.choices and value not in shape.choices:
+        raise _no_choice(path, value, shape.choices)
+    if shape.refusal is not None and not any(_equal(value, item) for item in shape.refusal.allowed):
+        message = f"'{path}' is not supported: {shape.refusal.why}"
+        raise ApiError(400, message, code="unsupported_parameter", param=path)
+    return value
+
+
+def _accept_variant(value: dict[str, Any], shape: _Shape, path: str) -> Any:
+    kind = value.get(shape.tag)
+    if kind is None and shape.kinds is not None:
+        kind = shape.kinds.default
+    variant = (shape.variants or {}).get(kind) if isinstance(kind, str) else None
+    if variant is not None:
+        rest = {name: item for name, item in value.items() if name != shape.tag}
+        return {shape.tag: kind, **_accept(rest, variant, path)}
+    if shape.kinds is not None and (kind is None or isinstance(kind, str)):
+        message = shape.kinds.message.format(path=path, kind=kind)
+        raise ApiError(400, message, code=shape.kinds.code, param=path)
+    if isinstance(kind, str):
+        raise _no_choice(_join(path, shape.tag), kind, tuple(shape.variants or ()))
+    return value
+
+
+def _equal(left: Any, right: Any) -> bool:
+    return type(left) is type(right) and bool(left == right)
+
+
+def _no_choice(path: str, value: str, choices: tuple[Any, ...]) -> ApiError:
+    allowed = [f"'{choice}'" for choice in choices]
+    return unfit(path, f"'{path}' is '{value}'; send {', '.join(allowed[:-1])} or {allowed[-1]}")
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+_NAMES = {
+    "str": "a string", "bool": "true or false", "int": "an integer", "float": "a number", "array": "a list",
+    "object": "an object",
+}  # fmt: skip
+_JSON_NAMES = {str: "a string", list: "a list", dict: "an object", type(None): "null"}
+_BOUNDS = {">=": "at least", ">": "above", "<=": "at most", "<": "below"}
+
+
+def _explained(problem: str, data: Any, path: str) -> ApiError:
+    """The client's error for an error of msgspec's."""
+    problem, _, place = problem.rpartition(" - at `$") if " - at `$" in problem else (problem, "", "`")
+    place = path + place[:-1] if path else place[:-1].removeprefix(".")
+    if missing := re.fullmatch("Object missing required field `(.*)`", problem, re.S):
+        field = _join(place, missing[1])
+        return unfit(field, f"'{field}' is missing")
+    if unknown := re.fullmatch("Object contains unknown field `(.*)`", problem, re.S):
+        field = _join(place, unknown[1])
+        return unfit(field, f"unknown field: '{field}'; nothing is ignored here, so leave it out")
+    value = _shown(data, place.removeprefix(path))
+    shown = f"'{place}' is {value}" if place else f"the body is {value}"
+    if wrong := re.fullmatch("Expected `(.*)`, got `.*`", problem):
+        if (item := re.fullmatch(r"(.*)\[(\d+)\]", place)) and wrong[1] != "object":
+            place, shown = (
+                item[1],
+                f"'{item[1]}' has {value} at index {item[2]}",
+            )  # plain values are one field
+        names = [_NAMES.get(name, name) for name in wrong[1].split(" | ") if name != "null"]
+        return unfit(place or None, f"{shown}; send {' or '.join(names)}")
+    if bound := re.fullmatch(r"Expected `\w+` ([<>]=?) (.*)", problem):
+        return unfit(place, f"{shown}; it must be {_BOUNDS[bound[1]]} {bound[2].removesuffix('.0')}")
+    return unfit(place or None, f"{shown}: {problem}")
+
+
+def _shown(data: Any, place: str) -> str:
+    """The value at a place, or its type."""
+    for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", place):
+        try:
+            data = data[name] if name else data[int(index)]
+        except (LookupError, TypeError):
+            return "wrong"
+    if isinstance(data, bool):
+        return str(data).lower()
+    if type(data) in (int, float):
+        return str(data)[:40]
+    if isinstance(data, str) and len(data) <= 40:
+        return f"'{data}', a string"
+    return _JSON_NAMES.get(type(data), type(data).__name__)
