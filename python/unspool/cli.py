@@ -288,6 +288,9 @@ def _read_config(context: click.Context, path: str | None) -> None:
     show_default=True,
     help="Where stop strings count.",
 )
+@_setting(
+    "--strict-markers", is_flag=True, help="Markers count only as tokens, or inside what a token opens."
+)
 @_setting("--delay", default=0.0, help="With --demo: seconds a token.")
 @_setting("--log-level", default="info", show_default=True)
 @_setting("--ssl-keyfile")

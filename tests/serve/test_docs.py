@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unspool.serve import create_app
+from unspool.serve import ServeOptions, create_app
 from unspool.serve.chat import ChatRequest
 from unspool.serve.completions import CompletionRequest
 from unspool.serve.messages import MessagesRequest
 from unspool.serve.responses import ResponseRequest
 from unspool.serve.wire import Wire
 
-from .conftest import USER
+from .conftest import USER, client_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "server.md"
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
@@ -45,6 +45,26 @@ def test_the_paths_and_metrics_are_there() -> None:
     families = {family.name for family in app.state.server.metrics.registry.collect()}
     told = set(re.findall(r"`(unspool_\w+?)(?:_total)?(?:\{[^}]*\})?`", text))
     assert told == families
+
+
+@pytest.mark.anyio
+async def test_the_paths_that_need_no_key_are_those_that_are_named() -> None:
+    section = PAGE.read_text(encoding="utf-8").split("## API keys\n")[1].split("\n## ")[0]
+    named = set(re.findall(r"`(/[\w./]*)`", section.split("except:")[1].split("`/playground/run`")[0]))
+    app = create_app({}, ServeOptions(api_keys="secret"))
+    opened = set()
+    async with client_of(app) as client:
+        for route in app.routes:
+            path, method = re.sub(r"\{.*?\}", "x", route.path), min(route.methods - {"HEAD"})
+            if (await client.request(method, path)).status_code != 401:
+                opened.add(path)
+    assert {path for path in opened if not path.startswith("/playground/")} == named - {
+        "/playground/",
+        "/playground/formats",
+    }
+    assert {path for path in opened if path.startswith("/playground/") and "." not in path} == {
+        "/playground/formats"
+    }
 
 
 def test_the_codes_examples_run(demo_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

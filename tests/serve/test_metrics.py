@@ -87,3 +87,23 @@ async def test_two_apps_do_not_share(make_client: Any) -> None:
     second = make_client({"m": ScriptedModel(lambda script: script.put("x"))})
     await first.post(PATH, json=BODY)
     assert read_metric(second.app.state.server.metrics, "generation_length_count") == 0
+
+
+async def test_the_same_metrics_as_json(make_client: Any) -> None:
+    client = make_client({"m": ScriptedModel(lambda script: script.put("x"))}, api_keys="k")
+    assert (await client.get("/metrics.json")).status_code == 401
+    client.headers["x-api-key"] = "k"
+    await client.post(PATH, json=BODY)
+    found = (await client.get("/metrics.json")).json()
+    text = (await client.get("/metrics")).text
+    assert set(found) == {
+        line.split()[2].removesuffix("_total")
+        for line in text.splitlines()
+        if line.startswith("# TYPE") and "_created" not in line
+    }
+    (sample,) = found["unspool_requests"]["samples"]
+    labels = {"endpoint": PATH, "model": "m", "status": "success", "code": "200"}
+    assert sample == {"name": "unspool_requests_total", "labels": labels, "value": 1}
+    assert found["unspool_queue_size"]["type"] == "gauge"
+    buckets = found["unspool_time_to_first_token_seconds"]["samples"]
+    assert {"name": "unspool_time_to_first_token_seconds_count", "labels": {}, "value": 1} in buckets

@@ -73,7 +73,7 @@ class RuntimeSettings(Record):
         stream_errors: How a stream reports an error: in its last response ("inband") or by raising ("raise",
             which only gRPC clients can see). "auto": in band if the request came over HTTP.
         reasoning_field: The field that holds reasoning in deltas and messages.
-        incomplete_calls, stop_in: As for `ServeOptions`.
+        incomplete_calls, stop_in, strict_markers: As for `ServeOptions`.
     """
 
     factory: str | None = None
@@ -91,6 +91,7 @@ class RuntimeSettings(Record):
     reasoning_field: str = "reasoning_content"
     incomplete_calls: str = "forward"
     stop_in: str = "content"
+    strict_markers: bool = False
 
     def _check(self) -> None:
         for name, choices in _CHOICES.items():
@@ -107,6 +108,7 @@ class RuntimeSettings(Record):
             max_queue=self.max_queue,
             stream_timeout_s=self.stream_timeout_s,
             reasoning_field=field,
+            strict_markers=self.strict_markers,
             **choices,
         )
 
@@ -294,6 +296,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
             timeout_s=self.options.stream_timeout_s,
             reasoning_field=self.options.reasoning_field,
             stop_in=self.options.to_options().stop_in,
+            strict_markers=self.options.strict_markers,
         )
 
     def _writer(
@@ -349,6 +352,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
                 device=options.device,
                 dtype=options.dtype,
                 max_new_tokens=options.max_new_tokens,
+                strict_markers=options.strict_markers,
             )
         source = getattr(self.settings, "_source", None)  # the model-settings.json
         model = call_factory(options.factory, str(Path(source).parent) if source else None)

@@ -162,6 +162,7 @@ class Answer:
             timeout_s=options.stream_timeout_s,
             reasoning_field=options.reasoning_field,
             stop_in=options.stop_in,
+            strict_markers=options.strict_markers,
         )
         self._metrics.format = format_name(self._model, request.tools.shown, request.raw)
         return stream

@@ -32,6 +32,7 @@ def begin_answer(
     timeout_s: float | None,
     reasoning_field: str,
     stop_in: StopIn = "content",
+    strict_markers: bool = False,
 ) -> DeltaStream:
     """Render the chat template and start the model. Slow: call it in a thread.
 
@@ -41,6 +42,7 @@ def begin_answer(
             no limit.
         reasoning_field: The name of reasoning in deltas.
         stop_in: Where stop strings count, unless the request sets it.
+        strict_markers: As of `ServeOptions`.
 
     Raises:
         ArgumentError: The request cannot be honoured.
@@ -62,6 +64,8 @@ def begin_answer(
         reasoning_field=reasoning_field,
         # Defaults are not passed: a model may not know these options.
         **({} if stop_in == "content" else {"stop_in": stop_in}),
+        # Without a format, no marker counts.
+        **({"strict_markers": True} if strict_markers and not request.raw else {}),
         **response_options(model, request.response_schema),
         **context_options(model),
     )

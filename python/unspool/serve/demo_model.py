@@ -137,12 +137,15 @@ class DemoModel:
         reasoning_field: str = "reasoning_content",
         stop_in: StopIn = "content",
         response_format: Any = None,
+        strict_markers: bool = False,
     ) -> DeltaStream:
         """An answer, as of `StreamGenerator.stream`."""
         if (sampling.n or 1) > 1 and not sampling.temperature:
             raise ArgumentError(
                 f"n is {sampling.n} and decoding is greedy, so all answers would be the same; set a temperature above 0"
             )
+        if strict_markers:
+            raise ArgumentError("a demo replays text, which has no tokens; leave strict_markers out")
         schema = read_response_format(response_format)
         if schema is not None:
             normalise(schema)  # raises for one that is malformed, as a grammar of it would

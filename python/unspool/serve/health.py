@@ -1,4 +1,4 @@
-"""GET /health, /liveness, /readiness, /metrics."""
+"""GET /health, /liveness, /readiness, /metrics, /metrics.json."""
 
 from __future__ import annotations
 
@@ -28,11 +28,16 @@ async def _metrics(request: Request) -> Response:
     return Response(state_of(request).metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
 
+async def _metrics_json(request: Request) -> Response:
+    return JSONResponse(state_of(request).metrics.to_dict())
+
+
 def health_routes() -> list[Route]:
-    """The routes for liveness, readiness and Prometheus."""
+    """The routes for liveness, readiness and metrics."""
     return [
         Route("/health", _readiness),
         Route("/liveness", _liveness),
         Route("/readiness", _readiness),
         Route("/metrics", _metrics),
+        Route("/metrics.json", _metrics_json),
     ]

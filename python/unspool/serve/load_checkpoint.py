@@ -9,8 +9,10 @@ from typing import Any
 
 from unspool.choose_format import check_format_names, choose_format
 from unspool.errors import ArgumentError
+from unspool.formats import compile_format
 from unspool.generation import GenerationDefaults, StreamGenerator
 from unspool.serve.served_model import has_template
+from unspool.vocabulary_sources import from_tokenizer
 
 __all__ = ["load_checkpoint"]
 
@@ -28,6 +30,7 @@ def load_checkpoint(
     gguf_file: str | None = None,
     chat_template: str | None = None,
     max_new_tokens: int = 1024,
+    strict_markers: bool = False,
 ) -> StreamGenerator:
     """Load a causal language model and its tokenizer.
 
@@ -39,11 +42,13 @@ def load_checkpoint(
         gguf_file: The file in the folder that has the weights.
         chat_template: A file with a chat template, instead of the checkpoint's own.
         max_new_tokens: The most tokens of an answer.
+        strict_markers: Check that the model's markers are tokens.
 
     Raises:
         ImportError: transformers or torch is missing.
         OSError: There is no checkpoint at `path`.
-        UnspoolError: The format is unknown, or `auto` cannot detect it. Raised before the weights load.
+        UnspoolError: The format is unknown, or `auto` cannot detect it, or it has no markers that are tokens.
+            Raised before the weights load.
     """
     check_format_names(format, reasoning)
     try:
@@ -54,7 +59,7 @@ def load_checkpoint(
     tokenizer = AutoTokenizer.from_pretrained(path, **files)
     if chat_template is not None:
         tokenizer.chat_template = Path(chat_template).read_text(encoding="utf-8")
-    _check_reading(tokenizer, format, reasoning)
+    _check_reading(tokenizer, format, reasoning, strict_markers)
     # Both names work from 4.46 to 5; "dtype" alone does not.
     model = AutoModelForCausalLM.from_pretrained(path, torch_dtype=dtype, **files).eval()
     if device is not None:
@@ -69,8 +74,8 @@ def load_checkpoint(
     )
 
 
-def _check_reading(tokenizer: Any, format: str, reasoning: str | None) -> None:
-    """Raise if the tokenizer does not show its format; warn if it cannot write a chat."""
+def _check_reading(tokenizer: Any, format: str, reasoning: str | None, strict_markers: bool) -> None:
+    """Raise if the tokenizer does not show its format or cannot be strict; warn if it cannot write a chat."""
     if not has_template(SimpleNamespace(tokenizer=tokenizer)):
         _log.warning(
             "the model has no chat template: chat requests get 400; --chat-template FILE adds a template"
@@ -78,7 +83,7 @@ def _check_reading(tokenizer: Any, format: str, reasoning: str | None) -> None:
         if format.lower() == "auto":
             return  # its text is content
     try:
-        choose_format(format, tokenizer, reasoning)
+        file, reasoning_format = choose_format(format, tokenizer, reasoning)
     except ArgumentError as error:
         if format.lower() != "auto":
             raise
@@ -86,3 +91,6 @@ def _check_reading(tokenizer: Any, format: str, reasoning: str | None) -> None:
             "the chat template does not show how this model writes; name its format with --format "
             "(`unspool formats` lists all), or 'none' for plain text"
         ) from error
+    if strict_markers:
+        vocabulary = from_tokenizer(tokenizer)
+        compile_format(file, reasoning=reasoning_format, vocabulary=vocabulary, strict_markers=True)

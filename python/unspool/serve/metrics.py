@@ -1,4 +1,4 @@
-"""Metrics for Prometheus; each app has a registry of its own, so that one process may hold several apps."""
+"""Metrics, for Prometheus and as JSON; each app has a registry of its own, so that one process may hold several apps."""
 
 from __future__ import annotations
 
@@ -52,6 +52,21 @@ class Metrics:
     def render(self) -> bytes:
         """The text that Prometheus reads."""
         return generate_latest(self.registry)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Each metric's type, help and samples by its name, as in the text for Prometheus."""
+        return {
+            family.name: {
+                "type": family.type,
+                "help": family.documentation,
+                "samples": [
+                    {"name": sample.name, "labels": sample.labels, "value": sample.value}
+                    for sample in family.samples
+                    if not sample.name.endswith("_created")
+                ],
+            }
+            for family in self.registry.collect()
+        }
 
     def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
         return Counter(f"unspool_{name}", meaning, labels, registry=self.registry)

@@ -49,6 +49,7 @@ _GETS = {
     "/readiness": "200 if requests are served.",
     "/liveness": "200 while the process lives.",
     "/metrics": "Metrics for Prometheus.",
+    "/metrics.json": "The same metrics as JSON.",
 }
 _SUMMARIES = {
     "/v1/chat/completions": "OpenAI's chat completions.",

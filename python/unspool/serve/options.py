@@ -38,6 +38,8 @@ class ServeOptions:
         incomplete_calls: What is sent of a call that is cut off or malformed: "forward" sends its beginning,
             "withhold" nothing. A request may override it.
         stop_in: Where stop strings count: only in "content", or "everywhere". A request may override it.
+        strict_markers: A marker that is no token of the model counts only inside what a token has opened; elsewhere it is
+            text. Models that replay text, such as the demo's, cannot do it.
 
     Raises:
         ArgumentError: A value is out of its range.
@@ -61,6 +63,7 @@ class ServeOptions:
     reasoning_events: Literal["summary", "text"] = "summary"
     incomplete_calls: IncompleteCalls = "forward"
     stop_in: StopIn = "content"
+    strict_markers: bool = False
 
     def __post_init__(self) -> None:
         for name in ("api_keys", "allowed_origins", "allowed_hosts"):

@@ -44,6 +44,8 @@ def serve_command(
     options = ServeOptions(**{key: value for key, value in further.items() if key in names})
     loading = {key: value for key, value in further.items() if key not in names}
     models: Any
+    if demo and options.strict_markers:
+        raise ArgumentError("a demo replays text, which has no tokens; leave --strict-markers out")
     if model is None:
         from unspool.serve.demo_model import DemoModels
 
@@ -55,7 +57,7 @@ def serve_command(
             reasoning=loading["reasoning"],
             gguf_file=loading["gguf_file"],
         )
-        models = _loader(model, name, **loading)
+        models = _loader(model, name, strict_markers=options.strict_markers, **loading)
     server = ApiServer(models, options=options)
     server.fire(host, port, metrics_port, log_level, ssl_keyfile, ssl_certfile)
 
