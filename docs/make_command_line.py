@@ -17,7 +17,8 @@ The program needs `pip install 'unspool[cli]'`. Bad input is one line on standar
 
 def section(name: str, command: click.Command) -> str:
     """A command's help."""
-    context = click.Context(command, info_name=f"unspool {name}", terminal_width=100, max_content_width=100)
+    width = {"terminal_width": 100, "max_content_width": 100}
+    context = click.Context(command, info_name=f"unspool {name}", **width, **cli.context_settings)
     return f"\n## unspool {name}\n\n```text\n{command.get_help(context)}\n```\n"
 
 
