@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unspool.errors import ContextLengthError
-from unspool.generation.prefill.prepare import gather_ids
 from unspool.generation.prompt import Prompt
-from unspool.generation.prompt_encoder import IDS_PER_PIECE, PromptEncoder
 
 if TYPE_CHECKING:
+    from unspool.generation.prompt_encoder import PromptEncoder
     from unspool.generation.settings import GenerationSettings
 
 __all__ = ["fit_context"]
@@ -33,7 +32,9 @@ def fit_context(
         ContextLengthError: The prompt is too long, or leaves no room for the limit of the call.
         ChannelCancelledError: The consumer has left.
     """
-    prompt, count = _count(prompt, encoder, is_cancelled)
+    inputs = encoder.whole(prompt, is_cancelled)
+    embeds = inputs.get("inputs_embeds")
+    count = int((inputs["input_ids"] if embeds is None else embeds).shape[1])
     limit = settings.limit
     asked = limit if limit is not None and settings.has_own_limit else 1
     if count + asked > positions:
@@ -49,14 +50,4 @@ def fit_context(
         )
     elif limit is None and (settings.option("max_length") or 0) > positions:
         settings = dataclasses.replace(settings, options={**settings.options, "max_length": positions})
-    return prompt, settings
-
-
-def _count(prompt: Prompt, encoder: PromptEncoder, is_cancelled: Callable[[], bool]) -> tuple[Prompt, int]:
-    inputs: dict[str, Any] = dict(prompt.inputs)
-    if prompt.messages is not None:
-        inputs = encoder.whole(prompt)
-    elif prompt.text is not None:
-        inputs["input_ids"] = gather_ids(encoder.pieces(prompt, IDS_PER_PIECE), is_cancelled)
-    embeds = inputs.get("inputs_embeds")
-    return Prompt(inputs=inputs), int((inputs["input_ids"] if embeds is None else embeds).shape[1])
+    return Prompt(inputs=inputs), settings

@@ -7,10 +7,10 @@ from typing import Any
 
 from unspool.errors import ArgumentError, ChannelCancelledError
 from unspool.generation.logits import IdPicker
-from unspool.generation.prefill.cache import continuation_problem
+from unspool.generation.prefill.cache import continuation_problem, make_cache
 from unspool.generation.prefill.cache_name import output_cache
 from unspool.generation.prefill.forward import ONE_STEP, ForwardCaller
-from unspool.generation.prefill.prepare import PreparedPrompt
+from unspool.generation.prefill.prepared import PreparedPrompt
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
 from unspool.generation.transformers_backend import ask_criteria
@@ -37,9 +37,11 @@ def generate_natively(
     """
     import torch
 
-    assert prepared.forward_arguments is not None
     forward = ForwardCaller(model)
-    output = forward(**prepared.forward_arguments)
+    arguments = prepared.forward_arguments()
+    if arguments["cache"] is None:
+        arguments["cache"] = make_cache(model)
+    output = forward(**arguments)
     logits, cache = output.logits[:, -1], output_cache(output)
     problem = continuation_problem(cache, prepared.token_count)
     if problem is not None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from unspool.errors import ChannelCancelledError
 from unspool.generation.prefill.static_inputs import build_multimodal_inputs
 from unspool.generation.prompt import Prompt
 from unspool.prompt_pieces.pieces import iter_prompt_ids
 
-__all__ = ["IDS_PER_PIECE", "PromptEncoder"]
+__all__ = ["PromptEncoder"]
 
-#: Piece size if all ids are needed: large enough for speed, small enough to notice a cancel soon.
-IDS_PER_PIECE = 4096
+# Piece size if all ids are needed: large enough for speed, small enough to notice a cancel soon.
+_IDS_PER_PIECE = 4096
 
 # A batch of pieces has enough text for a chunk. The pieces are small, so that the first forward starts early.
 _CHARS_PER_TOKEN = 4
@@ -42,26 +43,32 @@ class PromptEncoder:
 
     def ids(self, prompt: Prompt) -> list[int]:
         """All of the prompt's ids; for a processor's prompt, with the placeholders of its media."""
-        if prompt.messages is not None:
-            ids: list[int] = self.whole(prompt)["input_ids"][0].tolist()
-            return ids
-        return [id for piece in self.pieces(prompt, chunk_tokens=IDS_PER_PIECE) for id in piece]
+        ids: list[int] = self.whole(prompt)["input_ids"][0].tolist()
+        return ids
 
-    def whole(self, prompt: Prompt) -> dict[str, Any]:
-        """All model inputs at once, on the model's device."""
+    def whole(self, prompt: Prompt, is_cancelled: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+        """All model inputs at once, on the model's device.
+
+        Raises:
+            ChannelCancelledError: The consumer has left.
+        """
+        import torch
+
         inputs = dict(prompt.inputs)
         if prompt.messages is not None:
-            inputs.update(
-                build_multimodal_inputs(
-                    self._model, self._processor, self._tokenizer, prompt.messages, **prompt.template_options
-                )
+            inputs |= build_multimodal_inputs(
+                self._model, self._processor, self._tokenizer, prompt.messages, **prompt.template_options
             )
         elif prompt.text is not None:
-            inputs["input_ids"] = self._tensor(self.ids(prompt))
-        return self.on_device(inputs)
+            parts = [torch.zeros((1, 0), dtype=torch.long)]
+            for piece in self.pieces(prompt, _IDS_PER_PIECE):
+                if is_cancelled():
+                    raise ChannelCancelledError("the consumer has left while the prompt was read")
+                parts.append(torch.tensor([piece], dtype=torch.long))
+            inputs["input_ids"] = torch.cat(parts, dim=1)
+        return self._on_device(inputs)
 
-    def on_device(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The inputs, moved to the model's device."""
+    def _on_device(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         device = getattr(self._model, "device", None)
         if device is None:
             return dict(inputs)
@@ -69,8 +76,3 @@ class PromptEncoder:
             name: value.to(device) if hasattr(value, "to") and hasattr(value, "shape") else value
             for name, value in inputs.items()
         }
-
-    def _tensor(self, ids: list[int]) -> Any:
-        import torch
-
-        return torch.tensor([ids], dtype=torch.long)

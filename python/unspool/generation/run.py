@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from unspool._core import DeltaChannel
     from unspool.generation.hooks import ConditioningHook
     from unspool.generation.prefill.config import PrefillConfig
-    from unspool.generation.prefill.prepare import PreparedPrompt
+    from unspool.generation.prefill.prepared import PreparedPrompt
     from unspool.generation.prefill.strategy import StrategyId
     from unspool.generation.prompt_encoder import PromptEncoder
     from unspool.generation.rows import Rows
@@ -98,7 +98,7 @@ class GenerationRun:
         )
         self.prepared = prepared
         self.rows.put_prompt(prepared.prompt_ids)
-        if self.backend == "native" and prepared.forward_arguments is not None:
+        if self.backend == "native" and prepared.runs_natively:
             try:
                 generate_natively(self.model, prepared, self.rows, self.settings, self._is_cancelled)
                 return

@@ -8,7 +8,7 @@ from typing import Any
 from unspool.errors import ChannelCancelledError
 from unspool.generation.logits import SeededSampler, make_penalties, make_warpers
 from unspool.generation.prefill.cache_name import named_for
-from unspool.generation.prefill.prepare import PreparedPrompt
+from unspool.generation.prefill.prepared import PreparedPrompt
 from unspool.generation.prefill.strategy import model_kind
 from unspool.generation.recorded_model import check_recordable, recorded
 from unspool.generation.rows import Rows
@@ -40,7 +40,7 @@ def generate_with_transformers(
         options["pad_token_id"] = settings.pad_token_id
     if settings.eos:
         options["eos_token_id"] = sorted(settings.eos)
-    inputs = named_for(model.generate, prepared.generate_arguments)
+    inputs = named_for(model.generate, prepared.generate_arguments())
     ids = inputs.get("input_ids")
     is_seq2seq = model_kind(model) == "seq2seq"
     # Ids of the decoder that processors see before the first new id.

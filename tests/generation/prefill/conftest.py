@@ -12,7 +12,7 @@ import transformers
 from unspool.generation.prefill.cache import make_cache
 from unspool.generation.prefill.cache_name import named_for, output_cache, pop_cache
 from unspool.generation.prefill.forward import ForwardCaller
-from unspool.generation.prefill.prepared import PreparedPrefill
+from unspool.generation.prefill.prepared import PreparedPrompt
 
 IMAGE, END = 298, 299
 NEW = 12
@@ -112,7 +112,7 @@ def one_shot(model: Any, inputs: dict[str, Any]) -> list[int]:
     return list(output[0, ids.shape[1] :].tolist())
 
 
-def decode(model: Any, prepared: PreparedPrefill) -> list[int]:
+def decode(model: Any, prepared: PreparedPrompt) -> list[int]:
     """Greedy ids of a loop by hand, which goes on from a prefill."""
     caller = ForwardCaller(model)
     arguments = prepared.forward_arguments()
@@ -127,7 +127,7 @@ def decode(model: Any, prepared: PreparedPrefill) -> list[int]:
             made.append(int(scores.argmax()))
             if len(made) == NEW:
                 return made
-            length = prepared.prompt_token_count + len(made)
+            length = prepared.token_count + len(made)
             arguments = {
                 "input_ids": torch.tensor([made[-1:]]),
                 "attention_mask": torch.ones((1, length), dtype=torch.long),

@@ -68,7 +68,7 @@ def test_the_reason_is_the_length(models: Models) -> None:
     assert short.scope.activation_reason == "prompt length does not exceed the chunk"
     assert (short.cache, short.prefilled, short.decode_prefix_tokens) == (None, 0, N)
     assert long.scope.strategy_id == TEXT
-    assert long.prompt_token_count == N
+    assert long.token_count == N
 
 
 def test_what_each_forward_is_given(models: Models, spy: Any) -> None:
@@ -157,10 +157,13 @@ def test_a_cache_that_holds_it_all(models: Models) -> None:
 @pytest.mark.parametrize("name", ["llama", "gpt2"])
 def test_a_row_for_each_answer(models: Models, name: str) -> None:
     model = models(name)
-    options: dict[str, Any] = {"max_new_tokens": 6, "num_return_sequences": 3, "do_sample": True}
+    options: dict[str, Any] = {"max_new_tokens": 6, "do_sample": True}
     outputs = []
     with torch.inference_mode():
-        for arguments in (whole(), prefill(model, 8, rows=3).generate_arguments()):
+        for arguments in (
+            {**whole(), "num_return_sequences": 3},
+            prefill(model, 8, rows=3).generate_arguments(),
+        ):
             torch.manual_seed(5)
             outputs.append(model.generate(**named_for(model.generate, arguments), **options).tolist())
     assert outputs[0] == outputs[1]

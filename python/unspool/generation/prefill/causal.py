@@ -6,11 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ArgumentError, ChannelCancelledError, PrefillError
-from unspool.generation.prefill.cache import cache_length, cache_problem, repeat_cache
-from unspool.generation.prefill.chunk_runner import ChunkRunner
+from unspool.generation.prefill.cache import (
+    cache_length,
+    cache_problem,
+    continuation_problem,
+    make_cache,
+    repeat_cache,
+)
+from unspool.generation.prefill.cache_name import output_cache
 from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.continuation import cannot_continue, chunk_limit, wants_embedded_text
-from unspool.generation.prefill.forward import ForwardCaller
+from unspool.generation.prefill.forward import ONE_STEP, ForwardCaller
 from unspool.generation.prefill.placeholders import (
     Chunk,
     PromptInputs,
@@ -21,8 +27,8 @@ from unspool.generation.prefill.placeholders import (
     plan_chunks,
     split_inputs,
 )
-from unspool.generation.prefill.prepared import PreparedPrefill
-from unspool.generation.prefill.report import PrefillReport
+from unspool.generation.prefill.prepared import PreparedPrompt
+from unspool.generation.prefill.report import APPLIED, NOT_LONGER, PrefillReport
 from unspool.generation.prefill.strategy import StrategyId, is_native
 from unspool.prompt_pieces.token_buffer import TokenBuffer
 
@@ -31,12 +37,13 @@ if TYPE_CHECKING:
 
 __all__ = ["prefill_causal"]
 
-APPLIED = "prompt length exceeds the chunk"
-NOT_LONGER = "prompt length does not exceed the chunk"
 NO_LANE = "no lane for this backend and model, or prefill is off"
 
 # `generate` cuts inputs with these endings to the tokens that are left.
 _CUT_BY_GENERATE = ("token_type_ids", "position_ids")
+
+# Exceptions of a model that does not accept its inputs. Others (out of memory) reach the caller.
+_REFUSALS = (TypeError, ValueError, AttributeError, NotImplementedError)
 
 
 def prefill_causal(
@@ -49,10 +56,9 @@ def prefill_causal(
     cache: Any = None,
     generation_kwargs: Mapping[str, Any] | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
-    keeps_static_inputs: bool | None = None,
     rows: int = 1,
-) -> PreparedPrefill:
-    """Run all chunks of a prompt but the last, which is left for the decoding.
+) -> PreparedPrompt:
+    """Run all chunks of a prompt but the last, which is left for the decoding: 1 to `chunk_tokens` tokens.
 
     If the model cannot run a prompt in chunks, the whole prompt is left, and the report has the reason.
     The forwards run without gradients, in the caller's thread.
@@ -60,45 +66,30 @@ def prefill_causal(
     Args:
         model: A causal language model: an object with `forward`.
         pieces: The prompt's ids, drawn one piece after the other while chunks run; not used with `inputs`.
-        strategy: The lane, for the report; None leaves the whole prompt.
-        config: `chunk_tokens` is read from here.
+        strategy: The lane; None leaves the whole prompt.
         inputs: A processor's output: ids of shape (1, length) and the inputs that belong to them.
-        cache: A cache of the first tokens of this prompt, which do not run again. The prompt still
-            has all tokens. The cache is changed in place.
+        cache: A cache of the first tokens of this prompt, which do not run again. The prompt still has all tokens.
+            The cache is changed in place.
         generation_kwargs: The options of `model.generate`: some forbid chunks.
         is_cancelled: Called before each piece and each chunk.
-        keeps_static_inputs: Whether the first forward of the decoding accepts pixels together with a cache.
-            Our own loop can (the default on native lanes); `model.generate` cannot.
         rows: The number of answers: the row of the cache is repeated.
-
-    Returns:
-        The prompt with the cache; 1 to `chunk_tokens` of its tokens are left to run.
 
     Raises:
         PrefillError: The prompt has no tokens, or `inputs` is no mapping.
         ArgumentError: More than one row of ids, or a cache that holds the whole prompt.
         ChannelCancelledError: The consumer has left.
     """
-    caller = ForwardCaller(model)
-    prefill = _Prefill(
-        model,
-        caller,
-        strategy=strategy,
-        chunk_tokens=(config or PrefillConfig()).chunk_tokens,
-        cache=cache,
-        is_cancelled=is_cancelled,
-        rows=rows,
-    )
-    kwargs = generation_kwargs or {}
+    prefill = _Prefill(model, strategy, (config or PrefillConfig()).chunk_tokens, cache, is_cancelled, rows)
     if inputs is None:
-        prefill.refuse(cannot_continue(model, kwargs, caller=caller))
+        prefill.refuse(cannot_continue(model, generation_kwargs or {}, caller=prefill.caller))
         return prefill.read_pieces(pieces)
-    keeps = is_native(strategy) if keeps_static_inputs is None else keeps_static_inputs
     prompt = split_inputs(inputs, prefill.device)
     has_static = bool(prompt.static_inputs)
-    prefill.refuse(cannot_continue(model, kwargs, caller=caller, has_static_inputs=has_static))
-    prefill.refuse(_inputs_problem(caller, prompt, is_native(strategy)))
-    return prefill.read_inputs(prompt, keeps_static_inputs=keeps)
+    prefill.refuse(
+        cannot_continue(model, generation_kwargs or {}, caller=prefill.caller, has_static_inputs=has_static)
+    )
+    prefill.refuse(_inputs_problem(prefill.caller, prompt, is_native(strategy)))
+    return prefill.read_inputs(prompt)
 
 
 def _inputs_problem(caller: ForwardCaller, prompt: PromptInputs, native: bool) -> str | None:
@@ -116,31 +107,30 @@ def _inputs_problem(caller: ForwardCaller, prompt: PromptInputs, native: bool) -
 
 
 class _Prefill:
+    """The forwards of one prompt. After a problem is set, no chunk runs."""
+
     def __init__(
         self,
         model: Any,
-        caller: ForwardCaller,
-        *,
         strategy: StrategyId | None,
         chunk_tokens: int,
         cache: Any,
         is_cancelled: Callable[[], bool],
         rows: int,
     ) -> None:
-        self._model = model
-        self._strategy = strategy
-        self._chunk_tokens = chunk_tokens
-        self._given_cache = cache
-        self._is_cancelled = is_cancelled
-        self._rows = rows
+        self.caller = ForwardCaller(model)
         self.device = getattr(model, "device", None)
+        self._model, self._strategy, self._chunk_tokens = model, strategy, chunk_tokens
+        self._is_cancelled, self._rows = is_cancelled, rows
+        self._limit = chunk_limit(model)
         # Models that expand images inside forward accept only one id of text at a time.
         self._leaves_one = wants_embedded_text(model)
+        self._given_cache = self._cache = cache
         length = 0 if cache is None else cache_length(cache)
-        self._cached = length or 0
-        self._runner = ChunkRunner(
-            model, caller, cache=cache, position=self._cached, limit=chunk_limit(model)
-        )
+        self._cached = self._position = length or 0
+        self._run_count = 0
+        self._is_touched = False  # a forward had the cache: it may have changed, even if the forward failed
+        self._problem: str | None = None
         if strategy is None:
             self.refuse(NO_LANE)
         elif length is None:
@@ -149,10 +139,10 @@ class _Prefill:
             self.refuse(cache_problem(cache))
 
     def refuse(self, problem: str | None) -> None:
-        """Keep the first problem; then no chunk runs."""
-        self._runner.problem = self._runner.problem or problem
+        """Keep the first problem."""
+        self._problem = self._problem or problem
 
-    def read_pieces(self, pieces: Iterable[list[int]]) -> PreparedPrefill:
+    def read_pieces(self, pieces: Iterable[list[int]]) -> PreparedPrompt:
         """Run a prompt of text, piece by piece."""
         import torch
 
@@ -177,22 +167,22 @@ class _Prefill:
         self._check_total(total)
         if len(buffer):
             rest = take(len(buffer))
-            if self._leaves_one and self._runner.run_count and rest.shape[1] > 1:
+            if self._leaves_one and self._run_count and rest.shape[1] > 1:
                 self._run(rest[:, :-1])
-        self._runner.check_length(total)
+        self._check_length(total)
         return self._finish(torch.cat(taken, dim=1), peak=buffer.peak)
 
-    def read_inputs(self, prompt: PromptInputs, *, keeps_static_inputs: bool) -> PreparedPrefill:
+    def read_inputs(self, prompt: PromptInputs) -> PreparedPrompt:
         """Run a prompt of a processor's ids; its units are not cut."""
         total = prompt.input_ids.shape[1]
         self._check_total(total)
-        self._runner.check_length(total)
-        keeps = keeps_static_inputs and not self._leaves_one
+        self._check_length(total)
+        # Our own loop may run pixels with a cache; `generate` does not accept the two together.
+        keeps = is_native(self._strategy) and not self._leaves_one
         units = self._units(prompt)
-        # `generate` does not accept a cache together with pixels.
         must_run = bool(units) and self._cached > 0 and not keeps
         left: list[Unit] = units
-        if self._runner.problem is None and (total - self._cached > self._chunk_tokens or must_run):
+        if self._problem is None and (total - self._cached > self._chunk_tokens or must_run):
             chunks = plan_chunks(total, units, self._chunk_tokens, begin=self._cached)
             chunks = self._leave_rest(chunks, units, keeps)
             for chunk in chunks:
@@ -201,7 +191,7 @@ class _Prefill:
                     {name: value[:, chunk.begin : chunk.end] for name, value in prompt.token_inputs.items()},
                     chunk.static_inputs,
                 )
-            left = [unit for unit in units if unit.begin >= self._runner.position]
+            left = [unit for unit in units if unit.begin >= self._position]
         static_inputs = join_static_inputs([unit.static_inputs for unit in left])
         return self._finish(prompt.input_ids, prompt=prompt, static_inputs=static_inputs)
 
@@ -232,14 +222,51 @@ class _Prefill:
             run.append(Chunk(last.begin, end, last.static_inputs))
         return run
 
+    def _check_length(self, length: int) -> None:
+        if self._limit is not None and length > self._limit:
+            name = type(self._model).__name__
+            self.refuse(f"the rotary frequencies of {name} change after {self._limit} tokens")
+
     def _run(
         self,
         ids: torch.Tensor,
         token_inputs: Mapping[str, torch.Tensor] | None = None,
         static_inputs: Mapping[str, Any] | None = None,
     ) -> None:
+        """Run one forward over `ids` of shape (1, n), which follow the tokens in the cache."""
+        import torch
+
         self._check_cancelled()
-        self._runner.run(ids, token_inputs, static_inputs)
+        end = self._position + ids.shape[1]
+        self._check_length(end)
+        if self._problem is not None:
+            return
+        self._is_touched = True
+        if self._run_count == 0 and self._cache is None:
+            self._cache = make_cache(self._model)
+        arguments: dict[str, Any] = {
+            "input_ids": ids,
+            # Covers the cache and this chunk, and is made for this forward only.
+            "attention_mask": torch.ones((1, end), dtype=torch.long, device=ids.device),
+            "cache": self._cache,
+            "cache_position": torch.arange(self._position, end, device=ids.device),
+            **ONE_STEP,
+            **(token_inputs or {}),
+            **(static_inputs or {}),
+        }
+        try:
+            with torch.no_grad():
+                if self._leaves_one and not static_inputs:
+                    embed = self._model.get_input_embeddings()
+                    arguments["inputs_embeds"] = embed(arguments.pop("input_ids"))
+                output = self.caller(**arguments)
+        except _REFUSALS as error:
+            self.refuse(f"the model refused a chunk: {type(error).__name__}: {error}")
+            return
+        self._run_count += 1
+        self._position = end
+        self._cache = output_cache(output)
+        self.refuse(continuation_problem(self._cache, end))
 
     def _check_cancelled(self) -> None:
         if self._is_cancelled():
@@ -261,34 +288,35 @@ class _Prefill:
         prompt: PromptInputs | None = None,
         static_inputs: dict[str, Any] | None = None,
         peak: int = 0,
-    ) -> PreparedPrefill:
+    ) -> PreparedPrompt:
         import torch
 
-        runner = self._runner
-        cache, prefilled = runner.cache, runner.position
-        if runner.problem is None and cache is not None:
+        cache, prefilled = self._cache, self._position
+        if self._problem is None and cache is not None:
             cache = repeat_cache(cache, self._rows)
             if cache is None:
                 self.refuse(f"the cache cannot be repeated for {self._rows} answers")
-        if runner.problem is not None:
+        if self._problem is not None:
             # The caller's cache is still valid if nothing ran, unless pixels go with the prompt.
-            keeps_given = not runner.is_touched and self._rows == 1 and not (prompt and prompt.static_inputs)
-            cache = self._given_cache if keeps_given else None
-            prefilled = self._cached if keeps_given else 0
+            keeps_given = not self._is_touched and self._rows == 1 and not (prompt and prompt.static_inputs)
+            cache, prefilled = (self._given_cache, self._cached) if keeps_given else (None, 0)
             static_inputs = prompt.static_inputs if prompt else None
-        eligible = runner.problem is None
-        applied = eligible and runner.run_count > 0
-        reason = runner.problem or (APPLIED if applied else NOT_LONGER)
+        applied = self._problem is None and self._run_count > 0
         padding_mask = prompt.padding_mask if prompt else None
-        return PreparedPrefill(
+        return PreparedPrompt(
+            token_count=int(ids.shape[1]),
+            prefilled=prefilled,
             input_ids=ids,
             attention_mask=torch.ones_like(ids) if padding_mask is None else padding_mask,
             cache=cache,
-            prefilled=prefilled,
             scope=PrefillReport(
-                self._strategy, runtime_eligible=eligible, applied=applied, activation_reason=reason
+                self._strategy,
+                runtime_eligible=self._problem is None,
+                applied=applied,
+                activation_reason=self._problem or (APPLIED if applied else NOT_LONGER),
             ),
-            token_inputs=dict(prompt.token_inputs) if prompt else {},
-            static_inputs=dict(static_inputs or {}),
+            token_inputs=prompt.token_inputs if prompt else {},
+            static_inputs=static_inputs or {},
+            rows=self._rows,
             peak_buffered_count=peak,
         )

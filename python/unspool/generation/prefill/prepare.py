@@ -2,62 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from unspool.errors import ArgumentError, ChannelCancelledError, PrefillError
-from unspool.generation.prefill.cache import make_cache, repeat_cache
+from unspool.errors import ArgumentError, PrefillError
+from unspool.generation.prefill.cache import repeat_cache
 from unspool.generation.prefill.cache_name import pop_cache
-from unspool.generation.prefill.causal import APPLIED, NOT_LONGER, prefill_causal
+from unspool.generation.prefill.causal import prefill_causal
 from unspool.generation.prefill.continuation import cannot_continue, chunk_limit
-from unspool.generation.prefill.forward import ONE_STEP
-from unspool.generation.prefill.report import PrefillReport
+from unspool.generation.prefill.prepared import PreparedPrompt
+from unspool.generation.prefill.report import APPLIED, NOT_LONGER, PrefillReport
 from unspool.generation.prefill.strategy import model_kind
 
 if TYPE_CHECKING:
-    import torch
-
     from unspool.generation.prefill.config import PrefillConfig
-    from unspool.generation.prefill.prepared import PreparedPrefill
     from unspool.generation.prefill.strategy import StrategyId
     from unspool.generation.prompt import Prompt
     from unspool.generation.prompt_encoder import PromptEncoder
     from unspool.generation.settings import GenerationSettings
 
-__all__ = ["PreparedPrompt", "gather_ids", "prepare_prompt"]
+__all__ = ["prepare_prompt"]
 
 EMBEDDED = "the prompt is given as inputs_embeds"
 CONDITIONED = "a conditioning hook needs the whole input"
-SEQ2SEQ: StrategyId = "transformers-generic-seq2seq-source"
-
-
-@dataclass(frozen=True)
-class PreparedPrompt:
-    """A prompt for the decoding, with a row for each answer.
-
-    Attributes:
-        prompt_ids: The ids before the answer, of shape (1, n); n is 0 if only embeddings are known, or for a decoder
-            after an encoder.
-        token_count: The tokens of the whole prompt, or of the source.
-        decode_prefix_tokens: How many of them the first forward of the decoding runs.
-        generate_arguments: For `model.generate`.
-        forward_arguments: For the first forward of our own loop; None if only `generate` can continue.
-    """
-
-    prompt_ids: torch.Tensor
-    token_count: int
-    decode_prefix_tokens: int
-    scope: PrefillReport
-    generate_arguments: dict[str, Any]
-    forward_arguments: dict[str, Any] | None = None
-
-    def refused(self, reason: str) -> PreparedPrompt:
-        """The same prompt for a model that turned out not to support chunks."""
-        scope = PrefillReport(
-            self.scope.strategy_id, runtime_eligible=False, applied=False, activation_reason=reason
-        )
-        return replace(self, scope=scope, forward_arguments=None)
 
 
 def prepare_prompt(
@@ -84,15 +52,16 @@ def prepare_prompt(
         raise ArgumentError("the prompt and the call both have a cache; pass one of them")
     cache = settings.cache if cache is None else cache
     prompt = replace(prompt, inputs=inputs)
-    if inputs.get("inputs_embeds") is not None:
-        return _prepare_embeds(model, prompt, encoder, settings, strategy, cache)
-    if strategy == SEQ2SEQ or (strategy is None and model_kind(model) == "seq2seq"):
-        return _prepare_source(prompt, encoder, settings, strategy, config, is_cancelled, cache)
-    only_ids = set(prompt.inputs) <= {"input_ids"} and prompt.messages is None
+    is_source = model_kind(model) == "seq2seq"
+    if is_source or inputs.get("inputs_embeds") is not None:
+        inputs = encoder.whole(prompt, is_cancelled)
+        prepare = _prepare_source if is_source and "inputs_embeds" not in inputs else _prepare_embeds
+        return prepare(model, inputs, settings, strategy, config, cache)
+    only_ids = set(inputs) <= {"input_ids"} and prompt.messages is None
     prepared = prefill_causal(
         model,
         encoder.pieces(prompt, config.chunk_tokens) if only_ids else (),
-        inputs=None if only_ids else encoder.whole(prompt),
+        inputs=None if only_ids else encoder.whole(prompt, is_cancelled),
         strategy=None if is_conditioned else strategy,
         config=config,
         cache=cache,
@@ -103,131 +72,74 @@ def prepare_prompt(
     scope = prepared.scope
     if is_conditioned:
         scope = PrefillReport(strategy, runtime_eligible=False, applied=False, activation_reason=CONDITIONED)
-    return PreparedPrompt(
-        prompt_ids=prepared.input_ids,
-        token_count=prepared.prompt_token_count,
-        decode_prefix_tokens=prepared.decode_prefix_tokens,
-        scope=scope,
-        generate_arguments=repeat_rows(prepared.generate_arguments(), settings.n),
-        forward_arguments=_forward_arguments(model, prepared, settings),
-    )
+    return replace(prepared, scope=scope, runs_natively=_runs_natively(model, prepared, settings))
 
 
-def _forward_arguments(
-    model: Any, prepared: PreparedPrefill, settings: GenerationSettings
-) -> dict[str, Any] | None:
-    scope = prepared.scope
-    has_static = bool(prepared.static_inputs)
+def _runs_natively(model: Any, prepared: PreparedPrompt, settings: GenerationSettings) -> bool:
     longest = chunk_limit(model)
-    if longest is not None and prepared.prompt_token_count + (settings.limit or 0) > longest:
-        return None  # `generate` starts again if the frequencies change
-    if scope.strategy_id is None:
-        if cannot_continue(model, settings.options, has_static_inputs=has_static):
-            return None
-    elif not scope.runtime_eligible:
-        return None
-    arguments = repeat_rows(prepared.forward_arguments(), settings.n)
-    if arguments["cache"] is None:
-        arguments["cache"] = make_cache(model)
-    return arguments
+    if longest is not None and prepared.token_count + (settings.limit or 0) > longest:
+        return False  # `generate` starts again if the frequencies change
+    if prepared.scope.strategy_id is not None:
+        return prepared.scope.runtime_eligible
+    has_static = bool(prepared.static_inputs)
+    return cannot_continue(model, settings.options, has_static_inputs=has_static) is None
 
 
 def _prepare_embeds(
     model: Any,
-    prompt: Prompt,
-    encoder: PromptEncoder,
+    inputs: dict[str, Any],
     settings: GenerationSettings,
     strategy: StrategyId | None,
+    _: PrefillConfig,
     cache: Any,
 ) -> PreparedPrompt:
     """In one forward: embeddings cannot be cut safely. A cache is for `generate`, which knows what to run."""
-    import torch
-
-    inputs = encoder.whole(prompt)
-    embeds = inputs["inputs_embeds"]
-    ids = inputs.get("input_ids")
-    inputs.setdefault("attention_mask", torch.ones(embeds.shape[:2], dtype=torch.long, device=embeds.device))
-    repeated = repeat_rows(inputs, settings.n)
-    forward = None
-    if cache is None and cannot_continue(model, settings.options) is None:
-        forward = {name: value for name, value in repeated.items() if name != "input_ids"}
-        forward |= {
-            "cache": make_cache(model),
-            "cache_position": torch.arange(embeds.shape[1], device=embeds.device),
-            **ONE_STEP,
-        }
+    embeds, ids = inputs["inputs_embeds"], inputs.pop("input_ids", None)
+    mask = inputs.pop("attention_mask", None)
     return PreparedPrompt(
-        prompt_ids=ids if ids is not None else torch.zeros((1, 0), dtype=torch.long),
         token_count=embeds.shape[1],
-        decode_prefix_tokens=embeds.shape[1],
+        input_ids=ids,
+        attention_mask=_ones(embeds) if mask is None else mask,
+        cache=repeat_cache(cache, settings.n),
         scope=PrefillReport(strategy, runtime_eligible=False, applied=False, activation_reason=EMBEDDED),
-        generate_arguments=_with_cache(repeated, cache, settings.n),
-        forward_arguments=forward,
+        static_inputs=inputs,
+        rows=settings.n,
+        runs_natively=cache is None and cannot_continue(model, settings.options) is None,
     )
 
 
 def _prepare_source(
-    prompt: Prompt,
-    encoder: PromptEncoder,
+    _: Any,
+    inputs: dict[str, Any],
     settings: GenerationSettings,
     strategy: StrategyId | None,
     config: PrefillConfig,
-    is_cancelled: Callable[[], bool],
     cache: Any,
 ) -> PreparedPrompt:
     """An encoder needs its whole source, so only the tokenization is in pieces."""
-    import torch
-
-    inputs = dict(prompt.inputs)
-    if prompt.messages is not None:
-        inputs = encoder.whole(prompt)
-    else:
-        inputs["input_ids"] = gather_ids(encoder.pieces(prompt, config.chunk_tokens), is_cancelled)
-    ids = inputs["input_ids"]
-    count = ids.shape[1]
+    count = inputs["input_ids"].shape[1]
     if count == 0:
         raise PrefillError(f"{strategy or 'prefill'}: the prompt has no tokens; pass some text")
-    inputs.setdefault("attention_mask", torch.ones_like(ids))
+    mask = inputs.pop("attention_mask", None)
     applied = strategy is not None and count > config.chunk_tokens
     return PreparedPrompt(
-        prompt_ids=torch.zeros((1, 0), dtype=torch.long),
         token_count=count,
-        decode_prefix_tokens=0,
+        prefilled=count,
+        attention_mask=_ones(inputs["input_ids"]) if mask is None else mask,
+        cache=repeat_cache(cache, settings.n),
         scope=PrefillReport(
             strategy,
             runtime_eligible=strategy is not None,
             applied=applied,
             activation_reason=APPLIED if applied else NOT_LONGER,
         ),
-        generate_arguments=_with_cache(repeat_rows(encoder.on_device(inputs), settings.n), cache, settings.n),
+        static_inputs=inputs,
+        rows=settings.n,
+        runs_natively=False,
     )
 
 
-def _with_cache(arguments: dict[str, Any], cache: Any, rows: int) -> dict[str, Any]:
-    return arguments if cache is None else {**arguments, "cache": repeat_cache(cache, rows)}
-
-
-def gather_ids(pieces: Iterable[list[int]], is_cancelled: Callable[[], bool]) -> torch.Tensor:
-    """All pieces of a prompt, as a tensor of shape (1, n).
-
-    Raises:
-        ChannelCancelledError: The consumer has left.
-    """
+def _ones(like: Any) -> Any:
     import torch
 
-    parts = []
-    for piece in pieces:
-        if is_cancelled():
-            raise ChannelCancelledError("the consumer has left while the prompt was read")
-        parts.append(torch.tensor([piece], dtype=torch.long))
-    return torch.cat(parts, dim=1) if parts else torch.zeros((1, 0), dtype=torch.long)
-
-
-def repeat_rows(arguments: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """Repeat every tensor of one row; a cache already has all rows."""
-    if rows == 1:
-        return dict(arguments)
-    return {
-        name: value.repeat_interleave(rows, dim=0) if getattr(value, "ndim", 0) >= 2 else value
-        for name, value in arguments.items()
-    }
+    return torch.ones(like.shape[:2], dtype=torch.long, device=like.device)

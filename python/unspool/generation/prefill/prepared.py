@@ -1,81 +1,93 @@
-"""The result of a prefill: the cache, and the tokens that are left."""
+"""A prompt for the decoding, with a part that may be in the cache."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from unspool.generation.prefill.forward import ONE_STEP
+from unspool.generation.prefill.report import PrefillReport
 
 if TYPE_CHECKING:
     import torch
 
-    from unspool.generation.prefill.report import PrefillReport
-
-__all__ = ["PreparedPrefill"]
+__all__ = ["PreparedPrompt"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedPrefill:
-    """A prompt, with a part that may be in the cache.
+class PreparedPrompt:
+    """The result of a prefill; one row, which the arguments repeat for each answer.
 
     Attributes:
-        input_ids: All of the prompt, shape (1, length), int64, on the model's device.
-        attention_mask: Of the same shape; ones, unless the processor's output was padded.
-        cache: The cache of the first `prefilled` tokens; None if none ran.
-        prefilled: The number of tokens in the cache; at least one token is left.
-        token_inputs: One value per token of the prompt, each of shape (1, length).
+        token_count: The tokens of the whole prompt, or of an encoder's source.
+        prefilled: How many of them the first forward of the decoding does not run.
+        scope: The lane, and whether it was applied and why.
+        attention_mask: Shape (1, token_count); ones, unless the processor's output was padded.
+        input_ids: The ids before the answer, of shape (1, n); None if only embeddings are known, or for a decoder
+            after an encoder.
+        cache: The cache of the first `prefilled` tokens, with all rows; None if none ran.
+        token_inputs: One value per token of the prompt, each of shape (1, token_count).
         static_inputs: Further inputs of the next forward, such as pixels; empty if an earlier forward used them.
-        scope: The report: the lane, and whether it was applied and why.
+        rows: The number of answers.
+        runs_natively: Whether our own loop can continue; False if only `generate` can.
         peak_buffered_count: The most ids that were buffered at one time; 0 if a processor made them.
     """
 
-    input_ids: torch.Tensor
-    attention_mask: torch.Tensor
-    cache: Any
-    prefilled: int
+    token_count: int
     scope: PrefillReport
-    token_inputs: dict[str, torch.Tensor] = field(default_factory=dict)
-    static_inputs: dict[str, Any] = field(default_factory=dict)
+    attention_mask: torch.Tensor
+    prefilled: int = 0
+    input_ids: torch.Tensor | None = None
+    cache: Any = None
+    token_inputs: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    static_inputs: Mapping[str, Any] = field(default_factory=dict)
+    rows: int = 1
+    runs_natively: bool = True
     peak_buffered_count: int = 0
-
-    @property
-    def prompt_token_count(self) -> int:
-        """The tokens of the whole prompt."""
-        return int(self.input_ids.shape[1])
 
     @property
     def decode_prefix_tokens(self) -> int:
         """The tokens of the prompt that the first forward of the decoding runs."""
-        return self.prompt_token_count - self.prefilled
+        return self.token_count - self.prefilled
 
-    def generate_arguments(self) -> dict[str, Any]:
-        """Arguments for `model.generate`, which needs all ids together with a cache; it may have another name for it."""
-        arguments = {
-            "input_ids": self.input_ids,
-            "attention_mask": self.attention_mask,
-            **self.token_inputs,
-            **self.static_inputs,
-        }
-        if self.cache is not None:
-            arguments["cache"] = self.cache
-        return arguments
-
-    def forward_arguments(self) -> dict[str, Any]:
-        """Keyword arguments for the next forward of our own loop: the tokens that are not in the cache.
-
-        For a `ForwardCaller`, which drops what the model does not accept.
-        """
+    @property
+    def prompt_ids(self) -> torch.Tensor:
+        """`input_ids`, or none, of shape (1, 0)."""
         import torch
 
-        return {
-            "input_ids": self.input_ids[:, self.prefilled :],
+        return torch.zeros((1, 0), dtype=torch.long) if self.input_ids is None else self.input_ids
+
+    def refused(self, reason: str) -> PreparedPrompt:
+        """The same prompt for a model that does not support chunks."""
+        scope = replace(self.scope, runtime_eligible=False, applied=False, activation_reason=reason)
+        return replace(self, scope=scope, runs_natively=False)
+
+    def generate_arguments(self) -> dict[str, Any]:
+        """Arguments for `model.generate`, which needs all ids together with a cache; see `named_for`."""
+        arguments = {"attention_mask": self.attention_mask, **self.token_inputs, **self.static_inputs}
+        if self.input_ids is not None:
+            arguments["input_ids"] = self.input_ids
+        return self._with_rows(arguments) | ({} if self.cache is None else {"cache": self.cache})
+
+    def forward_arguments(self) -> dict[str, Any]:
+        """Arguments for the next forward of our own loop, a `ForwardCaller`: the tokens that are not in the cache."""
+        import torch
+
+        arguments = {
             "attention_mask": self.attention_mask,
-            "cache": self.cache,
-            "cache_position": torch.arange(
-                self.prefilled, self.prompt_token_count, device=self.input_ids.device
-            ),
-            **ONE_STEP,
             **{name: value[:, self.prefilled :] for name, value in self.token_inputs.items()},
             **self.static_inputs,
+        }
+        if "inputs_embeds" not in arguments:
+            arguments["input_ids"] = self.prompt_ids[:, self.prefilled :]
+        positions = torch.arange(self.prefilled, self.token_count, device=self.attention_mask.device)
+        return self._with_rows(arguments) | {"cache": self.cache, "cache_position": positions, **ONE_STEP}
+
+    def _with_rows(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if self.rows == 1:
+            return dict(arguments)
+        return {
+            name: value.repeat_interleave(self.rows, dim=0) if getattr(value, "ndim", 0) >= 2 else value
+            for name, value in arguments.items()
         }

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unspool.generation.prefill.strategy import StrategyId
 
-__all__ = ["PrefillReport"]
+__all__ = ["APPLIED", "NOT_LONGER", "PrefillReport"]
+
+APPLIED = "prompt length exceeds the chunk"
+NOT_LONGER = "prompt length does not exceed the chunk"
 
 # What is streamed, and how masks are made: fixed values of the metadata, empty without a lane.
 _EXECUTION_BOUNDARY = "streamed-prompt-preparation"
