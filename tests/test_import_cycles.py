@@ -99,6 +99,8 @@ def test_a_folder_has_no_circle(folder: str, graph: dict[str, set[str]]) -> None
     ("folder", "above"),
     [
         ("generation", ("compat", "serve", "integrations", "testing")),
+        ("prompts", ("generation", "compat", "serve", "integrations", "testing")),
+        ("prompt_pieces", ("prompts", "generation", "compat", "serve", "integrations", "testing")),
         ("grammar", ("generation", "compat", "serve", "integrations")),
         ("serve", ("compat",)),
     ],

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 from unspool import ContextLengthError, GenerationDefaults, SamplingParams, StreamGenerator
-from unspool.generation import prompt_encoder
 from unspool.generation.hooks import ConditioningHook
+from unspool.prompts import prompt_encoder
 
 from .conftest import make_llama
 

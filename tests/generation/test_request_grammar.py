@@ -11,9 +11,9 @@ pytest.importorskip("llguidance", reason="needs unspool[constrain]")
 
 import unspool
 from unspool import ArgumentError, StreamGenerator
-from unspool.generation.prompt import Prompt, prompt_end
 from unspool.grammar.request import request_grammar
 from unspool.grammar.response_format import read_response_format
+from unspool.prompts.prompt import Prompt, prompt_end
 from unspool.vocabulary_sources import from_tokenizer
 
 from .conftest import TEMPLATE

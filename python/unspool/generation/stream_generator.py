@@ -11,7 +11,6 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from unspool._core import DeltaChannel, ToolSchemas, Vocabulary
-from unspool.chat_template import render_messages
 from unspool.choose_format import check_format_names, choose_format
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.generation.check_options import check_options
@@ -27,8 +26,6 @@ from unspool.generation.logits import check_native
 from unspool.generation.logprobs import LogprobRecorder
 from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.strategy import choose_strategy, model_kind
-from unspool.generation.prompt import Prompt, check_ids, prompt_end, read_prompt
-from unspool.generation.prompt_encoder import PromptEncoder
 from unspool.generation.recorded_model import check_recordable
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
@@ -40,6 +37,9 @@ from unspool.grammar.matcher import GrammarMatcher
 from unspool.grammar.request import request_grammar
 from unspool.grammar.result import Grammar
 from unspool.grammar.tools import without_strict
+from unspool.prompts.chat_template import render_messages
+from unspool.prompts.prompt import Prompt, check_ids, prompt_end, read_prompt
+from unspool.prompts.prompt_encoder import PromptEncoder
 from unspool.records import require_at_least
 from unspool.stream_options import PARSER_OPTIONS
 from unspool.token_streamer import TokenStreamer

@@ -19,15 +19,15 @@ except ImportError as error:
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.channel_stream import ChannelStream
-from unspool.chat_template import render_messages
 from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError, ChannelCancelledError, StreamError
 from unspool.format_files import FormatFile
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.generate import with_limit
-from unspool.generation.prompt import read_prompt
 from unspool.generation.stream_generator import StreamGenerator
 from unspool.message import Message
+from unspool.prompts.chat_template import render_messages
+from unspool.prompts.prompt import read_prompt
 from unspool.token_streamer import TokenStreamer
 from unspool.vocabulary_sources import from_tokenizer
 

@@ -19,18 +19,17 @@ from unspool.generation.prefill.continuation import cannot_continue, chunk_limit
 from unspool.generation.prefill.forward import ONE_STEP, ForwardCaller
 from unspool.generation.prefill.placeholders import (
     Chunk,
-    PromptInputs,
     Unit,
     find_units,
     join_static_inputs,
     placeholder_ids,
     plan_chunks,
-    split_inputs,
 )
 from unspool.generation.prefill.prepared import PreparedPrompt
 from unspool.generation.prefill.report import APPLIED, NOT_LONGER, PrefillReport
 from unspool.generation.prefill.strategy import StrategyId, is_native
 from unspool.prompt_pieces.token_buffer import TokenBuffer
+from unspool.prompts.split_inputs import PromptInputs, split_inputs
 
 if TYPE_CHECKING:
     import torch

@@ -1,8 +1,7 @@
 """Finds where a multimodal prompt may be cut.
 
-A processor's output has two kinds of entries besides the ids. Some have one value per token and are sliced
-with the chunk. The others (pixels, audio features) belong to runs of placeholder tokens, which the model
-replaces by features. They are passed once, to the forward that has all of these tokens.
+Static inputs (pixels, audio features) belong to runs of placeholder tokens, which the model replaces by features.
+They are passed once, to the forward that has all of these tokens.
 """
 
 from __future__ import annotations
@@ -12,44 +11,20 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from unspool.errors import ArgumentError, PrefillError
-
 if TYPE_CHECKING:
     import torch
 
 __all__ = [
     "Chunk",
-    "PromptInputs",
     "Unit",
     "find_units",
     "placeholder_ids",
     "plan_chunks",
-    "split_inputs",
 ]
 
 _PLACEHOLDER_NAMES = tuple(
     f"{kind}_token_{ending}" for kind in ("image", "video", "audio") for ending in ("id", "index")
 )
-
-# Prefixes of features' names; such an entry is static even if it is as long as the prompt.
-_FEATURE_PREFIXES = ("pixel", "image", "video", "audio", "input_feature", "feature", "input_values")
-
-
-@dataclass(frozen=True, slots=True)
-class PromptInputs:
-    """A processor's output, split.
-
-    Attributes:
-        input_ids: Shape (1, length), int64.
-        token_inputs: One value per token, each of shape (1, length).
-        static_inputs: Everything else: features, grids, sizes.
-        padding_mask: The attention mask, only if it hides a token; shape (1, length).
-    """
-
-    input_ids: torch.Tensor
-    token_inputs: dict[str, torch.Tensor]
-    static_inputs: dict[str, Any]
-    padding_mask: torch.Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,57 +43,6 @@ class Chunk:
     begin: int
     end: int
     static_inputs: dict[str, Any] = field(default_factory=dict)
-
-
-def split_inputs(inputs: Any, device: Any = None) -> PromptInputs:
-    """Split a processor's output, and move it to a device if possible.
-
-    Args:
-        inputs: A mapping with `input_ids` of shape (1, length) or (length,).
-        device: The model's device; None: do not move anything.
-
-    Raises:
-        PrefillError: No mapping, or one without `input_ids`.
-        ArgumentError: More than one row.
-    """
-    import torch
-
-    if device is not None and callable(getattr(inputs, "to", None)):
-        inputs = inputs.to(device)
-    if not isinstance(inputs, Mapping):
-        raise PrefillError(
-            f"the processor returned a {type(inputs).__name__}; it must return a mapping of inputs"
-        )
-    if inputs.get("input_ids") is None:
-        raise PrefillError("the processor returned no input_ids; it must also tokenize the text")
-    ids = torch.as_tensor(inputs["input_ids"], device=device)
-    if ids.ndim == 1:
-        ids = ids.reshape(1, -1)
-    if ids.ndim != 2 or ids.shape[0] != 1:
-        raise ArgumentError(f"input_ids have shape {tuple(ids.shape)}; a stream has one row")
-    token_inputs: dict[str, torch.Tensor] = {}
-    static_inputs: dict[str, Any] = {}
-    padding_mask = None
-    for name, given in inputs.items():
-        if name == "input_ids" or given is None:
-            continue
-        value = torch.as_tensor(given, device=device) if hasattr(given, "__array__") else given
-        if name == "attention_mask":
-            mask = torch.as_tensor(value, device=ids.device).reshape(ids.shape)
-            padding_mask = None if bool(mask.all()) else mask
-        elif _is_per_token(name, value, ids.shape[1]):
-            token_inputs[name] = torch.as_tensor(value, device=ids.device)
-        else:
-            static_inputs[name] = value
-    return PromptInputs(ids.long(), token_inputs, static_inputs, padding_mask)
-
-
-def _is_per_token(name: str, value: Any, length: int) -> bool:
-    if isinstance(value, (list, tuple)) and len(value) == 1 and isinstance(value[0], (list, tuple)):
-        shape = (1, len(value[0]))
-    else:
-        shape = tuple(getattr(value, "shape", ()))
-    return shape == (1, length) and not name.startswith(_FEATURE_PREFIXES)
 
 
 def placeholder_ids(model: Any) -> frozenset[int]:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 from unspool import ArgumentError
-from unspool.chat_template import render_messages
 from unspool.errors import PrefillError
-from unspool.generation.prefill.static_inputs import build_multimodal_inputs
+from unspool.prompts.chat_template import render_messages
+from unspool.prompts.processor_inputs import build_multimodal_inputs
 
 MESSAGES = [
     {"role": "system", "content": "Be brief."},

@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from unspool.chat_template import TEXT_PARTS, RenderedPrompt, render_messages
-from unspool.errors import ArgumentError, PrefillError
-from unspool.generation.prefill.placeholders import split_inputs
+from unspool.errors import ArgumentError
+from unspool.prompts.chat_template import TEXT_PARTS, RenderedPrompt, render_messages
+from unspool.prompts.split_inputs import as_inputs, as_row, split_inputs
 
 __all__ = ["build_multimodal_inputs"]
 
@@ -49,7 +49,7 @@ def build_multimodal_inputs(
     for owner in (processor, model):
         prepare = getattr(owner, "prepare_chunked_prefill_static_inputs", None)
         if callable(prepare):
-            given = _as_inputs(prepare(messages, device), device, "prepare_chunked_prefill_static_inputs")
+            given = as_inputs(prepare(messages, device), device, "prepare_chunked_prefill_static_inputs")
             break
     if "input_ids" in given:
         return given
@@ -62,12 +62,10 @@ def build_multimodal_inputs(
     )
     if callable(processor):
         output = _call_processor(processor, prompt, messages)
-        made = _as_inputs(output, device, "the processor")
+        made = as_inputs(output, device, "the processor")
     else:
-        made = _as_inputs(tokenizer(prompt.text, **_tokenizer_options(prompt)), device, "the tokenizer")
-    if "input_ids" not in made:
-        raise PrefillError("the processor returned no input_ids; it must also tokenize the text")
-    made["input_ids"] = _as_row(made["input_ids"], device)
+        made = as_inputs(tokenizer(prompt.text, **_tokenizer_options(prompt)), device, "the tokenizer")
+    made["input_ids"] = as_row(made.get("input_ids"), device)
     if given:
         # Its own features replace the processor's.
         kept = {"input_ids", "attention_mask", *split_inputs(made).token_inputs}
@@ -140,27 +138,3 @@ def _collect_media(
 
 def _tokenizer_options(prompt: RenderedPrompt) -> dict[str, Any]:
     return {"return_tensors": "pt", "add_special_tokens": not prompt.is_template}
-
-
-def _as_inputs(value: Any, device: Any, who: str) -> dict[str, Any]:
-    """A mapping's entries, its tensors on the device."""
-    if device is not None and callable(getattr(value, "to", None)):
-        value = value.to(device)
-    if not isinstance(value, Mapping):
-        raise PrefillError(f"{who} returned a {type(value).__name__}; it must return a mapping of inputs")
-    inputs = dict(value.items())
-    if device is not None:
-        for name, entry in inputs.items():
-            if callable(getattr(entry, "to", None)):
-                inputs[name] = entry.to(device)
-    return inputs
-
-
-def _as_row(ids: Any, device: Any) -> Any:
-    import torch
-
-    row = torch.as_tensor(ids, device=device)
-    row = row.reshape(1, -1) if row.ndim == 1 else row
-    if row.ndim != 2 or row.shape[0] != 1:
-        raise ArgumentError(f"the processor returned ids of shape {tuple(row.shape)}; a stream has one row")
-    return row

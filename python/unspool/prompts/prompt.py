@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool._core import Vocabulary
-from unspool.chat_template import TEXT_PARTS
 from unspool.errors import ArgumentError
+from unspool.prompts.chat_template import TEXT_PARTS
 
 __all__ = ["Prompt", "check_ids", "prompt_end", "read_prompt"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from unspool.errors import ChannelCancelledError
-from unspool.generation.prefill.static_inputs import build_multimodal_inputs
-from unspool.generation.prompt import Prompt
 from unspool.prompt_pieces.pieces import iter_prompt_ids
+from unspool.prompts.processor_inputs import build_multimodal_inputs
+from unspool.prompts.prompt import Prompt
 
 __all__ = ["PromptEncoder"]
 
