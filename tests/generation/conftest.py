@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -147,6 +148,15 @@ def one_shot() -> Any:
         return output[0, skip:].tolist()
 
     return run
+
+
+@pytest.fixture
+def without_the_collector() -> Iterator[None]:
+    """What is freed in a test is freed by its last reference."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 class Scripted:

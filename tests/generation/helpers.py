@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
+import torch
 from tokenizers import Tokenizer
+
+
+class HeldModel:
+    """Writes `id`, as it is at each of two steps; the second one waits for `go_on`."""
+
+    def __init__(self) -> None:
+        self.id = 65
+        self.entered = threading.Semaphore(0)
+        self.go_on = threading.Event()
+
+    def generate(self, input_ids: Any, streamer: Any, **_: Any) -> None:
+        streamer.put(input_ids)
+        streamer.put(torch.tensor([self.id]))
+        self.entered.release()
+        assert self.go_on.wait(10)
+        streamer.put(torch.tensor([self.id]))
 
 
 def wait_for(condition: Callable[[], bool], limit_s: float = 5.0) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from tokenizers.processors import TemplateProcessing
-from unspool import ArgumentError, GenerationDefaults, StreamGenerator
+from unspool import ArgumentError, StreamGenerator
 
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -79,17 +78,3 @@ def test_embeddings_images_and_sources(
 def test_what_is_no_prompt_is_not_counted(generator: Any, prompt: Any) -> None:
     with pytest.raises(ArgumentError):
         generator.count_tokens(prompt)
-
-
-# The length that is left for a prompt
-
-
-def test_model_prefill_length(llama: Any, byte_tokenizer: Any) -> None:
-    for count in (1, 64, 1023):
-        generator = StreamGenerator(llama, byte_tokenizer, config=GenerationDefaults(max_new_tokens=count))
-        assert generator.model_prefill_length == 1024 - count
-    generator = StreamGenerator(llama, byte_tokenizer, config=GenerationDefaults(max_new_tokens=1024))
-    with pytest.raises(ValueError, match="max_new_tokens is 1024"):
-        _ = generator.model_prefill_length
-    with pytest.raises(ValueError, match="max_position_embeddings, n_positions"):
-        _ = StreamGenerator(SimpleNamespace(generate=None), byte_tokenizer).model_prefill_length

@@ -7,7 +7,7 @@ import copy
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,14 +17,7 @@ from unspool import StreamGenerator, StreamTimeout
 from .helpers import wait_for
 
 PROMPT = "Hello"
-
-
-@pytest.fixture(autouse=True)
-def without_the_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
+pytestmark = pytest.mark.usefixtures("without_the_collector")
 
 
 def use(generator: StreamGenerator) -> None:

@@ -12,8 +12,7 @@ import torch
 from unspool import Delta, SamplingParams, StreamGenerator, Vocabulary, WireWriter
 from unspool.errors import ArgumentError
 from unspool.generation import TokenLogprob
-from unspool.generation.logprobs import LogprobRecorder
-from unspool.generation.recorded_model import recorded
+from unspool.generation.logprobs import LogprobRecorder, recorded
 from unspool.generation.rows import Rows
 
 from .conftest import make_llama

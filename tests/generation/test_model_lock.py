@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 import torch
 from unspool import ConditioningHook, StreamGenerator
 
-from .helpers import wait_for
+from .helpers import HeldModel, wait_for
 
 PROMPT = "Hello"
 
@@ -28,22 +27,6 @@ class Shift(ConditioningHook):
         self.model.id = 65
 
 
-class Model:
-    """Writes `id`, as it is at each step."""
-
-    def __init__(self) -> None:
-        self.id = 65
-        self.entered = threading.Semaphore(0)
-        self.go_on = threading.Event()
-
-    def generate(self, input_ids: Any, streamer: Any, **_: Any) -> None:
-        streamer.put(input_ids)
-        streamer.put(torch.tensor([self.id]))
-        self.entered.release()
-        assert self.go_on.wait(10)
-        streamer.put(torch.tensor([self.id]))
-
-
 def make(model: Any, tokenizer: Any) -> tuple[StreamGenerator, StreamGenerator]:
     """Without a hook, and with one."""
     return StreamGenerator(model, tokenizer), StreamGenerator(model, tokenizer, hook=Shift(model))
@@ -51,7 +34,7 @@ def make(model: Any, tokenizer: Any) -> tuple[StreamGenerator, StreamGenerator]:
 
 @pytest.mark.parametrize("plain_is_first", [True, False])
 def test_a_generator_without_a_hook_does_not_see_its_state(byte_tokenizer: Any, plain_is_first: bool) -> None:
-    model = Model()
+    model = HeldModel()
     plain, hooked = make(model, byte_tokenizer)
     first, second = (plain, hooked) if plain_is_first else (hooked, plain)
     running = first.stream(PROMPT)
@@ -66,7 +49,7 @@ def test_a_generator_without_a_hook_does_not_see_its_state(byte_tokenizer: Any, 
 
 
 def test_generators_without_a_hook_run_side_by_side(byte_tokenizer: Any) -> None:
-    model = Model()
+    model = HeldModel()
     plain = StreamGenerator(model, byte_tokenizer)
     streams = [plain.stream(PROMPT) for _ in range(3)]
     for _ in streams:
@@ -77,7 +60,7 @@ def test_generators_without_a_hook_run_side_by_side(byte_tokenizer: Any) -> None
 
 
 def test_a_hook_gets_its_turn_though_others_keep_coming(byte_tokenizer: Any) -> None:
-    model = Model()
+    model = HeldModel()
     plain, hooked = make(model, byte_tokenizer)
     running = plain.stream(PROMPT)
     assert model.entered.acquire(timeout=5)
@@ -93,7 +76,7 @@ def test_a_hook_gets_its_turn_though_others_keep_coming(byte_tokenizer: Any) -> 
 
 
 def test_a_consumer_may_leave_while_it_waits(byte_tokenizer: Any) -> None:
-    model = Model()
+    model = HeldModel()
     plain, hooked = make(model, byte_tokenizer)
     running = hooked.stream(PROMPT)
     assert model.entered.acquire(timeout=5)

@@ -7,33 +7,19 @@ import threading
 from typing import Any
 
 import pytest
-import torch
 from unspool import StreamGenerator
 from unspool.generation import active_workers, worker
 
-from .helpers import wait_for
+from .helpers import HeldModel, wait_for
 
 PROMPT = "Hello"
-
-
-class Stuck:
-    """A model that does not leave its second step before it is let go."""
-
-    def __init__(self) -> None:
-        self.go_on = threading.Event()
-
-    def generate(self, input_ids: Any, streamer: Any, stopping_criteria: Any, **_: Any) -> None:
-        streamer.put(input_ids)
-        streamer.put(torch.tensor([65]))
-        self.go_on.wait(10)
-        stopping_criteria(torch.tensor([[65]]), None)
 
 
 def test_a_stuck_model_is_reported(
     byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(worker, "_STUCK_S", 0.1)
-    model = Stuck()
+    model = HeldModel()
     stream = StreamGenerator(model, byte_tokenizer).stream(PROMPT)
     next(stream)
     with caplog.at_level(logging.WARNING, logger="unspool"):
@@ -43,7 +29,7 @@ def test_a_stuck_model_is_reported(
     (record,) = caplog.records
     message = record.getMessage()
     assert message.startswith(
-        "request of Stuck with 5 prompt tokens, 1 tokens generated: the model has been in one step"
+        "request of HeldModel with 5 prompt tokens, 1 tokens generated: the model has been in one step"
     )
     assert "for 0." in message
     model.go_on.set()
@@ -54,7 +40,7 @@ def test_a_model_that_stops_in_time_is_not(
     byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(worker, "_STUCK_S", 0.3)
-    model = Stuck()
+    model = HeldModel()
     stream = StreamGenerator(model, byte_tokenizer).stream(PROMPT)
     next(stream)
     before = threading.active_count()

@@ -1,6 +1,6 @@
 """Running a model and consuming its deltas."""
 
-from unspool.generation.defaults import GenerationDefaults
+from unspool.generation.defaults import POSITION_NAMES, GenerationDefaults, model_positions
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.generate import generate
 from unspool.generation.hooks import ConditioningHook
@@ -11,6 +11,7 @@ from unspool.generation.stream_generator import StreamGenerator
 from unspool.generation.worker import active_workers
 
 __all__ = [
+    "POSITION_NAMES",
     "Choice",
     "ConditioningHook",
     "DeltaStream",
@@ -23,4 +24,5 @@ __all__ = [
     "Usage",
     "active_workers",
     "generate",
+    "model_positions",
 ]

@@ -10,10 +10,10 @@ from unspool.errors import ArgumentError
 from unspool.generation.sampling_params import SamplingParams
 from unspool.records import Record, require_at_least
 
-__all__ = ["GenerationDefaults", "model_positions", "prefill_length", "resolve_token_ids"]
+__all__ = ["POSITION_NAMES", "GenerationDefaults", "model_positions", "resolve_token_ids"]
 
-# The names under which configs of transformers hold the number of positions.
-_LENGTH_NAMES = (
+#: The names under which configs of transformers hold the number of positions.
+POSITION_NAMES = (
     "max_position_embeddings",
     "n_positions",
     "max_sequence_length",
@@ -117,39 +117,12 @@ def model_positions(model: Any) -> tuple[int, str] | None:
     """
     config = getattr(model, "config", None)
     for part in (_text_config(config), config):
-        for name in _LENGTH_NAMES:
+        for name in POSITION_NAMES:
             limit = getattr(part, name, None)
             # XLNet has -1 for "no limit".
             if isinstance(limit, int) and limit > 0:
                 return limit, name
     return None
-
-
-def prefill_length(model: Any, max_new_tokens: int) -> int:
-    """The most token ids of a prompt after which `max_new_tokens` more fit into the model's positions.
-
-    Raises:
-        ArgumentError: The config has no number of positions, or `max_new_tokens` is below 1 or leaves no
-            room for a prompt.
-        TypeError: `max_new_tokens` is not an int.
-    """
-    if not isinstance(max_new_tokens, int) or isinstance(max_new_tokens, bool):
-        kind = type(max_new_tokens).__name__
-        raise TypeError(f"max_new_tokens is {max_new_tokens!r}, of type {kind}; pass an int")
-    require_at_least("max_new_tokens", max_new_tokens, 1)
-    positions = model_positions(model)
-    if positions is None:
-        raise ArgumentError(
-            "the model's config does not show how long a prompt may be: neither model.config nor its text"
-            f" config has any of {', '.join(_LENGTH_NAMES)}; pass prefill_length"
-        )
-    limit, name = positions
-    if max_new_tokens >= limit:
-        raise ArgumentError(
-            f"max_new_tokens is {max_new_tokens}, but the model has {limit} positions ({name});"
-            f" pass less than {limit}"
-        )
-    return limit - max_new_tokens
 
 
 def _text_config(config: Any) -> Any:

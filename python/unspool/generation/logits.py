@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from unspool.errors import ArgumentError
@@ -24,6 +25,18 @@ _HARMLESS = {
     "cache_implementation", "cache_config", "renormalize_logits", "prefill_chunk_size", "compile_config",
     "disable_compile", "trust_remote_code", "num_beam_groups", "diversity_penalty", "max_time",
 }  # fmt: skip
+
+# Options of `generate`, the values that have an effect, and their processors, in the order of transformers.
+_WARPERS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("temperature", lambda value: value != 1.0, "TemperatureLogitsWarper"),
+    ("top_h", lambda _: True, "TopHLogitsWarper"),  # transformers 5
+    ("top_k", lambda value: value != 0, "TopKLogitsWarper"),
+    ("top_p", lambda value: value < 1.0, "TopPLogitsWarper"),
+    ("min_p", lambda _: True, "MinPLogitsWarper"),
+    ("typical_p", lambda value: value < 1.0, "TypicalLogitsWarper"),
+    ("epsilon_cutoff", lambda value: 0.0 < value < 1.0, "EpsilonLogitsWarper"),
+    ("eta_cutoff", lambda value: 0.0 < value < 1.0, "EtaLogitsWarper"),
+)
 
 
 def check_native(settings: GenerationSettings) -> None:
@@ -48,26 +61,13 @@ def make_penalties(settings: GenerationSettings, prompt_length: int) -> list[Any
 
 def make_warpers(settings: GenerationSettings) -> list[Any]:
     """The processors that `generate` applies to the scores before it draws."""
-    from transformers.generation import logits_process as transformers
+    from transformers.generation import logits_process
 
-    option = settings.option
-    warpers: list[Any] = []
-    if option("temperature", 1.0) != 1.0:
-        warpers.append(transformers.TemperatureLogitsWarper(float(option("temperature"))))
-    if option("top_h") is not None:  # transformers 5
-        warpers.append(transformers.TopHLogitsWarper(option("top_h")))
-    if option("top_k", 50) != 0:
-        warpers.append(transformers.TopKLogitsWarper(option("top_k", 50)))
-    if option("top_p", 1.0) < 1.0:
-        warpers.append(transformers.TopPLogitsWarper(option("top_p")))
-    if option("min_p") is not None:
-        warpers.append(transformers.MinPLogitsWarper(option("min_p")))
-    if option("typical_p", 1.0) < 1.0:
-        warpers.append(transformers.TypicalLogitsWarper(option("typical_p")))
-    if 0.0 < option("epsilon_cutoff", 0.0) < 1.0:
-        warpers.append(transformers.EpsilonLogitsWarper(option("epsilon_cutoff")))
-    if 0.0 < option("eta_cutoff", 0.0) < 1.0:
-        warpers.append(transformers.EtaLogitsWarper(option("eta_cutoff")))
+    warpers = []
+    for name, acts, kind in _WARPERS:
+        value = settings.option(name, 50 if name == "top_k" else None)
+        if value is not None and acts(value):
+            warpers.append(getattr(logits_process, kind)(value if name == "top_k" else float(value)))
     return warpers
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.generation.defaults import GenerationDefaults
 from unspool.generation.logprobs import check_top_count
-from unspool.generation.prefill.cache_name import pop_cache
+from unspool.generation.prefill.cache_name import CACHE_NAMES, pop_cache
 from unspool.generation.sampling_params import SamplingParams
 
-__all__ = ["GenerationSettings", "own_limit", "read_settings"]
+__all__ = ["GenerationSettings", "check_options", "own_limit", "read_settings"]
 
 # The default limit in generation configs of older transformers.
 _NO_MAX_LENGTH = 20
@@ -22,6 +24,9 @@ _REFUSED = {
     "streamer": "iterate the stream that the call returns instead",
     "stop_strings": "pass stop=, which ends the text exactly; stop_strings works on whole tokens",
 }
+
+# Options that `read_settings` reads; `generate` has no argument of these names.
+_OURS = frozenset({"n", "seed", "logprobs", "logits_processor", "stopping_criteria", *CACHE_NAMES})
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,37 @@ def read_settings(
         generation_config=base,
         options=merged,
     )
+
+
+def check_options(model: Any, options: Iterable[str]) -> None:
+    """Raise TypeError for options that no one reads. transformers would raise in the worker, after the call.
+
+    A model with a `generate` of its own that takes any keyword is not checked.
+    """
+    left = sorted(set(options) - _OURS - _config_names())
+    if not left or not hasattr(model, "_validate_model_kwargs"):
+        return
+    readers = [model.generate, model.forward, model.prepare_inputs_for_generation]
+    if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
+        readers.append(model.get_encoder().forward)
+    known = {name for reader in readers for name in _names(reader)}
+    unknown = [name for name in left if name not in known and not name.startswith("decoder_")]
+    if unknown:
+        raise TypeError(
+            f"stream takes no {', '.join(unknown)}; no option of generate or Parser has this name"
+        )
+
+
+def _names(function: Callable[..., Any]) -> list[str]:
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [name for name, item in inspect.signature(function).parameters.items() if item.kind not in kinds]
+
+
+@functools.cache
+def _config_names() -> frozenset[str]:
+    from transformers import GenerationConfig
+
+    return frozenset(vars(GenerationConfig()))
 
 
 def own_limit(generation_config: Any) -> dict[str, int]:

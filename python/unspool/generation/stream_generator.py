@@ -13,24 +13,21 @@ from typing import TYPE_CHECKING, Any, Literal
 from unspool._core import DeltaChannel, ToolSchemas, Vocabulary
 from unspool.choose_format import check_format_names, choose_format
 from unspool.errors import ArgumentError, VocabularyError
-from unspool.generation.check_options import check_options
 from unspool.generation.defaults import (
     GenerationDefaults,
     model_positions,
-    prefill_length,
     resolve_token_ids,
 )
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.logits import check_native
-from unspool.generation.logprobs import LogprobRecorder
+from unspool.generation.logprobs import LogprobRecorder, check_recordable
 from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.strategy import choose_strategy, model_kind
-from unspool.generation.recorded_model import check_recordable
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import SamplingParams
-from unspool.generation.settings import GenerationSettings, read_settings
+from unspool.generation.settings import GenerationSettings, check_options, read_settings
 from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.grammar.mask import GrammarMask
 from unspool.grammar.matcher import GrammarMatcher
@@ -316,7 +313,7 @@ class StreamGenerator:
             return settings
         check_options(self.model, options)
         if settings.logprobs is not None:
-            check_recordable(self.model, settings)
+            check_recordable(self.model, settings.option)
         return settings
 
     def with_format(
@@ -343,15 +340,6 @@ class StreamGenerator:
             for _ in stream:
                 pass
             return stream.result
-
-    @property
-    def model_prefill_length(self) -> int:
-        """The most token ids of a prompt that leaves room for `config.max_new_tokens`.
-
-        Raises:
-            ArgumentError: The model's config has no number of positions.
-        """
-        return prefill_length(self.model, self.config.max_new_tokens)
 
     @property
     def context_length(self) -> int | None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from unspool.errors import ChannelCancelledError
 from unspool.generation.logits import SeededSampler, make_penalties, make_warpers
+from unspool.generation.logprobs import check_recordable, recorded
 from unspool.generation.prefill.cache_name import named_for
 from unspool.generation.prefill.prepared import PreparedPrompt
 from unspool.generation.prefill.strategy import model_kind
-from unspool.generation.recorded_model import check_recordable, recorded
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
 
@@ -54,7 +54,7 @@ def generate_with_transformers(
     if processors:
         options["logits_processor"] = processors
     if rows.recorder is not None:
-        check_recordable(model, settings)
+        check_recordable(model, settings.option)
         model = recorded(model, rows.recorder.see)
     options["stopping_criteria"] = [_Stop(settings.stopping_criteria, rows, is_cancelled)]
     try:

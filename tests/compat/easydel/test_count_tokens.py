@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from unspool import ArgumentError
-from unspool.compat.easydel import vInference
+from unspool.compat.easydel import InferenceConfig, vInference
 
 from ...generation.conftest import TEMPLATE
 
@@ -83,3 +83,17 @@ def test_the_name_may_be_given(llama: Any, byte_tokenizer: Any) -> None:
         vInference(llama, byte_tokenizer, name="")
     with pytest.raises(TypeError, match="pass a str"):
         vInference(llama, byte_tokenizer, name=3)  # type: ignore[arg-type]
+
+
+# The length that is left for a prompt
+
+
+def test_model_prefill_length(llama: Any, byte_tokenizer: Any) -> None:
+    for count in (1, 64, 1023):
+        generator = vInference(llama, byte_tokenizer, config=InferenceConfig(max_new_tokens=count))
+        assert generator.model_prefill_length == 1024 - count
+    generator = vInference(llama, byte_tokenizer, config=InferenceConfig(max_new_tokens=1024))
+    with pytest.raises(ValueError, match="max_new_tokens is 1024"):
+        _ = generator.model_prefill_length
+    with pytest.raises(ValueError, match="max_position_embeddings, n_positions"):
+        _ = vInference(SimpleNamespace(generate=None), byte_tokenizer).model_prefill_length

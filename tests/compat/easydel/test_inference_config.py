@@ -24,7 +24,7 @@ from transformers import (
 )  # fmt: skip
 from unspool import ArgumentError
 from unspool.compat.easydel import InferenceConfig, PreCompileConfig, power_of_two_lengths
-from unspool.generation.defaults import prefill_length as model_prefill_length
+from unspool.compat.easydel.prefill_length import prefill_length as model_prefill_length
 from unspool.generation.defaults import resolve_token_ids
 from unspool.generation.sampling_params import SamplingParams
 

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import copy
-import gc
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from unspool.compat.easydel import PreCompileConfig, vInference
 
-
-@pytest.fixture(autouse=True)
-def without_the_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
+pytestmark = pytest.mark.usefixtures("without_the_collector")
 
 
 def test_del_engine_frees_it(llama: Any, byte_tokenizer: Any) -> None:

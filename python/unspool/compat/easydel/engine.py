@@ -13,6 +13,7 @@ from unspool.compat.easydel.content_parts import join_parts_of_prompt
 from unspool.compat.easydel.inference_name import read_inference_name
 from unspool.compat.easydel.outputs import PromptOutput, SampleState
 from unspool.compat.easydel.precompile import PrecompiledShapes, TooLong, fit_prompt
+from unspool.compat.easydel.prefill_length import prefill_length
 from unspool.compat.easydel.process_prompts import PromptEvent, process_prompt, process_prompts_concurrently
 from unspool.compat.easydel.progress import ProgressCallback
 from unspool.compat.easydel.saved_inference import load_inference, save_inference
@@ -205,6 +206,15 @@ class vInference(StreamGenerator):
             BaseException: What the model raised; all that wait get it, and the next call tries again.
         """
         return self._shapes.run(self, config)
+
+    @property
+    def model_prefill_length(self) -> int:
+        """The most token ids of a prompt that leaves room for `config.max_new_tokens`.
+
+        Raises:
+            ArgumentError: The model's config has no number of positions.
+        """
+        return prefill_length(self.model, self.config.max_new_tokens)
 
     @property
     def precompiled_shapes(self) -> tuple[tuple[int, int], ...]:
