@@ -1,4 +1,4 @@
-"""A prompt's token ids in pieces while its text is tokenized; equal to those of the whole text at once."""
+"""Tokenizes a prompt in pieces whose ids equal those of the whole text."""
 
 from unspool.prompt_pieces.pieces import iter_prompt_ids, iter_prompt_token_pieces
 

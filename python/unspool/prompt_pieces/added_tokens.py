@@ -16,7 +16,7 @@ _SPACE = re.compile(f"[{_SPACES}]")
 
 
 class AddedToken(NamedTuple):
-    """One added token: the spelling to look for, and how it is matched."""
+    """One added token: the spelling to search for, and how to match it."""
 
     pattern: str
     content: str
@@ -24,11 +24,11 @@ class AddedToken(NamedTuple):
     lstrip: bool = False
     rstrip: bool = False
     single_word: bool = False
-    is_skipped: bool = False  # found, but left as text: the tokenizer encodes special tokens as text
+    is_skipped: bool = False  # matched, but kept as text: the tokenizer encodes special tokens as text
 
 
 class AddedTokenMatcher:
-    """The leftmost, longest of some added tokens; linear in the text, whatever their number."""
+    """Finds the leftmost, longest added tokens, in time linear in the text, whatever their number."""
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
         self._tokens: dict[str, AddedToken] = {}
@@ -41,7 +41,7 @@ class AddedTokenMatcher:
         self._first = re.compile("[" + "".join(map(re.escape, lengths)) + "]") if lengths else None
 
     def find(self, text: str, begin: int = 0, end: int | None = None) -> Iterator[tuple[int, AddedToken]]:
-        """Yield (position, token) of those that begin in `text[begin:end]`, never two that overlap."""
+        """Yield (position, token) of the matches that begin in `text[begin:end]`; they do not overlap."""
         if self._first is None:
             return
         end = len(text) if end is None else end
@@ -57,7 +57,7 @@ class AddedTokenMatcher:
                 begin += 1
 
     def split(self, text: str) -> Iterator[tuple[str, AddedToken | None]]:
-        """Yield the parts of the text: (its text, None) between added tokens, ("", token) for one."""
+        """Yield the parts of the text: (text, None) between added tokens, and ("", token) for each added token."""
         done = 0
         for found, token in self.find(text):
             begin, end = found, found + len(token.pattern)
@@ -66,7 +66,7 @@ class AddedTokenMatcher:
             if token.lstrip:
                 while begin > done and _SPACE.match(text[begin - 1]):
                     begin -= 1
-                begin = max(begin, done)  # the token before may have taken what this one spells
+                begin = max(begin, done)  # the token before may have consumed the beginning of this one
             if token.rstrip:
                 end = _end_of_spaces(text, end)
             if done < begin:
@@ -79,14 +79,14 @@ class AddedTokenMatcher:
 
 
 def read_added_tokens(backend: Any, *, skips_special_tokens: bool) -> list[AddedToken]:
-    """The added tokens of a `tokenizers.Tokenizer`, with the spelling that each is looked for in."""
+    """The added tokens of a `tokenizers.Tokenizer`, each with the spelling to search for."""
     tokens = []
     for token_id, token in backend.get_added_tokens_decoder().items():
         content = token.content
         pattern = content
         if token.normalized and backend.normalizer is not None:
             pattern = backend.normalizer.normalize_str(content)
-            # Older releases keep the spelling of the normalizer that was there when the token was added.
+            # Older releases keep the spelling by the normalizer at the time when the token was added.
             if pattern != content and token_id not in backend.encode(content, add_special_tokens=False).ids:
                 pattern = content
         tokens.append(
@@ -114,7 +114,7 @@ def _is_single_word(text: str, begin: int, end: int) -> bool:
 
 
 def _is_word(char: str) -> bool:
-    """Whether Unicode's regular expressions take it for a part of a word (UTS 18, Annex C)."""
+    """Whether a character is part of a word in Unicode's regular expressions (UTS 18, Annex C)."""
     category = unicodedata.category(char)
     is_circled_letter = "\u24b6" <= char <= "\u24e9" or "\U0001f130" <= char <= "\U0001f189"
     return (

@@ -1,4 +1,4 @@
-"""Cuts a text where it makes no difference: the ids of the pieces are those of the whole."""
+"""Cuts a text into pieces whose ids equal those of the whole text."""
 
 from __future__ import annotations
 
@@ -10,35 +10,34 @@ from unspool.prompt_pieces.added_tokens import AddedTokenMatcher, read_added_tok
 
 __all__ = ["CutFinder"]
 
-_CONTEXT = 200  # characters after a cut that are looked at
+_CONTEXT = 200  # characters after a cut that are compared
 _LETTER = r"[^\W\d_]"
-# Where pre-tokenizers like to begin a word, best first: no look-back of theirs reaches over it.
+# Where pre-tokenizers usually begin a word, best first; none of them looks back beyond these points.
 _CANDIDATES = (
     re.compile(rf"(?<={_LETTER})(?= {_LETTER})"),
     re.compile(r"(?<=\w)(?=\s\w)"),
     re.compile(r"(?<=\w)(?=[^\w\s])"),
 )
-_WINDOW = 64  # characters in which the first cut is looked for, at least
+_WINDOW = 64  # the least number of characters to search for the first cut
 
 
 class CutFinder:
-    """Finds cuts by trying: a cut stands if both sides, alone, are what they are together.
+    """Finds cuts by trial: a cut is valid if both sides alone have the same pre-tokens as both together.
 
-    What they are is judged by the tokenizer's own parts, before its model runs: added tokens are taken
-    out, the rest is normalized, split at normalized added tokens and pre-tokenized. The model sees each
-    pre-token alone, so equal pre-tokens give equal ids. The left side is the whole piece, from the cut
-    before: by induction every piece begins where the tokenizer, too, began afresh. Of the right side
-    some hundred characters are looked at: rules that look farther ahead than that are not known.
+    The tokenizer's own parts make the pre-tokens, without its model: added tokens are removed, and the rest is
+    normalized, split at normalized added tokens and pre-tokenized. The model encodes each pre-token alone, so equal
+    pre-tokens give equal ids. The left side is the whole piece since the last cut: by induction, the tokenizer starts
+    afresh at every piece. Of the right side a few hundred characters are compared: no known rule looks farther ahead.
 
-    There is no list of tokenizers: a normalizer that puts a prefix, a pre-tokenizer that does not
-    split here, or none at all, show in the comparison. Then what is left is cuts before added tokens.
+    No list of tokenizers is needed: the comparison shows a normalizer that adds a prefix, a pre-tokenizer that does
+    not split here, and a missing pre-tokenizer. In these cases only the cuts before added tokens remain.
     """
 
     def __init__(self, backend: Any, *, skips_special_tokens: bool = False) -> None:
         self._normalizer = backend.normalizer
         self._pre_tokenizer = backend.pre_tokenizer
         tokens = read_added_tokens(backend, skips_special_tokens=skips_special_tokens)
-        # An added token that its normalizer removes would match everywhere.
+        # If the normalizer removes an added token, its empty spelling would match everywhere.
         self._can_cut = all(token.pattern for token in tokens)
         tokens = [token for token in tokens if token.pattern]
         self._raw = AddedTokenMatcher(token for token in tokens if not token.normalized)
@@ -48,7 +47,7 @@ class CutFinder:
         self._context = _CONTEXT + 2 * longest
 
     def split(self, text: str, piece_chars: int) -> Iterator[str]:
-        """Yield pieces of about `piece_chars` characters and more; if no cut stands, one long piece.
+        """Yield pieces of about `piece_chars` characters or more; if no cut is valid, one long piece.
 
         Linear in the text: a window without a cut makes the next one larger.
         """
@@ -67,7 +66,7 @@ class CutFinder:
         while low < len(text):
             high = low + max((low - begin) // 2, _WINDOW)
             for cut in self._candidates(text, low, high):
-                # After a refusal, a look at the near side saves most looks at a long piece.
+                # After an invalid cut, comparing the near side first saves most comparisons of a long piece.
                 near = max(begin, cut - self._context) if was_refused else begin
                 if (near == begin or self._stands(text, near, cut)) and self._stands(text, begin, cut):
                     return cut
@@ -76,7 +75,7 @@ class CutFinder:
         return None
 
     def _candidates(self, text: str, low: int, high: int) -> Iterator[int]:
-        """At most one of each kind."""
+        """Yield at most one cut of each kind."""
         for begin, _ in self._every.find(text, low, high):
             yield begin
             break
@@ -93,7 +92,7 @@ class CutFinder:
         split = len(both) - len(right)
         if not right or split <= 0 or both[split:] != right:
             return False
-        # Text after an added token may be treated as the first of a text only if it is.
+        # A tokenizer may treat text after an added token in another way than the beginning of a text.
         if isinstance(both[split - 1], tuple) and not isinstance(right[0], tuple):
             return False
         return self._pre_tokens(text[begin:cut]) == both[:split]

@@ -1,4 +1,4 @@
-"""A whole text to ids, with whatever tokenizer a user brings."""
+"""Encodes a whole text with any tokenizer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["encode_batch", "encode_whole", "is_tokenizers_object", "tokenizers_b
 
 
 def is_tokenizers_object(tokenizer: Any) -> bool:
-    """Whether this is a `tokenizers.Tokenizer`, with no import of that library."""
+    """Whether this is a `tokenizers.Tokenizer`; does not import that library."""
     module = sys.modules.get("tokenizers")
     return module is not None and isinstance(tokenizer, module.Tokenizer)
 
 
 def tokenizers_backend(tokenizer: Any) -> Any | None:
-    """The `tokenizers.Tokenizer` that does the work, if one does: the object itself or a fast tokenizer's."""
+    """The object itself if it is a `tokenizers.Tokenizer`, or that of a fast tokenizer; None for others."""
     if is_tokenizers_object(tokenizer):
         return tokenizer
     if getattr(tokenizer, "is_fast", False) is True:
@@ -29,8 +29,8 @@ def tokenizers_backend(tokenizer: Any) -> Any | None:
 def encode_whole(tokenizer: Any, text: str, *, add_special_tokens: bool) -> list[int]:
     """The ids of the whole text in one call.
 
-    Calls `tokenizer(text, add_special_tokens=...)`; if that is a TypeError, and for a
-    `tokenizers.Tokenizer`, `tokenizer.encode(text, add_special_tokens=...)`.
+    Calls `tokenizer(text, add_special_tokens=...)`. If that raises TypeError, or for a `tokenizers.Tokenizer`, calls
+    `tokenizer.encode(text, add_special_tokens=...)`.
     """
     if is_tokenizers_object(tokenizer):
         return list(tokenizer.encode(text, add_special_tokens=add_special_tokens).ids)
@@ -51,13 +51,13 @@ def encode_batch(tokenizer: Any, texts: list[str]) -> list[list[int]]:
     """The ids of each text, without special tokens, in one call of a tokenizer with a backend."""
     if is_tokenizers_object(tokenizer):
         return [list(one.ids) for one in tokenizer.encode_batch(texts, add_special_tokens=False)]
-    # The call, not the backend: it sets the backend's padding and truncation as transformers wants them.
+    # The tokenizer's own call: it sets the backend's padding and truncation.
     rows = tokenizer(texts, add_special_tokens=False)["input_ids"]
     return [list(row) for row in rows]
 
 
 def _read_ids(result: Any) -> list[int]:
-    """Ids out of a list, an array, an encoding or a mapping with `input_ids`; one row of a batch of one."""
+    """The ids in a list, an array, an encoding or a mapping with `input_ids`; also in a batch of one row."""
     if isinstance(result, Mapping):
         result = result["input_ids"]
     else:

@@ -1,4 +1,4 @@
-"""A prompt's ids in pieces, made as they are asked for, equal to those of the whole text at once."""
+"""Tokenizes a prompt in pieces, on demand; their ids equal those of the whole text."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def iter_prompt_token_pieces(
     tokenizer: Any, text: str, *, batch_size: int = 8, piece_chars: int = 1024, verify: bool = False
 ) -> Iterator[list[int]]:
-    """The ids of `tokenizer(text, add_special_tokens=False)`, in pieces that join to exactly these.
+    """Yield the ids of `tokenizer(text, add_special_tokens=False)` in pieces.
 
-    `tokenizer` is a fast tokenizer of transformers or a `tokenizers.Tokenizer`: the text is cut about
-    every `piece_chars` characters, where the tokenizer's own parts prove a cut harmless (CutFinder), and
-    tokenized `batch_size` pieces a call, no earlier than asked for. Text that cannot be cut is one long
-    piece; so is the whole text for any other tokenizer, and for a `tokenizers.Tokenizer` that truncates or
-    pads. A tokenizer's own `stream_tokenize_prompt(text)` is used if it has one. No piece is empty.
+    With a fast tokenizer of transformers or a `tokenizers.Tokenizer`, the text is cut about every `piece_chars`
+    characters, where the tokenizer's own parts prove that the ids stay the same (`CutFinder`). Each call tokenizes
+    `batch_size` pieces, on demand. Text that cannot be cut is one long piece. The same holds for the whole text with
+    any other tokenizer, and with a `tokenizers.Tokenizer` that truncates or pads. If the tokenizer has a
+    `stream_tokenize_prompt(text)`, this makes the pieces. No piece is empty.
 
-    `verify=True` tokenizes the whole text too, and yields that instead if the pieces differ: then nothing
-    is lazy.
+    `verify=True` also tokenizes the whole text, and yields its ids if the pieces differ. It is not lazy.
 
     Raises ArgumentError (a lone surrogate in the text, a size below 1) and TypeError at the call.
     """
@@ -51,7 +50,7 @@ def iter_prompt_ids(
     piece_chars: int = 1024,
     verify: bool = False,
 ) -> Iterator[list[int]]:
-    """As `iter_prompt_token_pieces`, with the special tokens around the text if they are asked for.
+    """`iter_prompt_token_pieces`, with the special tokens around the text if `add_special_tokens` is set.
 
     The pieces join to the ids of `tokenizer(text, add_special_tokens=add_special_tokens)`.
     """
@@ -93,7 +92,7 @@ def _own_stream(tokenizer: Any) -> Callable[[str], Iterable[Iterable[int]]] | No
 
 def _cuttable_backend(tokenizer: Any) -> Any | None:
     backend = tokenizers_backend(tokenizer)
-    # transformers resets both at each call; a bare tokenizer truncates or pads each piece.
+    # transformers resets both at each call. A bare tokenizer would truncate or pad each piece.
     if backend is tokenizer and (backend.truncation is not None or backend.padding is not None):
         return None
     return backend
@@ -115,7 +114,7 @@ def _encoded(
     if len(text) <= piece_chars:
         yield from encode_batch(tokenizer, [text])
         return
-    # transformers writes its own flag into the backend at each call.
+    # transformers copies its own flag into the backend at each call.
     owner, flag = (
         (backend, "encode_special_tokens") if backend is tokenizer else (tokenizer, "split_special_tokens")
     )

@@ -1,4 +1,4 @@
-"""The special tokens that a tokenizer puts around any text."""
+"""Finds the special tokens that a tokenizer adds around any text."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _PROBES = ("a", "1 b", "the end", ".", "\n")
 
 
 def special_affixes(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """The ids that `tokenizer(text)` puts before and after a text: Llama ([bos], []), T5 ([], [</s>]).
+    """The ids that `tokenizer(text)` adds before and after a text: Llama ([bos], []), T5 ([], [</s>]).
 
-    Found by comparing short texts with and without special tokens. A tokenizer that knows no
-    `add_special_tokens` gives ([], []). Raises ArgumentError when no such ids explain the difference.
+    Compares short texts with and without special tokens. Returns ([], []) for a tokenizer without the argument
+    `add_special_tokens`. Raises ArgumentError if no such ids explain the difference.
     """
     agreed: set[tuple[tuple[int, ...], tuple[int, ...]]] | None = None
     for probe in _PROBES:
@@ -32,7 +32,7 @@ def special_affixes(tokenizer: Any) -> tuple[list[int], list[int]]:
             if whole[count : count + len(plain)] == plain
         }
         agreed = found if agreed is None else agreed & found
-        # A text that is itself spelled with the special token leaves more than one answer: ask on.
+        # A text that contains the special token itself leaves several candidates: try the next text.
         if len(agreed) <= 1:
             break
     if agreed is None or len(agreed) != 1:

@@ -1,4 +1,4 @@
-"""EasyDeL's inference API: `vInference` and what its users know it with."""
+"""EasyDeL's inference API: `vInference`, its configs and its results."""
 
 from unspool.compat.easydel.config import InferenceConfig, PreCompileConfig, power_of_two_lengths
 from unspool.compat.easydel.engine import vInference

@@ -1,4 +1,4 @@
-"""`InferenceConfig` and `PreCompileConfig`, as EasyDeL's users know them."""
+"""EasyDeL's `InferenceConfig` and `PreCompileConfig`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["InferenceConfig", "PreCompileConfig", "power_of_two_lengths"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferenceConfig(GenerationDefaults):
-    """How an engine generates: `GenerationDefaults`, and what EasyDeL adds.
+    """Settings of an engine: `GenerationDefaults` with the fields that EasyDeL adds.
 
     Attributes:
         streaming_chunks: How many token ids one piece of a text stream covers.
         num_return_sequences: How many answers a prompt gets. A mapping from a prefill length to a
             count asks for fewer answers to longer prompts; see `sequence_count`.
-        partition_rules, partition_axis: How JAX would shard the model. They are kept and compared,
-            and have no effect on torch. `to_json` accepts them if they are plain data.
+        partition_rules, partition_axis: JAX's sharding of the model. They have no effect on torch; they are stored
+            and compared. `to_json` accepts them if they are plain data.
 
     Raises:
         TypeError: A value is of the wrong type. A bool or a float is not a count.
@@ -51,7 +51,7 @@ class InferenceConfig(GenerationDefaults):
 
     @property
     def _loop_rows(self) -> int:
-        """How many pieces a stream of `max_new_tokens` has, the last one perhaps short."""
+        """The number of pieces in a stream of `max_new_tokens`; the last piece may be shorter."""
         return -(-self.max_new_tokens // self.streaming_chunks)
 
     @property
@@ -60,7 +60,7 @@ class InferenceConfig(GenerationDefaults):
         return self.sequence_count(0)
 
     def sequence_count(self, prefill_length: int) -> int:
-        """How many answers a prompt of this many token ids (padding included) gets.
+        """The number of answers to a prompt of this many token ids, padding included.
 
         With a mapping: the count of the smallest length that holds the prompt, or of the largest
         length if none does.
@@ -77,8 +77,7 @@ class PreCompileConfig(Record):
 
     Attributes:
         batch_size: Prompts in one batch, 1 or more.
-        prefill_length: Token ids of a prompt, padding included, 1 or more; None is the longest that
-            the model takes, as `model_prefill_length` says.
+        prefill_length: Token ids of a prompt, padding included, 1 or more; None means `model_prefill_length`.
 
     Raises:
         TypeError: A value is of the wrong type.
@@ -106,7 +105,7 @@ class PreCompileConfig(Record):
         )
 
     def stable_hash(self) -> int:
-        """64 bits that stand for these shapes, the same in every process and on every machine.
+        """A 64-bit hash of the shapes, the same in every process and on every machine.
 
         Two configs that expand to the same shapes have the same hash.
         """

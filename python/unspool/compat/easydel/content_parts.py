@@ -1,4 +1,4 @@
-"""Joins the text parts of chat messages, for chat templates that know text alone."""
+"""Joins the text parts of chat messages, for chat templates that accept only text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def join_parts_of_prompt(prompt: Any) -> Any:
 
 
 def join_content_parts(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Messages whose content is text: OpenAI's lists of parts are joined without a separator.
+    """Return the messages with text as content: OpenAI's lists of parts are joined without a separator.
 
     Raises:
         ArgumentError: A part is not text.

@@ -78,26 +78,25 @@ class vInference(StreamGenerator):
     @overload
     def process_prompt(self, prompt: Any, sampling_params: Sampling = None, stream: bool = False) -> Any: ...
     def process_prompt(self, prompt: Any, sampling_params: Sampling = None, stream: bool = False) -> Any:
-        """The answer to a prompt, at once or as text that comes.
+        """Answer a prompt, with one output or with a stream of text.
 
-        The text is the answer's content, without reasoning and calls (`format="none"` has all of it); that
-        of the first answer if there are several. `config.max_new_tokens` is the most that a request's
-        `max_tokens` can ask for.
+        The text is the first answer's content, without reasoning and calls. With `format="none"` it is the whole
+        output. `config.max_new_tokens` is the upper limit of a request's `max_tokens`.
 
         Args:
             prompt: As of `stream`; or a list of texts: several prompts, one after the other.
-            sampling_params: Of this request; what it leaves open, `config.sampling_params` says.
+            sampling_params: Of this request. Fields that are None are those of `config.sampling_params`.
             stream: False: the whole output. True: a generator of texts of `config.streaming_chunks` tokens
                 each, none of them empty, that returns the final `SampleState`; the model starts with the
                 first `next`.
 
         Returns:
-            An output or a generator; for a list of texts a list of these. There, an output has its prompt's
-            failure in `error`; all other errors of the model are raised as they are.
+            An output or a generator; for a list of texts a list of these. In a list, an output reports its prompt's
+            failure in `error`. All other errors of the model are raised unchanged.
 
         Raises:
             TypeError: `sampling_params` is neither SamplingParams nor a mapping.
-            ArgumentError: A prompt is empty or none, or as of `stream`; at the call.
+            ArgumentError: A prompt is empty or is not a prompt, or as of `stream`; at the call.
         """
         return process_prompt(self, prompt, sampling_params, stream)
 
@@ -141,25 +140,24 @@ class vInference(StreamGenerator):
         progress_callback: ProgressCallback | None = None,
         progress: bool = False,
     ) -> Any:
-        """Several prompts at a time; the event loop is never blocked.
+        """Answer several prompts at a time; the event loop is never blocked.
 
         Args:
             prompts: Each as of `stream`.
-            max_concurrent_requests: At most so many at a time; 0 or less: one after the other.
+            max_concurrent_requests: The most prompts that run at a time; 0 or less: one after the other.
             sampling_params: Of every prompt, as of `process_prompt`.
-            stream: False: await the list of outputs, in the order of the prompts; one that failed says so in
-                `error`. True: iterate with `async for` what comes, in the order in which it comes:
-                (index, "text", str), as of `process_prompt`, and at last for each prompt
-                (index, "final", PromptOutput) or (index, "error", str). Leaving it (`aclose()`), or
-                cancelling the task, stops every model within two steps.
-            progress_callback: Called with (completed, total) after each prompt; an exception of it is
-                logged by the logger "unspool".
-            progress: Whether a bar is shown on standard error.
+            stream: False: await the list of outputs, in the order of the prompts; `error` reports a failure.
+                True: iterate events with `async for` as they arrive: (index, "text", str), as of `process_prompt`,
+                and after the last text of each prompt (index, "final", PromptOutput) or (index, "error", str).
+                `aclose()`, or cancelling the task, stops every model within two steps.
+            progress_callback: Called with (completed, total) after each prompt. The logger "unspool" logs its
+                exceptions.
+            progress: Whether to show a bar on standard error.
 
         Raises:
             TypeError: An argument is of the wrong type; at the call.
-            ArgumentError: As of `stream`, of the sampling parameters; at the call. A bad prompt is an error
-                of its own.
+            ArgumentError: The sampling parameters are invalid, as of `stream`; at the call. An invalid prompt is
+                an "error" event, or the `error` of its output.
         """
         return process_prompts_concurrently(
             self, prompts, max_concurrent_requests, sampling_params, stream, progress_callback, progress
@@ -177,33 +175,32 @@ class vInference(StreamGenerator):
 
         Args:
             oai_like: Join contents that are OpenAI's lists of parts ({"type": "text"}) to text first, for
-                chat templates that know text alone.
+                chat templates that accept only text.
 
         Raises:
-            ArgumentError: As there, or `oai_like` is set and a part is not text.
+            ArgumentError: As of `StreamGenerator.count_tokens`, or `oai_like` is set and a part is not text.
         """
         prompt = join_parts_of_prompt(prompt) if oai_like else prompt
         return super().count_tokens(prompt, tools=tools, chat_template_kwargs=chat_template_kwargs)
 
     def precompile(self, config: PreCompileConfig) -> bool:
-        """Warm up: a token after a prompt of each shape, by the way that a request takes.
+        """Warm up: generate one token after a prompt of each shape, as a request does.
 
-        With eager torch nothing is compiled for a shape, and at run time no prompt is padded to one. The cost
-        of a first run is still paid here: weights are read in, kernels are loaded and chosen, memory
-        is set aside; a model under `torch.compile` compiles; the vocabulary and the format's tables are
-        built. A batch of n is a prompt with n answers, as `n=` runs it; a prompt longer than
-        `prefill.chunk_tokens` goes in chunks here too.
+        This pays the cost of a first run: weights are read, kernels are loaded and chosen, memory is allocated, and
+        the tables of the vocabulary and the format are built. A model under `torch.compile` compiles. Eager torch
+        compiles nothing for a shape, and no prompt is padded to one later. A batch of n is a prompt with n answers,
+        as with `n=`. A prompt longer than `prefill.chunk_tokens` runs in chunks here too.
 
-        Each shape is run once, concurrent callers included: the others wait for the one that does it. It
-        blocks; call it in a thread where an event loop runs.
+        Each shape runs once; concurrent callers wait for it. This method blocks: beside an event loop, call it in a
+        thread.
 
         Returns:
             True.
 
         Raises:
-            ArgumentError: A prefill length that leaves no room for `config.max_new_tokens`, or None where
-                the model does not know its length.
-            BaseException: What the model raised; all that wait get it, and the next call tries again.
+            ArgumentError: A prefill length leaves no room for `config.max_new_tokens`, or is None and the model's
+                config has no length.
+            BaseException: The model's exception. It is raised in all waiting callers; the next call tries again.
         """
         return self._shapes.run(self, config)
 
@@ -218,22 +215,22 @@ class vInference(StreamGenerator):
 
     @property
     def precompiled_shapes(self) -> tuple[tuple[int, int], ...]:
-        """(batch size, prefill length) of each shape that `precompile` has run, or the loaded file names."""
+        """(batch size, prefill length) of each shape that `precompile` has run or a loaded file lists."""
         return self._shapes.shapes
 
     def choose_bucket(self, length: int) -> int | None:
-        """The smallest precompiled prefill length that holds so many token ids; None if none does."""
+        """The smallest precompiled prefill length for this many token ids; None if all are shorter."""
         return self._shapes.choose_bucket(length)
 
     def fit_prompt(self, prompt: Any, too_long: TooLong = "error") -> list[int]:
-        """A prompt's token ids, no more than the longest precompiled prefill length.
+        """Return a prompt's token ids, at most as many as the longest precompiled prefill length.
 
-        Requests are not held to that length, since no shape is fixed; who wants it passes what this gives.
-        Where nothing is precompiled, `model_prefill_length` is the limit.
+        A request does not enforce this length, since no shape is fixed; to enforce it, pass the ids returned here.
+        If nothing is precompiled, `model_prefill_length` is the limit.
 
         Args:
             prompt: Text, messages of text, or token ids.
-            too_long: Of a longer prompt, "truncate-left" keeps the last token ids, "truncate-right" the first.
+            too_long: For a longer prompt: "truncate-left" keeps its last token ids, "truncate-right" its first.
 
         Raises:
             ArgumentError: The prompt is longer and `too_long` is "error", or cannot be cut.
@@ -243,15 +240,15 @@ class vInference(StreamGenerator):
     def save_inference(self, directory: str | os.PathLike[str]) -> Path:
         """Write name, config, format, reasoning, backend, prefill, parser options and precompiled shapes.
 
-        One JSON file, `inference.json`, with a version; the directory is made if it is missing. Model,
-        tokenizer, processor and hook are not in it.
+        They are one JSON file, `inference.json`, with a version. It does not contain the model, tokenizer, processor
+        or hook. A missing directory is created.
 
         Returns:
             The file.
 
         Raises:
-            ArgumentError: The format is an object to which no name leads.
-            TypeError: A `partition_rules` or `partition_axis` of the config has no JSON form.
+            ArgumentError: The format is an object that is not registered under a name.
+            TypeError: `partition_rules` or `partition_axis` of the config has no JSON form.
         """
         return save_inference(self, directory)
 
@@ -265,10 +262,10 @@ class vInference(StreamGenerator):
         *,
         hook: ConditioningHook | None = None,
     ) -> Self:
-        """A generator with the settings that `save_inference` wrote.
+        """Make an engine with the settings that `save_inference` wrote.
 
-        The precompiled shapes are known again (`precompiled_shapes`, `choose_bucket`); `precompile` runs
-        each once all the same, since what it warms is in the process and not in a file.
+        `precompiled_shapes` and `choose_bucket` know the saved shapes. `precompile` still runs each one once, since a
+        new process is not warm.
 
         Raises:
             FileNotFoundError: The directory has no such file.
@@ -277,5 +274,5 @@ class vInference(StreamGenerator):
         return load_inference(cls, directory, model, tokenizer, processor, hook)
 
     def restore_shapes(self, shapes: Sequence[tuple[int, int]]) -> None:
-        """Know these shapes as buckets, without a run: those of a file."""
+        """Restore the buckets of a saved file, without running them."""
         self._shapes = PrecompiledShapes(shapes)

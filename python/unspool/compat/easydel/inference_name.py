@@ -11,11 +11,11 @@ __all__ = ["default_inference_name", "read_inference_name"]
 
 
 def read_inference_name(name: str | None, model: Any) -> str:
-    """The name that was given, or the default one.
+    """Return a valid name: the given one, or the default.
 
     Raises:
-        TypeError: It is no str.
-        ArgumentError: It is empty.
+        TypeError: The name is not a str.
+        ArgumentError: The name is empty.
     """
     if name is None:
         return default_inference_name(model)
@@ -27,7 +27,7 @@ def read_inference_name(name: str | None, model: Any) -> str:
 
 
 def default_inference_name(model: Any) -> str:
-    """`{model_type}-{size}B-{date}`: "llama-8.03B-2026-11-21", of the day on which it is made.
+    """`{model_type}-{size}B-{date}`: "llama-8.03B-2026-11-21", with the date of its creation.
 
     The size is in billions of parameters, 0.00 if the model does not show it.
     """
@@ -37,7 +37,7 @@ def default_inference_name(model: Any) -> str:
 
 
 def _parameter_count(model: Any) -> int:
-    count = getattr(model, "num_parameters", None)  # of transformers; knows of quantized weights
+    count = getattr(model, "num_parameters", None)  # of transformers; counts quantized weights too
     if callable(count):
         return int(count())
     parameters = getattr(model, "parameters", None)

@@ -1,4 +1,4 @@
-"""The results of a prompt: `PromptOutput` at its end, `SampleState` on the way."""
+"""`PromptOutput`, the result of a prompt, and `SampleState`, its progress."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["PromptOutput", "SampleState"]
 
 @dataclass(frozen=True, slots=True)
 class PromptOutput(Record):
-    """The result of one prompt; None is what is not known, or did not come to be.
+    """The result of one prompt; an unknown value is None.
 
     Attributes:
-        text: The answer, "" if the model wrote none.
-        generated_tokens: How many token ids were generated, all sequences together.
+        text: The answer; "" if the model wrote none.
+        generated_tokens: The number of generated token ids, of all sequences together.
         tokens_per_second: Generated token ids per second of decoding, prefill excluded.
-        error: What went wrong, as text; None if all went well.
+        error: The error message; None if there was no error.
         finish_reason: "stop", "length", "tool_calls", "error" or "cancelled".
 
     Raises:
@@ -46,18 +46,16 @@ class SampleState(Record):
 
     Attributes:
         current_length: Token ids of the first sequence, the prompt included.
-        sequences: The generated ids, one tuple for each sequence; without the prompt, which is never
-            kept as a list.
-        running_token: The first sequence's last token id; None before it.
+        sequences: The generated ids, one tuple for each sequence, without the prompt.
+        running_token: The first sequence's last token id; None before the first token.
         is_sequence_finished: Whether all sequences have ended.
-        tokens_per_second: The tokens after the first of each sequence by `time_spent_s`; -inf before
+        tokens_per_second: The tokens after the first of each sequence, divided by `time_spent_s`; -inf before
             there are any. In `to_dict` and JSON, -inf is null.
-        generated_tokens: Token ids generated, all rows together; it only grows.
+        generated_tokens: The number of generated token ids, of all rows together; it only grows.
         padded_length: The prompt's length in token ids.
-        time_spent_s: Seconds of decoding: the steps after the first token. Prefill gives the first token
-            and is not in it.
-        time_to_first_token_s: Seconds from the start to the first token, prefill included; None
-            before it.
+        time_spent_s: Seconds of decoding after the first token; prefill is not included.
+        time_to_first_token_s: Seconds from the start to the first token, prefill included; None before the first
+            token.
 
     Raises:
         TypeError: A value is of the wrong type.
@@ -85,7 +83,7 @@ class SampleState(Record):
 
     @classmethod
     def of(cls, source: DeltaStream | StreamResult) -> SampleState:
-        """The state of a stream, which may be running, or of a result."""
+        """The state of a stream, also while it runs, or of a result."""
         result = source.result if isinstance(source, DeltaStream) else source
         sequences = tuple(choice.token_ids for choice in result.choices)
         spent_s, first_ms = result.metrics.decode_time_s, result.metrics.time_to_first_token_ms

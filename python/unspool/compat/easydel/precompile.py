@@ -1,4 +1,4 @@
-"""The first run of each shape, before the first request."""
+"""Warms up a model: runs each shape once before the first request."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TooLong = Literal["error", "truncate-left", "truncate-right"]
 
 
 class PrecompiledShapes:
-    """Which shapes of a generator have been run, or are being run.
+    """The shapes of an engine that have run or are running.
 
-    It holds no reference to the generator: the two would keep each other, and the model, alive.
+    It holds no reference to the engine: a cycle would keep the model alive.
 
     Args:
-        shapes: Buckets that are known from elsewhere, such as a file; nothing has been run for them here.
+        shapes: Buckets of a saved file, which have not run in this process.
     """
 
     def __init__(self, shapes: Sequence[tuple[int, int]] = ()) -> None:
@@ -36,14 +36,14 @@ class PrecompiledShapes:
 
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
-        """(batch size, prefill length), in the order in which they came."""
+        """(batch size, prefill length), in the order in which they were added."""
         return tuple(self._shapes)
 
     def run(self, engine: vInference, config: PreCompileConfig) -> bool:
         """As of `vInference.precompile`."""
         if not isinstance(config, PreCompileConfig):
             raise TypeError(f"config is of type {type(config).__name__}; pass a PreCompileConfig")
-        pairs: Any = [(one.batch_size, one.prefill_length) for one in config.expand()]  # no lists in these
+        pairs: Any = [(one.batch_size, one.prefill_length) for one in config.expand()]  # without lists
         shapes: list[tuple[int, int]] = [(size, self._length(engine, length)) for size, length in pairs]
         key = PreCompileConfig([size for size, _ in shapes], [length for _, length in shapes]).stable_hash()
         with self._lock:
@@ -54,7 +54,7 @@ class PrecompiledShapes:
         if running is not None:
             return running.result()
         try:
-            with self._work_lock:  # of two configs that share a shape, one runs it
+            with self._work_lock:  # a shape in two configs runs once
                 self._run_shapes(engine, shapes)
         except BaseException as error:
             with self._lock:
@@ -73,7 +73,7 @@ class PrecompiledShapes:
             return engine.model_prefill_length
         try:
             most = engine.model_prefill_length
-        except ArgumentError:  # the model does not say
+        except ArgumentError:  # the config has no length
             return int(length)
         if length > most:
             raise ArgumentError(
@@ -91,7 +91,7 @@ class PrecompiledShapes:
                 self._shapes = {**self._shapes, shape: None}
 
     def _run_shape(self, engine: vInference, batch_size: int, length: int) -> None:
-        """One token after a prompt of this length, by the way that every request takes."""
+        """Generate one token after a prompt of this length, as a request does."""
         import torch
 
         config = engine.config

@@ -1,4 +1,4 @@
-"""Prompts in, texts and `PromptOutput`s out: one, several one after the other, or several at a time."""
+"""Answers prompts with texts and `PromptOutput`s: one prompt, several in turn, or several at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PromptEvent", "process_prompt", "process_prompts_concurrently"]
 
-#: The prompt's index, what it is, and a text, an error's text, or the end.
+#: The prompt's index, the kind of event, and a text, an error message or the output.
 PromptEvent = tuple[int, Literal["text", "error", "final"], str | PromptOutput]
 
 
@@ -133,7 +133,7 @@ def _read_output(stream: DeltaStream) -> PromptOutput:
 
 
 def _report(error: Exception, stream: DeltaStream | None) -> PromptOutput:
-    """The output of a prompt that failed; what came before is kept."""
+    """The output of a prompt that failed, with the text before the failure."""
     output = PromptOutput() if stream is None else _read_output(stream)
     return output.replace(
         text=output.text or None, error=f"{type(error).__name__}: {error}", finish_reason="error"
@@ -143,7 +143,7 @@ def _report(error: Exception, stream: DeltaStream | None) -> PromptOutput:
 async def _iterate(
     starts: Sequence[Callable[[], DeltaStream]], limit: int, tokens_per_text: int | None
 ) -> AsyncGenerator[tuple[int, str | PromptOutput], None]:
-    """Each prompt's texts (none without `tokens_per_text`), then its output; at most `limit` at a time."""
+    """Yield each prompt's texts (none without `tokens_per_text`), then its output; `limit` prompts run at a time."""
     items: asyncio.Queue[tuple[int, str | PromptOutput]] = asyncio.Queue(limit)
     waiting = iter(enumerate(starts))
 
@@ -172,7 +172,7 @@ async def _send(items: asyncio.Queue[Any], index: int, item: str | PromptOutput)
 async def _answer(
     start: Callable[[], DeltaStream], tokens_per_text: int | None, send: Callable[[str], Awaitable[None]]
 ) -> PromptOutput:
-    """One prompt to its end; cancelled, it leaves the model to stop by itself."""
+    """Run one prompt to its end. If the task is cancelled, the model stops by itself."""
     stream = None
     try:
         # In a thread: the first stream of a tokenizer compiles its vocabulary.

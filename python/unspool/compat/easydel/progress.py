@@ -1,4 +1,4 @@
-"""Progress over several prompts: reported to a callback, shown as a bar."""
+"""Reports the progress of several prompts to a callback and on a bar."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _log = logging.getLogger("unspool")
 
 
 class ProgressCounter:
-    """Counts to `total`; a context manager, since the bar needs an end.
+    """Counts completed prompts up to `total`; a context manager, which stops the bar.
 
     Args:
-        callback: Called after each; if it raises, that is logged, and counting goes on.
-        shows_bar: Whether a bar is drawn, on standard error.
+        callback: Called after each prompt. Its exceptions are logged and do not stop the count.
+        shows_bar: Whether to draw a bar on standard error.
     """
 
     def __init__(self, total: int, callback: ProgressCallback | None = None, shows_bar: bool = False) -> None:
@@ -40,7 +40,7 @@ class ProgressCounter:
             self._bar.stop()
 
     def advance(self) -> None:
-        """One more is done."""
+        """Count one more completed prompt."""
         self._completed += 1
         if self._bar is not None:
             self._bar.update(self._task, advance=1, refresh=True)
@@ -59,7 +59,7 @@ def _make_bar() -> Any:
     except ImportError as error:
         raise ImportError(f"progress=True: {error}; pip install 'unspool[cli]'") from None
 
-    # No thread of its own, which would have to be joined; sys.stdout stays what it is.
+    # Without auto_refresh it starts no thread; sys.stdout is not replaced.
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

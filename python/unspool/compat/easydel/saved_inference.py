@@ -1,4 +1,4 @@
-"""An engine's settings in one JSON file; the model and its tokenizer stay where they are."""
+"""Saves an engine's settings, without the model and its tokenizer, in one JSON file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE_NAME = "inference.json"
 VERSION = 1
 BACKENDS = ("transformers", "native")
 
-# Format names that are resolved with the tokenizer: there is no file to look up.
+# Format names that are resolved with the tokenizer; they name no file.
 _ASK_THE_TOKENIZER = ("auto", "hf", "response_template")
 
 _KEYS = {
@@ -53,7 +53,7 @@ def save_inference(engine: vInference, directory: str | os.PathLike[str]) -> Pat
     path = Path(directory)
     path.mkdir(parents=True, exist_ok=True)
     file = path / FILE_NAME
-    # A reader sees the old file or the new one, never half of it.
+    # Replaced at once: a reader sees the old file or the new one.
     fresh = file.with_name(f"{FILE_NAME}.{os.getpid()}.tmp")
     fresh.write_text(text, encoding="utf-8")
     fresh.replace(file)
@@ -133,7 +133,7 @@ def _count(value: Any) -> int:
 
 
 def _format_name(format: str | FormatFile | Format) -> str:
-    """The name under which a later process finds this very format."""
+    """The name under which another process finds the same format."""
     if isinstance(format, str):
         return format
     if isinstance(format, FormatFile):

@@ -1,4 +1,4 @@
-"""oLLM's shapes: the record of a prefill, and callbacks or events in place of iteration."""
+"""oLLM's interfaces: the record of a prefill, and callbacks or events instead of iteration."""
 
 from unspool.compat.ollm.prefill_scope import PrefillGap, PrefillScope, gap_inventory
 from unspool.compat.ollm.sink import StreamSink, send_to_sink, status_events

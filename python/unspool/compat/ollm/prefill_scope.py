@@ -1,4 +1,4 @@
-"""`PrefillScope`: oLLM's record of a prefill, exact in both directions."""
+"""`PrefillScope`: oLLM's record of a prefill, which `to_dict` and `from_dict` preserve exactly."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefillGap:
-    """One thing that reading a prompt in chunks has to bring, and how it stands.
+    """One requirement of chunked prefill, and its state.
 
     Raises:
-        TypeError: A field is no string.
+        TypeError: A field is not a string.
         ArgumentError: An unknown gap or recommendation.
     """
 
@@ -117,7 +117,7 @@ class PrefillScope:
 
     Args:
         strategy_id: The lane; None if there is none.
-        runtime_eligible: The model can be prefilled in chunks, as far as we could see.
+        runtime_eligible: The model can run a prompt in chunks, as far as its config shows.
         applied: At least one chunk ran on its own (seq2seq: the source is longer than a chunk).
         activation_reason: Why it was applied, or why not.
         execution_boundary: What is streamed; "" without a lane.
@@ -126,7 +126,7 @@ class PrefillScope:
 
     Raises:
         TypeError: A field of another type.
-        ArgumentError: A value that a field does not take.
+        ArgumentError: A field does not accept its value.
     """
 
     strategy_id: StrategyId | None
@@ -152,7 +152,9 @@ class PrefillScope:
             _check_type(name, getattr(self, name), str)
             _check_choice(name, getattr(self, name), (text if has_lane else "",))
         if self.applied and not self.runtime_eligible:
-            raise ArgumentError("applied is True where runtime_eligible is False; it cannot be")
+            raise ArgumentError(
+                "applied is True but runtime_eligible is False; pass runtime_eligible=True, or applied=False"
+            )
         _check_type("gap_inventory", self.gap_inventory, tuple)
         for gap in self.gap_inventory:
             _check_type("gap_inventory", gap, PrefillGap)
@@ -161,7 +163,7 @@ class PrefillScope:
     def of(
         cls, strategy_id: StrategyId | None, *, eligible: bool, applied: bool, reason: str
     ) -> PrefillScope:
-        """A scope with the boundary and the mask mode that go with the lane."""
+        """A scope with the boundary and the mask mode of its lane."""
         return cls(
             strategy_id=strategy_id,
             runtime_eligible=eligible,
@@ -193,7 +195,7 @@ class PrefillScope:
 
         Raises:
             TypeError: A value of another type; the message names its key.
-            ArgumentError: A missing or unknown key, or a value that the field does not take.
+            ArgumentError: A key is missing or unknown, or a field does not accept its value.
         """
         _check_keys(cls, value)
         gaps = value["gap_inventory"]

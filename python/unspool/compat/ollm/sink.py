@@ -1,4 +1,4 @@
-"""Callbacks instead of iteration, as oLLM's servers take them."""
+"""Callbacks and server-sent events instead of iteration, as in oLLM's servers."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["StreamSink", "send_to_sink", "status_events"]
 
 
 class StreamSink(Protocol):
-    """Gets a stream: its status, then its texts, then the result."""
+    """Receives a stream: its status, then its texts, then the result."""
 
     def on_status(self, message: str) -> None:
-        """The step that runs now."""
+        """Receive the name of the step that now runs."""
 
     def on_text(self, text: str) -> None:
-        """A text of the answer, never empty."""
+        """Receive a part of the answer's text; it is never empty."""
 
     def on_complete(self, result: StreamResult) -> None:
-        """The end; not called if the model fails, whose exception is raised instead."""
+        """Receive the result. If the model fails, its exception is raised and this is not called."""
 
 
 def send_to_sink(stream: DeltaStream, sink: StreamSink) -> StreamResult:
-    """Consume a stream into a sink; the exception of a failing model is raised here."""
+    """Pass a stream to a sink. An exception of the model is raised here."""
     sink.on_status("generating")
     for text in stream.text():
         sink.on_text(text)
@@ -36,7 +36,7 @@ def send_to_sink(stream: DeltaStream, sink: StreamSink) -> StreamResult:
 
 
 def status_events(stream: DeltaStream) -> Iterator[str]:
-    """The same as server-sent events: `status`, then `text`, then one of `complete` and `error`."""
+    """Yield a stream as server-sent events: `status`, then `text`, then either `complete` or `error`."""
     yield _event("status", {"message": "generating"})
     try:
         for text in stream.text():
