@@ -1,4 +1,4 @@
-"""MkDocs hooks: pages from files outside docs/, links to them, and the C++ reference from the headers.
+"""MkDocs hooks: pages and a playground from files outside docs/, links to them, and the C++ reference from the headers.
 
 `mkdocs build --strict` then checks every link of the site, and the same links work on GitHub.
 """
@@ -35,6 +35,8 @@ PAGES = {
         for path in (ROOT / "bench" / "conformance").glob("*.md")
     },
 }
+#: The playground without a server, if docs/playground/build_static.py has built it.
+PLAYGROUND = ROOT / "build" / "playground"
 SOURCES = {target: source for source, target in PAGES.items()}
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\[\]]*\])*\])\(([^()\s]+)\)")
 _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.M | re.S)
@@ -47,19 +49,19 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     config.extra["repository"] = project["urls"]["Repository"]
-    if (
-        (ROOT / "docs" / "security.md").is_file()
-        and config.nav
-        and {"Security": "security.md"} not in config.nav
-    ):
-        config.nav.insert(-1, {"Security": "security.md"})
+    if (PLAYGROUND / "index.html").is_file() and config.nav:
+        config.nav.insert(2, {"Try it": "try/index.html"})
     return config
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add the pages of `PAGES`."""
+    """Add the pages of `PAGES`, and the playground as /try/."""
     for source, target in PAGES.items():
         files.append(File.generated(config, target, abs_src_path=str(ROOT / source)))
+    for path in PLAYGROUND.rglob("*"):
+        if path.is_file():
+            target = f"try/{path.relative_to(PLAYGROUND).as_posix()}"
+            files.append(File.generated(config, target, abs_src_path=str(path)))
     return files
 
 

@@ -1,6 +1,6 @@
 """Build the playground as static files, with the core in WebAssembly.
 
-    pip install 'ziglang>=0.17' && python docs/playground/build_static.py
+    pip install 'unspool[docs]' && python docs/playground/build_static.py
 
 writes build/playground/, which any web server can serve. `ziglang` brings the compiler.
 """
