@@ -29,7 +29,7 @@ TOOLS = [{"type": "function", "function": {"name": "now", "parameters": {}}}]
 KEEP_REASONING = ("minimax-append-think", "minimax_m2_append_think")
 STACK_NAMES = Path(__file__).parents[2] / "docs" / "stack_names.toml"
 PAGE = STACK_NAMES.with_name("sglang.md")
-NEEDS_THE_PROMPT = {"inkling: the tool's name stands in the header that the prompt has opened"}
+NEEDS_THE_PROMPT = {"inkling: the tool's name is in the header that the prompt opens"}
 
 #: The reasoning parser takes the white space before a header, and cannot know that the header is cut off.
 DIFFERS_IN_WHITE_SPACE = {"hyperclovax: cut off inside a header"}

@@ -9,7 +9,7 @@ import unspool
 from unspool.testing import Case, pieces_of, shipped_cases
 
 # The prompt has opened the header that the tool's name ends; the second parser cannot know.
-_NEEDS_THE_PROMPT = {"inkling: the tool's name stands in the header that the prompt has opened"}
+_NEEDS_THE_PROMPT = {"inkling: the tool's name is in the header that the prompt opens"}
 CASES = [
     case
     for case in shipped_cases()
