@@ -29,6 +29,7 @@ def test_a_stable_template_gives_its_own_ids(name: str, following: str) -> None:
     assert (short.is_exact, short.ids) == (True, bridge.ids)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("following", ["user", "two results"])
 @pytest.mark.parametrize("name", MODELS)
 def test_an_answer_cut_at_any_token(name: str, following: str, request: pytest.FixtureRequest) -> None:

@@ -105,6 +105,7 @@ def repeats_the_turn(file: FormatFile, text: str) -> bool:
     return any(text.startswith((turn, turn.split()[-1])) for turn in turns)
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("name", FORMATS)
 def test_cases_are_admitted(name: str) -> None:
     file = unspool.get_format(name)

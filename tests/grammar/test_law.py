@@ -18,6 +18,7 @@ from .walks import Walker
 FORMATS = [file.name for file in unspool.formats() if file.has_tools]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("choice", ["required", "auto"])
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_is_admitted_is_read(name: str, choice: str) -> None:

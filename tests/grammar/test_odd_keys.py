@@ -20,7 +20,7 @@ KEYS = [
 FORMATS = [file for file in unspool.formats() if file.has_tools]
 
 
-@pytest.mark.rest(but_one_in=5)
+@pytest.mark.rest(but_one_in=8)
 @pytest.mark.parametrize("nested", [False, True], ids=["parameter", "within a value"])
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
 def test_a_key_is_read_again_or_refused(file: unspool.FormatFile, nested: bool) -> None:

@@ -41,6 +41,7 @@ def test_what_is_admitted_is_read(name: str, choice: str, deepseek: Any) -> None
         )
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("choice", ["required", "auto", "auto with a response"])
 @pytest.mark.parametrize("name", [file.name for file in unspool.formats() if file.has_tools])
 def test_markers_that_are_tokens(name: str, choice: str) -> None:

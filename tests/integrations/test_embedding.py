@@ -129,6 +129,7 @@ def stream(build: Path, folder: Path, format: str, vocabulary: bytes, tools: Any
     return run(build / "stream", *files, input=lines.encode(), timeout=120).stdout
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("format", [file.name for file in unspool.formats()])
 def test_cpp_streams_what_python_streams(build: Path, tmp_path: Path, format: str) -> None:
     """Every case of the format, over the two threads of the example, to the byte."""

@@ -70,6 +70,7 @@ def calls_of(*arguments: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(("calls", "reasoning"), PAIRS)
 def test_what_is_learnt_reads_other_renderings(calls: str, reasoning: str) -> None:
     template = template_of(calls, reasoning)

@@ -23,6 +23,7 @@ def hermes(extra: str = "") -> FormatFile:
     return parse_format(text + extra, "mine.toml")
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("name", FILES)
 def test_a_family_reads_its_cases(name: str) -> None:
     file = FILES[name]

@@ -13,6 +13,7 @@ FILES = sorted((Path(__file__).parents[1] / "formats").glob("*.toml"))
 CASES = [case for file in FILES for case in load_cases(file)]
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case_at_every_split(case: Case) -> None:
     assert_format(case.format, case)

@@ -98,6 +98,7 @@ def without_ids(calls: Iterable[unspool.ToolCall]) -> list[tuple[str, str, str]]
     return [(call.name, call.arguments, call.status) for call in calls]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
 def test_a_policy_changes_nothing_but_what_becomes_of_calls(file: unspool.FormatFile) -> None:
     """The rest of the message is the same, and the calls are those that the policy lets pass."""

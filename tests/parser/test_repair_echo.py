@@ -113,7 +113,7 @@ def test_another_text_is_read_as_without_an_echo(name: str) -> None:
             assert "~ and text" in message.content + repr(message.malformed) + repr(message.tool_calls)
 
 
-@pytest.mark.rest(but_one_in=5)
+@pytest.mark.rest(but_one_in=10)
 @pytest.mark.parametrize("name", WRITTEN)
 @given(data=st.data())
 def test_nothing_is_lost_where_an_echo_may_stand(name: str, data: st.DataObject) -> None:

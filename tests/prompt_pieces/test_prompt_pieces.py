@@ -262,6 +262,7 @@ def random_strings(seed: int, count: int) -> Iterator[tuple[str, int, int]]:
         yield "".join(atoms), randomly.choice((1, 1, 5, 20, 100)), randomly.choice((1, 2, 8))
 
 
+@pytest.mark.rest(but_one_in=5)
 def test_the_pieces_join_to_the_ids_of_the_whole(tokenizer: Any) -> None:
     for text, piece_chars, batch_size in random_strings(1, STRINGS):
         pieces = iter_prompt_token_pieces(tokenizer, text, piece_chars=piece_chars, batch_size=batch_size)
@@ -281,6 +282,7 @@ def chat(turn_count: int) -> str:
     )
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("text", [words_only(4000), PROSE * 40, chat(30)], ids=["words", "prose", "chat"])
 def test_long_texts(tokenizer: Any, text: str) -> None:
     expected = encode_whole(tokenizer, text)
@@ -336,6 +338,7 @@ class Counting:
         return self.tokenizer.pre_tokenizer.pre_tokenize_str(text)
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize(
     "unit",
     [

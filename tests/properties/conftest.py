@@ -26,9 +26,9 @@ def format(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Plain `pytest` tries each property with a fifth of the formats, another fifth for each property."""
+    """Plain `pytest` tries each property with a tenth of the formats, another tenth for each property."""
     if "format" in getattr(item, "fixturenames", ()):
-        item.add_marker(pytest.mark.rest(but_one_in=5))
+        item.add_marker(pytest.mark.rest(but_one_in=10))
 
 
 @pytest.fixture(autouse=True)

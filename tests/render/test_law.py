@@ -56,7 +56,7 @@ def refused_in_100(file: unspool.FormatFile, render: Render, read: Read) -> floa
     return 100 * counts["refused"] / counts["all"]
 
 
-@pytest.mark.rest(but_one_in=5)
+@pytest.mark.rest(but_one_in=10)
 @pytest.mark.filterwarnings("ignore:the content has")
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
 def test_a_text_is_read_as_the_message(file: unspool.FormatFile) -> None:
@@ -68,7 +68,7 @@ def test_a_text_is_read_as_the_message(file: unspool.FormatFile) -> None:
     assert refused <= AS_TEXT.get(file.name, 35)
 
 
-@pytest.mark.rest(but_one_in=5)
+@pytest.mark.rest(but_one_in=10)
 @pytest.mark.filterwarnings("ignore:the content has")
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
 def test_ids_are_read_as_the_message(file: unspool.FormatFile) -> None:
@@ -86,6 +86,7 @@ def test_ids_are_read_as_the_message(file: unspool.FormatFile) -> None:
     assert refused <= BY_IDS.get(file.name, 10)
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
 def test_a_text_never_becomes_a_marker_token(file: unspool.FormatFile) -> None:
     """Of each marker token there are as many in a message that is full of them as in a plain one."""
@@ -110,6 +111,7 @@ def test_a_text_never_becomes_a_marker_token(file: unspool.FormatFile) -> None:
     check()
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
 def test_what_was_parsed_is_written_and_read_again(file: unspool.FormatFile) -> None:
     """Every case of the format that ends well: what the parser made of it comes back."""

@@ -106,6 +106,7 @@ def of_one_parameter(made: Message) -> Message:
     return reasoning, content, [(name, {keys[name]: "ls -l"} if keys[name] else {}) for name, _ in calls]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("continues", [False, True])
 @pytest.mark.parametrize("file", unspool.formats(), ids=lambda file: file.name)
 def test_what_is_written_is_read(file: unspool.FormatFile, continues: bool) -> None:

@@ -178,6 +178,7 @@ def test_cut_anywhere(case: Case) -> None:
             _check(case, text[:end], "", TOOLS, every_split=False)
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_any_order_of_pieces(case: Case) -> None:
     @given(

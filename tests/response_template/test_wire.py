@@ -12,6 +12,7 @@ from unspool.testing.wire import assemble, differences
 from .templates import CASES, TOOLS, Case
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @given(data=st.data())
 def test_any_output(case: Case, data: st.DataObject) -> None:

@@ -145,6 +145,7 @@ def tasks_for(case: Case, **more: Any) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_every_case(folder: Path, demo_url: str, client: str) -> None:
     """Chat, tools, parallel tools, no arguments, reasoning, an end by length; streamed and whole."""
@@ -158,6 +159,7 @@ def test_every_case(folder: Path, demo_url: str, client: str) -> None:
             check_ran(task, answers[0], message)
 
 
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_cut_by_length(folder: Path, demo_url: str, client: str) -> None:
     """Each prefix of an answer is what its parser says of that prefix."""

@@ -72,6 +72,7 @@ def accumulated(steps: list[dict[str, Any]]) -> dict[str, Any]:
     return {"content": content, "reasoning": reasoning, "calls": calls}
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_steps_add_up_to_the_message_of_one_shot(format: str) -> None:
     for number, case in enumerate(shipped_cases(format)):
@@ -93,6 +94,7 @@ def test_the_steps_add_up_to_the_message_of_one_shot(format: str) -> None:
                 assert "".join(step["piece"] for step in steps) == case.input
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("format", FORMATS)
 def test_regions_are_the_text_and_steps_only_go_on(format: str) -> None:
     for case in shipped_cases(format):
@@ -318,6 +320,7 @@ def test_formats_and_examples_are_whole() -> None:
     assert send("GET", "/playground/examples/nosuch").status_code == 404
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_example_is_a_request(format: str) -> None:
     examples = send("GET", f"/playground/examples/{format}").json()["examples"]

@@ -29,6 +29,7 @@ def without_deltas(message: Message) -> Message:
 FORMATS = [file.name for file in unspool.formats()]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("format", FORMATS)
 @settings(max_examples=20)  # each reads up to seven outputs three times
 @given(data=st.data())
@@ -55,6 +56,7 @@ def test_a_batch_is_each_alone(format: str, data: st.DataObject) -> None:
         assert batch == list(map(without_deltas, alone))
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_case(name: str) -> None:
     for case in shipped_cases(name):
@@ -78,6 +80,7 @@ def test_ids(deepseek: Any, threads: int) -> None:
     assert alone[1].token_counts.tool_calls > 0
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("trust", ["id", "text"])
 def test_ids_of_every_format(name: str, trust: Any, deepseek: Any) -> None:
@@ -88,6 +91,7 @@ def test_ids_of_every_format(name: str, trust: Any, deepseek: Any) -> None:
     assert parse_batch(rows, name, TOOLS, **options) == alone
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=8)
 @given(data=st.data())

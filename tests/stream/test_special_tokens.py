@@ -57,6 +57,7 @@ def test_t1_a_special_token_ends_a_name_in_a_header() -> None:
         assert calls(message.finish()) == [("f", '{"a": 1}', "complete")]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("format", [file.name for file in formats() if file.has_tools])
 def test_t1_names_and_arguments_are_those_of_the_text(format: str) -> None:
     """A special token anywhere in an output: calls are those of its text, with skip_special_tokens or without."""

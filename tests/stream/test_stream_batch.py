@@ -77,6 +77,7 @@ class Alone:
         assert result.sse(slot) == self.writer.write(deltas)
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("name", [file.name for file in unspool.formats()])
 def test_every_case_in_a_batch_is_each_alone(name: str, deepseek: Any, vocabulary: Vocabulary) -> None:
     batch = StreamBatch(vocabulary, name, id_seed=3)

@@ -47,6 +47,7 @@ def strict_tools(case: Case, kind: str) -> list[dict[str, Any]]:
     return tools
 
 
+@pytest.mark.rest(but_one_in=5)
 @each_case
 def test_openai_chat_stream(case: Case, request: pytest.FixtureRequest) -> None:
     openai = import_sdk("openai")
@@ -82,6 +83,7 @@ def test_openai_chat_stream(case: Case, request: pytest.FixtureRequest) -> None:
                 assert event.parsed_arguments == json.loads(event.arguments)
 
 
+@pytest.mark.rest(but_one_in=5)
 @each_case
 def test_openai_responses_stream(case: Case, request: pytest.FixtureRequest) -> None:
     openai = import_sdk("openai")
@@ -123,6 +125,7 @@ def test_openai_responses_stream(case: Case, request: pytest.FixtureRequest) -> 
         assert "".join(parts) == message.reasoning
 
 
+@pytest.mark.rest(but_one_in=5)
 @each_case
 def test_anthropic_messages_stream(case: Case, request: pytest.FixtureRequest) -> None:
     anthropic = import_sdk("anthropic")
