@@ -29,8 +29,8 @@ _COMMON: dict[str, Any] = {
     "print_blob": True,
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
-settings.register_profile("default", max_examples=100, derandomize=True, **_COMMON)
-settings.register_profile("few", max_examples=20, derandomize=True, **_COMMON)
+settings.register_profile("default", max_examples=60, derandomize=True, **_COMMON)
+settings.register_profile("few", max_examples=12, derandomize=True, **_COMMON)
 # Where UNSPOOL_FRESH is set every run has examples of its own; its first lines name the seed that gives them again.
 settings.register_profile("ci", max_examples=200, derandomize=False, **_COMMON)
 settings.register_profile("ci-few", max_examples=40, derandomize=False, **_COMMON)
@@ -59,7 +59,7 @@ def _fix_examples() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--thorough", action="store_true", help="5,000 examples a property, not 100")
+    parser.addoption("--thorough", action="store_true", help="5,000 examples a property, not 60")
     parser.addoption(
         "--part",
         choices=("sample", "rest", "all"),
