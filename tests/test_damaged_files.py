@@ -98,6 +98,7 @@ def reads(path: Path) -> bool:
 @pytest.mark.parametrize("is_unigram", [False, True])
 @pytest.mark.parametrize("decoder", DECODERS, ids=lambda decoder: decoder["type"])
 def test_a_damaged_tokenizer_json(decoder: dict[str, Any], is_unigram: bool, tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
     path = tmp_path / "tokenizer.json"
     whole = tokenizer_json(decoder, is_unigram)
     path.write_text(json.dumps(whole))

@@ -60,7 +60,8 @@ def test_only_repair_lists_what_it_mended(rule: dict[str, Any], table: dict[str,
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["name"])
 def test_a_rule_names_its_source_and_repair_is_needed(rule: dict[str, Any]) -> None:
-    assert (ROOT / rule["where"]).is_file()
+    if (ROOT / "csrc").is_dir():  # in a checkout
+        assert (ROOT / rule["where"]).is_file()
     if "repair" not in rule["group"]:
         return
     for table in rule["case"]:
