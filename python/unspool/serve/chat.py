@@ -49,11 +49,7 @@ class ChatRequest(ChatFields, kw_only=True):
 
 
 def read_chat_request(data: Any) -> GenerationRequest:
-    """A body of chat completions.
-
-    Raises:
-        ApiError: 422 for an invalid body, 400 for an unsupported value.
-    """
+    """A body of chat completions."""
     body = take(ChatRequest, data)
     longest, older = body.max_completion_tokens, body.max_tokens
     if longest is not None and older is not None and longest != older:

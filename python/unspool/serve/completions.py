@@ -32,11 +32,7 @@ class CompletionRequest(AnswerFields, kw_only=True):
 
 
 def read_completion_request(data: Any) -> GenerationRequest:
-    """A body of completions; its prompt is a text, or token ids.
-
-    Raises:
-        ApiError: 422 for an invalid body, 400 for an unsupported value.
-    """
+    """A body of completions; its prompt is a text, or token ids."""
     body = take(CompletionRequest, data)
     if body.best_of is not None and (type(body.best_of) is not int or body.best_of != (body.n or 1)):
         message = "'best_of' is not supported: every answer is sent; use n"

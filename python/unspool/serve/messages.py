@@ -121,11 +121,7 @@ class MessagesRequest(CountRequest, kw_only=True):
 
 
 def read_messages_request(data: Any) -> GenerationRequest:
-    """A body of Messages.
-
-    Raises:
-        ApiError: 422 for an invalid body, 400 for an unsupported value.
-    """
+    """A body of Messages."""
     request = _read(take(MessagesRequest, data))
     if request.prompt[-1]["role"] == "assistant":
         raise ApiError(

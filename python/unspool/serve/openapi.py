@@ -17,6 +17,7 @@ from unspool.serve.chat import ChatRequest
 from unspool.serve.completions import CompletionRequest
 from unspool.serve.messages import CountRequest, MessagesRequest
 from unspool.serve.responses import ResponseRequest
+from unspool.serve.shared_fields import AnswerFields
 from unspool.serve.tokenizing import (
     ConversationRequest,
     DetokenizeRequest,
@@ -29,19 +30,18 @@ from unspool.serve.wire import Wire
 
 __all__ = ["openapi", "openapi_routes"]
 
-# The bodies that a path accepts: one of these.
-_BODIES: dict[str, tuple[type[Wire], ...]] = {
-    "/v1/chat/completions": (ChatRequest,),
-    "/v1/completions": (CompletionRequest,),
-    "/v1/responses": (ResponseRequest,),
-    "/v1/messages": (MessagesRequest,),
-    "/tokenize": (TokenizeText, TokenizeChat),
-    "/detokenize": (DetokenizeRequest,),
-    "/v1/tokenize": (TokenizePrompt, TokenizeMessages),
-    "/v1/count_tokens": (ConversationRequest,),
-    "/v1/messages/count_tokens": (CountRequest,),
+# Each path's summary, and the bodies that it accepts: one of these.
+_POSTS: dict[str, tuple[str, tuple[type[Wire], ...]]] = {
+    "/v1/chat/completions": ("OpenAI's chat completions.", (ChatRequest,)),
+    "/v1/completions": ("OpenAI's completions.", (CompletionRequest,)),
+    "/v1/responses": ("OpenAI's Responses.", (ResponseRequest,)),
+    "/v1/messages": ("Anthropic's Messages.", (MessagesRequest,)),
+    "/tokenize": ("Token ids of a text or of messages.", (TokenizeText, TokenizeChat)),
+    "/detokenize": ("The text of token ids.", (DetokenizeRequest,)),
+    "/v1/tokenize": ("Token ids of a prompt or of messages.", (TokenizePrompt, TokenizeMessages)),
+    "/v1/count_tokens": ("The number of tokens of a text or of messages.", (ConversationRequest,)),
+    "/v1/messages/count_tokens": ("The number of tokens of a body of Messages.", (CountRequest,)),
 }
-_STREAMED = ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages")
 _GETS = {
     "/v1/models": "The models.",
     "/v1/models/{name}": "One model.",
@@ -51,33 +51,22 @@ _GETS = {
     "/metrics": "Metrics for Prometheus.",
     "/metrics.json": "The same metrics as JSON.",
 }
-_SUMMARIES = {
-    "/v1/chat/completions": "OpenAI's chat completions.",
-    "/v1/completions": "OpenAI's completions.",
-    "/v1/responses": "OpenAI's Responses.",
-    "/v1/messages": "Anthropic's Messages.",
-    "/tokenize": "Token ids of a text or of messages.",
-    "/detokenize": "The text of token ids.",
-    "/v1/tokenize": "Token ids of a prompt or of messages.",
-    "/v1/count_tokens": "The number of tokens of a text or of messages.",
-    "/v1/messages/count_tokens": "The number of tokens of a body of Messages.",
-}
 
 
 def openapi() -> dict[str, Any]:
     """The OpenAPI 3.1 description."""
-    bodies = [body for kinds in _BODIES.values() for body in kinds]
+    bodies = [body for _, kinds in _POSTS.values() for body in kinds]
     references, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     reference = dict(zip(bodies, references, strict=True))
     paths: dict[str, Any] = {}
-    for path, kinds in _BODIES.items():
+    for path, (summary, kinds) in _POSTS.items():
         ok: dict[str, Any] = {"application/json": {}}
-        if path in _STREAMED:
+        if issubclass(kinds[0], AnswerFields) and kinds[0] is not CountRequest:
             ok["text/event-stream"] = {}
         schema = {"anyOf": [reference[kind] for kind in kinds]} if len(kinds) > 1 else reference[kinds[0]]
         paths[path] = {
             "post": {
-                "summary": _SUMMARIES[path],
+                "summary": summary,
                 "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
                 "responses": {"200": {"description": "The answer.", "content": ok}, "default": _ERROR},
             }

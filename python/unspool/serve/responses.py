@@ -115,11 +115,7 @@ class ResponseRequest(ChatFields, kw_only=True):
 
 
 def read_response_request(data: Any) -> GenerationRequest:
-    """A body of Responses.
-
-    Raises:
-        ApiError: 422 for an invalid body, 400 for an unsupported value.
-    """
+    """A body of Responses."""
     body = take(ResponseRequest, data)
     prompt = [{"role": "system", "content": body.instructions}] if body.instructions else []
     return GenerationRequest(

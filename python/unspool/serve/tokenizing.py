@@ -22,7 +22,10 @@ from unspool.serve.state import state_of
 from unspool.serve.tools import ChatTool, offered_in, read_tools
 from unspool.serve.wire import Wire, refused, take, unfit
 
-__all__ = ["TOKENIZING_READERS", "tokenizing_routes"]
+__all__ = [
+    "ConversationRequest", "DetokenizeRequest", "TokenizeChat", "TokenizeMessages", "TokenizePrompt", "TokenizeText",
+    "tokenizing_routes",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,16 +143,6 @@ def read_count(data: Any) -> tuple[str, Any]:
     if isinstance(body.conversation, str):
         return body.model, body.conversation
     return body.model, read_chat(body.conversation, "conversation")
-
-
-#: Each path's reader.
-TOKENIZING_READERS: dict[str, Any] = {
-    "/tokenize": read_tokenize,
-    "/detokenize": read_detokenize,
-    "/v1/tokenize": read_own_tokenize,
-    "/v1/count_tokens": read_count,
-    "/v1/messages/count_tokens": read_messages_count,
-}
 
 
 async def _tokenize(request: Request) -> Response:

@@ -82,7 +82,7 @@ class _Shape(NamedTuple):
     items: _Shape | None = None
     choices: tuple[Any, ...] = ()
     tag: str = ""
-    variants: dict[str, _Shape] | None = None
+    variants: dict[Any, _Shape] | None = None  # by tag
     kinds: _Kinds | None = None
     refusal: _Refusal | None = None
 
@@ -104,9 +104,10 @@ def _shape(info: inspect.Type) -> _Shape:
     if not isinstance(info, inspect.StructType):
         return _Shape()
     fields = {field.encode_name: _shape(field.type) for field in info.fields}
+    checked = {name: shape for name, shape in fields.items() if shape != _Shape()}
     needs = [f.encode_name for f in info.fields if f.required and isinstance(f.type, inspect.StructType)]
-    shape = _Shape(fields, tuple(needs))
-    return _Shape(tag=str(info.tag_field), variants={str(info.tag): shape}) if info.tag else shape
+    shape = _Shape(checked, tuple(needs))
+    return _Shape(tag=str(info.tag_field), variants={info.tag: shape}) if info.tag else shape
 
 
 def _merged(left: _Shape, right: _Shape) -> _Shape:
@@ -124,8 +125,8 @@ def _accept(value: Any, shape: _Shape, path: str) -> Any:
     """
     if isinstance(value, list) and shape.items is not None:
         return [_accept(item, shape.items, f"{path}[{index}]") for index, item in enumerate(value)]
-    if isinstance(value, dict) and shape.variants:
-        return _accept_variant(value, shape, path)
+    if isinstance(value, dict) and shape.variants is not None:
+        return _accept_variant(value, shape, shape.variants, path)
     if isinstance(value, dict) and shape.fields is not None:
         kept = {}
         for name, item in value.items():
@@ -143,19 +144,22 @@ def _accept(value: Any, shape: _Shape, path: str) -> Any:
     return value
 
 
-def _accept_variant(value: dict[str, Any], shape: _Shape, path: str) -> Any:
+def _accept_variant(
+    value: dict[str, Any], shape: _Shape, variants: dict[Any, _Shape], path: str
+) -> dict[str, Any]:
     kind = value.get(shape.tag)
     if kind is None and shape.kinds is not None:
         kind = shape.kinds.default
-    variant = (shape.variants or {}).get(kind) if isinstance(kind, str) else None
-    if variant is not None:
-        rest = {name: item for name, item in value.items() if name != shape.tag}
-        return {shape.tag: kind, **_accept(rest, variant, path)}
-    if shape.kinds is not None and (kind is None or isinstance(kind, str)):
+    if kind is not None and not isinstance(kind, str):
+        return value  # an error of its type
+    if kind in variants:
+        tagged: dict[str, Any] = _accept({**value, shape.tag: kind}, variants[kind], path)
+        return tagged
+    if shape.kinds is not None:
         message = shape.kinds.message.format(path=path, kind=kind)
         raise ApiError(400, message, code=shape.kinds.code, param=path)
-    if isinstance(kind, str):
-        raise _no_choice(_join(path, shape.tag), kind, tuple(shape.variants or ()))
+    if kind is not None:
+        raise _no_choice(_join(path, shape.tag), kind, tuple(variants))
     return value
 
 
@@ -194,10 +198,8 @@ def _explained(problem: str, data: Any, path: str) -> ApiError:
     shown = f"'{place}' is {value}" if place else f"the body is {value}"
     if wrong := re.fullmatch("Expected `(.*)`, got `.*`", problem):
         if (item := re.fullmatch(r"(.*)\[(\d+)\]", place)) and wrong[1] != "object":
-            place, shown = (
-                item[1],
-                f"'{item[1]}' has {value} at index {item[2]}",
-            )  # plain values are one field
+            place = item[1]  # a list of plain values is one field
+            shown = f"'{place}' has {value} at index {item[2]}"
         names = [_NAMES.get(name, name) for name in wrong[1].split(" | ") if name != "null"]
         return unfit(place or None, f"{shown}; send {' or '.join(names)}")
     if bound := re.fullmatch(r"Expected `\w+` ([<>]=?) (.*)", problem):
