@@ -55,8 +55,9 @@ def prepare_prompt(
     is_source = model_kind(model) == "seq2seq"
     if is_source or inputs.get("inputs_embeds") is not None:
         inputs = encoder.whole(prompt, is_cancelled)
-        prepare = _prepare_source if is_source and "inputs_embeds" not in inputs else _prepare_embeds
-        return prepare(model, inputs, settings, strategy, config, cache)
+        if inputs.get("inputs_embeds") is not None:
+            return _prepare_embeds(model, inputs, settings, strategy, cache)
+        return _prepare_source(inputs, settings, strategy, config, cache)
     only_ids = set(inputs) <= {"input_ids"} and prompt.messages is None
     prepared = prefill_causal(
         model,
@@ -90,7 +91,6 @@ def _prepare_embeds(
     inputs: dict[str, Any],
     settings: GenerationSettings,
     strategy: StrategyId | None,
-    _: PrefillConfig,
     cache: Any,
 ) -> PreparedPrompt:
     """In one forward: embeddings cannot be cut safely. A cache is for `generate`, which knows what to run."""
@@ -109,7 +109,6 @@ def _prepare_embeds(
 
 
 def _prepare_source(
-    _: Any,
     inputs: dict[str, Any],
     settings: GenerationSettings,
     strategy: StrategyId | None,
