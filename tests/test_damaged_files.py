@@ -95,6 +95,7 @@ def reads(path: Path) -> bool:
     return True
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("is_unigram", [False, True])
 @pytest.mark.parametrize("decoder", DECODERS, ids=lambda decoder: decoder["type"])
 def test_a_damaged_tokenizer_json(decoder: dict[str, Any], is_unigram: bool, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ HOSTILE = {
 LIMITS = "took longer|too much memory|writes more|nested too deeply|Jinja cannot parse it"
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_template_reaches_a_limit(name: str) -> None:
     with pytest.raises(LearnError, match=LIMITS), Sandbox(HOSTILE[name], TIMEOUT) as sandbox:

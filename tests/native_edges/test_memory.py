@@ -70,6 +70,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("format", ["hermes", "qwen3_coder", "llama3_json", "pythonic", "openai", "glm45"])
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_long_text_leaves_little(format: str, text: str) -> None:

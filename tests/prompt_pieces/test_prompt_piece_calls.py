@@ -174,6 +174,7 @@ BOS, EOS, USER = "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>",
 AROUND = [([BOS], []), ([], [EOS]), ([BOS, USER], [EOS, EOS]), ([], [])]
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(("before", "behind"), AROUND)
 @pytest.mark.parametrize("is_fast", [True, False])
 def test_special_affixes(

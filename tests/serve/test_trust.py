@@ -104,6 +104,7 @@ async def test_pages_of_other_origins_are_rejected(make_client: Any) -> None:
             assert "--allowed-origin" in answer.json()["error"]["message"]
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("path", BODIES)
 @pytest.mark.parametrize("stream", [True, False])
 def test_at_the_limit_a_running_answer_ends_with_an_error(
@@ -206,6 +207,7 @@ def receive(server: Any, sent: bytes, pause_s: float = 0.0) -> bytes:
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("sent", "pause_s", "status"),
     [

@@ -314,6 +314,7 @@ def test_a_slow_consumer_holds_back_nothing_but_itself(generator: Any) -> None:
 # The event loop
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("limit", [0, 8])
 def test_a_ticker_keeps_its_beat(
     generator: Any, model: Any, limit: int, monkeypatch: pytest.MonkeyPatch
