@@ -147,8 +147,13 @@ def faults_of(before: dict[str, int | None], after: dict[str, int | None]) -> li
     return faults
 
 
-def run(seed: int, seconds: float, streams: int = 1000, threads: int = 4, *, warm: float = 0.2) -> Soak:
-    """Soak for so many seconds of CPU time; `warm` of them come before the first measure.
+#: How long caches of a process take to fill, in seconds of CPU time on a slow machine.
+WARM_SECONDS = 15.0
+
+
+def run(seed: int, seconds: float, streams: int = 1000, threads: int = 4) -> Soak:
+    """Soak for so many seconds of CPU time. The first measure comes after a fifth of them, or after `WARM_SECONDS`
+    if that is longer and no more than half.
 
     Raises:
         AssertionError: A message was wrong, or something has grown or is left.
@@ -158,7 +163,8 @@ def run(seed: int, seconds: float, streams: int = 1000, threads: int = 4, *, war
     soak = Soak(seed, streams, threads)
     warm_up()
     begin = time.process_time()
-    soak.run(lambda: time.process_time() - begin > seconds * warm)
+    warm = max(seconds / 5, min(WARM_SECONDS, seconds / 2))
+    soak.run(lambda: time.process_time() - begin > warm)
     before = measure()
     soak.run(lambda: time.process_time() - begin > seconds)
     after = measure()

@@ -13,7 +13,7 @@ from .streams import Plan, Stream
 
 
 def test_two_seconds() -> None:
-    counts = run(seed=20, seconds=2, streams=100, threads=2, warm=0.5).counts
+    counts = run(seed=20, seconds=2, streams=100, threads=2).counts
     assert counts["ended: stop"] > 20
     assert counts["forks"] > 0
     assert counts["snapshots"] > 0
