@@ -23,7 +23,7 @@ constexpr void check_toml(bool holds) {
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_EXCEPTIONS 1
 #define TOML_MAX_NESTED_VALUES 16
-#include "third_party/toml.hpp"
+#include <toml.hpp>
 
 namespace unspool {
 
