@@ -33,7 +33,7 @@ struct CallMark {
   Kind kind;
   std::uint64_t at = 0;              // how many bytes of the call's text precede it
   bool is_list = false;              // of value
-  ValueTrim trim = ValueTrim::none;  // of parameter
+  ValueTrim trim = ValueTrim::none;  // of parameter and parameter_end
   std::string text = {};             // of parameter
 
   void visit(Archive& archive) {
@@ -62,6 +62,9 @@ class CallMarks {
   }
   void add_parameter(std::string_view key, ValueTrim trim, std::int64_t at) {
     add(CallMark{Kind::parameter, to_place(at), false, trim, std::string(key)});
+  }
+  void add_parameter_end(ValueTrim trim, std::int64_t at) {
+    add(CallMark{Kind::parameter_end, to_place(at), false, trim});
   }
 
   const CallMark* next() const { return passed_ < marks_.size() ? &marks_[passed_] : nullptr; }

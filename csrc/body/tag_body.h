@@ -71,6 +71,11 @@ class TagBody : public Body {
     marks_->add_parameter(key, trim, read_ - static_cast<std::int64_t>(behind));
   }
 
+  void mark_parameter_end(ValueTrim trim, std::size_t behind) {
+    if (marks_ == nullptr) return;
+    marks_->add_parameter_end(trim, read_ - static_cast<std::int64_t>(behind));
+  }
+
   /// Looks for a marker in a run of text or a token; `release` receives text that is not part of
   /// one.
   template <typename Release>

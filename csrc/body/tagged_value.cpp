@@ -21,7 +21,7 @@ void TaggedValue::begin(TypeSet types, std::string& out) {
   types_ = types;
   mode_ = Mode::undecided;
   is_at_start_ = slot_.trim != ValueTrim::none;
-  is_empty_line_ = false;
+  is_empty_line_ = has_line_ = false;
   opener_read_ = slot_.value_open.empty() ? kNotLookedFor : 0;
   entities_ = EntityDecoder();
   candidate_ = TypedCandidate(types_, slot_.python_values);
@@ -82,7 +82,7 @@ void TaggedValue::put_inside(std::string_view text, std::string& out) {
     text.remove_prefix(end);
   }
   (has_failed() ? unread_ : space_) += text;
-  if (slot_.trim == ValueTrim::newline && !space_.empty()) put_inner_space(out);
+  if (trims_line_breaks(slot_.trim) && !space_.empty()) put_inner_space(out);
 }
 
 // Reads what the format drops before a value: white space or a line break.
@@ -100,7 +100,7 @@ std::size_t TaggedValue::read_start(std::string_view text) {
   is_at_start_ = false;
   if (text[size] != '\n') return size;
   space_.clear();
-  is_empty_line_ = true;
+  is_empty_line_ = has_line_ = true;
   return size + 1;
 }
 
@@ -117,6 +117,11 @@ void TaggedValue::put_inner_space(std::string& out) {
   put_trimmed(std::string_view(space_).substr(0, begin), out);
   space_.erase(0, begin);
   if (has_failed()) unread_ += std::exchange(space_, {});
+}
+
+ValueTrim TaggedValue::trim_at_end(bool is_closed) const {
+  const bool is_unpaired = slot_.trim == ValueTrim::newline_pair && !has_line_ && is_closed;
+  return is_unpaired ? ValueTrim::none : slot_.trim;
 }
 
 bool TaggedValue::is_at_line_start() const {
@@ -206,11 +211,11 @@ void TaggedValue::clear_held() {
   first_ = std::string::npos;
 }
 
-void TaggedValue::end(std::string& out) {
+void TaggedValue::end(bool is_closed, std::string& out) {
   give_up_opener(out);
-  if (slot_.trim == ValueTrim::newline && space_ == "\r") {  // not a line break
-    put_trimmed(space_, out);
-  }
+  const ValueTrim trim = trim_at_end(is_closed);
+  const bool is_lone_return = trims_line_breaks(trim) && space_ == "\r";  // not a line break
+  if (trim == ValueTrim::none || is_lone_return) put_trimmed(space_, out);
   const std::string reference(entities_.held());
   entities_.turn_off();
   if (!reference.empty()) put_decoded(reference, out);
@@ -267,7 +272,8 @@ bool TaggedValue::close(std::string& out) {
 void TaggedValue::visit(Archive& archive) {
   archive.given(slot_, is_loose_);
   archive.choice(mode_, Mode::container);
-  archive(reader_, types_, is_at_start_, is_empty_line_, opener_read_, entities_, candidate_);
+  archive(reader_, types_, is_at_start_, is_empty_line_, has_line_, opener_read_, entities_,
+          candidate_);
   archive(held_, first_, space_, unread_);
   archive.literal(problem_);
   archive.expect(opener_read_ == 0 || opener_read_ == kNotLookedFor ||

@@ -32,8 +32,12 @@ class TaggedValue {
   /// Reads the value's text, in pieces. After an error it reads no more.
   void put(std::string_view text, std::string& out);
 
+  /// The white space at the value's end that is markup. Without a closing tag, it belongs to the
+  /// tag that comes next.
+  ValueTrim trim_at_end(bool is_closed) const;
+
   /// Ends the value: writes what is still open.
-  void end(std::string& out);
+  void end(bool is_closed, std::string& out);
 
   /// The output ended inside the value: writes what is certain, a prefix of JSON. White space that
   /// may be markup is omitted.
@@ -93,6 +97,7 @@ class TaggedValue {
   Mode mode_ = Mode::undecided;
   bool is_at_start_ = false;     // white space may be markup
   bool is_empty_line_ = false;   // only the line break that is markup has been read
+  bool has_line_ = false;        // a line break that is markup precedes the value
   std::size_t opener_read_ = 0;  // how much of value_open was read; npos: it is no longer expected
   EntityDecoder entities_;
   TypedCandidate candidate_;

@@ -353,7 +353,7 @@ TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
 
 void XmlParameters::begin_value(std::size_t behind) {
   if (!take_name(key_)) return fail("a parameter is written twice");
-  holds_tag_ = is_unopened_ = false;
+  holds_tag_ = is_unopened_ = closed_value_ = false;
   write_wrapper();
   if (!is_doubled_) begin_parameter();
   const std::size_t before_key = state_ == State::next_key ? tail_tag_ : 0;

@@ -42,12 +42,13 @@ std::string& XmlParameters::value_out() { return is_doubled_ || is_wrapper_ ? as
 
 // Marks that the held or last text is the tag after the value.
 void XmlParameters::mark_value_end() {
-  mark(CallMark::Kind::parameter_end, tail_.is_empty() ? closer_.size() : tail_.size());
+  mark_parameter_end(value_.trim_at_end(closed_value_),
+                     tail_.is_empty() ? closer_.size() : tail_.size());
 }
 
 void XmlParameters::end_value() {
   mark_value_end();
-  value_.end(value_out());
+  value_.end(closed_value_, value_out());
   check_value();
   repairs_ |= value_.repairs();
   if (is_doubled_) aside_.clear();
@@ -104,7 +105,7 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
 // Only the call's closer ends its only value. If it needs a line of its own, one within a line is
 // text. A value that contains another call's opener in this way may be two calls.
 void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found) {
-  const bool counts = slot_.trim != ValueTrim::newline || value_.is_at_line_start();
+  const bool counts = !trims_line_breaks(slot_.trim) || value_.is_at_line_start();
   const Role role = static_cast<Role>(found.marker->role);
   holds_tag_ = holds_tag_ || (counts && role == Role::call_open);
   if (!counts || role != Role::body_close) return value_text(found.text);
@@ -127,7 +128,7 @@ void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
 }
 
 void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
-  const bool begins_line = slot_.trim != ValueTrim::newline || value_.is_at_line_start();
+  const bool begins_line = !trims_line_breaks(slot_.trim) || value_.is_at_line_start();
   if (begins_line) return hold_tag(found, State::next_key);
   value_text(found.text);
 }

@@ -29,6 +29,7 @@ constexpr std::string_view kKnownTools[] = {
 constexpr std::string_view kTrims[] = {
     "The value keeps all white space.",
     "The parser drops one line break at each side of the value.",
+    "If the value begins with a line break, the parser drops one at each side.",
     "The parser drops all white space around the value.",
 };
 constexpr std::string_view kCall = "A call";

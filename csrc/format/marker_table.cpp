@@ -145,7 +145,7 @@ class TableBuilder {
 
   void add_ends_of_value(MarkerSet& set, const CallRegion& call, const ParametersSlot& body) {
     // If a line break around a value is markup, the value itself excludes it.
-    const std::string_view before = body.trim == ValueTrim::newline ? "" : "\r\n";
+    const std::string_view before = trims_line_breaks(body.trim) ? "" : "\r\n";
     const auto add_texts = [&](const MarkerTexts& marker, std::string_view space, Role role) {
       for (const std::string& text : marker.texts) adder_.add(set, text, space, role);
     };

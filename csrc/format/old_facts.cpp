@@ -12,8 +12,10 @@ namespace {
 
 constexpr Word<KnownTools> kKnownTools[] = {{"if_given", KnownTools::if_given},
                                             {"required", KnownTools::required}};
-constexpr Word<ValueTrim> kTrims[] = {
-    {"none", ValueTrim::none}, {"newline", ValueTrim::newline}, {"space", ValueTrim::space}};
+constexpr Word<ValueTrim> kTrims[] = {{"none", ValueTrim::none},
+                                      {"newline", ValueTrim::newline},
+                                      {"newline", ValueTrim::newline_pair},
+                                      {"space", ValueTrim::space}};
 
 /// The facts of one table, without empty ones.
 class OldTable {

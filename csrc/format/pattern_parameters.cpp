@@ -33,13 +33,14 @@ class ParameterReader {
   ParameterReader(const Pattern& pattern, ParametersSlot& slot)
       : pattern_(pattern), slot_(slot), value_(pattern.hole(Kind::value)) {}
 
-  void read() {
+  /// Returns what the parser drops around a value.
+  ValueTrim read() {
     const std::string_view after = pattern_.after(Kind::value);
     add_new(slot_.open.texts, without_quote_at_end(trim(pattern_.first())));
     // The rest of the text between the key and the value.
     std::string_view between =
         pattern_.has(Kind::type) ? take_type() : without_quote(pattern_.after(Kind::key));
-    read_trim(between, after);
+    const ValueTrim value_trim = read_trim(between, after);
     between = trim(between);
     take_value_open(between);
     take_name_end(between);
@@ -53,6 +54,7 @@ class ParameterReader {
     if (value_.has("xml")) slot_.entities = true;
     if (value_.has("python")) slot_.python_values = true;
     if (pattern_.hole(Kind::key).has("xml")) slot_.key_entities = true;
+    return value_trim;
   }
 
  private:
@@ -79,12 +81,12 @@ class ParameterReader {
       slot_.types.emplace_back(std::string(before).append(name).append(after), types);
   }
 
-  void read_trim(std::string_view before, std::string_view after) {
+  static ValueTrim read_trim(std::string_view before, std::string_view after) {
     const auto has = [&](char space) {
       return before.ends_with(space) && after.starts_with(space);
     };
-    if (has(' ')) slot_.trim = ValueTrim::space;
-    if (has('\n') && slot_.trim == ValueTrim::none) slot_.trim = ValueTrim::newline;
+    if (has(' ')) return ValueTrim::space;
+    return has('\n') ? ValueTrim::newline : ValueTrim::none;
   }
 
   void take_value_open(std::string_view& between) {
@@ -122,6 +124,13 @@ class ParameterReader {
   const Hole& value_;
 };
 
+// Of two alternatives, one may have line breaks around the value and the other none.
+ValueTrim merge(ValueTrim one, ValueTrim other) {
+  if (one == other) return one;
+  if (one == ValueTrim::space || other == ValueTrim::space) return ValueTrim::space;
+  return ValueTrim::newline_pair;
+}
+
 }  // namespace
 
 void read_parameters(const PatternFile& file, CallRegion& call) {
@@ -136,7 +145,8 @@ void read_parameters(const PatternFile& file, CallRegion& call) {
   slot.trim = ValueTrim::none;
   for (const Pattern& pattern : file.parameter) {
     if (!pattern.has(Kind::value)) throw PatternError("parameter", "a parameter has no ${value}");
-    ParameterReader(pattern, slot).read();
+    const ValueTrim trim = ParameterReader(pattern, slot).read();
+    slot.trim = &pattern == &first ? trim : merge(slot.trim, trim);
   }
   call.body = std::move(slot);
 }

@@ -77,10 +77,15 @@ struct PythonSlot {
 
 /// How to treat the white space around a parameter's value.
 enum class ValueTrim : std::uint8_t {
-  none,     // every byte belongs to the value
-  newline,  // one line break at each side is markup
-  space,    // all white space at both sides is markup
+  none,          // every byte belongs to the value
+  newline,       // one line break at each side is markup
+  newline_pair,  // the same, but before the closing tag only if one precedes the value
+  space,         // all white space at both sides is markup
 };
+
+constexpr bool trims_line_breaks(ValueTrim trim) {
+  return trim == ValueTrim::newline || trim == ValueTrim::newline_pair;
+}
 
 /// <parameter=city>Paris</parameter>
 struct ParametersSlot {

@@ -66,9 +66,9 @@ std::size_t CallLabels::lead_of(std::string_view piece) {
 std::size_t CallLabels::tail_of(std::string_view piece) const {
   const CallMark* mark = marks_.next();
   const bool is_last = mark != nullptr && mark->kind == CallMark::Kind::parameter_end;
-  if (trim_ == ValueTrim::none || !is_last) return 0;
+  if (!is_last || mark->trim == ValueTrim::none) return 0;
   const std::size_t end = piece.find_last_not_of(kSpace) + 1;
-  if (trim_ == ValueTrim::space) return piece.size() - end;
+  if (mark->trim == ValueTrim::space) return piece.size() - end;
   std::size_t begin = piece.rfind('\n');
   if (begin == std::string_view::npos || begin < end) return 0;
   if (begin > 0 && piece[begin - 1] == '\r') --begin;

@@ -1,4 +1,4 @@
-"""Tagged parameters: what `repair=True` reports, and names that are too long."""
+"""Tagged parameters: what `repair=True` reports, names that are too long, and missing closing tags."""
 
 from __future__ import annotations
 
@@ -125,3 +125,10 @@ def test_a_key_with_half_its_quotes_is_malformed(format: str, call: str) -> None
     message = read(framed.get(format, call), format)
     assert [one.status for one in message.tool_calls] == ["malformed"]
     assert [one.reason for one in message.malformed] == ["a parameter's name holds markup"]
+
+
+@pytest.mark.parametrize("next_tag", ["<parameter=n>3</parameter>\n</function>", "</function>"])
+def test_without_a_closing_tag_a_line_break_belongs_to_the_next_one(next_tag: str) -> None:
+    text = f"<seed:tool_call>\n<function=f>\n<parameter=city>Paris\n{next_tag}\n</seed:tool_call>"
+    (call,) = read(text, "seed_oss").tool_calls
+    assert json.loads(call.arguments)["city"] == "Paris"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -75,18 +76,18 @@ def with_one_argument(made: list[tuple[str, dict[str, Any]]]) -> list[tuple[str,
 
 
 def lines_are_optional(format: str) -> bool:
-    """Whether a value may have lines of its own, or none: then a line break at its edge may be markup."""
+    """Whether a value may have lines of its own, or none: then a line break before it may be markup."""
     kinds = {(before.endswith("\n"), after.startswith("\n")) for before, after in tagged_values(format)}
     return len(kinds) > 1
 
 
-def without_edge_lines(value: Any) -> Any:
-    """A text without the white space at its edges, if that has a line break."""
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
-    before, _, after = value.partition(text) if text else (value, "", "")
-    return text if "\n" in before + after else value
+def without_first_line_break(value: Any) -> Any:
+    """A text that begins with a line break has no form without lines of its own."""
+    return re.sub(r"\A(\r?\n)+", "", value) if isinstance(value, str) else value
+
+
+def with_end(value: Any, end: str) -> Any:
+    return value + end if isinstance(value, str) else value
 
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -113,9 +114,12 @@ def test_valid_calls_come_through(format: str, data: st.DataObject) -> None:
     made: list[tuple[str, dict[str, Any]]] = data.draw(calls())
     if is_keyless(format):
         made = with_one_argument(made)
+    end = data.draw(st.sampled_from(["", "\n", "\r\n", "\n\n", "\n  "]))
+    made = [(name, {key: with_end(value, end) for key, value in given.items()}) for name, given in made]
     if lines_are_optional(format):
         made = [
-            (name, {key: without_edge_lines(value) for key, value in given.items()}) for name, given in made
+            (name, {key: without_first_line_break(value) for key, value in given.items()})
+            for name, given in made
         ]
     output = render(format, "", "", made, data.draw(st.integers(0, 1)))
     message = parse(output, format, ONE_PARAMETER if is_keyless(format) else TOOLS)
