@@ -104,6 +104,7 @@ def build(python: Python, target: Target, out: Path, work: Path) -> Path:
         CMAKE_INTERPROCEDURAL_OPTIMIZATION="OFF",  # pybind11 turns LTO on by default
         PYBIND11_USE_CROSSCOMPILING="ON",
         Python_INCLUDE_DIR=python.headers,
+        Python_FIND_ABI=f"ANY;ANY;ANY;{'ON' if python.threads else 'OFF'}",  # the last: without the GIL
         PYTHON_MODULE_EXTENSION=python.suffix(target),
         PYTHON_MODULE_DEBUG_POSTFIX="",
     )
