@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -40,6 +41,17 @@ def test_an_interpreter_is_its_headers(build: ModuleType, tmp_path: Path, config
 def test_a_folder_without_headers(build: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"no folder of Python's headers: .*patchlevel\.h"):
         build.read_headers(tmp_path)
+
+
+@pytest.mark.parametrize("platform", ["x86_64-linux-gnu", "aarch64-linux-musl"])
+def test_a_module_has_the_suffix_of_its_interpreter(build: ModuleType, tmp_path: Path, platform: str) -> None:
+    wheel = tmp_path / "unspool-0-cp313-cp313-linux_aarch64.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("unspool/__init__.py", "")
+        archive.writestr(f"unspool/_core.cpython-313-{platform}.so", "")
+    build.check_module(wheel, f".cpython-313-{platform}.so")
+    with pytest.raises(SystemExit, match=rf"needs unspool/_core\.cpython-311-{platform}"):
+        build.check_module(wheel, f".cpython-311-{platform}.so")
 
 
 @pytest.mark.parametrize("found", ["manylinux_2_17_aarch64", "manylinux_2_28_aarch64"])

