@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from hypothesis import strategies as st
@@ -69,27 +70,48 @@ def _pieces(format: str) -> list[str]:
 
 def soup(format: str) -> st.SearchStrategy[str]:
     """Pieces in any order: mostly malformed."""
-    return st.lists(st.sampled_from(_pieces(format)) | _text, max_size=24).map("".join)
+    return _soup(tuple(_pieces(format)))
+
+
+# Hypothesis reads a strategy once; a new one for every example takes more time than the example.
+@functools.cache
+def _soup(pieces: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(pieces) | _text, max_size=24).map("".join)
+
+
+@functools.cache
+def _one_piece(pieces: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.sampled_from([*pieces, ""])
+
+
+_VALUES = {
+    "city": _text,
+    "days": st.integers(),
+    "metric": st.booleans(),
+    "options": st.dictionaries(_text, _json, max_size=3),
+    "list": st.lists(_json, max_size=3),
+}
+_names = st.lists(st.sampled_from(sorted(_VALUES)), unique=True, max_size=4)
 
 
 @st.composite
-def calls(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
-    """One to three calls: a tool's name and its arguments."""
-    values = {
-        "city": _text,
-        "days": st.integers(),
-        "metric": st.booleans(),
-        "options": st.dictionaries(_text, _json, max_size=3),
-        "list": st.lists(_json, max_size=3),
-    }
+def _calls(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
     made: list[tuple[str, dict[str, Any]]] = []
     for _ in range(draw(st.integers(1, 3))):
         if draw(st.booleans()):
             made.append(("now", {}))
         else:
-            names = draw(st.lists(st.sampled_from(sorted(values)), unique=True, max_size=4))
-            made.append(("get_weather", {name: draw(values[name]) for name in names}))
+            made.append(("get_weather", {name: draw(_VALUES[name]) for name in draw(_names)}))
     return made
+
+
+_any_calls = _calls()
+_calls_or_none: st.SearchStrategy[list[tuple[str, dict[str, Any]]]] = _any_calls | st.just([])
+
+
+def calls() -> st.SearchStrategy[list[tuple[str, dict[str, Any]]]]:
+    """One to three calls: a tool's name and its arguments."""
+    return _any_calls
 
 
 def render(
@@ -112,17 +134,18 @@ def render(
 
 @st.composite
 def _valid(draw: st.DrawFn, format: str) -> str:
-    return render(format, draw(_text), draw(_text), draw(calls() | st.just([])), draw(st.integers(0, 2)))
+    return render(format, draw(_text), draw(_text), draw(_calls_or_none), draw(st.integers(0, 2)))
 
 
 @st.composite
 def mutated(draw: st.DrawFn, format: str, base: st.SearchStrategy[str]) -> str:
     """An output with a few places deleted, duplicated or overwritten."""
+    pieces = _one_piece(tuple(_pieces(format)))
     text = draw(base)
     for _ in range(draw(st.integers(1, 4))):
         begin = draw(st.integers(0, len(text)))
         end = draw(st.integers(begin, min(len(text), begin + 6)))
-        text = text[:begin] + draw(st.sampled_from([*_pieces(format), ""])) + text[end:]
+        text = text[:begin] + draw(pieces) + text[end:]
     return text
 
 
@@ -134,5 +157,10 @@ def _cut_off(draw: st.DrawFn, base: st.SearchStrategy[str]) -> str:
 
 def outputs(format: str) -> st.SearchStrategy[str]:
     """Valid, truncated, mutated and random outputs of a format."""
+    return _outputs(format, tuple(_pieces(format)))
+
+
+@functools.cache
+def _outputs(format: str, pieces: tuple[str, ...]) -> st.SearchStrategy[str]:
     valid = _valid(format)
-    return st.one_of(valid, _cut_off(valid), mutated(format, valid), soup(format))
+    return st.one_of(valid, _cut_off(valid), mutated(format, valid), _soup(pieces))
