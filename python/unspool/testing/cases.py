@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -135,14 +136,18 @@ def parse_cases(text: str, source: str = "<cases>") -> list[Case]:
 
 def shipped_cases(format: str | None = None) -> list[Case]:
     """The cases in the package, of one format (a name or an alias) or of all."""
-    folder = files("unspool.testing") / "formats"
-    found = []
     wanted = None if format is None else get_format(format).name
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.name.endswith(".toml"):
-            cases = parse_cases(entry.read_text(encoding="utf-8"), entry.name)
-            found += [case for case in cases if wanted in (None, case.format)]
-    return found
+    return [case for case in _all_shipped() if wanted in (None, case.format)]
+
+
+@functools.cache
+def _all_shipped() -> tuple[Case, ...]:
+    folder = files("unspool.testing") / "formats"
+    found = sorted(folder.iterdir(), key=lambda file: file.name)
+    entries = [file for file in found if file.name.endswith(".toml")]
+    return tuple(
+        case for entry in entries for case in parse_cases(entry.read_text(encoding="utf-8"), entry.name)
+    )
 
 
 def _calls(entry: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
