@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -18,18 +19,25 @@ Message = dict[str, Any]
 
 def texts(file: unspool.FormatFile) -> st.SearchStrategy[str]:
     """Plain words, odd signs, and the format's own markers within them."""
+    return _texts(tuple(file.facts.markers))
+
+
+# Hypothesis reads a strategy once; a new one for every message takes most of a test's time.
+@functools.cache
+def _texts(markers: tuple[str, ...]) -> st.SearchStrategy[str]:
     words = st.sampled_from(["Paris", "a b", "it's", "3", "true", "null", "", "</b>", "&lt;", "x=1"])
     signs = st.text(st.sampled_from(SIGNS) | st.characters(exclude_categories=["Cs"]), max_size=8)
     parts = [words, signs]
-    if file.facts.markers:
-        parts.append(st.sampled_from(file.facts.markers))
+    if markers:
+        parts.append(st.sampled_from(markers))
     return st.lists(st.one_of(parts), max_size=3).map("".join)
 
 
-def values(file: unspool.FormatFile) -> st.SearchStrategy[Any]:
+@functools.cache
+def _values(markers: tuple[str, ...]) -> st.SearchStrategy[Any]:
     """JSON of every type, up to three levels deep."""
     numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-    scalars = texts(file) | numbers | st.booleans() | st.none()
+    scalars = _texts(markers) | numbers | st.booleans() | st.none()
     return st.recursive(
         scalars,
         lambda inner: (
@@ -39,12 +47,23 @@ def values(file: unspool.FormatFile) -> st.SearchStrategy[Any]:
     )
 
 
+@functools.cache
+def _some_text(markers: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return _texts(markers).filter(str.strip)
+
+
+@functools.cache
+def _text_or_none(markers: tuple[str, ...]) -> st.SearchStrategy[str | None]:
+    return _texts(markers) | st.none()
+
+
 @st.composite
 def messages(draw: st.DrawFn, file: unspool.FormatFile) -> Message:
     """What the format has of reasoning, content and up to three calls."""
-    message: Message = {"role": "assistant", "content": draw(texts(file) | st.none())}
+    markers = tuple(file.facts.markers)
+    message: Message = {"role": "assistant", "content": draw(_text_or_none(markers))}
     if file.has_reasoning:
-        message["reasoning_content"] = draw(texts(file) | st.none())
+        message["reasoning_content"] = draw(_text_or_none(markers))
     if file.has_tools:
         is_keyless = any("${value}" in call for call in file.patterns["call"])
         counts = st.just(1) if is_keyless else st.integers(0, 3)
@@ -52,7 +71,7 @@ def messages(draw: st.DrawFn, file: unspool.FormatFile) -> Message:
         for _ in range(draw(st.integers(0, 3))):
             keys = draw(st.lists(st.sampled_from(KEYS), unique=True, min_size=draw(counts), max_size=3))
             keys = keys[:1] if is_keyless else keys
-            given = texts(file).filter(str.strip) if is_keyless else values(file)
+            given = _some_text(markers) if is_keyless else _values(markers)
             arguments = {key: draw(given) for key in keys}
             name = draw(st.sampled_from(NAMES)) + (keys[0] if is_keyless else "")
             calls.append({"function": {"name": name, "arguments": arguments}})
