@@ -118,13 +118,20 @@ class Arguments:
             if pattern.count("key") == 2:
                 made.append(self._element(tool, pattern, key, schema))
                 continue
-            made += self._tags(tool, pattern, key, schema, (takes_text, takes_others))
+            is_paired = any(not _has_edges(other) for other in alternatives)
+            made += self._tags(tool, pattern, key, schema, (takes_text, takes_others), is_paired)
         if not made:
             raise ArgumentError(f"no parameter of this format holds what '{tool.name}' takes as '{key}'")
         return self.rules.add("parameter", choice(*made))
 
     def _tags(
-        self, tool: Tool, pattern: Pattern, key: str | None, schema: Any, takes: tuple[bool, bool]
+        self,
+        tool: Tool,
+        pattern: Pattern,
+        key: str | None,
+        schema: Any,
+        takes: tuple[bool, bool],
+        is_paired: bool,
     ) -> list[Node]:
         written = None if key is None else html.escape(key) if "xml" in pattern.options("key") else key
         name = BARE_KEY if written is None else Literal(written)
@@ -135,7 +142,7 @@ class Arguments:
         for kinds, narrowed in self._by_type(tool, pattern, schema):
             value = self._tagged(
                 tool, key or "", narrowed, (pattern.before("value"), pattern.after("value")), takes,
-                "xml" in pattern.options("value"),
+                "xml" in pattern.options("value"), is_paired=is_paired,
             )  # fmt: skip
             if value is None:
                 continue
@@ -177,10 +184,12 @@ class Arguments:
         takes: tuple[bool, bool],
         has_entities: bool = False,
         own_line: bool = False,
+        is_paired: bool = False,
     ) -> Node | None:
         """A value and its closer; None if this alternative cannot hold the value.
 
-        A line break at both sides of a value may be missing, unless the closer needs a line of its own.
+        A line break at both sides of a value may be missing, unless the closer needs a line of its own. If
+        another alternative has no line breaks (`is_paired`), the first one must stand.
         """
         before, after = edges
         types = types_of(schema, tool.schema)
@@ -197,7 +206,7 @@ class Arguments:
             if texts is not None:
                 first = Literal(before[-1]) if is_trimmed else EMPTY
                 end_of_text = edge(self.lexicon, after.lstrip(), before=False)
-                made += [_between_lines(first, text, own_line, end_of_text) for text in texts]
+                made += [_between_lines(first, text, own_line, end_of_text, is_paired) for text in texts]
             else:
                 self._drop(tool, key, resolved)
                 if own_line:
@@ -308,11 +317,15 @@ class Arguments:
         return Repeat(self._element(tool, pattern, "item", schema["items"]), least, most)
 
 
-def _between_lines(blank: Node, text: str, own_line: bool, end: Node) -> Node:
+def _between_lines(blank: Node, text: str, own_line: bool, end: Node, is_paired: bool) -> Node:
     """A listed text. The line break at each side may be missing, unless the text has one there too."""
-    first = blank if not text or text[0].isspace() else optional(blank)
+    first = blank if is_paired or not text or text[0].isspace() else optional(blank)
     last = blank if own_line or not text or text[-1].isspace() else optional(blank)
     return sequence(first, Literal(text), last, end)
+
+
+def _has_edges(pattern: Pattern) -> bool:
+    return _is_trimmed(pattern.before("value"), pattern.after("value"))
 
 
 def _is_trimmed(before: str, after: str) -> bool:
