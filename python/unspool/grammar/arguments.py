@@ -110,6 +110,7 @@ class Arguments:
 
     def _parameter(self, tool: Tool, key: str | None, schema: Any, alternatives: Sequence[Pattern]) -> Node:
         has_text = any("verbatim" in pattern.options("value") for pattern in alternatives)
+        is_paired = not all(map(_has_edges, alternatives))
         made: list[Node] = []
         for pattern in alternatives:
             options = pattern.options("value")
@@ -118,7 +119,6 @@ class Arguments:
             if pattern.count("key") == 2:
                 made.append(self._element(tool, pattern, key, schema))
                 continue
-            is_paired = any(not _has_edges(other) for other in alternatives)
             made += self._tags(tool, pattern, key, schema, (takes_text, takes_others), is_paired)
         if not made:
             raise ArgumentError(f"no parameter of this format holds what '{tool.name}' takes as '{key}'")
