@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from unspool import Delta, Detokenizer, Parser, TokenStreamer, Vocabulary, WireWriter
+from unspool import Delta, Detokenizer, Parser, StreamBatch, TokenStreamer, Vocabulary, WireWriter
+
+from .allocator import allocated_bytes
 
 MB = 1_000_000
 KEPT = 100_000  # what a stream may keep after a chunk of any size
-NAMES = [
-    "arena",
-    "ordblks",
-    "smblks",
-    "hblks",
-    "hblkhd",
-    "usmblks",
-    "fsmblks",
-    "uordblks",
-    "fordblks",
-    "keepcost",
-]
 CALL = '<tool_call>\n{"name": "f", "arguments": {"x": "%s"}}\n</tool_call>'
 
 
-class MallInfo(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_size_t) for name in NAMES]
-
-
-def allocated() -> int:
-    """Bytes that C and C++ have allocated; 0 where the allocator does not say."""
-    mallinfo2 = getattr(ctypes.CDLL(None), "mallinfo2", None)
-    if mallinfo2 is None:
-        return 0
-    mallinfo2.restype = MallInfo
-    gc.collect()
-    info = mallinfo2()
-    return int(info.uordblks + info.hblkhd)
-
-
-pytestmark = pytest.mark.skipif(os.name == "nt" or allocated() == 0, reason="needs glibc's mallinfo2")
+pytestmark = pytest.mark.skipif(not allocated_bytes(), reason="needs glibc's mallinfo2")
 
 
 def kept_by(make: Callable[[], Any], feed: Callable[[Any], Any]) -> int:
     feed(make())  # what is made once a process
     stream = make()
-    before = allocated()
+    gc.collect()
+    before = allocated_bytes()
     feed(stream)
-    return allocated() - before
+    gc.collect()
+    return allocated_bytes() - before
 
 
 def vocabulary() -> Vocabulary:
@@ -104,6 +79,28 @@ def test_ids_without_a_tokenizer_cost_no_memory_for_ever() -> None:
         return Parser("hermes", keep_message=False)
 
     assert abs(kept_by(make, feed(20_000)) - kept_by(make, feed(5_000))) < KEPT
+
+
+def test_streams_that_are_dropped_leave_nothing() -> None:
+    def feed(_: object) -> None:
+        for _ in range(5000):
+            parser = Parser("qwen3_coder")
+            parser.parse_chunk("<tool_call><function=get_weather><parameter=city>Par" * 3)
+
+    assert kept_by(lambda: None, feed) < KEPT
+
+
+def test_long_steps_of_a_batch_leave_nothing() -> None:
+    def make() -> tuple[StreamBatch, int]:
+        batch = StreamBatch(vocabulary(), "hermes", keep_message=False)
+        return batch, batch.add(writer=WireWriter("chat_completions", model="m"))
+
+    def feed(made: tuple[StreamBatch, int]) -> None:
+        batch, slot = made
+        for _ in range(2000):
+            batch.step([slot], [0, 1] * 200, [0, 400])
+
+    assert kept_by(make, feed) < KEPT
 
 
 def test_ids_that_no_text_shows_come_with_the_next_delta() -> None:

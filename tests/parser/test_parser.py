@@ -391,20 +391,6 @@ def test_many_streams_do_not_touch_each_other() -> None:
     assert len(ids) == 50
 
 
-def test_no_leak() -> None:
-    import resource
-
-    def run() -> None:
-        for _ in range(5000):
-            parser = Parser("qwen3_coder", TOOLS)
-            parser.parse_chunk("<tool_call><function=get_weather><parameter=city>Par" * 3)
-
-    run()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    run()
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8_000  # KiB
-
-
 def test_a_label_that_ends_early_does_not_wait() -> None:
     """If the beginning of a marker shows that text is no label, the text is emitted at once."""
     parser = unspool.Parser("gemma4")

@@ -9,7 +9,6 @@ the end no thread and no file descriptor may be left. A failure prints the strea
 from __future__ import annotations
 
 import argparse
-import ctypes
 import gc
 import os
 import random
@@ -24,6 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from native_edges.allocator import allocated_bytes
 from unspool import Parser
 
 from soak.channels import run_group
@@ -32,22 +32,6 @@ from soak.streams import CASES, FILES, Batch, Stream, may_be_strict, vocabulary_
 #: What may differ between two measures that are equal but for chance, in bytes.
 RSS_SLACK = 24 << 20
 NATIVE_SLACK = 1 << 20
-
-
-class MallInfo(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_size_t) for name in (
-        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost",
-    )]  # fmt: skip
-
-
-def native_bytes() -> int | None:
-    """Bytes that C and C++ have allocated; None if the allocator does not count them."""
-    mallinfo2 = getattr(ctypes.CDLL(None), "mallinfo2", None)
-    if mallinfo2 is None:
-        return None
-    mallinfo2.restype = MallInfo
-    info = mallinfo2()
-    return int(info.uordblks + info.hblkhd)
 
 
 def rss_bytes() -> int | None:
@@ -132,7 +116,7 @@ def warm_up() -> None:
 def measure() -> dict[str, int | None]:
     gc.collect()
     return {
-        "rss": rss_bytes(), "native": native_bytes(), "threads": count_in("/proc/self/task"),
+        "rss": rss_bytes(), "native": allocated_bytes() or None, "threads": count_in("/proc/self/task"),
         "files": count_in("/proc/self/fd"),
     }  # fmt: skip
 

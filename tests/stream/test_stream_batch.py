@@ -390,16 +390,3 @@ def test_a_forked_child_has_threads_of_its_own(vocabulary: Vocabulary) -> None:
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-def test_memory_of_a_long_chunk_is_given_back(deepseek: Any, vocabulary: Vocabulary) -> None:
-    resident = pytest.importorskip("resource").getrusage
-    batch = StreamBatch(vocabulary, "hermes", keep_message=False)
-    slot = batch.add(writer=writer_of())
-    ids = np.array(deepseek.encode("Hello world, ") * 100, np.int32)
-    for _ in range(50):
-        batch.step([slot], ids, [0, len(ids)])
-    before = resident(0).ru_maxrss
-    for _ in range(2000):
-        batch.step([slot], ids, [0, len(ids)])
-    assert resident(0).ru_maxrss - before < 4096  # KiB
