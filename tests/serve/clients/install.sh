@@ -3,6 +3,6 @@
 set -euo pipefail
 mkdir -p "$1"
 for client in instructor litellm; do
-  python3 -m venv "$1/$client"
-  "$1/$client/bin/pip" install --quiet "$client"
+  python3 -m venv --without-pip "$1/$client"
+  python3 -m pip --python "$1/$client/bin/python" install --quiet "$client"
 done
