@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")"
 python=${PYTHON:-python3}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
-cmake -S . -B build/dev -G Ninja -DSKBUILD_PROJECT_VERSION="$version" -DUNSPOOL_STRICT=ON \
+cmake -S . -B build/dev -G Ninja -DSKBUILD_PROJECT_VERSION="$version" -DUNSPOOL_STRICT=ON -DCMAKE_UNITY_BUILD=OFF \
   -DPython_EXECUTABLE="$(command -v "$python")" \
   -Dpybind11_DIR="$("$python" -m pybind11 --cmakedir)" >/dev/null
 cmake --build build/dev

@@ -41,7 +41,7 @@ void put_one(ArgumentReader& reader, const py::handle& object, std::vector<Argum
   reader.put(*delta, out);
 }
 
-std::vector<ArgumentEvent> put(PyArgumentReader& self, const py::object& deltas) {
+std::vector<ArgumentEvent> put_deltas(PyArgumentReader& self, const py::object& deltas) {
   const StateGuard guard(self.lock);
   std::vector<ArgumentEvent> out;
   if (as_delta(deltas.ptr()) != nullptr || !py::isinstance<py::iterable>(deltas)) {
@@ -76,7 +76,7 @@ void register_argument_reader(py::module_& module) {
       });
   py::class_<PyArgumentReader>(module, "ArgumentReader")
       .def(py::init<>())
-      .def("put", &put, py::arg("deltas"));
+      .def("put", &put_deltas, py::arg("deltas"));
 }
 
 }  // namespace unspool::bindings

@@ -26,10 +26,6 @@ Words words;
 
 const Delta& delta_of(PyObject* self) { return reinterpret_cast<DeltaObject*>(self)->delta; }
 
-PyObject* to_str(std::string_view text) {
-  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
-}
-
 PyObject* word_or_none(bool is_there, PyObject* word) {
   return Py_NewRef(is_there ? word : Py_None);
 }
@@ -37,7 +33,7 @@ PyObject* word_or_none(bool is_there, PyObject* word) {
 PyObject* get_kind(PyObject* self, void*) {
   return Py_NewRef(words.kinds[static_cast<std::size_t>(delta_of(self).kind)]);
 }
-PyObject* get_text(PyObject* self, void*) { return to_str(delta_of(self).text); }
+PyObject* get_text(PyObject* self, void*) { return new_str(delta_of(self).text); }
 PyObject* get_index(PyObject* self, void*) {
   if (delta_of(self).index < 0) Py_RETURN_NONE;
   return PyLong_FromLong(delta_of(self).index);
@@ -45,11 +41,11 @@ PyObject* get_index(PyObject* self, void*) {
 PyObject* get_choice(PyObject* self, void*) { return PyLong_FromLong(delta_of(self).choice); }
 PyObject* get_id(PyObject* self, void*) {
   if (delta_of(self).kind != EventKind::tool_call_begin) Py_RETURN_NONE;
-  return to_str(delta_of(self).id);
+  return new_str(delta_of(self).id);
 }
 PyObject* get_name(PyObject* self, void*) {
   if (delta_of(self).kind != EventKind::tool_call_begin) Py_RETURN_NONE;
-  return to_str(delta_of(self).name);
+  return new_str(delta_of(self).name);
 }
 PyObject* get_status(PyObject* self, void*) {
   const Delta& delta = delta_of(self);
@@ -63,7 +59,7 @@ PyObject* get_finish_reason(PyObject* self, void*) {
 }
 PyObject* get_reason(PyObject* self, void*) {
   if (delta_of(self).reason.empty()) Py_RETURN_NONE;
-  return to_str(delta_of(self).reason);
+  return new_str(delta_of(self).reason);
 }
 PyObject* get_token_span(PyObject* self, void*) {
   const TokenSpan& span = delta_of(self).span;
@@ -96,21 +92,21 @@ PyObject* get_json(PyObject* self, void*) {
 PyObject* to_openai(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     const Delta& delta = delta_of(self);
-    if (is_wire_content(delta)) return Py_BuildValue("{s:N}", "content", to_str(delta.text));
+    if (is_wire_content(delta)) return Py_BuildValue("{s:N}", "content", new_str(delta.text));
     switch (delta.kind) {
       case EventKind::reasoning: {
         const bool is_short =
             reinterpret_cast<DeltaObject*>(self)->field == ReasoningField::reasoning;
         return Py_BuildValue("{s:N}", is_short ? "reasoning" : "reasoning_content",
-                             to_str(delta.text));
+                             new_str(delta.text));
       }
       case EventKind::tool_call_begin:
         return Py_BuildValue("{s:[{s:i,s:N,s:s,s:{s:N,s:s}}]}", "tool_calls", "index", delta.index,
-                             "id", to_str(delta.id), "type", "function", "function", "name",
-                             to_str(delta.name), "arguments", "");
+                             "id", new_str(delta.id), "type", "function", "function", "name",
+                             new_str(delta.name), "arguments", "");
       case EventKind::tool_call_arguments:
         return Py_BuildValue("{s:[{s:i,s:{s:N}}]}", "tool_calls", "index", delta.index, "function",
-                             "arguments", to_str(delta.text));
+                             "arguments", new_str(delta.text));
       default: return PyDict_New();
     }
   });

@@ -15,8 +15,7 @@ namespace unspool::bindings {
 namespace {
 
 py::object to_str(std::string_view text) {
-  PyObject* str =
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+  PyObject* str = new_str(text);
   if (str == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(str);
 }

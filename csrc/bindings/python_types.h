@@ -48,6 +48,12 @@ std::int32_t read_number(py::handle object, const char* name, const char* items)
 /// The UTF-8 of a str; rejects lone surrogates. Valid as long as the object.
 std::string_view read_text(py::handle object);
 
+/// A new str, with U+FFFD for bytes that are not UTF-8; null with a Python error if memory is
+/// short.
+inline PyObject* new_str(std::string_view text) {
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+}
+
 /// A str; None for an empty text.
 inline py::object text_or_none(std::string_view text) {
   if (text.empty()) return py::none();

@@ -147,15 +147,15 @@ Slot add(PyStreamBatch& self, const StreamRecipe& recipe, const py::object& writ
   });
 }
 
-Slot fork(PyStreamBatch& self, Slot slot, const py::object& writer, const py::object& choice,
-          bool deltas) {
+Slot fork_slot(PyStreamBatch& self, Slot slot, const py::object& writer, const py::object& choice,
+               bool deltas) {
   return take_slot(self, read_slot_options(choice, deltas), writer,
                    [&](StreamBatch& batch, SlotOptions options) {
                      return batch.fork(slot, std::move(options));
                    });
 }
 
-PyBatchResult rollback(PyStreamBatch& self, Slot slot, const py::object& count) {
+PyBatchResult roll_back_slot(PyStreamBatch& self, Slot slot, const py::object& count) {
   const auto taken = static_cast<std::size_t>(read_number(count, "count", "ids"));
   const StateGuard guard(self.loan->lock);
   return PyBatchResult{native_batch(self).rollback(slot, taken), self.field};
@@ -179,7 +179,7 @@ const TokenStreamer& stream(PyStreamBatch& self, Slot slot) {
   return native_batch(self).stream(slot);
 }
 
-py::object message(PyStreamBatch& self, Slot slot, const py::str& reasoning_field) {
+py::object message_of_slot(PyStreamBatch& self, Slot slot, const py::str& reasoning_field) {
   const StateGuard guard(self.loan->lock);
   return make_message(stream(self, slot), py::tuple(), reasoning_field);
 }
@@ -256,11 +256,11 @@ void register_stream_batch(py::module_& module) {
                                  self.field};
           },
           py::arg("slot"), py::arg("finish_reason") = "stop")
-      .def("fork", &fork, py::arg("slot"), py::kw_only(), py::arg("writer") = py::none(),
+      .def("fork", &fork_slot, py::arg("slot"), py::kw_only(), py::arg("writer") = py::none(),
            py::arg("choice") = 0, py::arg("deltas") = false)
-      .def("rollback", &rollback, py::arg("slot"), py::arg("count"))
+      .def("rollback", &roll_back_slot, py::arg("slot"), py::arg("count"))
       .def("remove", &remove, py::arg("slot"))
-      .def("_message", &message, py::arg("slot"), py::arg("reasoning_field"))
+      .def("_message", &message_of_slot, py::arg("slot"), py::arg("reasoning_field"))
       .def(
           "stop_reason",
           [](PyStreamBatch& self, Slot slot) {

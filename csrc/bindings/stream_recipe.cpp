@@ -60,7 +60,7 @@ bool is_default(PyObject* value, const py::object& initial) {
   return is_equal == 1;
 }
 
-std::uint64_t read_number(const StreamOption& option, py::handle value) {
+std::uint64_t read_unsigned(const StreamOption& option, py::handle value) {
   if (PyBool_Check(value.ptr()) || PyIndex_Check(value.ptr()) == 0) refuse(option, value, "an int");
   const py::object number = to_index(value);
   const unsigned long long read = PyLong_AsUnsignedLongLong(number.ptr());
@@ -90,7 +90,7 @@ std::vector<std::string> read_texts(const StreamOption& option, py::handle value
 // A value must have the same kind as the default.
 OptionValue read_value(const StreamOption& option, py::handle value) {
   if (std::holds_alternative<bool>(option.initial)) return read_as<bool>(option, value, "a bool");
-  if (std::holds_alternative<std::uint64_t>(option.initial)) return read_number(option, value);
+  if (std::holds_alternative<std::uint64_t>(option.initial)) return read_unsigned(option, value);
   if (!std::holds_alternative<std::string>(option.initial)) return read_texts(option, value);
   if (!PyUnicode_Check(value.ptr())) refuse(option, value, "a str");
   return std::string(read_text(value));

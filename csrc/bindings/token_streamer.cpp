@@ -170,7 +170,7 @@ bool is_row(PyObject* value) {
   return dim && dim().cast<int>() >= 2;
 }
 
-PyObject* put(PyObject* object, PyObject* value) {
+PyObject* put_tokens(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
     const StateGuard guard(self.lock);
@@ -248,7 +248,7 @@ PyMethodDef kParseChunk = {
     "parse_chunk($self, text=None, tokens=None, finish_reason=None)\n--\n\nFeed a chunk, get the "
     "deltas that became certain."};
 PyMethodDef kPut = {
-    "put", as_method(put), METH_O,
+    "put", as_method(put_tokens), METH_O,
     "put($self, ids, /)\n--\n\nFeed token ids, get the deltas that became certain."};
 
 const char* region_name(Region region) {

@@ -26,7 +26,7 @@ std::string show(const py::handle& value) {
   return "a value of type " + py::type::of(value).attr("__name__").cast<std::string>();
 }
 
-std::uint32_t read_number(const py::handle& value, const std::string& what) {
+std::uint32_t read_u32(const py::handle& value, const std::string& what) {
   try {
     return value.cast<std::uint32_t>();
   } catch (const py::cast_error&) {
@@ -35,7 +35,7 @@ std::uint32_t read_number(const py::handle& value, const std::string& what) {
   }
 }
 
-TokenId read_id(const py::handle& value) { return read_number(value, "a token's id"); }
+TokenId read_id(const py::handle& value) { return read_u32(value, "a token's id"); }
 
 std::string read_text(const py::handle& value) {
   try {
@@ -51,7 +51,7 @@ DecoderStep read_step(const py::dict& dict) {
     return dict.contains(key) ? read_text(dict[key]) : std::string();
   };
   const auto number = [&](const char* key) {
-    return dict.contains(key) ? read_number(dict[key], key) : 0U;
+    return dict.contains(key) ? read_u32(dict[key], key) : 0U;
   };
   constexpr std::pair<const char*, DecoderKind> kKinds[] = {
       {"byte_level", DecoderKind::byte_level},
@@ -118,7 +118,7 @@ struct PyDetokenizer {
   StateLock lock = {};
 };
 
-PyObject* put(PyObject* object, PyObject* argument) {
+PyObject* put_ids(PyObject* object, PyObject* argument) {
   return guarded([&]() -> PyObject* {
     PyDetokenizer& self = native<PyDetokenizer>(object);
     const StateGuard guard(self.lock);
@@ -145,7 +145,7 @@ PyObject* put(PyObject* object, PyObject* argument) {
   });
 }
 
-PyObject* end(PyObject* object, PyObject*) {
+PyObject* end_stream(PyObject* object, PyObject*) {
   return guarded([&]() -> PyObject* {
     PyDetokenizer& self = native<PyDetokenizer>(object);
     const StateGuard guard(self.lock);
@@ -158,9 +158,10 @@ PyObject* end(PyObject* object, PyObject*) {
   });
 }
 
-PyMethodDef kPut = {"put", as_method(put), METH_O,
-                    "put($self, ids, /)\n--\n\nFeed token ids, get the text that became certain."};
-PyMethodDef kEnd = {"end", as_method(end), METH_NOARGS,
+PyMethodDef kPutIds = {
+    "put", as_method(put_ids), METH_O,
+    "put($self, ids, /)\n--\n\nFeed token ids, get the text that became certain."};
+PyMethodDef kEnd = {"end", as_method(end_stream), METH_NOARGS,
                     "end($self, /)\n--\n\nEnd the stream, get what was held."};
 
 py::object load(const char* function, const py::args& args, const py::kwargs& kwargs) {
@@ -269,7 +270,7 @@ void register_detokenizer(py::module_& module) {
         const StateGuard guard(self.lock);
         return text_or_none(self.detokenizer.stop_reason());
       });
-  add_fast_method(detokenizer, &kPut);
+  add_fast_method(detokenizer, &kPutIds);
   add_fast_method(detokenizer, &kEnd);
   refuse_pickle(detokenizer, "a Detokenizer", true);
 }

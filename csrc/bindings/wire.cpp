@@ -232,7 +232,7 @@ std::unique_ptr<PyWireWriter> make_writer(const py::str& protocol, const Options
       new PyWireWriter{make_wire_writer(parsed, read_wire_options(options...)), parsed});
 }
 
-py::bytes snapshot(const PyWireWriter& self, const py::object& key) {
+py::bytes snapshot_writer(const PyWireWriter& self, const py::object& key) {
   std::string state;
   {
     const WriterGuard guard(self);
@@ -266,13 +266,13 @@ py::bytes body(PyWireWriter& self, const py::object& usage, const py::object& st
   return written(self, [&](auto& native, auto& out) { native.body(counts, stop, out); });
 }
 
-py::bytes fail(PyWireWriter& self, const py::str& message, const py::object& type,
-               const py::object& code) {
+py::bytes fail_answer(PyWireWriter& self, const py::str& message, const py::object& type,
+                      const py::object& code) {
   const WireError error{std::string(read_text(message)), text_of(type), text_of(code)};
   return written(self, [&](auto& native, auto& out) { native.fail(error, out); });
 }
 
-py::bytes drain(PyWireWriter& self, PyChannel& channel) {
+py::bytes write_drained(PyWireWriter& self, PyChannel& channel) {
   const WriterGuard guard(self);
   WireWriter& writer = self.native_for_deltas();
   self.drained.clear();
@@ -296,7 +296,7 @@ void add_logprobs(PyWireWriter& self, const py::object& choice, const py::iterab
   self.native().add_logprobs(number, std::move(read));
 }
 
-std::unique_ptr<PyWireWriter> fork(const PyWireWriter& self) {
+std::unique_ptr<PyWireWriter> fork_writer(const PyWireWriter& self) {
   const WriterGuard guard(self);
   return std::unique_ptr<PyWireWriter>(new PyWireWriter{self.native().clone(), self.protocol});
 }
@@ -314,7 +314,7 @@ void register_wire(py::module_& module) {
            py::arg("reasoning_field") = "reasoning_content",
            py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
            py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward")
-      .def("snapshot", &snapshot, py::kw_only(), py::arg("key") = py::bytes())
+      .def("snapshot", &snapshot_writer, py::kw_only(), py::arg("key") = py::bytes())
       .def_static("restore",
                   &restore<py::str, py::object, py::object, py::object, bool, bool, bool,
                            std::string, py::str, py::object, py::object, py::str>,
@@ -330,11 +330,11 @@ void register_wire(py::module_& module) {
            py::arg("stop_sequence") = py::none())
       .def("body", &body, py::arg("usage") = py::none(), py::kw_only(),
            py::arg("stop_sequence") = py::none())
-      .def("fail", &fail, py::arg("message"), py::kw_only(), py::arg("type") = py::none(),
+      .def("fail", &fail_answer, py::arg("message"), py::kw_only(), py::arg("type") = py::none(),
            py::arg("code") = py::none())
-      .def("drain", &drain, py::arg("channel"))
+      .def("drain", &write_drained, py::arg("channel"))
       .def("keep_alive", &keep_alive)
-      .def("fork", &fork)
+      .def("fork", &fork_writer)
       .def("add_logprobs", &add_logprobs, py::arg("choice"), py::arg("entries"))
       .def_property_readonly(
           "protocol",
