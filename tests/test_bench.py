@@ -45,6 +45,7 @@ def test_every_answer_of_ours_is_right(cells: list[dict[str, Any]]) -> None:
     assert wrong == []
 
 
+@pytest.mark.rest
 def test_every_section_has_figures_of_ours(cells: list[dict[str, Any]]) -> None:
     sections = {"streams", "growth", "worst", "threads", "set-up"}
     if shutil.which("cc") and sys.platform == "linux" and "LD_PRELOAD" not in os.environ:
@@ -52,6 +53,7 @@ def test_every_section_has_figures_of_ours(cells: list[dict[str, Any]]) -> None:
     assert {cell["section"] for cell in cells if cell["peer"] in OURS} == sections
 
 
+@pytest.mark.rest
 def test_a_step_of_a_batch_allocates_nothing_for_a_token(cells: list[dict[str, Any]]) -> None:
     found = [c["allocations"] for c in cells if c["peer"] == "ours_batch" and c["section"] == "memory"]
     if not found:
@@ -59,6 +61,7 @@ def test_a_step_of_a_batch_allocates_nothing_for_a_token(cells: list[dict[str, A
     assert max(found) < 0.5  # a call's own objects, shared by 64 streams
 
 
+@pytest.mark.rest
 def test_the_table_names_what_is_missing(folder: Path) -> None:
     table = (folder / "results.md").read_text()
     assert "Skipped: no_such_peer (ModuleNotFoundError" in table

@@ -151,6 +151,7 @@ def test_the_page_opens_at_the_first_step_of_an_example_with_a_call(page: Any) -
     assert page.run("return document.getElementById('error').hidden")
 
 
+@pytest.mark.rest  # it plays to the end, for nine seconds
 def test_the_page_plays_if_motion_is_not_reduced(page: Any, server: str) -> None:
     page.emulate(1280, 900, "light", motion="no-preference")
     page.open(f"{server}/")
