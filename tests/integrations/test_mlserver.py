@@ -350,6 +350,16 @@ async def test_too_many_wait() -> None:
     await first
 
 
+async def wait_for_the_end(runtime: Any) -> None:
+    """Waits until the only model of the runtime has stopped."""
+    (stream,) = runtime.model.streams
+    for _ in range(400):
+        if not stream.is_running:
+            break
+        await asyncio.sleep(0.005)
+    assert not stream.is_running
+
+
 @pytest.mark.parametrize("unary", [True, False])
 async def test_a_cancel_stops_the_model_within_two_steps(unary: bool) -> None:
     step = threading.Semaphore(0)
@@ -372,13 +382,29 @@ async def test_a_cancel_stops_the_model_within_two_steps(unary: bool) -> None:
         await task
     seen = len(begun)
     step.release(100)
-    (stream,) = runtime.model.streams
-    for _ in range(400):
-        if not stream.is_running:
-            break
-        await asyncio.sleep(0.005)
-    assert not stream.is_running
+    await wait_for_the_end(runtime)
     assert len(begun) - seen <= 2
+
+
+async def test_a_cancel_while_an_answer_begins_stops_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("unspool.integrations.mlserver")
+    begin, go_on = module.begin_answer, threading.Event()
+
+    def begin_slowly(*args: Any, **options: Any) -> Any:
+        stream = begin(*args, **options)
+        go_on.wait(20)
+        return stream
+
+    monkeypatch.setattr(module, "begin_answer", begin_slowly)
+    runtime = runtime_of(Scripted(lambda script: [script.put("x ") for _ in range(10_000_000)] and None))
+    task = asyncio.ensure_future(runtime.predict(make_payload(body())))
+    while not runtime.model.streams:
+        await asyncio.sleep(0.005)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go_on.set()
+    await wait_for_the_end(runtime)
 
 
 async def test_a_consumer_that_stops_reading_stops_the_model() -> None:
@@ -391,12 +417,7 @@ async def test_a_consumer_that_stops_reading_stops_the_model() -> None:
     responses = runtime.predict_stream(sent())
     await anext(responses)
     await responses.aclose()
-    (stream,) = runtime.model.streams
-    for _ in range(400):
-        if not stream.is_running:
-            break
-        await asyncio.sleep(0.005)
-    assert not stream.is_running
+    await wait_for_the_end(runtime)
     assert runtime.app.state.server.limits.running_count == 0
 
 

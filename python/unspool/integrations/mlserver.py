@@ -289,15 +289,22 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
         return read_inference_request(self.name, inputs, parameters)
 
     async def _begin(self, request: GenerationRequest) -> DeltaStream:
-        return await asyncio.to_thread(
-            begin_answer,
-            self.model,
-            request,
-            timeout_s=self.options.stream_timeout_s,
-            reasoning_field=self.options.reasoning_field,
-            stop_in=self.options.to_options().stop_in,
-            strict_markers=self.options.strict_markers,
+        starting = asyncio.ensure_future(
+            asyncio.to_thread(
+                begin_answer,
+                self.model,
+                request,
+                timeout_s=self.options.stream_timeout_s,
+                reasoning_field=self.options.reasoning_field,
+                stop_in=self.options.to_options().stop_in,
+                strict_markers=self.options.strict_markers,
+            )
         )
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:  # the thread goes on; what it has begun ends
+            starting.add_done_callback(_cancel_stream)
+            raise
 
     def _writer(
         self,
@@ -382,6 +389,11 @@ async def _check_answers(request: GenerationRequest, stream: DeltaStream) -> Non
             raise no_tool_call(request, choice.message.content)
         if has_schemas(request):
             await asyncio.to_thread(check_values, request, choice.message)
+
+
+def _cancel_stream(started: asyncio.Future[DeltaStream]) -> None:
+    if not started.cancelled() and started.exception() is None:
+        started.result().cancel()
 
 
 def _response(line: bytes, payload: InferenceRequest) -> InferenceResponse:
