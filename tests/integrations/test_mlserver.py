@@ -18,6 +18,7 @@ import unspool
 from mlserver import MLModel, ModelSettings
 from mlserver.errors import MLServerError
 from unspool.errors import ArgumentError
+from unspool.generation.delta_stream import DeltaStream
 from unspool.testing import Case, shipped_cases
 from unspool.testing.splits import pieces_of
 from unspool.testing.wire import read_open_inference
@@ -361,9 +362,19 @@ async def wait_for_the_end(runtime: Any) -> None:
 
 
 @pytest.mark.parametrize("unary", [True, False])
-async def test_a_cancel_stops_the_model_within_two_steps(unary: bool) -> None:
+async def test_a_cancel_stops_the_model_within_two_steps(
+    unary: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     step = threading.Semaphore(0)
     begun: list[int] = []
+    is_read = asyncio.Event()
+    ready = DeltaStream.ready
+
+    def read(stream: DeltaStream) -> Any:
+        is_read.set()
+        return ready(stream)
+
+    monkeypatch.setattr(DeltaStream, "ready", read)
 
     def endless(script: Script) -> None:
         for number in range(10_000):
@@ -375,6 +386,7 @@ async def test_a_cancel_stops_the_model_within_two_steps(unary: bool) -> None:
     answer = runtime.predict(make_payload(body())) if unary else collect(runtime, make_payload(body()))
     task = asyncio.ensure_future(answer)
     step.release(3)
+    await is_read.wait()
     while len(begun) < 3:
         await asyncio.sleep(0.005)
     task.cancel()
