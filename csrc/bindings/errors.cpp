@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "bindings/python_types.h"
 #include "text/error.h"
 
@@ -9,8 +7,7 @@ namespace {
 
 // A message may quote a lone surrogate, which is not valid UTF-8.
 void raise(const char* name, const char* what) {
-  const py::object text = py::reinterpret_steal<py::object>(
-      PyUnicode_DecodeUTF8(what, static_cast<Py_ssize_t>(std::strlen(what)), "replace"));
+  const py::object text = py::reinterpret_steal<py::object>(new_str(what));
   PyErr_SetObject(py::module_::import("unspool.errors").attr(name).ptr(), text.ptr());
 }
 

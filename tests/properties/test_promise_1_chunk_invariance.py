@@ -73,7 +73,7 @@ def test_text_that_comes_later_than_its_ids(format: str, deepseek: Any, data: st
     by_ids = Parser(format, TOOLS, tokenizer=deepseek.vocabulary, id_seed=SEED).parse(ids, reason)
     parser = Parser(format, TOOLS, tokenizer=deepseek.vocabulary, id_seed=SEED)
     sent = 0
-    shares = data.draw(st.binary(min_size=len(ids), max_size=len(ids)))  # one draw for all: each costs much
+    shares = data.draw(st.binary(min_size=len(ids), max_size=len(ids)))  # one draw: draws are slow
     for position, (id, share) in enumerate(zip(ids, shares, strict=True)):
         # What the host may release by now: a prefix of what these ids decode to.
         known = len(deepseek.decode(ids[: position + 1], skip).encode().rstrip(b"\xef\xbf\xbd"))

@@ -302,7 +302,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
         )
         try:
             return await asyncio.shield(starting)
-        except asyncio.CancelledError:  # the thread goes on; what it has begun ends
+        except asyncio.CancelledError:  # the thread continues: cancel the stream that it starts
             starting.add_done_callback(_cancel_stream)
             raise
 
