@@ -10,7 +10,6 @@
 #include "format/format_facts.h"
 #include "format/format_file.h"
 #include "format/named_values.h"
-#include "format/old_facts.h"
 #include "format/pattern_compiler.h"
 #include "format/read_format.h"
 #include "format/tool_schemas.h"
@@ -158,9 +157,6 @@ void register_files(py::module_& module) {
   module.def("split_patterns", &split_patterns, py::arg("patterns"));
   module.def(
       "explain_format", [](const py::dict& patterns) { return explain(read_patterns(patterns)); },
-      py::arg("patterns"));
-  module.def(
-      "old_facts", [](const py::dict& patterns) { return old_facts(read_patterns(patterns)); },
       py::arg("patterns"));
 }
 

@@ -80,8 +80,8 @@ void check_keys(const JsonValue& table, const std::string& path, std::span<const
   }
 }
 
-/// Old files describe how to parse, in tables: [reasoning], [[call]], …
-void refuse_old_keys(const JsonValue& file) {
+/// Tables such as [[call]] describe how to parse; patterns replace them.
+void refuse_tables(const JsonValue& file) {
   for (const auto& [name, value] : file.members) {
     const bool is_old_key = name == "ignore" || name == "markup" || name == "section" ||
                             name == "call_ids" || name == "plain";
@@ -90,13 +90,14 @@ void refuse_old_keys(const JsonValue& file) {
         (name == "call" && !value.items.empty() && value.items.front().is(Kind::object));
     if (is_old_key || has_tables)
       throw PatternError(name,
-                         "this key says how to read; a file now says what the model writes: "
-                         "convert it with `unspool check --migrate FILE`");
+                         "this key describes how to parse; write what the model writes: "
+                         "reasoning = \"<think>${reasoning}</think>\", "
+                         "call = \"<tool_call>${object}</tool_call>\" (docs/add-a-format.md)");
   }
 }
 
 void check_file(const JsonValue& file) {
-  refuse_old_keys(file);
+  refuse_tables(file);
   check_keys(file, "", file_keys());
   if (file.find("name") == nullptr) throw PatternError("name", "the key is missing");
   const bool says_something = file.find("call") != nullptr || file.find("reasoning") != nullptr ||

@@ -46,9 +46,6 @@ def split_patterns(patterns: Mapping[str, Any]) -> dict[str, Any]:
 def explain_format(patterns: Mapping[str, Any]) -> list[str]:
     """Return sentences that explain how the parser reads these patterns. Raises FormatError."""
 
-def old_facts(patterns: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what these patterns say, as (key, value) pairs of old format files. Raises FormatError."""
-
 def _stream_options() -> list[tuple[str, Any, tuple[str, ...], str]]: ...
 def _compile_template(json: str, name: str, tokens: Sequence[tuple[int, str]]) -> Format: ...
 def _bind_template(format: Format, tokens: Sequence[tuple[int, str]]) -> Format: ...

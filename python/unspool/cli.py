@@ -20,7 +20,6 @@ from unspool.format_files import read_format
 from unspool.format_schema import format_schema
 from unspool.formats import compile_format, export_format, formats, get_format
 from unspool.message import Message
-from unspool.migrate_format import migrate_file
 from unspool.parser import Parser
 from unspool.token_streamer import TokenStreamer
 
@@ -131,23 +130,13 @@ def _shortened(lines: list[str], most: int = 6) -> list[str]:
 @cli.command()
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, dir_okay=False))
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of format files, for editors.")
-@click.option(
-    "--migrate", is_flag=True, help="Print files that have tables, from before the notation, as new ones."
-)
-def check(paths: tuple[str, ...], schema: bool, migrate: bool) -> None:
-    """Validate format files. Print how the parser reads each, and a sample of the model's output.
-
-    With --migrate, the new file is printed to standard output, and what it cannot express to standard error.
-    The exit code is 0 if the new file parses all examples of the old one.
-    """
+def check(paths: tuple[str, ...], schema: bool) -> None:
+    """Validate format files. Print how the parser reads each, and a sample of the model's output."""
     if schema:
         click.echo(json.dumps(format_schema(), indent=1))
         return
     if not paths:
         raise click.UsageError("name a format file, or pass --schema")
-    if migrate:
-        are_read = [_print_migrated(path, has_title=len(paths) > 1) for path in paths]
-        raise SystemExit(0 if all(are_read) else 1)
     failed = False
     for path in paths:
         faults = check_file(path)
@@ -168,21 +157,6 @@ def _print_reading(path: str, has_faults: bool) -> None:
     click.echo(f"{path}: {'not ok' if has_faults else 'ok'}")
     for sentence in reading_of(file):
         click.echo(f"  {sentence}")
-
-
-def _print_migrated(path: str, has_title: bool) -> bool:
-    """Print the new file for an old one. Returns whether it parses every example."""
-    try:
-        migration = migrate_file(path)
-    except FormatError as error:
-        click.echo(str(error), err=True)
-        return False
-    if has_title:
-        click.echo(f"# {path}")
-    click.echo(migration.text, nl=False)
-    for line in [*migration.notes, *migration.faults]:
-        click.echo(f"{Path(path).name}: {line}", err=True)
-    return not migration.faults
 
 
 def _setting(flag: str, *name: str, **options: Any) -> Callable[[Any], Any]:

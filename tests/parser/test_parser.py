@@ -358,9 +358,9 @@ def test_register_format(tmp_path: Any) -> None:
         ('name = "x"\nend = 1979-05-27\n', r"my.toml:2:7: end is a date"),
         (
             'name = "x"\n[[call]]\nopen = "a"\n',
-            r"my.toml:2:3: call: this key says how to read; a file now says.* --migrate",
+            r"my.toml:2:3: call: this key describes how to parse; .*call = \"<tool_call>\$\{object\}",
         ),
-        ('name = "x"\nignore = "</s>"\n', r"my.toml:2:1: ignore: this key says how to read; a file now says"),
+        ('name = "x"\nignore = "</s>"\n', r"my.toml:2:1: ignore: this key describes how to parse"),
     ],
 )
 def test_bad_format_files(tmp_path: Any, text: str, message: str) -> None:

@@ -1,1 +1,0 @@
-"""Reads format files in the old table notation, for `unspool check --migrate`."""
