@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from unspool.grammar.merging import Merging
 from unspool.grammar.schema_keywords import Part, count_of, list_of
 from unspool.grammar.schema_scalars import highest, lowest
-
-if TYPE_CHECKING:
-    from unspool.grammar.schema_merge import Merger
 
 __all__ = ["merge_arrays"]
 
 MAX_ITEMS = 1_000
 
 
-def merge_arrays(merger: Merger, parts: Sequence[Part], depth: int) -> Any:
+def merge_arrays(merger: Merging, parts: Sequence[Part], depth: int) -> Any:
     """A list's schema: items with individual schemas, the schema of other items, and bounds."""
     merger.parts.spend(len(parts))
     for part in parts:

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.grammar.match_pattern import Matcher
+from unspool.grammar.merging import Merging
 from unspool.grammar.schema_keywords import KEYWORDS_OF_TYPE, Part, count_of, list_of
 from unspool.grammar.schema_parts import MAX_DEPTH, Parts
 from unspool.grammar.schema_patterns import PatternError, parse_pattern
 
-if TYPE_CHECKING:
-    from unspool.grammar.schema_merge import Merger
-
 __all__ = ["constant", "json_type", "merge_values"]
 
 
-def merge_values(merger: Merger, parts: Sequence[Part], types: set[str], depth: int) -> list[Any]:
+def merge_values(merger: Merging, parts: Sequence[Part], types: set[str], depth: int) -> list[Any]:
     """The values that all parts list and allow: plain ones as one `enum`, others by their parts."""
     listed: dict[str, Any] | None = None
     for part in parts:

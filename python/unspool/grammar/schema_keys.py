@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unspool.grammar.match_pattern import Matcher
+from unspool.grammar.merging import Merging
 from unspool.grammar.schema_keywords import Part, list_of, map_of
 from unspool.grammar.schema_patterns import PatternError, parse_pattern
 from unspool.grammar.schema_scalars import print_whole
-
-if TYPE_CHECKING:
-    from unspool.grammar.schema_merge import Merger
 
 __all__ = ["Keys"]
 
@@ -21,7 +19,7 @@ _ONE_PATTERN = "matchers read one pattern for keys, in an object that names none
 class Keys:
     """The patterns of keys, and the keys that `propertyNames` lists."""
 
-    def __init__(self, merger: Merger, parts: Sequence[Part]) -> None:
+    def __init__(self, merger: Merging, parts: Sequence[Part]) -> None:
         self._merger = merger
         self._matchers = [self._read(part) for part in parts]
         self._parts = parts

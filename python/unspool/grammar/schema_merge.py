@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from unspool.errors import ArgumentError
+from unspool.grammar.merging import Node, Target
 from unspool.grammar.schema_arrays import merge_arrays
 from unspool.grammar.schema_enums import merge_values
 from unspool.grammar.schema_keywords import KEYWORDS_OF_TYPE, TYPES, Part, list_of, types_of
@@ -20,10 +21,6 @@ from unspool.grammar.schema_parts import MAX_DEPTH, Parts
 from unspool.grammar.schema_scalars import merge_numbers, merge_strings
 
 __all__ = ["Merger", "Node", "Target", "any_of"]
-
-Node = Any
-"""A normalised schema; `False` if no value matches, {} if every value does."""
-Target = Literal["llguidance", "xgrammar", "gbnf"]
 
 _UNIONS = ("anyOf", "oneOf")
 _OF_ONE_TYPE = frozenset[str]().union(*KEYWORDS_OF_TYPE.values())

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from unspool.grammar.merging import Merging
 from unspool.grammar.other_keys import other_keys
 from unspool.grammar.print_pattern import only, print_pattern
 from unspool.grammar.schema_keys import Keys
 from unspool.grammar.schema_keywords import Part, count_of, map_of, names_of
 from unspool.grammar.schema_scalars import PLAIN, highest, lowest
-
-if TYPE_CHECKING:
-    from unspool.grammar.schema_merge import Merger
 
 __all__ = ["merge_objects"]
 
@@ -20,13 +18,13 @@ MAX_KEYS = 1_000
 MAX_NAMED = 5_000
 
 
-def merge_objects(merger: Merger, parts: Sequence[Part], depth: int) -> Any:
+def merge_objects(merger: Merging, parts: Sequence[Part], depth: int) -> Any:
     """An object's schema: its keys in order, the required ones, and the values of other keys."""
     return _Objects(merger, parts, depth).merged()
 
 
 class _Objects:
-    def __init__(self, merger: Merger, parts: Sequence[Part], depth: int) -> None:
+    def __init__(self, merger: Merging, parts: Sequence[Part], depth: int) -> None:
         self.merger = merger
         self.parts = parts
         self.depth = depth
