@@ -13,7 +13,7 @@ from typing import Any
 
 from unspool import FormatFile, formats, get_format
 from unspool._core import format_words
-from unspool.explain_format import explain_format, reading_of
+from unspool.explain_format import reading_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -170,7 +170,7 @@ def printed(name: str) -> str:
 def lesson(file: FormatFile, text: str) -> str:
     """One format of the page."""
     shown = file.examples[0]["input"]
-    sentences = "\n".join(f"- {sentence}" for sentence in explain_format(file))
+    sentences = "\n".join(f"- {sentence}" for sentence in file.sentences)
     return (
         f"\n## {file.name}\n\n{text}\n\n```toml\n{patterns_of(file)}\n```\n\nThe model writes:\n\n"
         f"```text\n{shown}\n```\n\n{sentences}\n"

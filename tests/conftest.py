@@ -121,7 +121,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 @pytest.fixture(autouse=True)
 def _registered_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is gone after it."""
-    registry = sys.modules["unspool.formats"]
+    registry = sys.modules["unspool.core.format.registry"]
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))
 
 

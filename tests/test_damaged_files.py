@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import unspool
 from unspool import Format, FormatError, Vocabulary, VocabularyError
-from unspool.format_files import parse_format
+from unspool._core import PATTERN_KEYS
+from unspool.formats.format_file import FormatFile
 
 SPACE = "\u2581"
 DECODERS: list[dict[str, Any]] = [
@@ -254,7 +255,7 @@ def to_toml(value: dict[str, Any]) -> str:
 
 def compiles(text: str) -> bool:
     try:
-        Format(parse_format(text).to_core())
+        Format(FormatFile(text))
     except FormatError:
         return False
     return True
@@ -281,12 +282,14 @@ def test_a_damaged_format_file() -> None:
 
 
 def test_damaged_patterns() -> None:
-    """As a host hands them to the core, without the checks of a file."""
+    """As Python hands them to the core, without the checks of a file."""
     outcomes = set()
     for made in [FORMAT, *damaged(FORMAT)]:
         try:
-            format = Format(made)
-        except FormatError:
+            texts = {key: made[key] for key in PATTERN_KEYS if key in made}
+            patterns = {key: [text] if isinstance(text, str) else text for key, text in texts.items()}
+            format = Format(FormatFile(name=made.get("name"), patterns=patterns))
+        except (FormatError, TypeError):
             outcomes.add("refused")
             continue
         outcomes.add(unspool.parse("Hi", format).finish_reason)

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 import unspool
 from unspool.format_check import check_file, sample_faults
-from unspool.format_files import parse_format, read_format
+from unspool.formats.format_file import FormatFile, read_format
 from unspool.testing import assert_format, parse_cases
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -79,7 +79,7 @@ def test_the_common_patterns_are_read_back() -> None:
         call = [key for key in call if key.split(" ")[0] not in starts] if "call" not in starts else []
         call += keys
         text = f'name = "row{number}"\n' + "\n".join(call) + "\n"
-        file = parse_format(text if "call = " in text else text + 'call = "<c>${object}</c>"\n')
+        file = FormatFile(text if "call = " in text else text + 'call = "<c>${object}</c>"\n')
         assert sample_faults(file, row) == []
 
 

@@ -23,7 +23,6 @@ from unspool.learning.probe import Call, Shape, tools_of
 from unspool.learning.sandbox import Sandbox
 from unspool.learning.shapes import find_shape
 from unspool.message import Message, ToolCall
-from unspool.patterns import Patterns
 from unspool.testing.marker_tokenizer import marker_tokenizer
 
 CALLS = (("get_weather", '{"city": "Paris", "days": 3}'), ("now", '{"zone": "UTC"}'))
@@ -145,7 +144,7 @@ def _written(model: _Model, alone: str, prompt: str, whole: str, message: Messag
 def _in_our_words(model: _Model, prompt: str, message: Message) -> str:
     if unspool.Parser(model.file, prompt=prompt).region != "reasoning":
         return model.file.render(message, tools=TOOLS, exact=False, continues=True)
-    closer = Patterns.read(model.file.to_core()).reasoning[0].last
+    closer = model.file.split_patterns.reasoning[0].last
     rest = model.file.render(replace(message, reasoning=""), tools=TOOLS, exact=False, continues=False)
     return message.reasoning + closer + rest
 

@@ -21,7 +21,8 @@ sys.path.insert(0, str(HERE))
 import stand_in  # noqa: E402
 import unspool  # noqa: E402
 from answers import Job  # noqa: E402
-from unspool.formats import compile_format, get_format  # noqa: E402
+from unspool.core.format.compile_format import compile_format  # noqa: E402
+from unspool.formats.format_file import get_format  # noqa: E402
 from unspool.testing import Case, shipped_cases  # noqa: E402
 
 if sys.version_info >= (3, 11):

@@ -20,7 +20,6 @@ from typing import Any
 
 import unspool
 from transformers.utils.chat_template_utils import render_jinja_template
-from unspool.patterns import Patterns
 from unspool.render.answer import AnswerCall
 from unspool.render.call_ids import id_of
 from unspool.render.render import write_text
@@ -142,7 +141,7 @@ def _render(file: unspool.FormatFile, template: str, messages: list[Any], is_pro
 def _message(
     file: unspool.FormatFile, content: str, calls: list[tuple[str, dict[str, Any]]], is_text: bool = False
 ) -> dict[str, Any]:
-    shapes, made = Patterns.read(file.to_core()).id, []
+    shapes, made = file.split_patterns.id, []
     for index, (name, arguments) in enumerate(calls):
         text = json.dumps(arguments, ensure_ascii=False)
         id = id_of(AnswerCall(name, arguments, text), index, shapes)

@@ -11,6 +11,7 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   module.attr("__version__") = UNSPOOL_VERSION;
   register_errors(module);
   register_vocabulary(module);
+  register_format_source(module);
   register_format(module);
   register_response_template(module);
   register_delta(module);

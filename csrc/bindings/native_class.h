@@ -11,6 +11,7 @@
 
 #include "bindings/python_types.h"
 #include "format/format.h"
+#include "format/format_source.h"
 #include "format/tool_schemas.h"
 #include "vocabulary/vocabulary.h"
 
@@ -108,6 +109,9 @@ namespace pybind11::detail {
 template <>
 class type_caster<std::shared_ptr<unspool::Format>>
     : public unspool::bindings::SharedCaster<unspool::Format> {};
+template <>
+class type_caster<std::shared_ptr<unspool::FormatSource>>
+    : public unspool::bindings::SharedCaster<unspool::FormatSource> {};
 template <>
 class type_caster<std::shared_ptr<unspool::ToolSchemas>>
     : public unspool::bindings::SharedCaster<unspool::ToolSchemas> {};

@@ -48,7 +48,7 @@ std::vector<MarkerToken> marker_tokens(const Tokens& tokens) {
 void register_response_template(py::module_& module) {
   py::type::of<Format>().attr("from_response_template") =
       py::staticmethod(py::cpp_function([](const py::args& args, const py::kwargs& kwargs) {
-        return py::module_::import("unspool.response_template")
+        return py::module_::import("unspool.core.format.response_template")
             .attr("format_from_response_template")(*args, **kwargs);
       }));
   module.def(

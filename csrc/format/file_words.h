@@ -48,6 +48,11 @@ struct FileKey {
   bool may_be_text = false;  // an alternative without a hole is markup
 };
 
+/// Whether a key's value is text that the model writes.
+constexpr bool is_patterns(const FileKey& key) {
+  return key.type == KeyType::patterns || key.type == KeyType::literals;
+}
+
 struct HoleWord {
   std::string_view name;
   HoleKind kind;

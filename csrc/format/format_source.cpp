@@ -1,4 +1,4 @@
-#include "format/format_file.h"
+#include "format/format_source.h"
 
 #include <algorithm>
 #include <string>
@@ -118,24 +118,53 @@ TomlDocument::Place place_of(const TomlDocument& document, std::string_view path
 
 }  // namespace
 
-FormatFile FormatFile::read(std::string_view toml, std::string_view source) {
+FormatSource FormatSource::of(JsonValue keys) {
+  FormatSource made;
+  made.patterns = PatternFile::read(keys);
+  made.program = compile_patterns(made.patterns);
+  made.facts = facts_of(made.program);
+  made.keys = std::move(keys);
+  return made;
+}
+
+FormatSource FormatSource::read(std::string_view toml, std::string_view source) {
   TomlDocument document = TomlDocument::read(toml, source);
-  FormatFile file;
+  FormatSource made;
   try {
     check_file(document.value);
-    file.program = compile_patterns(PatternFile::read(document.value));
-    check_program(file.program);
+    made = of(std::move(document.value));
+    check_program(made.program);
   } catch (const PatternError& error) {
     const TomlDocument::Place place = place_of(document, error.path);
     throw FormatError(std::string(source) + ":" + std::to_string(place.line) + ":" +
                       std::to_string(place.column) + ": " + error.what());
   }
-  if (const JsonValue* examples = document.value.find("example")) {
+  if (const JsonValue* examples = made.keys.find("example")) {
     for (std::size_t i = 0; i < examples->items.size(); ++i)
-      file.example_lines.push_back(place_of(document, "example[" + std::to_string(i) + "]").line);
+      made.example_lines.push_back(place_of(document, "example[" + std::to_string(i) + "]").line);
   }
-  file.value = std::move(document.value);
-  return file;
+  made.source = source;
+  return made;
+}
+
+std::vector<std::string> FormatSource::texts(std::string_view key) const {
+  std::vector<std::string> made;
+  const JsonValue* value = keys.find(key);
+  if (value == nullptr) return made;
+  if (value->is(Kind::string)) made.push_back(value->text);
+  for (const JsonValue& item : value->items) made.push_back(item.text);
+  return made;
+}
+
+FormatSource FormatSource::with_reasoning(const FormatSource* other) const {
+  JsonValue changed = keys;
+  std::erase_if(changed.members, [](const auto& member) { return member.first == "reasoning"; });
+  if (other != nullptr && other->has_reasoning())
+    changed.set("reasoning", *other->keys.find("reasoning"));
+  FormatSource made = of(std::move(changed));
+  made.source = source;
+  made.example_lines = example_lines;
+  return made;
 }
 
 }  // namespace unspool

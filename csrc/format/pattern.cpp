@@ -1,6 +1,7 @@
 #include "format/pattern.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "format/file_words.h"
 #include "text/error.h"
@@ -81,6 +82,12 @@ std::size_t Pattern::index(HoleKind kind) const {
   const auto found =
       std::find_if(holes.begin(), holes.end(), [&](const Hole& h) { return h.kind == kind; });
   return static_cast<std::size_t>(found - holes.begin());
+}
+
+Pattern Pattern::with_last(std::string text) const {
+  Pattern made = *this;
+  made.texts.back() = std::move(text);
+  return made;
 }
 
 bool Pattern::has_shape_of(const Pattern& other) const {

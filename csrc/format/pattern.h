@@ -33,6 +33,7 @@ struct Hole {
   std::vector<std::string> options;  // ${value:xml,python}
 
   bool has(std::string_view option) const;
+  bool operator==(const Hole&) const = default;
 };
 
 /// Alternating texts and holes; begins and ends with a text.
@@ -52,6 +53,9 @@ struct Pattern {
   const Hole& hole(HoleKind kind) const { return holes[index(kind)]; }
   const std::string& before(HoleKind kind) const { return texts[index(kind)]; }
   const std::string& after(HoleKind kind) const { return texts[index(kind) + 1]; }
+  /// The pattern with another text at its end.
+  Pattern with_last(std::string text) const;
+  bool operator==(const Pattern&) const = default;
   /// Whether both patterns have holes of the same kinds in the same order.
   bool has_shape_of(const Pattern& other) const;
 };

@@ -98,6 +98,19 @@ void check_holes(const FileKey& key, const Pattern& pattern, const std::string& 
                       holes_in(key.must_have_one));
 }
 
+/// Of the name and the patterns, whatever the order of the keys.
+std::uint64_t fingerprint_of_keys(const JsonValue& file) {
+  std::uint64_t made = 0;
+  for (const FileKey& key : file_keys()) {
+    const JsonValue* value = file.find(key.name);
+    if (value == nullptr || !(is_patterns(key) || key.name == "name")) continue;
+    made = fingerprint_of(key.name, made);
+    made = fingerprint_of(value->text, made);
+    for (const JsonValue& item : value->items) made = fingerprint_of(item.text, made);
+  }
+  return made;
+}
+
 }  // namespace
 
 PatternFile PatternFile::read(const JsonValue& file) {
@@ -105,9 +118,7 @@ PatternFile PatternFile::read(const JsonValue& file) {
   PatternFile made;
   for (const auto& [key, value] : file.members) made.read_key(key, value);
   made.check_use();
-  std::string text;
-  append_json(file, text);
-  made.fingerprint = fingerprint_of(text);
+  made.fingerprint = fingerprint_of_keys(file);
   return made;
 }
 
@@ -153,7 +164,7 @@ void PatternFile::read_key(std::string_view key, const JsonValue& value) {
     if (value.text.empty()) throw PatternError(path, "the name is empty; write the family's");
     name = value.text;
   }
-  if (word->type != KeyType::patterns && word->type != KeyType::literals) return;
+  if (!is_patterns(*word)) return;
   read_alternatives(path, value);
   // Text is content even without a pattern, so the markup around it may be the only information.
   if (word->may_be_text && key != "content" && patterns_of(key).empty())

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "format/format_file.h"
+#include "format/format_source.h"
 #include "format/named_values.h"
 #include "format/pattern_compiler.h"
 #include "format/response_template.h"
@@ -126,7 +126,7 @@ std::shared_ptr<const Format> read_format(std::string_view text, const FormatOpt
   std::vector<MarkerToken> tokens;
   if (options.vocabulary) tokens = marker_tokens(*options.vocabulary);
   if (!is_json(text))
-    return Format::compile(for_tools(FormatFile::read(text, "format").program, options.tools),
+    return Format::compile(for_tools(FormatSource::read(text, "format").program, options.tools),
                            tokens, options.trust);
   const std::optional<JsonValue> file = parse_json(text);
   const JsonValue* version = file ? file->find("unspool_format") : nullptr;

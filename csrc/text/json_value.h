@@ -33,6 +33,7 @@ struct JsonValue {
   JsonValue* find(std::string_view key);
   /// The last of several values for a key counts.
   void set(std::string_view key, JsonValue value);
+  bool operator==(const JsonValue&) const = default;
   /// Whether it is null, or an empty string, list or object.
   bool is_empty() const;
 

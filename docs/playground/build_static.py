@@ -122,7 +122,7 @@ def _format(item: dict[str, object]) -> dict[str, object]:
     file = unspool.get_format(str(item["name"]))
     return {
         **item,
-        "patterns": file.to_core(),
+        "patterns": {"name": file.name, **file.patterns},
         "markers": list(file.facts.marker_tokens),
         "is_plain": file.is_plain,
     }

@@ -31,8 +31,7 @@ from unspool.errors import (
     UnspoolError,
     VocabularyError,
 )
-from unspool.format_files import FormatFile
-from unspool.formats import formats, get_format, register_format
+from unspool.formats.format_file import FormatFile, formats, get_format, register_format
 from unspool.labels import Labels, LabelSpan
 from unspool.loss_mask import loss_mask, sum_logprobs
 from unspool.message import MalformedText, Message, TokenCounts, ToolCall

@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from types import NotImplementedType
-from typing import Any, Literal, SupportsIndex, final
+from typing import Any, Literal, SupportsIndex, final, overload
 
 from typing_extensions import Self
 
@@ -27,24 +27,288 @@ HeldReason = Literal[
     "ids",
 ]
 
-def read_format_file(text: str, source: str) -> str:
-    """Read a format file and return its keys and the lines of its examples as JSON.
-
-    Raises:
-        FormatError: The file is invalid; the error has source, line and column.
-    """
+PATTERN_KEYS: tuple[str, ...]
+"""The keys of a format file whose values are patterns."""
 
 def format_words() -> str:
     """Return every word of the format notation with its meaning, as JSON."""
 
-def format_facts(patterns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `FormatFacts`. Raises FormatError if the patterns cannot be compiled."""
+@final
+class Hole:
+    """A place in a pattern: `${value:xml,python}` has the kind "value" and two options."""
 
-def split_patterns(patterns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `Patterns`, each pattern split into texts and holes. Raises FormatError."""
+    @property
+    def kind(self) -> str: ...
+    @property
+    def options(self) -> tuple[str, ...]: ...
 
-def explain_format(patterns: Mapping[str, Any]) -> list[str]:
-    """Return sentences that explain how the parser reads these patterns. Raises FormatError."""
+@final
+class Pattern:
+    """Alternating texts and holes; begins and ends with a text."""
+
+    @staticmethod
+    def parse(text: str) -> Pattern:
+        """Split a pattern. Raises FormatError if a hole or an option is unknown."""
+
+    @property
+    def texts(self) -> tuple[str, ...]: ...
+    @property
+    def holes(self) -> tuple[Hole, ...]: ...
+    @property
+    def first(self) -> str:
+        """The text before the first hole."""
+
+    @property
+    def last(self) -> str:
+        """The text after the last hole."""
+
+    def count(self, kind: str) -> int:
+        """The number of holes of this kind."""
+
+    def has(self, kind: str) -> bool:
+        """Whether it has a hole of this kind."""
+
+    def index(self, kind: str) -> int:
+        """The index of the first hole of this kind among the holes. Raises ValueError if there is none."""
+
+    def options(self, kind: str) -> tuple[str, ...]:
+        """The options of the first hole of this kind; none if there is no such hole."""
+
+    def before(self, kind: str) -> str:
+        """The text before the first hole of this kind."""
+
+    def after(self, kind: str) -> str:
+        """The text after the first hole of this kind."""
+
+    def with_last(self, text: str) -> Pattern:
+        """The pattern with another text at its end."""
+
+@final
+class Patterns:
+    """The patterns of a format: the alternatives of each key, split into texts and holes."""
+
+    @property
+    def turn(self) -> tuple[str, ...]: ...
+    @property
+    def end(self) -> tuple[str, ...]: ...
+    @property
+    def reasoning(self) -> tuple[Pattern, ...]: ...
+    @property
+    def content(self) -> tuple[Pattern, ...]: ...
+    @property
+    def calls(self) -> tuple[Pattern, ...]: ...
+    @property
+    def call(self) -> tuple[Pattern, ...]: ...
+    @property
+    def parameter(self) -> tuple[Pattern, ...]: ...
+    @property
+    def object(self) -> tuple[Pattern, ...]: ...
+    @property
+    def string(self) -> tuple[Pattern, ...]: ...
+    @property
+    def header(self) -> tuple[Pattern, ...]: ...
+    @property
+    def id(self) -> tuple[Pattern, ...]: ...
+    @property
+    def leftovers(self) -> tuple[str, ...]:
+        """Alternatives without a hole: markup that is dropped wherever it occurs."""
+
+@final
+class ReasoningFacts:
+    """How reasoning is written."""
+
+    @property
+    def openers(self) -> tuple[str, ...]: ...
+    @property
+    def closers(self) -> tuple[str, ...]: ...
+    @property
+    def label(self) -> str:
+        """Optional markup after an opener."""
+
+    @property
+    def starts_open(self) -> bool:
+        """Whether the output starts inside reasoning if the prompt is unknown."""
+
+    @property
+    def tool_calls(self) -> Literal["auto", "keep", "end"]:
+        """Handling of a call inside reasoning, as for `Parser(tool_calls_in_reasoning=)`."""
+
+@final
+class HeaderFacts:
+    """Markup with its own end; its content may decide what follows."""
+
+    @property
+    def openers(self) -> tuple[str, ...]: ...
+    @property
+    def closers(self) -> tuple[str, ...]: ...
+    @property
+    def names_tool(self) -> bool:
+        """Whether it holds the name of the called tool."""
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether it occurs within a text, which continues after it."""
+
+@final
+class CallFacts:
+    """One form of a call."""
+
+    @property
+    def openers(self) -> tuple[str, ...]: ...
+    @property
+    def closers(self) -> tuple[str, ...]: ...
+    @property
+    def bare(self) -> Literal["", "start", "line", "section"]:
+        """Where the call may begin without an opener; "" if nowhere."""
+
+    @property
+    def first_letters(self) -> str:
+        """The letters that such a call can begin with; "" for any."""
+
+    @property
+    def after_header(self) -> bool:
+        """Whether a header announces the call."""
+
+    @property
+    def may_be_content(self) -> bool:
+        """Whether the text is content unless it parses as a call."""
+
+    @property
+    def needs_known_tool(self) -> bool:
+        """Whether the call must name one of the request's tools."""
+
+    @property
+    def body(
+        self,
+    ) -> Literal[
+        "json_call", "json_arguments", "literal_arguments", "pythonic", "xml_parameters", "xml_elements"
+    ]:
+        """The notation of the arguments."""
+
+@final
+class FormatFacts:
+    """Properties of a format's compiled patterns."""
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """Every text that opens or closes something."""
+
+    @property
+    def marker_tokens(self) -> tuple[str, ...]:
+        """The markers that a tokenizer for this format would have as single tokens."""
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The markers that end an answer."""
+
+    @property
+    def reasoning(self) -> ReasoningFacts | None:
+        """None if the format has no reasoning."""
+
+    @property
+    def headers(self) -> tuple[HeaderFacts, ...]: ...
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Markup that has no meaning of its own and is dropped."""
+
+    @property
+    def section_openers(self) -> tuple[str, ...]:
+        """The markers before all calls."""
+
+    @property
+    def section_closers(self) -> tuple[str, ...]:
+        """The markers after all calls."""
+
+    @property
+    def calls(self) -> tuple[CallFacts, ...]: ...
+    @property
+    def call_ids(self) -> Literal["random", "nine", "functions"]:
+        """The style of call ids that the model's template requires."""
+
+class FormatSource:
+    """A format as its file describes it: the keys, their patterns and what these compile to.
+
+    Immutable. Two sources are equal if their keys are.
+    """
+
+    @overload
+    def __init__(self, text: str, source: str = "<format>") -> None:
+        """Read a format file.
+
+        Args:
+            text: The file's TOML.
+            source: The file's name, for errors.
+
+        Raises:
+            FormatError: The file is invalid; the error has source, line and column.
+        """
+
+    @overload
+    def __init__(self, *, name: str, patterns: Mapping[str, Sequence[str]]) -> None:
+        """Compile patterns that no file has. Raises FormatError."""
+
+    @overload
+    def __init__(self, other: FormatSource) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that write it."""
+
+    @property
+    def aliases(self) -> tuple[str, ...]: ...
+    @property
+    def notes(self) -> str: ...
+    @property
+    def examples(self) -> tuple[dict[str, Any], ...]:
+        """Inputs with the expected results."""
+
+    @property
+    def example_lines(self) -> tuple[int, ...]:
+        """The line of each example in the file."""
+
+    @property
+    def detect(self) -> dict[str, Any]:
+        """The rules that `unspool.detect` uses to recognize a model of this format."""
+
+    @property
+    def source(self) -> str:
+        """The file's name; "" without a file."""
+
+    @property
+    def patterns(self) -> dict[str, tuple[str, ...]]:
+        """For each key, its alternatives: text as the model writes it, with holes."""
+
+    @property
+    def split_patterns(self) -> Patterns:
+        """The patterns, split into texts and holes."""
+
+    @property
+    def facts(self) -> FormatFacts:
+        """Properties of the compiled patterns."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """Sentences that explain how the parser reads the format."""
+
+    @property
+    def fingerprint(self) -> int:
+        """A 64-bit hash of the name and the patterns, the same in every process."""
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether the format has tool calls."""
+
+    @property
+    def has_reasoning(self) -> bool:
+        """Whether the format has reasoning."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all output is content."""
+
+    def with_reasoning(self, other: FormatSource | None) -> Self:
+        """Return the format with another one's reasoning in place of its own; None: without reasoning."""
 
 def _stream_options() -> list[tuple[str, Any, tuple[str, ...], str]]: ...
 def _compile_template(json: str, name: str, tokens: Sequence[tuple[int, str]]) -> Format: ...
@@ -234,32 +498,31 @@ class Format:
 
     def __init__(
         self,
-        patterns: Mapping[str, Any],
+        source: FormatSource,
         tokens: Sequence[tuple[int, str]] = ...,
         trust: str = "id",
         *,
         has_tools: bool = True,
         is_required: bool = False,
         tool_choice: str = "",
-        reasoning: bool | Mapping[str, Any] = True,
+        reasoning: bool | FormatSource = True,
         tool_calls_in_reasoning: str = "",
         unmarked_calls: bool = False,
     ) -> None:
-        """Compile the patterns of a format file, with the vocabulary's added tokens as (id, text).
+        """Compile a format, with the vocabulary's added tokens as (id, text).
 
         Args:
-            patterns: The keys of a format file that hold patterns, and its name.
+            source: The format.
             trust: "id", "text" or "either", as of `compile_format`; "strict": its `strict_markers`.
             has_tools: False: calls are content.
             is_required: The output may be the bare list of calls that guided decoding produces.
             tool_choice: The output may be the bare arguments of this tool; empty: no tool.
-            reasoning: The patterns of the format that reasoning is read with. True: these patterns; False:
-                none.
+            reasoning: The format that reasoning is read with. True: this one; False: none.
             tool_calls_in_reasoning: "auto", "keep" or "end"; empty: the patterns decide.
             unmarked_calls: A JSON object without markers is a call if it matches a tool.
 
         Raises:
-            FormatError: The patterns cannot be compiled.
+            FormatError: The markers take too much memory.
             ArgumentError: Trust is strict, and no marker that opens a call is a token.
         """
 

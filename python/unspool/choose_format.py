@@ -6,10 +6,10 @@ import weakref
 from typing import Any
 
 from unspool._core import Format
+from unspool.core.format.compile_format import compile_format
+from unspool.core.format.response_template import format_from_response_template
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
-from unspool.formats import compile_format, get_format
-from unspool.response_template import format_from_response_template
+from unspool.formats.format_file import FormatFile, get_format
 
 __all__ = ["TEMPLATE_NAMES", "check_format_names", "choose_format", "kept_reasoning_file"]
 

@@ -12,13 +12,13 @@ from typing import Any
 import click
 
 from unspool._core import Delta, __version__
+from unspool.core.format.compile_format import compile_format, export_format
 from unspool.demo import demo_of, embedded_tokens
 from unspool.errors import FormatError, UnspoolError
 from unspool.explain_format import reading_of
 from unspool.format_check import check_file
-from unspool.format_files import read_format
 from unspool.format_schema import format_schema
-from unspool.formats import compile_format, export_format, formats, get_format
+from unspool.formats.format_file import formats, get_format, read_format
 from unspool.message import Message
 from unspool.parser import Parser
 from unspool.token_streamer import TokenStreamer

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unspool._core import Vocabulary
-from unspool.format_files import FormatFile
-from unspool.formats import get_format
+from unspool.formats.format_file import FormatFile, get_format
 
 __all__ = ["Demo", "demo_of", "embedded_tokens"]
 

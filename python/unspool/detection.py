@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
-from unspool.formats import formats, get_format
+from unspool.formats.format_file import FormatFile, formats, get_format
 from unspool.learning.learn_once import learn_once
 
 __all__ = ["Detection", "Evidence", "detect"]

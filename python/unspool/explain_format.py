@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unspool import _core
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.render.render import write_text
 
 __all__ = [
@@ -13,7 +12,6 @@ __all__ = [
     "SAMPLE_CONTENT",
     "SAMPLE_REASONING",
     "SAMPLE_TOOLS",
-    "explain_format",
     "reading_of",
     "sample_of",
 ]
@@ -29,14 +27,9 @@ SAMPLE_REASONING = "I think."
 SAMPLE_CONTENT = "Hello!"
 
 
-def explain_format(file: FormatFile) -> list[str]:
-    """Sentences that explain how the format is read."""
-    return _core.explain_format(file.to_core())
-
-
 def reading_of(file: FormatFile) -> list[str]:
     """The output of `unspool check`: the sentences, and a sample of the model's output."""
-    return [*explain_format(file), f"A sample: {sample_of(file)!r}"]
+    return [*file.sentences, f"A sample: {sample_of(file)!r}"]
 
 
 def sample_of(file: FormatFile) -> str:

@@ -7,10 +7,10 @@ import os
 import re
 from pathlib import Path
 
+from unspool.core.format.compile_format import compile_format
 from unspool.errors import FormatError
 from unspool.explain_format import SAMPLE_CALL, SAMPLE_CONTENT, SAMPLE_REASONING, SAMPLE_TOOLS, sample_of
-from unspool.format_files import FormatFile, read_format, read_text
-from unspool.formats import compile_format
+from unspool.formats.format_file import FormatFile, read_format, read_text
 from unspool.parser import parse
 from unspool.testing.cases import Case
 from unspool.testing.check import assert_format

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from unspool._core import Detokenizer, Vocabulary
+from unspool.core.format.registry import sources
 from unspool.errors import VocabularyError
-from unspool.formats import formats
 from unspool.tokenizer_json import compile_chain
 
 __all__ = ["from_openvino", "marker_tokens"]
@@ -41,7 +41,7 @@ def from_openvino(tokenizer: Any) -> Vocabulary:
 def marker_tokens(tokens: Any) -> set[str]:
     """The tokens that are spelled like a marker of a known format."""
     shaped = {token for token in tokens if len(token) > 2 and token[0] in "<[" and token[-1] in ">]"}
-    return shaped & {marker for file in formats() for marker in file.facts.marker_tokens} if shaped else set()
+    return shaped & {marker for file in sources() for marker in file.facts.marker_tokens} if shaped else set()
 
 
 def _texts(tokenizer: Any, ids: list[int], skips_special: bool) -> Iterator[tuple[int, str]]:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from unspool._core import Format, ToolSchemas
+from unspool.choose_recipe import choose_recipe
+from unspool.core.stream.stream_recipe import with_defaults
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.message import Message
-from unspool.stream_recipe import make_recipe, with_defaults
 
 __all__ = ["BatchParser", "parse_batch", "read_thread_count"]
 
@@ -71,7 +72,7 @@ class BatchParser:
     ) -> None:
         self._threads = read_thread_count(threads)
         given = with_defaults(format, tools, options)
-        self._recipe, _, _ = make_recipe(given)
+        self._recipe, _, _ = choose_recipe(given)
         self._reasoning_field = given["reasoning_field"]
 
     def parse(self, outputs: Iterable[Any], finish_reason: str | Iterable[str] = "stop") -> list[Message]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from unspool import _core
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
-from unspool.format_files import FormatFile
+from unspool.choose_recipe import choose_recipe
+from unspool.core.stream.stream_recipe import with_defaults
+from unspool.formats.format_file import FormatFile
 from unspool.message import Message, build_message
 from unspool.snapshots import seal, unseal
 from unspool.stray_tag import warn_of_stray_tag
@@ -21,7 +23,6 @@ from unspool.stream_options import (
     UnknownTools,
     WhiteSpace,
 )
-from unspool.stream_recipe import make_recipe, with_defaults
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -233,7 +234,7 @@ def begin_stream(stream: Parser, given: dict[str, Any], **delivery: Any) -> None
         given: The format, the tools and every option by name.
         delivery: The native class's arguments for the destination of the deltas.
     """
-    recipe, format, reasoning = make_recipe(given)
+    recipe, format, reasoning = choose_recipe(given)
     stream._reasoning_field = given["reasoning_field"]
     _core.TokenStreamer.__init__(stream, recipe, stream._reasoning_field, **delivery)
     may_warn = given["start_in"] == "auto" and not given["only_reasoning"]

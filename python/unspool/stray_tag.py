@@ -6,8 +6,7 @@ import warnings
 from typing import Any
 
 from unspool.errors import FormatError
-from unspool.format_files import FormatFile
-from unspool.formats import get_format
+from unspool.formats.format_file import FormatFile, get_format
 
 __all__ = ["warn_of_stray_tag"]
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from unspool import _core
 from unspool._core import Format, ToolSchemas, WireWriter
+from unspool.choose_recipe import choose_recipe
+from unspool.core.stream.stream_recipe import with_defaults
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.message import Message
 from unspool.parse_batch import read_thread_count
-from unspool.stream_recipe import make_recipe, with_defaults
 
 __all__ = ["StreamBatch"]
 
@@ -52,7 +53,7 @@ class StreamBatch(_core.StreamBatch):
         self._format = format
         self._options = {**options, "tokenizer": tokenizer}
         given = with_defaults(format, None, self._options)
-        make_recipe(given)  # raises if an option is invalid
+        choose_recipe(given)  # raises if an option is invalid
         self._reasoning_field = given["reasoning_field"]
         self._end_ids = None if end_ids is None else list(end_ids)
         super().__init__(read_thread_count(threads), self._reasoning_field)
@@ -87,7 +88,7 @@ class StreamBatch(_core.StreamBatch):
         """
         if prompt is not None:
             options["prompt"] = prompt
-        recipe, _, _ = make_recipe(with_defaults(self._format, tools, {**self._options, **options}))
+        recipe, _, _ = choose_recipe(with_defaults(self._format, tools, {**self._options, **options}))
         return self._add(recipe, writer, choice, deltas, self._end_ids)
 
     def message(self, slot: int) -> Message:

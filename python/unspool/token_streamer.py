@@ -7,7 +7,7 @@ from typing import Any
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.message import Message
 from unspool.parser import Parser, begin_stream
 from unspool.stream_options import (

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import unspool
 from unspool import ArgumentError, FormatError, UnknownFormatError, detect
-from unspool.format_files import parse_format
+from unspool.formats.format_file import FormatFile
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -245,11 +245,11 @@ def test_nothing_to_look_at_raises(source: Any, message: str) -> None:
 
 
 def test_a_format_file_brings_its_own_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = parse_format(
+    file = FormatFile(
         'name = "ours"\ncall = "<ours>${object}"\n'
         '[detect]\ntemplate = ["<ours>", ["a", "b"]]\nnames = ["our-model"]'
     )
-    monkeypatch.setitem(sys.modules["unspool.formats"]._registered, "ours", file)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules["unspool.core.format.registry"]._registered, "ours", file)  # type: ignore[attr-defined]
     assert first("{{ '<ours>b' }}") == "ours"
     assert first("our_model-7B") == "ours"
     assert first("{{ '<ours>' }}") is None
@@ -268,4 +268,4 @@ def test_a_format_file_brings_its_own_rule(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_rules_are_checked(line: str, message: str) -> None:
     with pytest.raises(FormatError, match=re.escape(message)):
-        parse_format(f'name = "a"\ncall = "<a>${{object}}"\n[detect]\n{line}', "x.toml")
+        FormatFile(f'name = "a"\ncall = "<a>${{object}}"\n[detect]\n{line}', "x.toml")

@@ -209,7 +209,7 @@ def test_the_template_is_not_shown_strict(llama: Any, byte_tokenizer: Any, monke
 
 
 def test_a_compiled_format_has_no_grammar_of_calls(byte_tokenizer: Any) -> None:
-    from unspool.formats import compile_format
+    from unspool.core.format.compile_format import compile_format
 
     compiled = compile_format("hermes")
     with pytest.raises(ArgumentError, match="no format file"):

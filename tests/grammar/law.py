@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 import unspool
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.message import Message
 
 __all__ = ["faults", "faults_of_ids", "faults_of_message", "splits_differ"]

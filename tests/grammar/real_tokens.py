@@ -10,7 +10,7 @@ from typing import Any
 import unspool
 from llguidance import LLTokenizer
 from tokenizers import Tokenizer
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 
 __all__ = ["RealTokens", "closers_of"]
 

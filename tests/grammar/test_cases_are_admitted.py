@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import unspool
 from llguidance import LLMatcher, LLTokenizer
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.grammar.make_grammar import make_grammar
 from unspool.grammar.markers import Markers
-from unspool.patterns import Patterns
 from unspool.testing.cases import Case, shipped_cases
 from unspool.testing.outputs import render
 
@@ -60,7 +59,7 @@ def is_as_written(case: Case) -> bool:
     ):
         return False
     file = unspool.get_format(case.format)
-    patterns = Patterns.read(file.to_core())
+    patterns = file.split_patterns
     words = Markers.of(patterns, file.facts).value
     said = [
         case.content,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 
 #: A tool of everything that a schema may say, and smaller ones.
 TOOLS: list[dict[str, Any]] = [

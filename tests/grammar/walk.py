@@ -21,7 +21,7 @@ from typing import Any
 import unspool
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.grammar.make_grammar import make_grammar
 
 from .law import faults, faults_of_ids, splits_differ

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import unspool
 from unspool import TokenStreamer, Vocabulary, WireWriter
-from unspool.formats import export_format
+from unspool.core.format.compile_format import export_format
 from unspool.testing import shipped_cases
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import unspool
 from unspool import _core
-from unspool.formats import compile_format
+from unspool.core.format.compile_format import compile_format
 
 CLASSES = [value for value in vars(_core).values() if isinstance(value, type)]
 CLEAN = (TypeError, AttributeError, ValueError, BufferError, unspool.UnspoolError)

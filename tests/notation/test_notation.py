@@ -9,10 +9,9 @@ from importlib.resources import files
 
 import pytest
 import unspool
-from unspool._core import format_words
-from unspool.explain_format import SAMPLE_CALL, SAMPLE_TOOLS, explain_format, sample_of
-from unspool.format_facts import ReasoningFacts
-from unspool.format_files import PATTERN_KEYS, FormatFile, parse_format
+from unspool._core import PATTERN_KEYS, format_words
+from unspool.explain_format import SAMPLE_CALL, SAMPLE_TOOLS, sample_of
+from unspool.formats.format_file import FormatFile
 from unspool.testing import check_case, shipped_cases
 
 FILES = {file.name: file for file in unspool.formats()}
@@ -20,7 +19,7 @@ FILES = {file.name: file for file in unspool.formats()}
 
 def hermes(extra: str = "") -> FormatFile:
     text = 'name = "mine"\ncall = "\\n<tool_call>\\n${object}\\n</tool_call>"\nend = "<|im_end|>"\n'
-    return parse_format(text + extra, "mine.toml")
+    return FormatFile(text + extra, "mine.toml")
 
 
 @pytest.mark.rest(but_one_in=5)
@@ -107,12 +106,12 @@ def test_a_bad_file_is_refused_with_its_line(line: str, message: str) -> None:
 )
 def test_a_hole_without_an_end_is_refused(text: str, message: str) -> None:
     with pytest.raises(unspool.FormatError, match=message):
-        parse_format(f'name = "mine"\n{text}\n', "mine.toml")
+        FormatFile(f'name = "mine"\n{text}\n', "mine.toml")
 
 
 def test_a_name_is_not_empty() -> None:
     with pytest.raises(unspool.FormatError, match=r"mine.toml:1:1: name: the name is empty"):
-        parse_format('name = ""\ncall = "<c>${object}</c>"\n', "mine.toml")
+        FormatFile('name = ""\ncall = "<c>${object}</c>"\n', "mine.toml")
 
 
 @pytest.mark.parametrize(
@@ -130,28 +129,26 @@ def test_a_name_is_not_empty() -> None:
 )
 def test_a_hole_without_a_beginning_is_refused(text: str, message: str) -> None:
     with pytest.raises(unspool.FormatError, match=message):
-        unspool.parse("", parse_format(f'name = "mine"\n{text}\n', "mine.toml"))
+        unspool.parse("", FormatFile(f'name = "mine"\n{text}\n', "mine.toml"))
 
 
 def test_what_was_understood_is_reported() -> None:
-    assert explain_format(hermes()) == [
+    assert hermes().sentences == [
         "A call begins with `<tool_call>` and ends with `</tool_call>`.",
         "The parser drops '\\n' before the opener.",
         "The call is one JSON object, or a list of them.",
         "The tool's name is at the key `name`, and the arguments are at `arguments` or `parameters`.",
         "An answer ends with `<|im_end|>`.",
     ]
-    assert "The parser drops one line break at each side of the value." in explain_format(
-        FILES["qwen3_coder"]
-    )
-    assert "The value keeps all white space." in explain_format(FILES["mimo"])
-    pythonic = explain_format(FILES["pythonic"])
+    assert "The parser drops one line break at each side of the value." in FILES["qwen3_coder"].sentences
+    assert "The value keeps all white space." in FILES["mimo"].sentences
+    pythonic = FILES["pythonic"].sentences
     assert pythonic[0].startswith("At the start of the message, a call needs no opener.")
     assert "Another form of a call begins with `<|python_tag|>`." in pythonic
 
 
 def test_a_header_is_explained() -> None:
-    sentences = explain_format(FILES["openai"])
+    sentences = FILES["openai"].sentences
     assert "A header with `analysis` opens reasoning." in sentences
     assert (
         "The text after `to=` in a header names the tool, unless it is `user`, `assistant` or `all`."
@@ -161,7 +158,7 @@ def test_a_header_is_explained() -> None:
 
 def test_white_space_is_visible() -> None:
     text = 'name = "mine"\nreasoning = "<t>\\r\\n\\t${reasoning}</t>"\nend = "\'`\\u0001\\n\\\\"\n'
-    assert explain_format(parse_format(text)) == [
+    assert FormatFile(text).sentences == [
         "Reasoning is between `<t>` and `</t>`.",
         "The parser drops '\\r\\n\\t' after the opener.",
         "A call inside reasoning ends the reasoning.",
@@ -174,11 +171,14 @@ def test_the_facts_of_a_format() -> None:
     assert facts.markers == ("</think>", "</tool_call>", "<think>", "<tool_call>", "<|im_end|>")
     assert facts.marker_tokens == facts.markers
     assert facts.ends == ("<|im_end|>",)
-    assert facts.reasoning == ReasoningFacts(("<think>",), ("</think>",), "", False, "end")
+    assert repr(facts.reasoning) == (
+        "ReasoningFacts(openers=('<think>',), closers=('</think>',), label='', starts_open=False, tool_calls='end')"
+    )
     (call,) = facts.calls
     assert (call.openers, call.closers, call.body) == (("<tool_call>",), ("</tool_call>",), "json_call")
     assert hermes().facts.reasoning is None
-    assert hermes().facts == pickle.loads(pickle.dumps(hermes())).facts
+    copied = pickle.loads(pickle.dumps(hermes()))
+    assert (type(copied), repr(copied.facts)) == (FormatFile, repr(hermes().facts))
 
 
 def test_the_facts_of_bare_calls_and_headers() -> None:
@@ -208,7 +208,7 @@ def test_the_facts_of_bare_calls_and_headers() -> None:
     ],
 )
 def test_what_of_a_marker_is_a_token(marker: str, tokens: tuple[str, ...]) -> None:
-    file = parse_format(f'name = "mine"\ncontent = "${{content}}"\nend = "{marker}"\n')
+    file = FormatFile(f'name = "mine"\ncontent = "${{content}}"\nend = "{marker}"\n')
     assert file.facts.marker_tokens == tokens
 
 
@@ -225,22 +225,22 @@ def test_what_of_a_marker_is_a_token(marker: str, tokens: tuple[str, ...]) -> No
 )
 def test_the_models_id_is_the_calls(call: str) -> None:
     output = call.replace("${name}", "f").replace("${id}", "call_7").replace("${arguments}", "{}")
-    message = unspool.parse(output, parse_format(f"name = \"mine\"\ncall = '''{call}'''\n"))
+    message = unspool.parse(output, FormatFile(f"name = \"mine\"\ncall = '''{call}'''\n"))
     assert [(call.name, call.id, call.arguments) for call in message.tool_calls] == [("f", "call_7", "{}")]
 
 
 def test_a_turn_that_opens_the_reasoning_starts_in_it() -> None:
     text = 'name = "mine"\nturn = "<a><think>\\n"\nreasoning = "<think>\\n${reasoning}\\n</think>\\n\\n"\n'
-    message = unspool.parse("Hm.\n</think>\n\nHello!", parse_format(text))
+    message = unspool.parse("Hm.\n</think>\n\nHello!", FormatFile(text))
     assert (message.reasoning, message.content) == ("Hm.", "Hello!")
 
 
 def test_a_dollar_may_be_text_and_a_line_break_in_either_quotes() -> None:
     text = "name = 'mine'\ncall = '<c$${>\\n${object}\\n</c>'\n"
-    message = unspool.parse('<c${>\n{"name": "f"}\n</c>', parse_format(text))
+    message = unspool.parse('<c${>\n{"name": "f"}\n</c>', FormatFile(text))
     assert [call.name for call in message.tool_calls] == ["f"]
 
 
 def test_everything_may_be_content() -> None:
-    message = unspool.parse("<think>a</think>b", parse_format('name = "mine"\ncontent = "${content}"\n'))
+    message = unspool.parse("<think>a</think>b", FormatFile('name = "mine"\ncontent = "${content}"\n'))
     assert message.content == "<think>a</think>b"

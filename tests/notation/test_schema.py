@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from unspool.errors import FormatError
-from unspool.format_files import parse_format
 from unspool.format_schema import format_schema
+from unspool.formats.format_file import FormatFile
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -50,4 +50,4 @@ def test_what_the_schema_refuses_the_reader_refuses(line: str) -> None:
     text = f'name = "x"\ncall = "<c>${{object}}</c>"\n{line}\n'
     assert not fits(tomllib.loads(text))
     with pytest.raises(FormatError):
-        parse_format(text)
+        FormatFile(text)

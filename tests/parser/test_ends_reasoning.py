@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import unspool
-from unspool.formats import compile_format
+from unspool.core.format.compile_format import compile_format
 
 TURN = "<|im_start|>assistant\n"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import unspool
 from unspool import Vocabulary
-from unspool.format_files import FormatFile, read_format
+from unspool.formats.format_file import FormatFile, read_format
 
 FORMAT = """
 name = "mine"
@@ -31,9 +31,9 @@ def test_formats_of_one_name_that_come_and_go(tmp_path: Path, vocabulary: Vocabu
         gc.collect(1)
 
 
-def test_one_file_is_compiled_once(tmp_path: Path) -> None:
-    from unspool.formats import compile_format
+def test_equal_files_are_compiled_once(tmp_path: Path) -> None:
+    from unspool.core.format.compile_format import compile_format
 
     file = write(tmp_path, 1)
-    assert compile_format(file) is compile_format(file)
-    assert compile_format(file) is not compile_format(write(tmp_path, 1))
+    assert compile_format(file) is compile_format(write(tmp_path, 1))
+    assert compile_format(file) is not compile_format(write(tmp_path, 2))

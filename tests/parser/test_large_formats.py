@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool import Format, FormatError, ToolSchemas
+from unspool import Format, FormatError, FormatFile, ToolSchemas
 
 
 def call(opener: str, closer: str = "</end>") -> str:
@@ -26,7 +26,7 @@ def test_more_than_256_openers(split: bool) -> None:
     count = 300
     openers = [f"<open{i}>" for i in range(count)]
     calls = [call(openers[i], f"</end{i % 200}>") for i in range(count)]
-    format = Format({"name": "many", "call": calls})
+    format = Format(FormatFile(name="many", patterns={"call": calls}))
     for i in range(count):
         output = f'{openers[i]}f{i}|{{"n": {i}}}</end{i % 200}>after'
         parser = unspool.Parser(format)
@@ -43,16 +43,19 @@ def test_more_than_256_openers(split: bool) -> None:
     ("patterns", "message"),
     [
         ({"call": [call(f"<{i}>") for i in range(1001)]}, "write one to 1,000 alternatives"),
-        ({"call": call("<" * 1025)}, "a marker has 1025 bytes; at most 1024"),
-        ({"call": call(" " * 65 + "<a>")}, "more than 64 bytes"),
+        ({"call": [call("<" * 1025)]}, "a marker has 1025 bytes; at most 1024"),
+        ({"call": [call(" " * 65 + "<a>")]}, "more than 64 bytes"),
         ({"call": [call(f"<{i}|" + "<" * 1000) for i in range(1000)]}, "too many or too long"),
-        ({"call": call("<a>"), "content": [f"<b{i}>" for i in range(201)]}, "more than 200 kinds of markup"),
+        (
+            {"call": [call("<a>")], "content": [f"<b{i}>" for i in range(201)]},
+            "more than 200 kinds of markup",
+        ),
     ],
 )
 def test_what_is_too_large_is_refused(patterns: dict[str, Any], message: str) -> None:
     begin = time.thread_time()
     with pytest.raises(FormatError, match=message):
-        Format({"name": "large", **patterns})
+        Format(FormatFile(name="large", patterns=patterns))
     assert time.thread_time() - begin < 20
 
 

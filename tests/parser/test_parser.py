@@ -97,9 +97,9 @@ def test_call_ids_by_format() -> None:
 
 
 def test_kimi_ids_from_a_format_of_ones_own() -> None:
-    from unspool.format_files import parse_format
+    from unspool.formats.format_file import FormatFile
 
-    file = parse_format('name = "mine"\ncall = "<c>${object}</c>"\nid = "functions.${name}:${index}"\n')
+    file = FormatFile('name = "mine"\ncall = "<c>${object}</c>"\nid = "functions.${name}:${index}"\n')
     message = parse('<c>{"name": "f"}</c><c>{"name": "g"}</c>', file)
     assert [call.id for call in message.tool_calls] == ["functions.f:0", "functions.g:1"]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from unspool import Message, get_format
-from unspool.format_facts import ReasoningFacts
+from unspool._core import ReasoningFacts
 from unspool.testing import Case
 
 from .laws import MODES, Mode, Trial, call_tuples, cases_of, occurrences, read, shown, telling, untold

@@ -10,8 +10,8 @@ import unspool
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import ArgumentError, Message, Parser, Vocabulary, get_format
-from unspool.format_files import FormatFile, parse_format
-from unspool.formats import compile_format
+from unspool.core.format.compile_format import compile_format
+from unspool.formats.format_file import FormatFile
 from unspool.testing import shipped_cases
 from unspool.testing.cases import Case
 from unspool.testing.outputs import TOOLS, outputs
@@ -135,7 +135,7 @@ def test_what_ordinary_tokens_spell_is_content(format: str, data: st.DataObject)
     assert message.content == spelled
 
 
-MIXED = parse_format(
+MIXED = FormatFile(
     """
 name = "mixed"
 reasoning = "<think>${reasoning}</think>"
@@ -192,7 +192,7 @@ def test_a_literal_that_closes_the_reasoning() -> None:
 
 def test_a_literal_amid_a_header() -> None:
     """A header that a token has opened ends at its closer, not at a literal opener of another region."""
-    file = parse_format(
+    file = FormatFile(
         """
 name = "headed"
 header = "<h>${_}<m>"
@@ -241,7 +241,7 @@ def test_text_without_ids_is_refused() -> None:
             "no marker of format 'mixed' that opens a call is a token",
         ),
         ({"format": "pythonic"}, "no marker of format 'pythonic' that opens a call"),
-        ({"format": unspool.Format(MIXED.to_core())}, "is not strict"),
+        ({"format": unspool.Format(MIXED)}, "is not strict"),
     ],
 )
 def test_what_does_not_go_with_it(options: dict[str, Any], match: str) -> None:

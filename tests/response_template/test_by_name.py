@@ -37,7 +37,7 @@ class Tokenizer:
 
 @pytest.fixture(autouse=True)
 def _vocabulary_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    import unspool.stream_recipe as module
+    import unspool.core.stream.stream_recipe as module
 
     real = module.from_tokenizer
     monkeypatch.setattr(module, "from_tokenizer", lambda source: real(getattr(source, "vocabulary", source)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool.response_template import format_from_response_template
+from unspool.core.format.response_template import format_from_response_template
 
 from .templates import CASES, TOOLS
 

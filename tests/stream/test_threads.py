@@ -30,8 +30,8 @@ from unspool import (
     Vocabulary,
     WireWriter,
 )
+from unspool.core.format.compile_format import compile_format
 from unspool.errors import ArgumentError, ChannelClosedError, StreamError
-from unspool.formats import compile_format
 from unspool.parse_batch import BatchParser
 from unspool.schema import compile_tools
 from unspool.testing.outputs import TOOLS

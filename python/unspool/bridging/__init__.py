@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from unspool.bridging.result import Bridge
 
 if TYPE_CHECKING:
-    from unspool.format_files import FormatFile
+    from unspool.formats.format_file import FormatFile
     from unspool.message import Message
 
 __all__ = ["Bridge", "bridge"]

@@ -18,7 +18,6 @@ from unspool.learning.probe import Call, tools_of
 from unspool.learning.sandbox import Rendering, Sandbox
 from unspool.learning.shapes import find_shape
 from unspool.loss_mask import loss_mask
-from unspool.patterns import Patterns
 
 __all__ = ["build_bridge"]
 
@@ -124,7 +123,7 @@ def _read(ends: tuple[str, ...], last: str, made: list[Rendering], spelled: Spel
 def _closing(request: Request, ended: Ended, suffix: Suffix) -> str:
     """The text that closes the reasoning and the turn of an answer that was cut off."""
     closer = ""
-    reasoning = Patterns.read(request.file.to_core()).reasoning
+    reasoning = request.file.split_patterns.reasoning
     if ended.region == "reasoning" and reasoning:
         closer = reasoning[0].last
         text = decode(request.vocabulary, request.answer)

@@ -10,7 +10,6 @@ from unspool.bridging.request import Request
 from unspool.bridging.result import Kind
 from unspool.labels import REGIONS
 from unspool.learning.texts import common_start
-from unspool.patterns import Patterns
 
 __all__ = ["Difference", "Texts", "find_difference"]
 
@@ -87,7 +86,7 @@ def _drops_reasoning(request: Request, ended: Ended, both: tuple[str, str], plac
     if reasoning:
         end = text.find(reasoning, turn) + len(reasoning)
         return place <= end and reasoning not in whole[turn:]
-    patterns = Patterns.read(request.file.to_core()).reasoning
+    patterns = request.file.split_patterns.reasoning
     closer = patterns[0].last.strip() if patterns else ""
     found = text.find(closer, turn) if closer else -1
     length = len(closer) + len(patterns[0].first) if patterns else 0

@@ -9,8 +9,7 @@ from typing import Any
 
 from unspool._core import Vocabulary
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
-from unspool.formats import get_format
+from unspool.formats.format_file import FormatFile, get_format
 from unspool.learning.source import TemplateSource, read_source
 from unspool.message import Message
 from unspool.vocabulary_sources import from_tokenizer

@@ -11,7 +11,7 @@ from unspool.generation.stream_generator import StreamGenerator
 
 if TYPE_CHECKING:
     from unspool._core import Format, ToolSchemas
-    from unspool.format_files import FormatFile
+    from unspool.formats.format_file import FormatFile
     from unspool.generation.delta_stream import DeltaStream
 
 __all__ = ["generate"]

@@ -8,8 +8,8 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from unspool.core.fork_safety import ForkSafeLock, in_child
 from unspool.errors import ChannelCancelledError
-from unspool.fork_safety import ForkSafeLock, in_child
 
 __all__ = ["ConditioningHook", "conditioned"]
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from unspool._core import Format
-    from unspool.format_files import FormatFile
+    from unspool.formats.format_file import FormatFile
     from unspool.generation.result import StreamResult
 
 __all__ = ["StreamGenerator"]

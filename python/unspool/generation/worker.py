@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from unspool._core import DeltaChannel
+from unspool.core.fork_safety import in_child
 from unspool.errors import ArgumentError, ChannelCancelledError
-from unspool.fork_safety import in_child
 
 __all__ = ["GenerationWorker", "active_workers", "check_timeout", "inference_mode"]
 

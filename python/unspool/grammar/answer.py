@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from unspool.format_facts import FormatFacts
+from unspool._core import FormatFacts, Pattern, Patterns
+from unspool.core.format.forms import Form, forms_of, recipient_of
 from unspool.grammar.calls import Calls, Unit
-from unspool.grammar.forms import Form, forms_of, recipient_of
 from unspool.grammar.free_text import Start
 from unspool.grammar.lexicon import Lexicon, apart_from_text, edge, split_tags
 from unspool.grammar.markers import Markers
@@ -26,7 +26,6 @@ from unspool.grammar.nodes import (
     sequence,
     star,
 )
-from unspool.patterns import Pattern, Patterns
 
 __all__ = ["Answer", "ReasoningStart"]
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from unspool._core import Pattern, Patterns
 from unspool.errors import ArgumentError
 from unspool.grammar.free_text import First, Rule, Start
 from unspool.grammar.lexicon import Lexicon, edge
@@ -33,7 +34,6 @@ from unspool.grammar.result import Dropped
 from unspool.grammar.schema_types import ANY_TYPE, only, resolve, types_of
 from unspool.grammar.schema_values import value_rules
 from unspool.grammar.tools import Tool
-from unspool.patterns import Pattern, Patterns
 
 __all__ = ["Arguments"]
 

@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from unspool._core import Pattern
+from unspool.core.format.forms import Form
 from unspool.errors import ArgumentError, FormatError
 from unspool.grammar.arguments import Arguments
-from unspool.grammar.forms import Form
 from unspool.grammar.lexicon import closing, edge, split_end
 from unspool.grammar.marked_values import PYTHON
 from unspool.grammar.members import in_order
@@ -29,7 +30,6 @@ from unspool.grammar.nodes import (
 from unspool.grammar.object_schema import object_schema
 from unspool.grammar.schema_values import value_rules
 from unspool.grammar.tools import Tool
-from unspool.patterns import Pattern
 
 __all__ = ["Calls", "Unit"]
 

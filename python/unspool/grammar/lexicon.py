@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from unspool._core import Vocabulary
-from unspool.format_files import FormatFile
-from unspool.formats import compile_format
+from unspool._core import FormatSource, Vocabulary
+from unspool.core.format.compile_format import compile_format
 from unspool.grammar.free_text import Rule, Words, free_text
 from unspool.grammar.nodes import (
     EMPTY,
@@ -24,22 +23,16 @@ from unspool.grammar.nodes import (
     sequence,
 )
 
-__all__ = ["Lexicon", "apart_from_text", "closing", "edge", "is_structural", "split_end", "split_tags"]
+__all__ = ["Lexicon", "apart_from_text", "closing", "edge", "split_end", "split_tags"]
 
 _BEGINS = frozenset("<[]◁|")
 _ENDS = frozenset(">]|)▷:}")
-_SIGNS = re.compile(r"[<>\[\]{}|`◁]|: ?$")
-
-
-def is_structural(word: str) -> bool:
-    """Whether a marker is more than a word of plain text."""
-    return bool(word.strip()) and bool(_SIGNS.search(word.strip()) or " " in word.strip())
 
 
 class Lexicon:
     """Writes markers as tokens if the vocabulary has them."""
 
-    def __init__(self, file: FormatFile, vocabulary: Vocabulary | None, negates: bool = True) -> None:
+    def __init__(self, file: FormatSource, vocabulary: Vocabulary | None, negates: bool = True) -> None:
         """`negates`: whether the syntax can say "any tokens but these"."""
         self._negates = negates
         self._ids: dict[str, int] = {}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from unspool._core import FormatSource
+from unspool.core.format.compile_format import compile_format
 from unspool.errors import ArgumentError, FormatError
-from unspool.format_files import FormatFile
-from unspool.formats import compile_format
 from unspool.grammar.answer import Answer, ReasoningStart
 from unspool.grammar.arguments import Arguments
 from unspool.grammar.calls import Calls
@@ -24,7 +24,6 @@ from unspool.grammar.result import Dropped, Grammar, Syntax
 from unspool.grammar.schema_values import value_rules
 from unspool.grammar.structural_tag import to_structural_tag
 from unspool.grammar.tools import chosen_tools
-from unspool.patterns import Patterns
 from unspool.vocabulary_sources import from_tokenizer
 
 __all__ = ["make_grammar"]
@@ -37,7 +36,7 @@ _TARGETS: dict[str, Target] = {"lark": "llguidance", "structural_tag": "xgrammar
 
 
 def make_grammar(
-    file: FormatFile,
+    file: FormatSource,
     tools: Iterable[Any] = (),
     *,
     tool_choice: str = "auto",
@@ -68,7 +67,7 @@ def make_grammar(
     chosen = chosen_tools(offered, tool_choice, strict, target, dropped) if has_calls else []
     check_parts(file, chosen)
     must_call = has_calls and tool_choice != "auto"
-    patterns, facts = Patterns.read(file.to_core()), file.facts
+    patterns, facts = file.split_patterns, file.facts
     vocabulary = None if tokenizer is None else from_tokenizer(tokenizer)
     lexicon, markers = Lexicon(file, vocabulary, syntax != "gbnf"), Markers.of(patterns, facts)
     arguments = Arguments(patterns, lexicon, rules, markers.value, dropped)
@@ -113,7 +112,7 @@ def _response(
     return value_rules(rules, written, found.schema, found.schema, "#", dropped)
 
 
-def _reasoning_start(file: FormatFile, reasoning: bool | None, prompt: str | None) -> ReasoningStart:
+def _reasoning_start(file: FormatSource, reasoning: bool | None, prompt: str | None) -> ReasoningStart:
     if reasoning is False or not file.has_reasoning:
         return "none"
     compiled = compile_format(file)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from unspool.format_facts import FormatFacts
-from unspool.grammar.lexicon import is_structural
-from unspool.patterns import Patterns
+from unspool._core import FormatFacts, Patterns
+from unspool.core.format.forms import is_structural
 
 __all__ = ["Markers"]
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from unspool._core import Pattern
 from unspool.grammar.tools import Tool
-from unspool.patterns import Pattern
 
 __all__ = ["object_schema"]
 

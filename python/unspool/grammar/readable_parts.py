@@ -8,27 +8,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from unspool._core import FormatSource
+from unspool.core.format.compile_format import compile_format
+from unspool.core.stream.reading import read_chunks
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
-from unspool.format_key import FormatKey
 from unspool.grammar.schema_types import resolve
 from unspool.grammar.tools import Tool
-from unspool.parser import parse
 from unspool.render.render import write_text
 
 __all__ = ["check_parts"]
 
 
-def check_parts(file: FormatFile, tools: Iterable[Tool]) -> None:
+def check_parts(file: FormatSource, tools: Iterable[Tool]) -> None:
     """Reject a key or a listed text that would parse differently.
 
     Raises:
         ArgumentError: A parameter, or a value of one, has such a key or lists such a text.
     """
-    format = FormatKey(file)
     for tool in tools:
         for kind, calls in _written(tool):
-            for part in _refused(format, calls):
+            for part in _refused(file, calls):
                 raise ArgumentError(
                     f"this format cannot write the {kind} {part!r} of '{tool.name}': "
                     "it parses as another one; rename it"
@@ -77,7 +76,7 @@ def _written(tool: Tool) -> Iterator[tuple[str, _Calls]]:
             yield "text", _Calls(texts, False, False, json.dumps(whole, sort_keys=True))
 
 
-def _refused(format: FormatKey, calls: _Calls) -> Iterator[str]:
+def _refused(format: FormatSource, calls: _Calls) -> Iterator[str]:
     if not _are_read(format, calls):  # usually all of them parse back, in one call
         yield from (part for part in calls.parts if not _are_read(format, calls.one(part)))
 
@@ -114,17 +113,17 @@ def _listed(schemas: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _are_read(format: FormatKey, calls: _Calls) -> bool:
+def _are_read(format: FormatSource, calls: _Calls) -> bool:
     """Whether the calls parse as intended; True if even calls without such parts do not."""
     read = all(_is_read(format, one, calls.schema) for one in calls.arguments())
     return read or not _is_read(format, calls.plain())
 
 
-def _is_read(format: FormatKey, arguments: dict[str, Any], schema: str = "") -> bool:
+def _is_read(format: FormatSource, arguments: dict[str, Any], schema: str = "") -> bool:
     parameters = json.loads(schema) if schema else _schema_of(arguments)
     tools = [{"name": "f", "parameters": parameters}]
-    text = write_text(format.file, {"tool_calls": [{"name": "f", "arguments": arguments}]})
-    calls = parse(text, format.file, tools=tools).tool_calls
+    text = write_text(format, {"tool_calls": [{"name": "f", "arguments": arguments}]})
+    calls = read_chunks(compile_format(format), [text], tools).tool_calls
     return len(calls) == 1 and calls[0].is_complete and json.loads(calls[0].arguments) == arguments
 
 

@@ -6,23 +6,22 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from unspool._core import Format, ToolSchemas, Vocabulary
+from unspool._core import Format, FormatSource, ToolSchemas, Vocabulary
+from unspool.core.format.registry import find_source
+from unspool.core.stream.tool_choice import grammar_choice
 from unspool.errors import ArgumentError, FormatError
-from unspool.format_files import FormatFile
-from unspool.formats import get_format
 from unspool.grammar.answer import ReasoningStart
 from unspool.grammar.json_answer import json_grammar
 from unspool.grammar.make_grammar import make_grammar
 from unspool.grammar.response_format import read_response_format
 from unspool.grammar.result import Grammar
 from unspool.grammar.tools import is_strict
-from unspool.stream_recipe import grammar_choice
 
 __all__ = ["request_grammar"]
 
 
 def request_grammar(
-    format: str | FormatFile | Format,
+    format: str | FormatSource | Format,
     reasoning: str | bool | None,
     tools: Sequence[Any] | ToolSchemas | None,
     *,
@@ -112,12 +111,12 @@ def _without_file(
     return json_grammar(schema)
 
 
-def _file(format: str | FormatFile, reasoning: str | bool | None) -> FormatFile:
+def _file(format: str | FormatSource, reasoning: str | bool | None) -> FormatSource:
     """The format with the reasoning that is read."""
-    file = get_format(format) if isinstance(format, str) else format
+    file = find_source(format) if isinstance(format, str) else format
     if reasoning is None or reasoning is True:
         return file
-    return file.with_reasoning(get_format(reasoning) if reasoning else None)
+    return file.with_reasoning(find_source(reasoning) if reasoning else None)
 
 
 # A file that is the same object is compiled once.

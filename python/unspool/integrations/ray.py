@@ -17,7 +17,7 @@ except ImportError as error:
 
 from unspool._core import Format, ToolSchemas
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.message import Message
 from unspool.parse_batch import BatchParser
 

@@ -13,8 +13,7 @@ from typing import Any
 from unspool._core import Vocabulary
 from unspool.bridging import bridge
 from unspool.errors import ArgumentError, LearnError
-from unspool.format_files import FormatFile
-from unspool.formats import get_format
+from unspool.formats.format_file import FormatFile, get_format
 from unspool.labels import Labels, LabelSpan
 from unspool.loss_mask import loss_mask
 from unspool.message import Message, ToolCall

@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 from unspool._core import Delta
 from unspool.choose_format import TEMPLATE_NAMES, kept_reasoning_file
-from unspool.format_files import FormatFile
-from unspool.formats import formats
+from unspool.formats.format_file import FormatFile, formats
 from unspool.integrations.host_options import white_space
 from unspool.integrations.sglang_grammar import make_tag
 from unspool.parser import Parser

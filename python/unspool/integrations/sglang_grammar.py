@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from unspool._core import Vocabulary
-from unspool.format_files import FormatFile
-from unspool.format_key import FormatKey
+from unspool.formats.format_file import FormatFile
 from unspool.integrations.host_vocabulary import vocabulary_of
 
 __all__ = ["make_tag"]
@@ -35,7 +34,7 @@ def make_tag(
             tool["function"]["strict"] = tool["function"].get("strict") is True
         choice = tool_choice if isinstance(tool_choice, str) else tool_choice.function.name
         vocabulary = None if tokenizer is None else vocabulary_of(tokenizer, _log)
-        return _make(FormatKey(file), json.dumps(found), choice, thinks, parallel, vocabulary)
+        return _make(file, json.dumps(found), choice, thinks, parallel, vocabulary)
     except Exception as error:  # otherwise SGLang would reject the request
         _log.warning("no grammar of %s constrains this request's calls: %s", file.name, error)
         return None
@@ -43,11 +42,11 @@ def make_tag(
 
 @functools.lru_cache(maxsize=256)
 def _make(
-    format: FormatKey, tools: str, choice: str, thinks: bool, parallel: bool, vocabulary: Vocabulary | None
+    format: FormatFile, tools: str, choice: str, thinks: bool, parallel: bool, vocabulary: Vocabulary | None
 ) -> Any:
     from xgrammar import Grammar, StructuralTag
 
-    grammar = format.file.grammar(
+    grammar = format.grammar(
         json.loads(tools), tool_choice=choice, parallel=parallel, reasoning=None if thinks else False,
         syntax="structural_tag", tokenizer=vocabulary,
     )  # fmt: skip

@@ -21,7 +21,7 @@ from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.channel_stream import ChannelStream
 from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError, ChannelCancelledError, StreamError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.generate import with_limit
 from unspool.generation.stream_generator import StreamGenerator

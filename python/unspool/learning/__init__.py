@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unspool.format_files import FormatFile
+    from unspool.formats.format_file import FormatFile
 
 __all__ = ["learn"]
 

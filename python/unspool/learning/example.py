@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from unspool.format_files import FormatFile
+from unspool.core.format.compile_format import compile_format
+from unspool.core.stream.reading import read_chunks
+from unspool.formats.format_file import FormatFile
 from unspool.learning.prove import Reading
-from unspool.parser import parse
+from unspool.learning.write_toml import to_toml
 
 __all__ = ["with_example"]
 
@@ -17,7 +18,7 @@ def with_example(file: FormatFile, readings: list[Reading]) -> FormatFile:
     if not readings:
         return file
     best = max(readings, key=_parts)
-    message = parse(best.text, file, prompt=best.lead or None)
+    message = read_chunks(compile_format(file), [best.text], prompt=best.lead or None)
     if len(message.tool_calls) != len(best.answer.calls) or message.malformed:
         return file  # it needs the request's tools
     example: dict[str, Any] = {"input": best.text}
@@ -28,7 +29,7 @@ def with_example(file: FormatFile, readings: list[Reading]) -> FormatFile:
             example[key] = getattr(message, key)
     if message.tool_calls:
         example["calls"] = [{"name": call.name, "arguments": call.arguments} for call in message.tool_calls]
-    return replace(file, examples=(example,), example_lines=(1,))
+    return FormatFile(to_toml(file, examples=(example,)), file.source)
 
 
 def _parts(reading: Reading) -> tuple[int, int]:

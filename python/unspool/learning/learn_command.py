@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unspool._core import __version__
 from unspool.errors import FormatError
-from unspool.format_files import parse_format
+from unspool.formats.format_file import FormatFile
 from unspool.learning import learn
 from unspool.learning.source import read_model
 from unspool.learning.write_toml import to_toml
@@ -26,7 +26,7 @@ def learnt_text(model: str, name: str, timeout: float) -> str:
     text = to_toml(
         file, _head(Path(model).name if Path(model).exists() else model, "eos_token" in source.tokens)
     )
-    if parse_format(text).patterns != file.patterns:
+    if FormatFile(text).patterns != file.patterns:
         raise FormatError("the learnt patterns cannot be written as a file; use unspool.learn in Python")
     return text
 

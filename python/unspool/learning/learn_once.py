@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from unspool.errors import ArgumentError, LearnError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 
 __all__ = ["learn_once"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unspool._core import ToolSchemas
-from unspool.errors import LearnError
-from unspool.format_files import PATTERN_KEYS, FormatFile
+from unspool._core import PATTERN_KEYS, ToolSchemas
+from unspool.errors import FormatError, LearnError
+from unspool.formats.format_file import FormatFile
 from unspool.learning import holes
 from unspool.learning.call_texts import call_texts
 from unspool.learning.calls import Keys, propose_calls
@@ -123,9 +123,10 @@ class _Search:
             self._renderer.sandbox.check_time()
             file = self._file(proposal, keys)
             failure = self._prove(file, self._all, proposal) or self._prove_thoroughly(file, proposal)
-            if failure is None:
+            if failure is not None:
+                self._note(failure)
+            elif isinstance(file, FormatFile):
                 return with_example(file, self._all)
-            self._note(failure)
         return None
 
     def _propose(self, proposal: _Proposal, is_plain_read: bool) -> Iterator[Keys]:
@@ -139,19 +140,28 @@ class _Search:
                     yield keys
                 yield from with_header(proposal.frames, keys)
 
-    def _file(self, proposal: _Proposal, keys: Keys) -> FormatFile:
+    def _file(self, proposal: _Proposal, keys: Keys) -> FormatFile | Failure:
         ends = self._shown.ends_with(proposal.frames, keys.get("end", ()))
         found: dict[str, Any] = {**proposal.frames.keys(ends), **keys, "end": ends, "turn": (proposal.turn,)}
         patterns = {
             key: tuple(map(holes.to_pattern, found[key])) for key in PATTERN_KEYS if any(found.get(key, ()))
         }
-        return FormatFile(name=self._name, patterns=patterns)
+        try:
+            return FormatFile(name=self._name, patterns=patterns)
+        except FormatError as error:
+            return Failure("compiling", str(error))
 
-    def _prove(self, file: FormatFile, readings: list[Reading], proposal: _Proposal) -> Failure | None:
+    def _prove(
+        self, file: FormatFile | Failure, readings: list[Reading], proposal: _Proposal
+    ) -> Failure | None:
+        if isinstance(file, Failure):
+            return file
         return prove(file, readings, self._tools, is_hidden=proposal.frames.is_hidden)
 
-    def _prove_thoroughly(self, file: FormatFile, proposal: _Proposal) -> Failure | None:
+    def _prove_thoroughly(self, file: FormatFile | Failure, proposal: _Proposal) -> Failure | None:
         """The proof at every split, and with values that mention the format's own markers."""
+        if isinstance(file, Failure):
+            return file
         if file.is_plain:
             return Failure("all probes", "there are neither calls nor reasoning; everything is content", 1000)
         marked = with_markers(markers_of(file)) if self._has_calls else {}

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from unspool._core import Format, ToolSchemas
+from unspool.core.stream.reading import read_chunks
 from unspool.errors import FormatError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.learning.probe import Answer
 from unspool.message import Message
-from unspool.parser import Parser
 
 __all__ = ["Failure", "Reading", "prove"]
 
@@ -91,7 +91,7 @@ def prove(
         is_hidden: The template removes reasoning from a conversation.
     """
     try:
-        format = Format(file.to_core())  # not cached: most proposals are tried only once
+        format = Format(file)  # not cached: most proposals are tried only once
     except FormatError as error:
         return Failure("compiling", str(error))
     opener, _, closer = file.patterns.get("reasoning", ("",))[0].partition("${reasoning}")
@@ -99,10 +99,7 @@ def prove(
     for passed, reading in enumerate(readings):
         for given, text in reading.as_written(opener.strip(), closer, is_hidden=is_hidden, ends=ends):
             for prompt, pieces in _ways(given, text) if thorough else [(given, _Cut(text, 0))]:
-                parser = Parser(format, tools, prompt=prompt)
-                for piece in pieces():
-                    parser.parse_chunk(piece)
-                reason = difference(parser.finish("stop"), reading.answer)
+                reason = difference(read_chunks(format, pieces(), tools, prompt=prompt), reading.answer)
                 if reason:
                     return Failure(reading.name, f"{reason}, in {_short(text)}", passed)
     return None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.learning.probe import Answer, Shape, job_of, prompt_job
 from unspool.learning.proof_answers import BACKSLASHES
 from unspool.learning.prove import Reading

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unspool.format_files import PATTERN_KEYS, FormatFile
+from unspool._core import PATTERN_KEYS, FormatSource
 
 __all__ = ["to_toml"]
 
 
-def to_toml(file: FormatFile, comment: str = "") -> str:
-    """Return the file's text, readable for people and for `parse_format`.
+def to_toml(file: FormatSource, comment: str = "", examples: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Return the file's text, readable for people and for `FormatFile`.
 
     Args:
+        examples: Further examples.
         comment: A comment for the beginning of the file; each line becomes a comment line.
     """
     lines = [f"# {line}".rstrip() for line in comment.splitlines()]
@@ -21,7 +23,7 @@ def to_toml(file: FormatFile, comment: str = "") -> str:
     keys.update({key: _one_or_all(file.patterns[key]) for key in PATTERN_KEYS if key in file.patterns})
     width = max(map(len, keys))
     lines += [*([""] if lines else []), *(f"{key:{width}} = {_value(value)}" for key, value in keys.items())]
-    for example in file.examples:
+    for example in (*file.examples, *examples):
         width = max(map(len, example))
         lines += ["", "[[example]]", *(f"{key:{width}} = {_value(value)}" for key, value in example.items())]
     return "\n".join(lines) + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from unspool.patterns import Hole, Pattern
+from unspool._core import Hole, Pattern
 from unspool.render.answer import AnswerCall
 
 __all__ = ["id_of"]

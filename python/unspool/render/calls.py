@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from unspool.grammar.forms import Form, recipient_of
-from unspool.patterns import Hole, Pattern, Patterns
+from unspool._core import Pattern, Patterns
+from unspool.core.format.forms import Form, recipient_of
 from unspool.render.answer import AnswerCall
 from unspool.render.call_ids import id_of
 from unspool.render.parameters import write_parameters
@@ -15,7 +15,7 @@ from unspool.render.values import json_text, literal, python_text
 
 __all__ = ["CallsWriter"]
 
-_OBJECT = Pattern(('{"name": ', ', "arguments": ', "}"), (Hole("name"), Hole("arguments")))
+_OBJECT = Pattern.parse('{"name": ${name}, "arguments": ${arguments}}')
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class CallsWriter:
             and (one.last.startswith(call.last) or call.last.startswith(one.last))
         ]
         last = min(alike, key=len)
-        return replace(call, texts=(*call.texts[:-1], last)), max(alike, key=len)[len(last) :]
+        return call.with_last(last), max(alike, key=len)[len(last) :]
 
     def _call(self, pattern: Pattern, call: AnswerCall, index: int) -> Written:
         values = {

@@ -7,10 +7,8 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from unspool._core import Vocabulary
+from unspool._core import FormatSource, Vocabulary
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
-from unspool.format_key import FormatKey
 from unspool.render.pieces import Written
 
 __all__ = ["Encode", "encode_written"]
@@ -18,7 +16,7 @@ __all__ = ["Encode", "encode_written"]
 Encode = Callable[[str], Sequence[int]]
 
 
-def encode_written(written: Written, file: FormatFile, vocabulary: Vocabulary, encode: Encode) -> list[int]:
+def encode_written(written: Written, file: FormatSource, vocabulary: Vocabulary, encode: Encode) -> list[int]:
     """Encode the answer.
 
     Args:
@@ -56,14 +54,14 @@ class _Markers:
         return self.expression.finditer(text) if self.expression else iter(())
 
 
-_Tables = weakref.WeakKeyDictionary[Vocabulary, dict[FormatKey, _Markers]]
+_Tables = weakref.WeakKeyDictionary[Vocabulary, dict[FormatSource, _Markers]]
 _tables: _Tables = weakref.WeakKeyDictionary()
 
 
-def _markers_of(file: FormatFile, vocabulary: Vocabulary) -> _Markers:
+def _markers_of(file: FormatSource, vocabulary: Vocabulary) -> _Markers:
     """Built once per vocabulary and format, because a vocabulary can have thousands of added tokens."""
-    tables, key = _tables.setdefault(vocabulary, {}), FormatKey(file)
-    if key not in tables:
+    tables = _tables.setdefault(vocabulary, {})
+    if file not in tables:
         known = {*file.facts.marker_tokens, *file.facts.ends}
         ids = {
             content: id
@@ -71,8 +69,8 @@ def _markers_of(file: FormatFile, vocabulary: Vocabulary) -> _Markers:
             if content and (vocabulary.is_special(id) or content in known)
         }
         longest_first = sorted(ids, key=len, reverse=True)
-        tables[key] = _Markers(ids, re.compile("|".join(map(re.escape, longest_first))) if ids else None)
-    return tables[key]
+        tables[file] = _Markers(ids, re.compile("|".join(map(re.escape, longest_first))) if ids else None)
+    return tables[file]
 
 
 def _stretches(written: Written, markers: _Markers) -> Iterator[tuple[str, int | None]]:

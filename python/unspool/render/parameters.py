@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from unspool.patterns import Pattern
+from unspool._core import Pattern
 from unspool.render.pieces import Written, as_text, fill
 from unspool.render.values import json_text, python_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from unspool.patterns import Pattern
+from unspool._core import Pattern
 
 __all__ = ["Piece", "Written", "as_text", "fill", "join", "text_of", "without_prefix"]
 

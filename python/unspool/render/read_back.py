@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from unspool._core import ToolSchemas, Vocabulary
-from unspool.format_files import FormatFile
+from unspool._core import FormatSource, ToolSchemas, Vocabulary
+from unspool.core.format.compile_format import compile_format
+from unspool.core.stream.reading import read_chunks
 from unspool.message import Message, ToolCall
-from unspool.parser import Parser
 from unspool.render.answer import Answer, AnswerCall
 
 __all__ = ["read_back", "what_differs"]
@@ -19,12 +19,10 @@ _SHOWN = 60
 
 
 def read_back(
-    file: FormatFile, output: str | Sequence[int], tools: Tools, vocabulary: Vocabulary | None = None
+    file: FormatSource, output: str | Sequence[int], tools: Tools, vocabulary: Vocabulary | None = None
 ) -> Message:
     """Parse the text or ids without a prompt, starting at the format's own turn."""
-    parser = Parser(file, tools, tokenizer=vocabulary)
-    parser._tag_formats = None  # here a tag in the content does not mean that the prompt is missing
-    return parser.parse(output)
+    return read_chunks(compile_format(file, vocabulary=vocabulary), [output], tools, vocabulary=vocabulary)
 
 
 def what_differs(answer: Answer, read: Message, exact: bool, ids: Sequence[str] = ()) -> str | None:

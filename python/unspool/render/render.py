@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from unspool._core import FormatSource
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
 from unspool.message import Message
-from unspool.patterns import Patterns
 from unspool.render.answer import Answer, read_answer
 from unspool.render.calls import CallsWriter
 from unspool.render.encode import Encode, encode_written
@@ -26,7 +25,7 @@ _Output = TypeVar("_Output", str, list[int])
 
 
 def render_text(
-    file: FormatFile,
+    file: FormatSource,
     message: Message | Mapping[str, Any],
     *,
     tools: Tools = None,
@@ -44,7 +43,7 @@ def render_text(
 
 
 def render_ids(
-    file: FormatFile,
+    file: FormatSource,
     message: Message | Mapping[str, Any],
     vocabulary: Any,
     encode: Encode,
@@ -67,7 +66,7 @@ def render_ids(
 
 
 def write_text(
-    file: FormatFile, message: Message | Mapping[str, Any], form: int = 0, *, continues: bool = True
+    file: FormatSource, message: Message | Mapping[str, Any], form: int = 0, *, continues: bool = True
 ) -> str:
     """Render a message with the format's first alternatives, without the check that it parses back.
 
@@ -77,7 +76,7 @@ def write_text(
         form: Index of the format's form of calls, modulo their number.
         continues: See `FormatFile.render`.
     """
-    patterns, answer = Patterns.read(file.to_core()), read_answer(message)
+    patterns, answer = file.split_patterns, read_answer(message)
     if not file.has_tools:
         answer = replace(answer, calls=())
     if not file.has_reasoning:
@@ -86,7 +85,7 @@ def write_text(
 
 
 def _first_right(
-    file: FormatFile,
+    file: FormatSource,
     answer: Answer,
     continues: bool,
     exact: bool,
@@ -94,7 +93,7 @@ def _first_right(
     read: Callable[[_Output], Message],
 ) -> _Output:
     """The first rendering of the answer that parses as intended."""
-    patterns, difference = Patterns.read(file.to_core()), None
+    patterns, difference = file.split_patterns, None
     for way in ways_of(patterns, answer):
         output = make(write_answer(patterns, answer, way, continues))
         ids = CallsWriter(patterns, way.form).ids(answer.calls) if way.form else ()
@@ -105,7 +104,7 @@ def _first_right(
     raise ArgumentError(f"the format '{file.name}' cannot write {difference or 'this message'}")
 
 
-def _checked(file: FormatFile, message: Message | Mapping[str, Any]) -> Answer:
+def _checked(file: FormatSource, message: Message | Mapping[str, Any]) -> Answer:
     """The message's parts; raises if the format has no pattern for one of them."""
     answer = read_answer(message)
     if answer.reasoning and not file.has_reasoning:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from unspool.patterns import Pattern
+from unspool._core import Pattern
 from unspool.render.pieces import Written, as_text, fill, join
 
 __all__ = ["json_text", "literal", "python_text"]

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from unspool.grammar.forms import Form, forms_of
-from unspool.patterns import Pattern, Patterns
+from unspool._core import Pattern, Patterns
+from unspool.core.format.forms import Form, forms_of
 from unspool.render.answer import Answer
 from unspool.render.parameters import ways_to_write
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
-from unspool.patterns import Pattern, Patterns
+from unspool._core import Pattern, Patterns
 from unspool.render.answer import Answer
 from unspool.render.calls import CallsWriter
 from unspool.render.pieces import Written, as_text, fill, text_of, without_prefix
@@ -40,7 +39,7 @@ def _content(text: str, pattern: Pattern | None, after: str) -> Written:
         return as_text(text)
     shared = _common_start(pattern.last.strip(), after.lstrip())
     if len(_TAG.findall(shared)) > 1:  # a single tag may open the name of another part
-        pattern = replace(pattern, texts=(*pattern.texts[:-1], ""))
+        pattern = pattern.with_last("")
     return fill(pattern, {"content": as_text(text)})
 
 

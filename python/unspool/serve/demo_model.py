@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from unspool._core import DeltaChannel
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
-from unspool.formats import formats, get_format
+from unspool.formats.format_file import FormatFile, formats, get_format
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.worker import GenerationWorker
 from unspool.grammar.json_schema import normalise

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from unspool.choose_format import check_format_names, choose_format
+from unspool.core.format.compile_format import compile_format
 from unspool.errors import ArgumentError
-from unspool.formats import compile_format
 from unspool.generation import GenerationDefaults, StreamGenerator
 from unspool.serve.served_model import has_template
 from unspool.vocabulary_sources import from_tokenizer

@@ -11,8 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from unspool.format_files import FormatFile
-from unspool.formats import get_format
+from unspool.formats.format_file import FormatFile, get_format
 from unspool.message import Message
 
 if sys.version_info >= (3, 11):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from unspool._core import Delta
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.message import Message
 from unspool.parser import Parser
 from unspool.testing.cases import Case

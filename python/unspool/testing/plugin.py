@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from unspool.format_files import FormatFile
+    from unspool.formats.format_file import FormatFile
     from unspool.testing.cases import Case
 
 
@@ -22,7 +22,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 class _FormatTests(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         from unspool.errors import FormatError
-        from unspool.format_files import read_format
+        from unspool.formats.format_file import read_format
         from unspool.testing.cases import Case
 
         # An error of this method would stop the whole run before its first test.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from unspool import ArgumentError, Format, SamplingParams, get_format, register_format
 from unspool.compat.easydel import InferenceConfig, PreCompileConfig, vInference
-from unspool.format_files import read_format
+from unspool.formats.format_file import read_format
 
 CONFIG = InferenceConfig(
     max_new_tokens=24,
@@ -109,7 +109,7 @@ def test_formats_that_have_a_name(llama: Any, byte_tokenizer: Any, tmp_path: Pat
 
 def test_formats_to_which_no_name_leads(llama: Any, byte_tokenizer: Any, tmp_path: Path) -> None:
     file = read_format(own_format(tmp_path))
-    for format in (file, Format(file.to_core())):
+    for format in (file, Format(file)):
         with pytest.raises(ArgumentError, match="register_format it"):
             vInference(llama, byte_tokenizer, format=format).save_inference(tmp_path / "engine")
     assert not (tmp_path / "engine").exists()

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
-from unspool.grammar.lexicon import is_structural
-from unspool.patterns import Pattern, Patterns
+from unspool._core import Pattern, Patterns
 
-__all__ = ["Form", "forms_of", "recipient_of"]
+__all__ = ["Form", "forms_of", "is_structural", "recipient_of"]
+
+_SIGNS = re.compile(r"[<>\[\]{}|`◁]|: ?$")
+
+
+def is_structural(word: str) -> bool:
+    """Whether a marker is more than a word of plain text."""
+    return bool(word.strip()) and bool(_SIGNS.search(word.strip()) or " " in word.strip())
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from unspool._core import Format, Vocabulary, _bind_template, _compile_template, _is_template
+from unspool.core.fork_safety import ForkSafeLock
 from unspool.errors import ArgumentError, FormatError
-from unspool.fork_safety import ForkSafeLock
 from unspool.vocabulary_sources import from_tokenizer
 
 __all__ = ["bind_template", "format_from_response_template"]

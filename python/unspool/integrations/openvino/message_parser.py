@@ -11,7 +11,7 @@ from openvino_genai import Parser
 from unspool._core import Format, ToolSchemas
 from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.parser import Parser as TextParser
 from unspool.parser import parse
 from unspool.schema import compile_tools

@@ -11,7 +11,7 @@ from openvino_genai import ChatHistory, GenerationConfig, GenerationFinishReason
 from unspool._core import DeltaChannel, Format, ToolSchemas
 from unspool.choose_format import choose_format
 from unspool.errors import ArgumentError, ContextLengthError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.stream_options import PARSER_OPTIONS
 from unspool.token_streamer import TokenStreamer
 from unspool.vocabulary_sources import from_tokenizer

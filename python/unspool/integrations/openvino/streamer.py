@@ -10,7 +10,7 @@ from openvino_genai import StreamerBase, StreamingStatus
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.errors import ChannelCancelledError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.integrations.openvino.model import choose_model_format, finish_reason_of
 from unspool.message import Message
 from unspool.token_streamer import TokenStreamer

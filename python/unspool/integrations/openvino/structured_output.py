@@ -9,13 +9,12 @@ from typing import Any
 from openvino_genai import StructuredOutputConfig
 
 from unspool._core import Format
+from unspool.core.stream.tool_choice import grammar_choice
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
-from unspool.formats import get_format
+from unspool.formats.format_file import FormatFile, get_format
 from unspool.grammar import Grammar
 from unspool.grammar.json_answer import json_grammar
 from unspool.grammar.response_format import read_response_format
-from unspool.stream_recipe import grammar_choice
 
 __all__ = ["structured_output"]
 

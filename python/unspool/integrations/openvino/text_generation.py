@@ -14,7 +14,7 @@ from openvino_genai import GenerationConfig, LLMPipeline, TokenizedInputs, Token
 from unspool._core import DeltaChannel, Format
 from unspool.channel_stream import ChannelStream
 from unspool.errors import ArgumentError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.integrations.openvino.model import Model, Tools, tools_of
 from unspool.integrations.openvino.streamer import ChannelStreamer

@@ -7,11 +7,10 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
-from unspool._core import Format, Vocabulary
+from unspool._core import Format, ReasoningFacts, Vocabulary
 from unspool.choose_format import choose_format, kept_reasoning_file
-from unspool.format_facts import ReasoningFacts
-from unspool.format_files import FormatFile
-from unspool.formats import compile_format, get_format
+from unspool.core.format.compile_format import compile_format
+from unspool.formats.format_file import FormatFile, get_format
 from unspool.integrations.host_options import white_space
 from unspool.integrations.vllm.host import (
     FLUSHES,

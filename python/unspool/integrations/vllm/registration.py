@@ -7,7 +7,7 @@ import inspect
 from typing import Any
 
 from unspool.choose_format import TEMPLATE_NAMES, kept_reasoning_file
-from unspool.formats import formats
+from unspool.formats.format_file import formats
 from unspool.integrations.host_options import white_space
 from unspool.integrations.vllm.composed_parser import UnspoolParser
 from unspool.integrations.vllm.host import (

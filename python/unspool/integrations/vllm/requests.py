@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from unspool._core import Delta, Format, Vocabulary
-from unspool.format_files import FormatFile
-from unspool.formats import get_format
+from unspool.formats.format_file import FormatFile, get_format
 from unspool.integrations import host_vocabulary
 from unspool.integrations.host_options import white_space
 from unspool.parser import Parser

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from unspool._core import Vocabulary
-from unspool.format_files import FormatFile
-from unspool.format_key import FormatKey
-from unspool.formats import compile_format
+from unspool.core.format.compile_format import compile_format
+from unspool.formats.format_file import FormatFile
 from unspool.integrations.vllm.host import (
     check_json_nesting,
     get_structural_tag_tools,
@@ -49,7 +48,7 @@ def make_tag(
         return None
     name = choice if isinstance(choice, str) else getattr(choice, "function", choice).name
     parallel = getattr(request, "parallel_tool_calls", None) is not False
-    text = _tag_text(FormatKey(file), json.dumps(tools), name, parallel, vocabulary, reasons)
+    text = _tag_text(file, json.dumps(tools), name, parallel, vocabulary, reasons)
     return StructuralTag.model_validate_json(text)  # a new one, because vLLM may change it
 
 
@@ -72,11 +71,16 @@ def _plain(tool: Any) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=256)
 def _tag_text(
-    format: FormatKey, tools: str, choice: str, parallel: bool, vocabulary: Vocabulary | None, reasons: bool
+    format: FormatFile,
+    tools: str,
+    choice: str,
+    parallel: bool,
+    vocabulary: Vocabulary | None,
+    reasons: bool,
 ) -> str:
     from xgrammar import Grammar
 
-    file, reasoning = format.file, False if reasons else None
+    file, reasoning = format, False if reasons else None
     has_messages = bool(file.facts.headers)
     if not reasons and not has_messages:
         file = file.with_reasoning(None)
@@ -91,7 +95,7 @@ def _tag_text(
     formats = [json.loads(text)["format"] for text in dict.fromkeys(found)]
     made = formats[0] if len(formats) == 1 else {"type": "or", "elements": formats}
     if not reasons and vocabulary is not None:
-        _allow(made, _text_tokens(file, format.file, vocabulary))
+        _allow(made, _text_tokens(file, format, vocabulary))
     text = json.dumps({"type": "structural_tag", "format": made})
     check_json_nesting(text, structural_tag=True)
     Grammar.from_structural_tag(text)  # otherwise vLLM would reject the request

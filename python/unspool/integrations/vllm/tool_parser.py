@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 from unspool._core import Delta, Vocabulary
 from unspool.choose_format import choose_format
-from unspool.format_files import FormatFile
-from unspool.formats import get_format
+from unspool.formats.format_file import FormatFile, get_format
 from unspool.integrations.vllm.host import (
     FLUSHES,
     TAKES_TAGS,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unspool.format_files import FormatFile
-from unspool.formats import formats, get_format
+from unspool.formats.format_file import FormatFile, formats, get_format
 from unspool.testing.cases import shipped_cases
 
 __all__ = ["example_list", "format_list"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from unspool._core import ArgumentEvent, ArgumentReader, Delta
 from unspool.errors import UnspoolError
-from unspool.format_files import FormatFile
+from unspool.formats.format_file import FormatFile
 from unspool.message import Message
 from unspool.parser import Parser
 from unspool.serve.playground.regions import regions_of

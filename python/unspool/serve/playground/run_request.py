@@ -9,8 +9,7 @@ from typing import Any
 
 from unspool._core import ToolSchemas
 from unspool.errors import ArgumentError, UnknownFormatError
-from unspool.format_files import FormatFile
-from unspool.formats import get_format
+from unspool.formats.format_file import FormatFile, get_format
 from unspool.schema import compile_tools
 from unspool.serve.load_json import JsonError, load_json
 

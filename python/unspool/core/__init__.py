@@ -1,0 +1,1 @@
+"""What the native core takes and gives: formats, vocabularies and streams."""

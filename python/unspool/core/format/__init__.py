@@ -1,0 +1,1 @@
+"""A format's source, the formats by name, and compiling them."""

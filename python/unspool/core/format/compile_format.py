@@ -1,0 +1,172 @@
+"""Compiles formats for a model and a request, once."""
+
+from __future__ import annotations
+
+import json
+import weakref
+from typing import Any, Literal
+
+from unspool._core import Format, FormatSource, Vocabulary
+from unspool.core.fork_safety import ForkSafeLock
+from unspool.core.format.registry import find_source
+from unspool.core.format.response_template import bind_template
+from unspool.errors import ArgumentError
+
+__all__ = ["Trust", "compile_format", "export_format"]
+
+Trust = Literal["id", "text", "either"]
+
+_lock = ForkSafeLock()
+
+
+def compile_format(
+    format: str | FormatSource | Format,
+    *,
+    reasoning: str | bool | None = None,
+    tool_calls_in_reasoning: str | None = None,
+    tools: bool = True,
+    tool_choice: str | None = None,
+    required: bool = False,
+    unmarked_calls: bool = False,
+    vocabulary: Vocabulary | None = None,
+    trust: Trust = "id",
+    strict_markers: bool = False,
+) -> Format:
+    """Compile a format for a model; the result is shared by the model's streams.
+
+    Args:
+        format: A name, a format's source, or a compiled format, which is returned unchanged.
+        reasoning: The name of the format that reasoning is read with. None: this format's own. False or
+            "none": reasoning tags are content.
+        tool_calls_in_reasoning: "auto", "keep" or "end"; None: the format decides.
+        tools: False: calls are content.
+        tool_choice: The name of the tool that must be called.
+        required: Whether some tool must be called.
+        unmarked_calls: A JSON object without markers is a call if it matches a tool.
+        vocabulary: Markers that are tokens of it are matched by id.
+        trust: How to match a marker that is a token: "id": only the token; "text": its spelling; "either":
+            both.
+        strict_markers: A marker that is no token counts only inside what a token has opened.
+
+    Raises:
+        UnknownFormatError: No format has this name.
+        ArgumentError: An option has an invalid value, or `strict_markers` does not go with the format, the
+            vocabulary or another option.
+    """
+    if isinstance(format, Format):
+        if strict_markers and not format.strict_markers:
+            raise ArgumentError(
+                f"strict_markers: the compiled format '{format.name}' is not strict; name a format, or compile it with "
+                "compile_format(..., vocabulary=..., strict_markers=True). A response template cannot be strict: its "
+                "markers are patterns over text"
+            )
+        return bind_template(format, vocabulary)
+    if trust not in ("id", "text", "either"):
+        raise ArgumentError(f"trust is '{trust}'; use 'id', 'text' or 'either'")
+    if strict_markers:
+        _check_strict(vocabulary, trust, unmarked_calls)
+    source, used = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
+    key = (
+        source, used, tool_calls_in_reasoning, tools, tool_choice, required, unmarked_calls, trust, strict_markers,
+    )  # fmt: skip
+    cache = _cache_of(vocabulary)
+    with _lock:
+        found = cache.get(key)
+    if found is not None:
+        return found
+    tokens = list(vocabulary.added_tokens.items()) if vocabulary is not None else []
+    made = Format(
+        source,
+        tokens,
+        "strict" if strict_markers else trust,
+        has_tools=tools,
+        is_required=required,
+        tool_choice=tool_choice or "",
+        reasoning=used,
+        tool_calls_in_reasoning=tool_calls_in_reasoning or "",
+        unmarked_calls=unmarked_calls,
+    )
+    with _lock:
+        if len(cache) > 1024:  # a server with ever new tool names
+            cache.clear()
+        cache[key] = made
+    return made
+
+
+def _check_strict(vocabulary: Vocabulary | None, trust: str, unmarked_calls: bool) -> None:
+    """Raises ArgumentError: an option contradicts `strict_markers`."""
+    if vocabulary is None:
+        raise ArgumentError("strict_markers knows markers by their token ids; pass the model's vocabulary")
+    if trust != "id":
+        raise ArgumentError(
+            f"strict_markers counts tokens alone, and trust='{trust}' counts spellings; leave trust out"
+        )
+    if unmarked_calls:
+        raise ArgumentError(
+            "strict_markers makes a call without a marker text, and unmarked_calls makes it a call; choose one"
+        )
+
+
+def export_format(
+    format: str | FormatSource,
+    *,
+    reasoning: str | bool | None = None,
+    tool_calls_in_reasoning: str | None = None,
+) -> str:
+    """Return a format as JSON for C++ hosts, which read it with `unspool::read_format` (docs/embedding.md).
+
+    Args:
+        format, reasoning, tool_calls_in_reasoning: See `compile_format`. The host sets what depends on a
+            request: its tools and `tool_choice`.
+
+    Raises:
+        UnknownFormatError, ArgumentError: As in `compile_format`.
+    """
+    source, used = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
+    made: dict[str, Any] = {"unspool_format": 2, "format": _keys(source)}
+    if used is not True:
+        made["reasoning"] = _keys(used) if used else False
+    if tool_calls_in_reasoning is not None:
+        made["tool_calls_in_reasoning"] = tool_calls_in_reasoning
+    return json.dumps(made, ensure_ascii=False, indent=1) + "\n"
+
+
+def _keys(source: FormatSource) -> dict[str, Any]:
+    return {"name": source.name, **source.patterns}
+
+
+_Cache = dict[Any, Format]
+_text_cache: _Cache = {}
+_id_caches: weakref.WeakKeyDictionary[Vocabulary, _Cache] = weakref.WeakKeyDictionary()
+
+
+def _cache_of(vocabulary: Vocabulary | None) -> _Cache:
+    if vocabulary is None:
+        return _text_cache
+    found = _id_caches.get(vocabulary)
+    if found is not None:
+        return found
+    with _lock:
+        return _id_caches.setdefault(vocabulary, {})
+
+
+def _read_reasoning(
+    format: str | FormatSource, reasoning: str | bool | None, tool_calls: str | None
+) -> tuple[FormatSource, FormatSource | bool]:
+    """The format, and the format that reasoning is read with; True: its own; False: none."""
+    if not isinstance(format, (str, FormatSource)):
+        raise TypeError(f"format is of type {type(format).__name__}; pass a format's name, or 'auto'")
+    source = find_source(format) if isinstance(format, str) else format
+    used: FormatSource | bool = reasoning is None or reasoning is True
+    if isinstance(reasoning, str):
+        other = find_source(reasoning)
+        if not (other.is_plain or other.has_reasoning):
+            raise ArgumentError(f"format '{other.name}' has no reasoning; name one that has")
+        used = not other.is_plain and other
+    if reasoning is True and not source.has_reasoning:
+        raise ArgumentError(
+            f"format '{source.name}' has no reasoning of its own; name one, such as reasoning='qwen3'"
+        )
+    if tool_calls not in (None, "auto", "keep", "end"):
+        raise ArgumentError(f"tool_calls_in_reasoning is '{tool_calls}'; use 'auto', 'keep' or 'end'")
+    return source, used

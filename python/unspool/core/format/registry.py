@@ -1,0 +1,88 @@
+"""The formats by name: those that the package has, and those that are registered."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from unspool._core import FormatSource
+from unspool.core.fork_safety import ForkSafeLock
+from unspool.errors import FormatError, UnknownFormatError
+
+__all__ = ["add_source", "find_source", "sources"]
+
+_registered: dict[str, FormatSource] = {}
+_lock = ForkSafeLock()
+
+
+@functools.cache
+def _files() -> Mapping[str, Any]:
+    """The package's files by format name, unread."""
+    from importlib.resources import files  # takes as long to import as the rest of this module
+
+    folder = files("unspool") / "parsers"  # an editable install has the files elsewhere
+    return {
+        entry.name.removesuffix(".toml"): entry
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".toml")
+    }
+
+
+@functools.cache
+def _shipped(name: str) -> FormatSource:
+    entry = _files()[name]
+    return FormatSource(entry.read_text(encoding="utf-8"), entry.name)
+
+
+@functools.cache
+def _aliases() -> Mapping[str, str]:
+    """The format of each alias of the package's files; reads all of them."""
+    aliases: dict[str, str] = {}
+    for name in _files():
+        for alias in _shipped(name).aliases:
+            aliases.setdefault(alias.lower(), name)
+    return aliases
+
+
+def sources() -> tuple[FormatSource, ...]:
+    """All formats, shipped and registered, sorted by name."""
+    found = {name: _shipped(name) for name in _files()} | _registered
+    return tuple(found[name] for name in sorted(found))
+
+
+def find_source(name: str) -> FormatSource:
+    """Return the format with this name or alias. Reads no other file unless it is an alias.
+
+    Raises:
+        UnknownFormatError: There is none; the message suggests the nearest names.
+    """
+    key = name.lower()
+    for source in list(_registered.values()):  # another thread may register one
+        if key in (source.name.lower(), *(alias.lower() for alias in source.aliases)):
+            return source
+    if key in _files():
+        return _shipped(key)
+    if key in ("auto", "hf", "response_template"):
+        raise UnknownFormatError(
+            f"'{name}' asks a tokenizer; pass it to Parser or TokenStreamer as the format"
+        )
+    if key in _aliases():
+        return _shipped(_aliases()[key])
+    near = difflib.get_close_matches(key, [*_files(), *_aliases(), *_registered], n=3)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    raise UnknownFormatError(f"unknown format '{name}'; {hint}`unspool formats` lists all")
+
+
+def add_source(source: FormatSource) -> None:
+    """Register a format for this process.
+
+    Raises:
+        FormatError: Its name or an alias is taken.
+    """
+    with _lock:
+        for name in (source.name, *source.aliases):
+            if name.lower() in _files() or name.lower() in _aliases() or name in _registered:
+                raise FormatError(f"{source.source}: the name '{name}' is taken; choose another")
+        _registered[source.name] = source

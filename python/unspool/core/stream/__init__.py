@@ -1,0 +1,1 @@
+"""What a stream needs and returns: options, tools, the message, labels, snapshots."""

@@ -1,0 +1,47 @@
+"""Reads a request's `tool_choice`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unspool._core import ToolSchemas
+from unspool.errors import ArgumentError
+
+__all__ = ["grammar_choice", "read_tool_choice"]
+
+
+def read_tool_choice(
+    choice: str | Mapping[str, Any] | None, schemas: ToolSchemas | None
+) -> tuple[str | None, bool, bool]:
+    """Return the named tool, whether some tool is required, and whether tools are off.
+
+    Raises:
+        ArgumentError: The choice is neither one of the words nor the name of a tool.
+    """
+    if choice is None or choice == "auto":
+        return None, False, False
+    if choice == "none":
+        return None, False, True
+    if choice in ("required", "any"):
+        return None, True, False
+    if isinstance(choice, Mapping):
+        name = (choice.get("function") or choice).get("name")
+        if not isinstance(name, str):
+            raise ArgumentError("tool_choice names no tool; write {'function': {'name': ...}}")
+        choice = name
+    if schemas is not None and choice not in schemas:
+        raise ArgumentError(
+            f"tool_choice is '{choice}'; use 'auto', 'none', 'required' or the name of one of the tools"
+        )
+    return choice, False, False
+
+
+def grammar_choice(choice: str | Mapping[str, Any] | None) -> str:
+    """Convert a request's `tool_choice` for `FormatFile.grammar`: a word or a tool's name.
+
+    Raises:
+        ArgumentError: As in `read_tool_choice`.
+    """
+    named, is_required, is_off = read_tool_choice(choice, None)
+    return named or ("none" if is_off else "required" if is_required else "auto")

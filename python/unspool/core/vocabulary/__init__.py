@@ -1,0 +1,1 @@
+"""Vocabularies from tokenizers of every kind."""

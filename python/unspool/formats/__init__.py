@@ -1,0 +1,1 @@
+"""Formats by name: their files, which one a model writes, and learning new ones."""

@@ -1,0 +1,192 @@
+"""`FormatFile`: a format with what it is used for, and the formats by name."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unspool._core import Format, FormatSource
+from unspool.core.format.registry import add_source, find_source, sources
+from unspool.errors import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from unspool._core import ToolSchemas
+    from unspool.grammar.result import Grammar, Syntax
+    from unspool.message import Message
+
+__all__ = ["FormatFile", "formats", "get_format", "read_format", "read_text", "register_format"]
+
+
+class FormatFile(FormatSource):
+    """A format, as its file defines it.
+
+    `FormatFile(text, source)` reads TOML text, and `FormatFile(name=…, patterns=…)` compiles patterns.
+
+    Attributes:
+        patterns: For each key, its alternatives: text as the model writes it, with holes.
+        examples: Inputs with the expected results.
+        example_lines: The line of each example in the file.
+        detect: The rules that `unspool.detect` uses to recognize a model of this format.
+    """
+
+    def grammar(
+        self,
+        tools: Iterable[Any] = (),
+        *,
+        tool_choice: str = "auto",
+        response_schema: Mapping[str, Any] | None = None,
+        parallel: bool = True,
+        reasoning: bool | None = None,
+        prompt: str | None = None,
+        strict: bool | None = None,
+        syntax: Syntax = "lark",
+        tokenizer: Any = None,
+    ) -> Grammar:
+        """Build a grammar that constrains a model to this format: an engine masks tokens that do not fit.
+
+        Everything that the grammar accepts parses to complete calls with arguments that are valid under the
+        tools' schemas.
+
+        Args:
+            tools: The request's tools, as the API sends them.
+            tool_choice: "auto": text is free, and a call is constrained from its opener on. "required": only
+                calls follow the reasoning. "none": no calls. Or the name of the tool that must be called.
+            response_schema: The JSON Schema of the content. An answer is then one such JSON value or, if
+                calls are allowed, calls. None: content is free text.
+            parallel: Whether several calls are allowed.
+            reasoning: False: the grammar begins after the reasoning, for engines that apply it there. None
+                or True: it includes the reasoning; if the prompt has opened it, the answer begins inside it.
+            prompt: The end of the prompt. None: the prompt ends as the format's own turn does.
+            strict: Whether arguments follow the schemas; False: any JSON object. None: each tool's own
+                `strict` decides; True if the tool has none.
+            syntax: The engine's grammar language: "lark" for llguidance; xgrammar reads it too.
+            tokenizer: A tokenizer or `Vocabulary`. Markers that are tokens of it are written as tokens.
+
+        Raises:
+            FormatError: Calls are required, and the format has none.
+            ArgumentError: There is neither a tool nor `response_schema`, this format cannot write the name of
+                a tool or parameter, `tool_choice` names no tool, or another argument has an invalid value.
+        """
+        from unspool.grammar.make_grammar import make_grammar  # imported here because few callers need it
+
+        return make_grammar(
+            self, tools, tool_choice=tool_choice, response_schema=response_schema, parallel=parallel,
+            reasoning=reasoning, prompt=prompt, strict=strict, syntax=syntax, tokenizer=tokenizer,
+        )  # fmt: skip
+
+    def render(
+        self,
+        message: Message | Mapping[str, Any],
+        *,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        continues: bool = False,
+        exact: bool = True,
+    ) -> str:
+        """Return the text that the model writes for a message, without the token that ends the answer.
+
+        The text is parsed before it is returned and must yield the same message. The first alternative in the
+        file that does so is used.
+
+        Args:
+            message: A parsed `Message`, or an assistant message of OpenAI's API: `content`,
+                `reasoning_content` or `reasoning`, and `tool_calls` with arguments as JSON text or as a dict.
+                Ids are written if the format has them; an id that does not fit the format's style is
+                replaced.
+            tools: The request's tools. Formats that write values as bare text need them to tell `3` from
+                `"3"`.
+            continues: Whether the text continues after the format's own turn. If the turn opens the
+                reasoning, the text then begins inside it. False: the text includes the opener.
+            exact: Whether content and reasoning must keep the white space at their ends. Patterns often have
+                white space of their own there, so many formats cannot keep it.
+
+        Raises:
+            ArgumentError: The format cannot write the message, and the error names the part and how it is
+                parsed; or `message` is not a message.
+        """
+        from unspool.render.render import render_text  # imported here because few callers need it
+
+        return render_text(self, message, tools=tools, continues=continues, exact=exact)
+
+    def render_ids(
+        self,
+        message: Message | Mapping[str, Any],
+        vocabulary: Any,
+        encode: Callable[[str], Sequence[int]],
+        *,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        continues: bool = False,
+        exact: bool = True,
+    ) -> list[int]:
+        """Return the token ids that the model writes for a message. Text in it never becomes a marker.
+
+        A marker that is a token of the vocabulary is written as its id. Text that spells a marker is encoded
+        in two parts, so it stays text. The ids are parsed before they are returned.
+
+        Args:
+            vocabulary: A tokenizer or `Vocabulary`.
+            encode: Encodes text without adding tokens at the beginning or end, such as `lambda text:
+                tokenizer.encode(text, add_special_tokens=False)`.
+            message, tools, continues, exact: See `render`.
+
+        Raises:
+            ArgumentError: As in `render`; or `encode` turns text into a special token.
+            VocabularyError: The tokenizer cannot be compiled.
+        """
+        from unspool.render.render import render_ids  # imported here because few callers need it
+
+        return render_ids(
+            self, message, vocabulary, encode, tools=tools, continues=continues, exact=exact
+        )  # fmt: skip
+
+
+@functools.cache
+def _file_of(source: FormatSource) -> FormatFile:
+    return source if isinstance(source, FormatFile) else FormatFile(source)
+
+
+def formats() -> tuple[FormatFile, ...]:
+    """All formats, shipped and registered, sorted by name."""
+    return tuple(map(_file_of, sources()))
+
+
+def get_format(name: str) -> FormatFile:
+    """Return the format with this name or alias.
+
+    Raises:
+        UnknownFormatError: There is none; the message suggests the nearest names.
+    """
+    return _file_of(find_source(name))
+
+
+def register_format(path: str | os.PathLike[str]) -> FormatFile:
+    """Register a format file of your own, for this process.
+
+    Raises:
+        FormatError: The file cannot be compiled, or its name or an alias is taken.
+    """
+    file = read_format(path)
+    Format(file)  # raises if its markers take too much memory
+    add_source(file)
+    return file
+
+
+def read_format(path: str | os.PathLike[str]) -> FormatFile:
+    """Read a format file.
+
+    Raises:
+        FormatError: The file is not valid TOML or not a valid format; the message has line and column.
+    """
+    return FormatFile(read_text(path), Path(path).name)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a format file. Raises FormatError if it is not UTF-8."""
+    file = Path(path)
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{file.name}: not UTF-8: {error}") from None
