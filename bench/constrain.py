@@ -21,10 +21,10 @@ import llguidance
 import torch
 import unspool
 from transformers import PreTrainedTokenizerFast
-from unspool.grammar.mask import GrammarMask
-from unspool.grammar.matcher import _OPTIONS, GrammarMatcher, _trie
-from unspool.grammar.result import Syntax
-from unspool.vocabulary_sources import from_tokenizer
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
+from unspool.writing.grammar.mask import GrammarMask
+from unspool.writing.grammar.matcher import _OPTIONS, GrammarMatcher, _trie
+from unspool.writing.grammar.result import Syntax
 
 SCHEMA = {
     "type": "object",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from unspool.cli import cli
+from unspool.__main__ import cli
 
 PAGE = Path(__file__).with_name("command-line.md")
 HEAD = """# Command line

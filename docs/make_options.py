@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from unspool.stream_options import DELIVERY_OPTIONS, PARSER_OPTIONS, Option
+from unspool.core.stream.stream_options import DELIVERY_OPTIONS, PARSER_OPTIONS, Option
 
 PAGE = Path(__file__).parent / "options.md"
 HEAD = """# Options of a stream

@@ -16,7 +16,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from unspool import ConditioningHook
-from unspool.compat.opentslm import SampleGenerator
+from unspool.integrations.opentslm import SampleGenerator
 
 PATCH = 4  # values of a series that become one embedding
 

@@ -9,9 +9,9 @@ from types import ModuleType
 
 import pytest
 import unspool
-from unspool.format_check import check_file, sample_faults
 from unspool.formats.format_file import FormatFile, read_format
 from unspool.testing import assert_format, parse_cases
+from unspool.testing.check_file import check_file, sample_faults
 
 DOCS = Path(__file__).parents[1] / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="runs in a checkout")

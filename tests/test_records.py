@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import ArgumentError
-from unspool.compat.easydel import PromptOutput, SampleState
-from unspool.records import Record
+from unspool.core.records import Record
+from unspool.integrations.easydel import PromptOutput, SampleState
 
 
 @dataclass(frozen=True, slots=True)

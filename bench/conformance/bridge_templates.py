@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import unspool
-from unspool.bridging.conversation import USER, parsed_answer
-from unspool.learning.probe import Call, Shape, tools_of
-from unspool.learning.sandbox import Sandbox
-from unspool.learning.shapes import find_shape
-from unspool.message import Message, ToolCall
+from unspool.core.stream.message import Message, ToolCall
+from unspool.formats.learning.probe import Call, Shape, tools_of
+from unspool.formats.learning.sandbox import Sandbox
+from unspool.formats.learning.shapes import find_shape
+from unspool.generation.bridging.conversation import USER, parsed_answer
 from unspool.testing.marker_tokenizer import marker_tokenizer
 
 CALLS = (("get_weather", '{"city": "Paris", "days": 3}'), ("now", '{"zone": "UTC"}'))

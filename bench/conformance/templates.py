@@ -20,9 +20,9 @@ from typing import Any
 
 import unspool
 from transformers.utils.chat_template_utils import render_jinja_template
-from unspool.render.answer import AnswerCall
-from unspool.render.call_ids import id_of
-from unspool.render.render import write_text
+from unspool.writing.render.answer import AnswerCall
+from unspool.writing.render.call_ids import id_of
+from unspool.writing.render.render import write_text
 
 CONTENT = "Looking."
 CALLS: list[tuple[str, dict[str, Any]]] = [

@@ -343,14 +343,14 @@ void register_channel(py::module_& module) {
       .def(
           "aget",
           [](const py::object& self, const py::object& timeout) {
-            return py::module_::import("unspool.channel_async").attr("get")(self, timeout);
+            return py::module_::import("unspool.core.stream.channel_async").attr("get")(self, timeout);
           },
           py::arg("timeout") = py::none())
       .def("__iter__", [](py::object self) { return self; })
       .def("__next__", &next)
       .def("__aiter__",
            [](const py::object& self) {
-             return py::module_::import("unspool.channel_async").attr("Iterator")(self);
+             return py::module_::import("unspool.core.stream.channel_async").attr("Iterator")(self);
            })
       .def("__len__", &size)
       .def("__bool__", [](const PyChannel&) { return true; })

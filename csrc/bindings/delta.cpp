@@ -249,7 +249,7 @@ Py_hash_t hash(PyObject* self) {
 
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&] {
-    return py::make_tuple(py::module_::import("unspool.deltas").attr("_restore_delta"),
+    return py::make_tuple(py::module_::import("unspool.core.stream.message").attr("_restore_delta"),
                           values_of(self))
         .release()
         .ptr();

@@ -54,7 +54,7 @@ class Record {
 };
 
 struct Records {
-  py::module_ module = py::module_::import("unspool.message");
+  py::module_ module = py::module_::import("unspool.core.stream.message");
   Record message{module,
                  "Message",
                  {"content", "reasoning", "tool_calls", "finish_reason", "malformed", "dropped",

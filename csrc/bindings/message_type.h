@@ -14,7 +14,7 @@ namespace unspool::bindings {
 /// has read its stream. Call before a stream exists.
 void import_message_types();
 
-/// Creates an unspool.message.Message. `extra`: a JSON object, or empty.
+/// Creates an unspool.core.stream.message.Message. `extra`: a JSON object, or empty.
 py::object make_message(const Message& message, const TokenCounts& counts, std::string_view extra,
                         const std::vector<Events::Audited>& audit, py::handle labels,
                         py::handle deltas, py::handle reasoning_field);
@@ -23,7 +23,7 @@ py::object make_message(const Message& message, const TokenCounts& counts, std::
 py::object make_message(const TokenStreamer& streamer, py::handle deltas,
                         py::handle reasoning_field);
 
-/// Creates an unspool.labels.Labels; None for null. `message`: of the same stream.
+/// Creates an unspool.core.stream.labels.Labels; None for null. `message`: of the same stream.
 py::object make_labels(const TokenLabels* labels, const Message& message);
 py::object labels_type();
 

@@ -1,4 +1,4 @@
-// StreamRecipe: the native part of unspool.parse_batch.
+// StreamRecipe: the native part of unspool.streams.parse_batch.
 #include "stream/parse_batch.h"
 
 #include <pybind11/eval.h>

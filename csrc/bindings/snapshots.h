@@ -1,4 +1,4 @@
-// Snapshots of native classes; python/unspool/snapshots.py adds the authentication tag to the
+// Snapshots of native classes; python/unspool/core/stream/snapshots.py adds the authentication tag to the
 // state.
 #pragma once
 
@@ -11,14 +11,14 @@ namespace unspool::bindings {
 
 /// `kind`: the class; `key`: bytes, empty for none.
 inline py::bytes seal_snapshot(const char* kind, const std::string& state, const py::object& key) {
-  return py::module_::import("unspool.snapshots").attr("seal")(kind, py::bytes(state), key);
+  return py::module_::import("unspool.core.stream.snapshots").attr("seal")(kind, py::bytes(state), key);
 }
 
 /// The state in a snapshot; throws ArgumentError if it is damaged or of another class.
 inline std::string open_snapshot(const char* kind, const py::object& snapshot,
                                  const py::object& key) {
   const py::object state =
-      py::module_::import("unspool.snapshots").attr("unseal")(kind, snapshot, key);
+      py::module_::import("unspool.core.stream.snapshots").attr("unseal")(kind, snapshot, key);
   return state.cast<std::string>();
 }
 

@@ -16,6 +16,9 @@ from unspool._core import (
     WireWriter,
     __version__,
 )
+from unspool.core.stream.labels import Labels, LabelSpan
+from unspool.core.stream.loss_mask import loss_mask, sum_logprobs
+from unspool.core.stream.message import MalformedText, Message, TokenCounts, ToolCall
 from unspool.errors import (
     ArgumentError,
     ChannelCancelledError,
@@ -32,53 +35,50 @@ from unspool.errors import (
     VocabularyError,
 )
 from unspool.formats.format_file import FormatFile, formats, get_format, register_format
-from unspool.labels import Labels, LabelSpan
-from unspool.loss_mask import loss_mask, sum_logprobs
-from unspool.message import MalformedText, Message, TokenCounts, ToolCall
-from unspool.parse_batch import BatchParser, parse_batch
-from unspool.parser import Parser, parse
-from unspool.token_streamer import TokenStreamer
+from unspool.streams.parse_batch import BatchParser, parse_batch
+from unspool.streams.parser import Parser, parse
+from unspool.streams.token_streamer import TokenStreamer
 
 # The rest is imported at its first use: it needs asyncio, logging and ssl, which take longer than all of the above.
 _MODULE_OF = {
-    "Bridge": "bridging",
+    "Bridge": "generation.bridging",
     "ConditioningHook": "generation",
     "DeltaStream": "generation",
-    "Detection": "detection",
-    "Dropped": "grammar.result",
-    "Evidence": "detection",
+    "Detection": "formats.detection",
+    "Dropped": "writing.grammar.result",
+    "Evidence": "formats.detection",
     "GenerationDefaults": "generation",
-    "Grammar": "grammar.result",
-    "InferenceConfig": "compat.easydel",
-    "PartialArguments": "partial_arguments",
-    "PreCompileConfig": "compat.easydel",
+    "Grammar": "writing.grammar.result",
+    "InferenceConfig": "integrations.easydel",
+    "PartialArguments": "core.stream.partial_arguments",
+    "PreCompileConfig": "integrations.easydel",
     "PrefillConfig": "generation.prefill",
     "PrefillReport": "generation.prefill",
-    "PrefillScope": "compat.ollm",
-    "PromptOutput": "compat.easydel",
-    "SampleState": "compat.easydel",
+    "PrefillScope": "integrations.ollm",
+    "PromptOutput": "integrations.easydel",
+    "SampleState": "integrations.easydel",
     "SamplingParams": "generation",
-    "SlowDetokenizer": "slow_detokenizer",
-    "StreamBatch": "stream_batch",
+    "SlowDetokenizer": "core.vocabulary.slow_detokenizer",
+    "StreamBatch": "streams.stream_batch",
     "StreamGenerator": "generation",
     "StreamMetrics": "generation",
     "StreamResult": "generation",
     "add_special_tokens": "integrations.special_tokens",
-    "bridge": "bridging",
-    "detect": "detection",
+    "bridge": "generation.bridging",
+    "detect": "formats.detection",
     "generate": "generation.generate",
-    "iter_prompt_token_pieces": "prompt_pieces",
+    "iter_prompt_token_pieces": "generation.prompts.pieces",
     "iterate_streamer": "integrations.iterate_streamer",
-    "json_grammar": "grammar.json_answer",
-    "learn": "learning",
-    "to_partial_args": "partial_arguments",
+    "json_grammar": "writing.grammar.json_answer",
+    "learn": "formats.learning",
+    "to_partial_args": "core.stream.partial_arguments",
 }
 
 if TYPE_CHECKING:
-    from unspool.bridging import Bridge, bridge
-    from unspool.compat.easydel import InferenceConfig, PreCompileConfig, PromptOutput, SampleState
-    from unspool.compat.ollm import PrefillScope
-    from unspool.detection import Detection, Evidence, detect
+    from unspool.core.stream.partial_arguments import PartialArguments, to_partial_args
+    from unspool.core.vocabulary.slow_detokenizer import SlowDetokenizer
+    from unspool.formats.detection import Detection, Evidence, detect
+    from unspool.formats.learning import learn
     from unspool.generation import (
         ConditioningHook,
         DeltaStream,
@@ -88,17 +88,17 @@ if TYPE_CHECKING:
         StreamMetrics,
         StreamResult,
     )
+    from unspool.generation.bridging import Bridge, bridge
     from unspool.generation.generate import generate
     from unspool.generation.prefill import PrefillConfig, PrefillReport
-    from unspool.grammar.json_answer import json_grammar
-    from unspool.grammar.result import Dropped, Grammar
+    from unspool.generation.prompts.pieces import iter_prompt_token_pieces
+    from unspool.integrations.easydel import InferenceConfig, PreCompileConfig, PromptOutput, SampleState
     from unspool.integrations.iterate_streamer import iterate_streamer
+    from unspool.integrations.ollm import PrefillScope
     from unspool.integrations.special_tokens import add_special_tokens
-    from unspool.learning import learn
-    from unspool.partial_arguments import PartialArguments, to_partial_args
-    from unspool.prompt_pieces import iter_prompt_token_pieces
-    from unspool.slow_detokenizer import SlowDetokenizer
-    from unspool.stream_batch import StreamBatch
+    from unspool.streams.stream_batch import StreamBatch
+    from unspool.writing.grammar.json_answer import json_grammar
+    from unspool.writing.grammar.result import Dropped, Grammar
 else:
 
     def __getattr__(name: str) -> Any:

@@ -1,18 +1,461 @@
-"""`python -m unspool`, and the script `unspool`."""
+"""The command line, `python -m unspool` and the script `unspool`: `unspool demo`, `parse`, `formats`, `check`, `learn`, `serve`, `playground`, `export-…`."""
 
+from __future__ import annotations
+
+import json
 import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+try:
+    import click
+    import rich  # noqa: F401
+except ImportError as error:
+    sys.exit(f"unspool: {error}; pip install 'unspool[cli]'")
+
+from unspool._core import Delta, __version__
+from unspool.core.format.compile_format import compile_format, export_format
+from unspool.core.format.format_schema import format_schema
+from unspool.core.stream.message import Message
+from unspool.errors import FormatError, UnspoolError
+from unspool.formats.format_file import formats, get_format, read_format
+from unspool.streams.parser import Parser
+from unspool.streams.token_streamer import TokenStreamer
+from unspool.testing.check_file import check_file
+from unspool.testing.demo import demo_of, embedded_tokens
+from unspool.testing.explain_format import reading_of
+
+__all__ = ["main"]
+
+_COLORS = {
+    "content": "white",
+    "reasoning": "bright_black",
+    "tool_call_begin": "bold cyan",
+    "tool_call_arguments": "cyan",
+    "malformed": "red",
+}
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def cli() -> None:
+    """Token ids in; text, reasoning and tool calls out, as they arrive."""
 
 
 def main() -> None:
-    """Run the command line, if the packages that it needs are installed."""
+    """Run the command line. Bad input prints one line to standard error and exits with code 2."""
     try:
-        import click  # noqa: F401
-        import rich  # noqa: F401
-    except ImportError as error:
-        sys.exit(f"unspool: {error}; pip install 'unspool[cli]'")
-    from unspool import cli
+        cli(standalone_mode=False)
+    except click.ClickException as error:
+        click.echo(f"unspool: {error.format_message()}", err=True)
+        sys.exit(2)
+    except click.Abort:
+        sys.exit(130)
+    except (UnspoolError, ImportError, OSError, TypeError, ValueError) as error:
+        click.echo(f"unspool: {error}", err=True)
+        sys.exit(2)
+    except SystemExit as stop:
+        sys.exit(stop.code)
 
-    cli.main()
+
+@cli.command("formats")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a format.")
+def list_formats(as_json: bool) -> None:
+    """List the formats: what they parse, and their aliases."""
+    for file in formats():
+        reads = [
+            *(["tools"] if file.has_tools else []),
+            *(["reasoning"] if file.has_reasoning else []),
+        ]
+        if as_json:
+            entry = {
+                "name": file.name,
+                "reads": reads,
+                "aliases": file.aliases,
+                "models": file.models,
+            }
+            click.echo(json.dumps(entry, ensure_ascii=False))
+        else:
+            names = f" (also {', '.join(file.aliases)})" if file.aliases else ""
+            click.echo(f"{file.name:16} {'+'.join(reads):16} {', '.join(file.models)}{names}")
+
+
+@cli.command()
+@click.argument("names", nargs=-1)
+@click.option("--delay", default=0.0, help="Seconds between two token ids.")
+@click.option("--all", "show_all", is_flag=True, help="Every format, not one of each kind.")
+def demo(names: tuple[str, ...], delay: float, show_all: bool) -> None:
+    """Replay the formats' examples token by token: how tokens become regions and deltas."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True)
+    for name in names or ([file.name for file in formats()] if show_all else _SHOWN):
+        _show_demo(console, name, delay)
+
+
+# One format for each kind of body, and reasoning.
+_SHOWN = ("qwen3", "llama3_json", "mistral", "qwen3_coder", "openai", "lfm2", "gemma4", "minimax_m3")
+
+
+def _show_demo(console: Any, name: str, delay: float) -> None:
+    from rich.text import Text
+
+    bundled = demo_of(get_format(name))
+    vocabulary, ids = embedded_tokens(bundled)
+    streamer = TokenStreamer(vocabulary, name, bundled.tools)
+    console.rule(f"{name}: {len(ids)} token ids")
+    wires: list[str] = []
+    for id in [*ids, None]:
+        for delta in streamer.end() if id is None else streamer.put(id):
+            style = _COLORS.get(delta.kind)
+            if style:
+                shown = f"⟨{delta.name}⟩" if delta.kind == "tool_call_begin" else delta.text
+                console.print(Text(shown, style=style), end="")
+            if delta.to_openai():
+                wires.append(delta.json.decode())
+        time.sleep(delay)
+    console.print()
+    for wire in _shortened(wires):
+        console.print(Text(f"  {wire}", style="dim"))
+    message = streamer.message
+    console.print(Text(f"  finish_reason {message.finish_reason}, {message.token_counts}", style="dim"))
+    for call in message.tool_calls:
+        console.print(Text(f"  → {call.name}({call.arguments})  {call.status}", style="green"))
+
+
+def _shortened(lines: list[str], most: int = 6) -> list[str]:
+    if len(lines) <= most:
+        return lines
+    return [*lines[: most - 2], f"… {len(lines) - most + 1} more deltas …", lines[-1]]
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of format files, for editors.")
+def check(paths: tuple[str, ...], schema: bool) -> None:
+    """Validate format files. Print how the parser reads each, and a sample of the model's output."""
+    if schema:
+        click.echo(json.dumps(format_schema(), indent=1))
+        return
+    if not paths:
+        raise click.UsageError("name a format file, or pass --schema")
+    failed = False
+    for path in paths:
+        faults = check_file(path)
+        for fault in faults:
+            click.echo(fault, err=True)
+        failed |= bool(faults)
+        _print_reading(path, has_faults=bool(faults))
+    raise SystemExit(1 if failed else 0)
+
+
+def _print_reading(path: str, has_faults: bool) -> None:
+    """Print how the parser reads a format, even if its examples fail: the sentences help to find out why."""
+    try:
+        file = read_format(path)
+        compile_format(file)
+    except FormatError:
+        return
+    click.echo(f"{path}: {'not ok' if has_faults else 'ok'}")
+    for sentence in reading_of(file):
+        click.echo(f"  {sentence}")
+
+
+def _setting(flag: str, *name: str, **options: Any) -> Callable[[Any], Any]:
+    """An option of `serve`, which the environment sets too: --max-queue is UNSPOOL_MAX_QUEUE."""
+    return click.option(flag, *name, envvar=f"UNSPOOL_{flag[2:].replace('-', '_').upper()}", **options)
+
+
+def _read_config(context: click.Context, path: str | None) -> None:
+    """The options in a file become the defaults, which flags and the environment go before."""
+    if path is None:
+        return
+    from unspool.serve.config_file import read_config_file
+
+    params = [param for param in context.command.params if param.name not in (None, "help")]
+    names = {max(param.opts, key=len).lstrip("-"): param for param in params if param.opts != ["--config"]}
+    context.default_map = {
+        names[key].name or key: [value] if names[key].multiple and isinstance(value, str) else value
+        for key, value in read_config_file(path, names).items()
+    }
+
+
+@cli.command()
+@click.argument("model", required=False, envvar="UNSPOOL_MODEL")
+@_setting(
+    "--config",
+    callback=lambda context, _, path: _read_config(context, path),
+    is_eager=True,
+    expose_value=False,
+    help="A TOML file with any of these options.",
+)
+@_setting("--demo", is_flag=True, help="No model: replay the formats' cases; each format is a model's name.")
+@_setting("--name", help="The model's name for clients; its path's last part otherwise.")
+@_setting("--format", "format_", default="auto", show_default=True, help="How the model writes.")
+@_setting("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
+@_setting(
+    "--backend", type=click.Choice(["transformers", "native"]), default="transformers", show_default=True
+)
+@_setting("--device", help="Where the model goes, such as cuda; where it is loaded otherwise.")
+@_setting("--dtype", default="auto", show_default=True, help="The weights' type, such as bfloat16.")
+@_setting("--gguf-file", help="The GGUF file in the model's folder.")
+@_setting(
+    "--chat-template", help="A file with a chat template, for a model without one, or instead of its own."
+)
+@_setting("--max-new-tokens", default=2048, show_default=True, help="For requests that set no limit.")
+@_setting("--host", default="127.0.0.1", show_default=True)
+@_setting("--port", default=11556, show_default=True)
+@_setting("--metrics-port", type=int, default=-1, help="Another port for the metrics; -1: only /metrics.")
+@_setting("--api-key", "api_keys", multiple=True, help="What clients must send; may be repeated.")
+@_setting("--max-workers", default=10, show_default=True, help="Answers that are generated at a time.")
+@_setting("--max-queue", default=100, show_default=True, help="Requests that may wait; others get 429.")
+@_setting(
+    "--reasoning-field", type=click.Choice(["reasoning_content", "reasoning"]), default="reasoning_content"
+)
+@_setting(
+    "--reasoning-events",
+    type=click.Choice(["summary", "text"]),
+    default="summary",
+    help="How the Responses API sends reasoning.",
+)
+@_setting(
+    "--allowed-origin",
+    "allowed_origins",
+    multiple=True,
+    help="A page's origin that may call from a browser; '*' for all.",
+)
+@_setting(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    help="A further name in Host; '*' for all. On loopback, others get 403.",
+)
+@_setting("--max-body-bytes", default=8388608, show_default=True, help="A longer body gets 413.")
+@_setting("--max-header-bytes", default=65536, show_default=True, help="Longer headers get 431.")
+@_setting("--max-items", default=10000, show_default=True, help="Messages and parts, or tools, of a request.")
+@_setting(
+    "--read-timeout", "read_timeout_s", default=60.0, show_default=True, help="Seconds to send a request."
+)
+@_setting(
+    "--drain-timeout",
+    "drain_timeout_s",
+    default=30.0,
+    show_default=True,
+    help="Seconds that running answers have when the server stops.",
+)
+@_setting(
+    "--stream-timeout",
+    "stream_timeout_s",
+    type=float,
+    help="Seconds without a token until a model is given up.",
+)
+@_setting("--flush-ms", default=0.0, help="Gather deltas for so long and send them together.")
+@_setting(
+    "--incomplete-calls",
+    type=click.Choice(["forward", "withhold"]),
+    default="forward",
+    show_default=True,
+    help="What clients get of a call that is cut off or malformed.",
+)
+@_setting(
+    "--stop-in",
+    type=click.Choice(["content", "everywhere"]),
+    default="content",
+    show_default=True,
+    help="Where stop strings count.",
+)
+@_setting(
+    "--strict-markers", is_flag=True, help="Markers count only as tokens, or inside what a token opens."
+)
+@_setting("--delay", default=0.0, help="With --demo: seconds a token.")
+@_setting("--log-level", default="info", show_default=True)
+@_setting("--ssl-keyfile")
+@_setting("--ssl-certfile")
+def serve(model: str | None, **options: Any) -> None:
+    """Serve MODEL, a folder or a repository's name, over an OpenAI-compatible API; or demo models."""
+    from unspool.serve.serve_command import serve_command
+
+    serve_command(model, **options)
+
+
+@cli.command("parse")
+@click.argument("file", default="-")
+@click.option("--format", "format_", required=True, help="The format's name, or a format file (.toml).")
+@click.option("--tools", "tools_file", help="A JSON file with the request's tools.")
+@click.option("--tokenizer", help="A tokenizer.json, tekken.json or SentencePiece model: input is ids.")
+@click.option("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
+@click.option("--tool-choice", default="auto", show_default=True)
+@click.option("--prompt", help="What the model was given, as text.")
+@click.option("--finish-reason", default="stop", show_default=True)
+@click.option("--chunk", default=0, help="Feed so many characters or ids at a time; 0: a line at a time.")
+@click.option("--message", "as_message", is_flag=True, help="Print the message, not the deltas.")
+@click.option("--audit", is_flag=True, help="With --message: the fate of every byte.")
+def parse_command(
+    file: str,
+    format_: str,
+    tools_file: str | None,
+    tokenizer: str | None,
+    reasoning: str | None,
+    tool_choice: str,
+    prompt: str | None,
+    finish_reason: str,
+    chunk: int,
+    as_message: bool,
+    audit: bool,
+) -> None:
+    """Parse an output into deltas, one JSON object per line, or into a message.
+
+    FILE holds text or, with --tokenizer, token ids separated by spaces, commas or lines; "-" is standard
+    input.
+    """
+    from unspool.core.vocabulary.vocabulary_sources import from_file
+
+    if chunk < 0:
+        raise click.UsageError("--chunk is negative; pass a number of characters or ids")
+    parser = Parser(
+        read_format(format_) if format_.endswith(".toml") else format_,
+        None if tools_file is None else _read_json(tools_file),
+        reasoning=reasoning,
+        tool_choice=tool_choice,
+        prompt=prompt,
+        tokenizer=None if tokenizer is None else from_file(tokenizer),
+        audit=audit,
+    )
+    raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    chunks: Iterator[Any] = _id_chunks(raw, chunk) if tokenizer else _text_chunks(raw, chunk)
+    for piece in chunks:
+        deltas = parser.parse_chunk(piece) if isinstance(piece, bytes) else parser.parse_chunk(None, piece)
+        _print_deltas([] if as_message else deltas)
+    message = parser.finish(finish_reason)
+    _print_deltas([] if as_message else message.deltas)
+    if as_message:
+        click.echo(json.dumps(_message_json(message, audit), ensure_ascii=False, indent=2))
+
+
+@cli.command("learn")
+@click.argument("model")
+@click.option("--name", default="learnt", show_default=True, help="The format's name.")
+@click.option("--timeout", default=10.0, show_default=True, help="Seconds for all of it.")
+def learn_command(model: str, name: str, timeout: float) -> None:
+    """Learn a format from a chat template and print the format file.
+
+    MODEL is a template file, a tokenizer_config.json, a model's folder, or a repository's name (with
+    transformers).
+    """
+    from unspool.formats.learning.learn_command import learnt_text
+
+    click.echo(learnt_text(model, name, timeout), nl=False)
+
+
+@cli.command("export-format")
+@click.argument("name")
+@click.option("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
+@click.option("-o", "--output", default="-", help="A file; '-' is standard output.")
+def export_format_command(name: str, reasoning: str | None, output: str) -> None:
+    """Write a format as JSON for C++ hosts. NAME is a format or a format file (.toml)."""
+
+    file = read_format(name) if name.endswith(".toml") else name
+    _write(output, export_format(file, reasoning=reasoning).encode())
+
+
+@cli.command("export-vocabulary")
+@click.argument("tokenizer", type=click.Path(exists=True, dir_okay=False))
+@click.option("-o", "--output", required=True, help="A file; '-' is standard output.")
+def export_vocabulary(tokenizer: str, output: str) -> None:
+    """Write a vocabulary (the bytes of each token id) for C++ hosts.
+
+    TOKENIZER is a tokenizer.json, tekken.json or SentencePiece model.
+    """
+    from unspool.core.vocabulary.vocabulary_sources import from_file
+
+    _write(output, from_file(tokenizer).to_bytes())
+
+
+def _write(path: str, data: bytes) -> None:
+    if path == "-":
+        sys.stdout.buffer.write(data)
+    else:
+        Path(path).write_bytes(data)
+
+
+@cli.command()
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any.")
+@click.option("--host", default="127.0.0.1", show_default=True)
+def playground(port: int, host: str) -> None:
+    """Serve a page that shows, step by step, how the parser reads an output."""
+    try:
+        import uvicorn
+
+        from unspool.serve.playground import create_playground_app
+    except ImportError as error:
+        raise click.ClickException(f"{error}; pip install 'unspool[serve]'") from None
+    uvicorn.run(create_playground_app(), host=host, port=port, log_level="info", access_log=False)
+
+
+def _read_json(path: str) -> Any:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise click.UsageError(f"{path}: not JSON: {error}") from None
+
+
+def _text_chunks(raw: bytes, size: int) -> Iterator[bytes]:
+    if size == 0:
+        yield from raw.splitlines(keepends=True)
+        return
+    text = raw.decode("utf-8", "surrogateescape")
+    for begin in range(0, len(text), size):
+        yield text[begin : begin + size].encode("utf-8", "surrogateescape")
+
+
+def _id_chunks(raw: bytes, size: int) -> Iterator[list[int]]:
+    lines = raw.decode("utf-8", "replace").splitlines()
+    rows = [[_id(word) for word in line.replace(",", " ").split()] for line in lines]
+    if size == 0:
+        yield from (row for row in rows if row)
+        return
+    ids = [id for row in rows for id in row]
+    for begin in range(0, len(ids), size):
+        yield ids[begin : begin + size]
+
+
+def _id(word: str) -> int:
+    try:
+        return int(word.strip("[]"))
+    except ValueError:
+        raise click.UsageError(f"'{word}' is not a token id; without --tokenizer input is text") from None
+
+
+def _print_deltas(deltas: Any) -> None:
+    for delta in deltas:
+        click.echo(json.dumps(_delta_json(delta), ensure_ascii=False))
+
+
+def _delta_json(delta: Delta) -> dict[str, Any]:
+    """The delta in the API's form, plus fields that the API does not have."""
+    entry: dict[str, Any] = {"delta": delta.to_openai()}
+    if delta.kind == "tool_call_end":
+        entry = {"tool_call_end": {"index": delta.index, "status": delta.status}}
+    elif delta.kind == "malformed":
+        entry["malformed"] = {"index": delta.index, "text": delta.text, "reason": delta.reason}
+    elif delta.kind == "finish":
+        entry["finish_reason"] = delta.finish_reason
+    return entry
+
+
+def _message_json(message: Message, audit: bool) -> dict[str, Any]:
+    data: dict[str, Any] = {"message": message.to_openai(), "finish_reason": message.finish_reason}
+    if any(not call.is_complete for call in message.tool_calls):
+        data["call_status"] = [call.status for call in message.tool_calls]
+    if message.malformed:
+        data["malformed"] = [
+            {"index": item.index, "text": item.text, "reason": item.reason} for item in message.malformed
+        ]
+    if audit:
+        data["audit"] = [list(item) for item in message.audit]
+    return data
 
 
 if __name__ == "__main__":

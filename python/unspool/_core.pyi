@@ -7,8 +7,8 @@ from typing import Any, Literal, SupportsIndex, final, overload
 
 from typing_extensions import Self
 
-from unspool.labels import Labels
-from unspool.message import Message
+from unspool.core.stream.labels import Labels
+from unspool.core.stream.message import Message
 
 __version__: str
 

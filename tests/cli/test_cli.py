@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool.demo import demo_of, embedded_tokens
+from unspool.testing.demo import demo_of, embedded_tokens
 
 HERMES = 'Hi <tool_call>\n{"name": "f", "arguments": {"s": "</tool_call> {\\"q\\"}\\n👩‍👩‍👧"}}\n</tool_call>'
 

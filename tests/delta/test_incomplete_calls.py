@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from unspool import ArgumentError, DeltaChannel, Parser, Vocabulary, WireWriter, parse_batch
-from unspool.parser import ChannelParser
+from unspool.streams.parser import ChannelParser
 from unspool.testing.wire import assemble
 
 WHOLE = '<tool_call>\n{"name": "f", "arguments": {"a": [1, 2]}}\n</tool_call>'

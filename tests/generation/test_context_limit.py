@@ -9,7 +9,7 @@ import pytest
 import torch
 from unspool import ContextLengthError, GenerationDefaults, SamplingParams, StreamGenerator
 from unspool.generation.hooks import ConditioningHook
-from unspool.prompts import prompt_encoder
+from unspool.generation.prompts import prompt_encoder
 
 from .conftest import make_llama
 

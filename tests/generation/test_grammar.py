@@ -12,7 +12,7 @@ pytest.importorskip("llguidance", reason="needs unspool[constrain]")
 
 import unspool
 from unspool import ArgumentError, StreamGenerator, Vocabulary
-from unspool.grammar.matcher import GrammarMatcher
+from unspool.writing.grammar.matcher import GrammarMatcher
 
 PROMPT = "What is the weather?"
 NUMBER = "start: /[0-9]{3}/\n"

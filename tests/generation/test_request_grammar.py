@@ -11,10 +11,10 @@ pytest.importorskip("llguidance", reason="needs unspool[constrain]")
 
 import unspool
 from unspool import ArgumentError, StreamGenerator
-from unspool.grammar.request import request_grammar
-from unspool.grammar.response_format import read_response_format
-from unspool.prompts.prompt import Prompt, prompt_end
-from unspool.vocabulary_sources import from_tokenizer
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
+from unspool.generation.prompts.prompt import Prompt, prompt_end
+from unspool.writing.grammar.request import request_grammar
+from unspool.writing.grammar.response_format import read_response_format
 
 from .conftest import TEMPLATE
 

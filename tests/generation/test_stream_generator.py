@@ -17,8 +17,8 @@ import pytest
 import torch
 from transformers import LogitsProcessor
 from unspool import ArgumentError, ConditioningHook, StreamGenerator, StreamTimeout, VocabularyError
-from unspool.compat.easydel import SampleState
 from unspool.generation import active_workers
+from unspool.integrations.easydel import SampleState
 
 from .conftest import make_llama
 from .helpers import wait_for
@@ -420,7 +420,7 @@ def test_the_vocabulary_is_compiled_when_the_generator_is_made(
 ) -> None:
     generator = StreamGenerator(llama, copy.deepcopy(byte_tokenizer))
     compiled: list[Any] = []
-    monkeypatch.setattr("unspool.vocabulary_sources._from_hugging_face", compiled.append)
+    monkeypatch.setattr("unspool.core.vocabulary.vocabulary_sources._from_hugging_face", compiled.append)
     list(generator.stream(PROMPT, max_new_tokens=2))
     assert not compiled
 

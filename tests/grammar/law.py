@@ -10,8 +10,8 @@ from typing import Any
 
 import jsonschema
 import unspool
+from unspool.core.stream.message import Message
 from unspool.formats.format_file import FormatFile
-from unspool.message import Message
 
 __all__ = ["faults", "faults_of_ids", "faults_of_message", "splits_differ"]
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from unspool.grammar.nodes import Chars, Choice, Literal, Node, Reference, Repeat, Rules, Sequence, Terminal
+from unspool.writing.grammar.nodes import (
+    Chars,
+    Choice,
+    Literal,
+    Node,
+    Reference,
+    Repeat,
+    Rules,
+    Sequence,
+    Terminal,
+)
 
 __all__ = ["describes"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import unspool
 from hypothesis import strategies as st
-from unspool.grammar.make_grammar import make_grammar
+from unspool.writing.grammar.make_grammar import make_grammar
 
 from .law import faults
 from .schemas import schemas

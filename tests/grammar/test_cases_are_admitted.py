@@ -10,10 +10,10 @@ import pytest
 import unspool
 from llguidance import LLMatcher, LLTokenizer
 from unspool.formats.format_file import FormatFile
-from unspool.grammar.make_grammar import make_grammar
-from unspool.grammar.markers import Markers
 from unspool.testing.cases import Case, shipped_cases
 from unspool.testing.outputs import render
+from unspool.writing.grammar.make_grammar import make_grammar
+from unspool.writing.grammar.markers import Markers
 
 BYTES = LLTokenizer("byte")
 FORMATS = [file.name for file in unspool.formats() if file.has_tools]

@@ -6,9 +6,9 @@ import random
 
 import pytest
 import unspool
-from unspool.grammar.make_grammar import make_grammar
 from unspool.testing.marker_tokenizer import marker_tokenizer
 from unspool.testing.outputs import render
+from unspool.writing.grammar.make_grammar import make_grammar
 
 from .law import faults
 from .matchers import XgrammarMatcher

@@ -12,9 +12,9 @@ import unspool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unspool.errors import ArgumentError
-from unspool.grammar.json_answer import json_grammar
-from unspool.grammar.json_schema import normalise, normalise_arguments
-from unspool.grammar.schema_check import check
+from unspool.writing.grammar.json_answer import json_grammar
+from unspool.writing.grammar.json_schema import normalise, normalise_arguments
+from unspool.writing.grammar.schema_check import check
 
 from .byte_walks import admits, walk
 from .keyword_soup import keyword_soup

@@ -9,7 +9,7 @@ import random
 
 import pytest
 import unspool
-from unspool.grammar.make_grammar import make_grammar
+from unspool.writing.grammar.make_grammar import make_grammar
 
 from .law import faults, splits_differ
 from .tools import fragments_of, tools_for

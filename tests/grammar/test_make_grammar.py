@@ -23,7 +23,7 @@ NOW: dict[str, Any] = {"name": "now"}
 BYTES = LLTokenizer("byte")
 
 
-def admits(grammar: unspool.grammar.Grammar, text: str) -> bool:
+def admits(grammar: unspool.writing.grammar.Grammar, text: str) -> bool:
     matcher = LLMatcher(BYTES, grammar.text)
     assert not matcher.is_error(), matcher.get_error()
     taken = matcher.try_consume_tokens(list(text.encode()))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool.grammar.json_answer import json_grammar
-from unspool.grammar.number_bounds import bound_numbers
+from unspool.writing.grammar.json_answer import json_grammar
+from unspool.writing.grammar.number_bounds import bound_numbers
 
 from .byte_walks import admits
 from .matchers import XgrammarMatcher

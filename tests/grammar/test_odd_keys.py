@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool.grammar.make_grammar import make_grammar
+from unspool.writing.grammar.make_grammar import make_grammar
 
 from .law import faults
 from .tools import fragments_of

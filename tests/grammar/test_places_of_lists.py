@@ -6,7 +6,7 @@ import random
 
 import pytest
 import unspool
-from unspool.grammar.make_grammar import make_grammar
+from unspool.writing.grammar.make_grammar import make_grammar
 
 from .law import faults
 from .tools import fragments_of

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unspool.grammar.format_patterns import FORMAT_PATTERNS
-from unspool.grammar.gbnf import to_gbnf
-from unspool.grammar.json_answer import json_grammar
-from unspool.grammar.json_schema import normalise
-from unspool.grammar.json_text import json_rules
-from unspool.grammar.match_pattern import Matcher
-from unspool.grammar.nodes import (
+from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
+from unspool.writing.grammar.gbnf import to_gbnf
+from unspool.writing.grammar.json_answer import json_grammar
+from unspool.writing.grammar.json_schema import normalise
+from unspool.writing.grammar.json_text import json_rules
+from unspool.writing.grammar.match_pattern import Matcher
+from unspool.writing.grammar.nodes import (
     EMPTY,
     Chars,
     Choice,
@@ -30,12 +30,12 @@ from unspool.grammar.nodes import (
     Sequence,
     Terminal,
 )
-from unspool.grammar.number_rules import number_rule
-from unspool.grammar.other_keys import other_keys
-from unspool.grammar.schema_check import check
-from unspool.grammar.schema_patterns import parse_pattern
-from unspool.grammar.schema_rules import SchemaRules
-from unspool.grammar.written_values import PYTHON_VALUES
+from unspool.writing.grammar.number_rules import number_rule
+from unspool.writing.grammar.other_keys import other_keys
+from unspool.writing.grammar.schema_check import check
+from unspool.writing.grammar.schema_patterns import parse_pattern
+from unspool.writing.grammar.schema_rules import SchemaRules
+from unspool.writing.grammar.written_values import PYTHON_VALUES
 
 from .byte_walks import admits
 from .node_matcher import describes

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import unspool
 from llguidance import LLTokenizer
-from unspool.grammar.make_grammar import make_grammar
-from unspool.grammar.matcher import GrammarMatcher
 from unspool.testing.marker_tokenizer import marker_tokenizer
 from unspool.testing.outputs import render
+from unspool.writing.grammar.make_grammar import make_grammar
+from unspool.writing.grammar.matcher import GrammarMatcher
 
 from .law import faults_of_ids
 from .real_tokens import closers_of

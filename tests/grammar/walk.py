@@ -22,7 +22,7 @@ import unspool
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from unspool.formats.format_file import FormatFile
-from unspool.grammar.make_grammar import make_grammar
+from unspool.writing.grammar.make_grammar import make_grammar
 
 from .law import faults, faults_of_ids, splits_differ
 from .matchers import XgrammarMatcher

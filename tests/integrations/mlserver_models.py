@@ -16,8 +16,8 @@ from typing import Any
 from unspool import ConditioningHook, DeltaChannel, DeltaStream
 from unspool.errors import ChannelCancelledError
 from unspool.generation.worker import GenerationWorker, active_workers
-from unspool.parser import ChannelParser
 from unspool.serve.demo_run import DemoAnswer, DemoRun
+from unspool.streams.parser import ChannelParser
 
 _lock = threading.Lock()
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from unspool import DeltaChannel, DeltaStream
 from unspool.generation.worker import GenerationWorker
-from unspool.parser import ChannelParser
 from unspool.serve.demo_run import DemoAnswer, DemoRun
+from unspool.streams.parser import ChannelParser
 
 
 class EndlessRun(DemoRun):

@@ -15,7 +15,7 @@ import openvino
 import openvino_genai as genai
 import unspool
 from unspool import Vocabulary
-from unspool.openvino_vocabulary import from_openvino
+from unspool.core.vocabulary.openvino_vocabulary import from_openvino
 
 from .openvino_models import write_model
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import unspool
 from unspool.errors import ArgumentError, LearnError
-from unspool.format_check import check_file
+from unspool.testing.check_file import check_file
 
 from .templates import CALLS, REASONING, template_of
 
@@ -202,7 +202,7 @@ def test_detect_learns_what_no_family_writes() -> None:
 
 def test_auto_is_what_was_learnt() -> None:
     tokenizer = SimpleNamespace(chat_template=template_of("elements", "none"))
-    from unspool.choose_format import choose_format
+    from unspool.formats.choose_format import choose_format
 
     file, _ = choose_format("auto", tokenizer)
     assert isinstance(file, unspool.FormatFile)

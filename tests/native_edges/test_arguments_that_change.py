@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import unspool
 from unspool import Delta, DeltaChannel, Parser, StreamBatch, StreamError, Vocabulary, WireWriter
-from unspool.parse_batch import parse_batch
+from unspool.streams.parse_batch import parse_batch
 
 
 class Id:

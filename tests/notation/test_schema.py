@@ -7,8 +7,8 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
+from unspool.core.format.format_schema import format_schema
 from unspool.errors import FormatError
-from unspool.format_schema import format_schema
 from unspool.formats.format_file import FormatFile
 
 if sys.version_info >= (3, 11):

@@ -6,8 +6,8 @@ import copy
 from typing import Any
 
 import pytest
+from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError
-from unspool.schema import compile_tools
 
 TOOLS: list[dict[str, Any]] = [
     {

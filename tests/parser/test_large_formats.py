@@ -77,7 +77,9 @@ def test_a_schema_of_any_depth_is_taken(depth: int) -> None:
     )
     assert message.tool_calls[0].arguments == '{"n": 1}'
     as_text = '{"properties": {"a": ' * depth + '{"type": "string"}' + "}}" * depth
-    assert len(unspool.schema.compile_tools([{"name": "f", "parameters": as_text}]) or ()) == 1
+    assert (
+        len(unspool.core.stream.tool_schemas.compile_tools([{"name": "f", "parameters": as_text}]) or ()) == 1
+    )
 
 
 def seconds(count: int) -> float:

@@ -237,7 +237,7 @@ def test_message_without_text() -> None:
 
 
 def test_tools_in_every_shape() -> None:
-    from unspool.schema import compile_tools
+    from unspool.core.stream.tool_schemas import compile_tools
 
     chat = {"type": "function", "function": {"name": "a", "parameters": {"properties": {}}}}
     flat = {"type": "function", "name": "b", "parameters": {}}

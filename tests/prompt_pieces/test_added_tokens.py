@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 import tokenizers
 from tokenizers.models import WordLevel
-from unspool.prompt_pieces.added_tokens import AddedTokenMatcher, read_added_tokens
+from unspool.generation.prompts.pieces.added_tokens import AddedTokenMatcher, read_added_tokens
 
 CONTENTS = ["ab", "abc", "bc", "c", "<s>", "<s><s>", "\n\n", " x", "é", "[", "^"]
 FLAGS = [

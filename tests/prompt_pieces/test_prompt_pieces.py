@@ -13,8 +13,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, pre_
 from tokenizers.models import BPE, Unigram, WordPiece
 from tokenizers.trainers import BpeTrainer, UnigramTrainer, WordPieceTrainer
 from transformers import PreTrainedTokenizerFast
-from unspool.prompt_pieces.cut_points import CutFinder
-from unspool.prompt_pieces.pieces import iter_prompt_token_pieces
+from unspool.generation.prompts.pieces.cut_points import CutFinder
+from unspool.generation.prompts.pieces.pieces import iter_prompt_token_pieces
 
 from ..generation.helpers import encode_whole, join_pieces
 

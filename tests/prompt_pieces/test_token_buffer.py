@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import ArgumentError
-from unspool.prompt_pieces.token_buffer import TokenBuffer
+from unspool.generation.prompts.pieces.token_buffer import TokenBuffer
 
 
 @given(st.lists(st.one_of(st.lists(st.integers(0, 9), max_size=3000), st.integers(1, 3000)), max_size=40))

@@ -9,8 +9,8 @@ import pytest
 import torch
 from unspool import ArgumentError
 from unspool.errors import PrefillError
-from unspool.prompts.chat_template import render_messages
-from unspool.prompts.processor_inputs import build_multimodal_inputs
+from unspool.generation.prompts.chat_template import render_messages
+from unspool.generation.prompts.processor_inputs import build_multimodal_inputs
 
 MESSAGES = [
     {"role": "system", "content": "Be brief."},

@@ -8,7 +8,7 @@ import pytest
 import torch
 from unspool import ArgumentError
 from unspool.errors import PrefillError
-from unspool.prompts.split_inputs import split_inputs
+from unspool.generation.prompts.split_inputs import split_inputs
 
 IMG = 90  # an image's placeholder
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import unspool
 from unspool import Labels, Message, TokenStreamer, Vocabulary
-from unspool.labels import REGIONS
+from unspool.core.stream.labels import REGIONS
 from unspool.testing.cases import Case
 
 END = "</stop>"

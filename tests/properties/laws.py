@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unspool import Message, Parser, Vocabulary, get_format
-from unspool.schema import compile_tools
+from unspool.core.stream.tool_schemas import compile_tools
 from unspool.testing import Case, shipped_cases
 
 from .pattern_texts import tagged_values

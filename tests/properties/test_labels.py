@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Labels, Message, parse_batch
-from unspool.labels import REGIONS
+from unspool.core.stream.labels import REGIONS
 from unspool.testing import pieces_of, shipped_cases
 from unspool.testing.cases import Case
 from unspool.testing.outputs import TOOLS, outputs

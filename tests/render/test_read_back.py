@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from unspool import MalformedText, Message, ToolCall
-from unspool.render.answer import read_answer
-from unspool.render.read_back import what_differs
+from unspool.writing.render.answer import read_answer
+from unspool.writing.render.read_back import what_differs
 
 
 def message(*arguments: Any, status: Any = "complete", name: str = "f", **parts: Any) -> Message:

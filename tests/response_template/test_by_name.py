@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool.choose_format import TEMPLATE_NAMES
+from unspool.formats.choose_format import TEMPLATE_NAMES
 
 TEMPLATE = {
     "start_anchor": "<|assistant|>",

@@ -14,10 +14,10 @@ import torch
 from unspool import DeltaChannel, DeltaStream, StreamGenerator
 from unspool.errors import ChannelCancelledError
 from unspool.generation.worker import GenerationWorker
-from unspool.parser import ChannelParser
 from unspool.serve import ApiServer, ServeOptions, create_app
 from unspool.serve.demo_model import DemoModels
 from unspool.serve.demo_run import DemoAnswer, DemoRun
+from unspool.streams.parser import ChannelParser
 
 
 class Script(DemoRun):

@@ -138,7 +138,7 @@ def test_example_arguments(schema: Any, value: Any) -> None:
 def test_the_demo_needs_neither_torch_nor_transformers() -> None:
     """And `import unspool` needs nothing of the server."""
     code = (
-        "import sys, unspool, unspool.cli\n"
+        "import sys, unspool, unspool.__main__\n"
         "assert not {'starlette', 'uvicorn', 'prometheus_client', 'anyio'} & set(sys.modules)\n"
         "sys.modules['torch'] = sys.modules['transformers'] = None\n"
         "import unspool.serve\n"
@@ -153,7 +153,7 @@ def test_the_demo_needs_neither_torch_nor_transformers() -> None:
 def test_without_the_extra_one_line_says_what_to_install() -> None:
     code = "import sys; sys.modules['starlette'] = None; sys.argv = ['unspool', 'serve', '--demo']\n"
     done = subprocess.run(
-        [sys.executable, "-c", code + "from unspool.cli import main; main()"],
+        [sys.executable, "-c", code + "from unspool.__main__ import main; main()"],
         capture_output=True,
         check=False,
         timeout=60,

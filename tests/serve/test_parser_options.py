@@ -95,6 +95,6 @@ async def test_the_demo_stops_in_the_content_alone(make_client: Any) -> None:
 
 
 def test_the_command_line_has_both() -> None:
-    from unspool.cli import cli
+    from unspool.__main__ import cli
 
     assert {"incomplete_calls", "stop_in"} <= {param.name for param in cli.commands["serve"].params}

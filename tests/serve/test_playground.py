@@ -15,7 +15,7 @@ import unspool
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from unspool.cli import cli
+from unspool.__main__ import cli
 from unspool.serve.playground import create_playground_app
 from unspool.serve.playground.run import MAX_STEPS, run, why_held
 from unspool.serve.playground.run_request import MAX_TEXT_BYTES, read_request

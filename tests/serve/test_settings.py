@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unspool.cli import cli, main
+from unspool.__main__ import cli, main
 from unspool.serve import ApiServer, ServeOptions
 
 SETTINGS = [param for param in cli.commands["serve"].params if param.name != "help"]

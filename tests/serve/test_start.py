@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from unspool import ArgumentError, StreamGenerator, UnknownFormatError
-from unspool.cli import main
+from unspool.__main__ import main
 from unspool.serve.demo_model import DemoModels
 from unspool.serve.load_checkpoint import load_checkpoint
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from unspool import ArgumentError, DeltaChannel, Parser, StreamError, TokenStreamer
-from unspool.parser import ChannelParser
+from unspool.streams.parser import ChannelParser
 from unspool.testing.forks import ForkLaw
 from unspool.testing.outputs import TOOLS
 

@@ -18,7 +18,7 @@ from unspool import (
     loss_mask,
     sum_logprobs,
 )
-from unspool.labels import REGIONS
+from unspool.core.stream.labels import REGIONS
 
 PIECES = [
     "<think>", "hm", "</think>", "\n\n", "Hi", "<tool_call>", '\n{"name": "', "f", '", "arguments": {"city": "', "Paris",

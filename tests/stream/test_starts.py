@@ -189,7 +189,7 @@ def test_g9_mistrals_list_without_its_opener() -> None:
 
 
 def test_t24_a_closing_tag_that_nothing_opened_warns_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unspool.stray_tag._warned", set())
+    monkeypatch.setattr("unspool.streams.stray_tag._warned", set())
     with pytest.warns(
         UserWarning, match="'</think>' and nothing opened it.*pass prompt=, or start_in='reason"
     ):
@@ -198,7 +198,7 @@ def test_t24_a_closing_tag_that_nothing_opened_warns_once(monkeypatch: pytest.Mo
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parse("hm\n</think>\n\nHi", "qwen3")
-        monkeypatch.setattr("unspool.stray_tag._warned", set())
+        monkeypatch.setattr("unspool.streams.stray_tag._warned", set())
         parse("hm\n</think>\n\nHi", "qwen3", start_in="reasoning")
         parse("hm\n</think>\n\nHi", "qwen3", start_in="content")
         parse("hm\n</think>\n\nHi", "qwen3", prompt="<|im_start|>assistant\n")

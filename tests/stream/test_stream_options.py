@@ -17,9 +17,9 @@ import pytest
 import unspool
 from unspool import ArgumentError, Parser, TokenStreamer, Vocabulary, _core
 from unspool.core.format.compile_format import compile_format
-from unspool.generation import stream_generator
-from unspool.stream_options import CORE_OPTIONS, DELIVERY_OPTIONS, PARSER_OPTIONS, Option
+from unspool.core.stream.stream_options import CORE_OPTIONS, DELIVERY_OPTIONS, PARSER_OPTIONS, Option
 from unspool.core.stream.stream_recipe import make_recipe
+from unspool.generation import stream_generator
 
 ROOT = Path(__file__).parents[2]
 in_checkout = pytest.mark.skipif(not (ROOT / "csrc").is_dir(), reason="runs in a checkout")
@@ -79,7 +79,7 @@ def test_every_option_is_passed_on(name: str, monkeypatch: pytest.MonkeyPatch) -
         raise Seen
 
     value = object()
-    monkeypatch.setattr(sys.modules["unspool.parser"], "choose_recipe", see)
+    monkeypatch.setattr(sys.modules["unspool.streams.parser"], "choose_recipe", see)
     if name in PARSER_OPTIONS:
         with pytest.raises(Seen):
             Parser("hermes", **{name: value})
@@ -88,7 +88,7 @@ def test_every_option_is_passed_on(name: str, monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(Seen):
             TokenStreamer(BYTE, "hermes", **{name: value})
         assert given[name] is value
-    monkeypatch.setattr(sys.modules["unspool.parse_batch"], "choose_recipe", see)
+    monkeypatch.setattr(sys.modules["unspool.streams.parse_batch"], "choose_recipe", see)
     if name in PARSER_OPTIONS:
         with pytest.raises(Seen):
             unspool.parse_batch([], "hermes", **{name: value})

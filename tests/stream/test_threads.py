@@ -31,9 +31,9 @@ from unspool import (
     WireWriter,
 )
 from unspool.core.format.compile_format import compile_format
+from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError, ChannelClosedError, StreamError
-from unspool.parse_batch import BatchParser
-from unspool.schema import compile_tools
+from unspool.streams.parse_batch import BatchParser
 from unspool.testing.outputs import TOOLS
 
 T = TypeVar("T")

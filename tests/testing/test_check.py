@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import unspool
-from unspool.format_check import check_file
 from unspool.testing import Case, assert_format, example_cases, parse_cases, shipped_cases
+from unspool.testing.check_file import check_file
 
 GOOD = """name = "mine"
 call = "<call>${object}</call>"

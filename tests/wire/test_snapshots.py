@@ -74,7 +74,7 @@ def test_what_is_refused() -> None:
 def test_false_bytes_do_no_harm() -> None:
     import random
 
-    from unspool.snapshots import seal, unseal
+    from unspool.core.stream.snapshots import seal, unseal
 
     rng = random.Random(4)
     refused = 0

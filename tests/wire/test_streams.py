@@ -6,7 +6,7 @@ import random
 
 import pytest
 from unspool import Delta, Parser
-from unspool.parser import ChannelParser
+from unspool.streams.parser import ChannelParser
 from unspool.testing import Case, byte_splits
 from unspool.testing.wire import assemble, differences
 

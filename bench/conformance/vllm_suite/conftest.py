@@ -134,7 +134,7 @@ def _count_what_reaches_us() -> None:
 
 def _replace() -> None:
     """Each parser of vLLM's registries whose name is one of our formats becomes ours, wherever tests import it."""
-    from unspool.choose_format import TEMPLATE_NAMES
+    from unspool.formats.choose_format import TEMPLATE_NAMES
     from unspool.integrations import vllm as adapter
     from unspool.integrations.vllm import host
     from unspool.integrations.vllm.registration import PREFIX

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from unspool._core import ToolSchemas
-    from unspool.grammar.result import Grammar, Syntax
-    from unspool.message import Message
+    from unspool.core.stream.message import Message
+    from unspool.writing.grammar.result import Grammar, Syntax
 
 __all__ = ["FormatFile", "formats", "get_format", "read_format", "read_text", "register_format"]
 
@@ -71,7 +71,9 @@ class FormatFile(FormatSource):
             ArgumentError: There is neither a tool nor `response_schema`, this format cannot write the name of
                 a tool or parameter, `tool_choice` names no tool, or another argument has an invalid value.
         """
-        from unspool.grammar.make_grammar import make_grammar  # imported here because few callers need it
+        from unspool.writing.grammar.make_grammar import (
+            make_grammar,  # imported here because few callers need it
+        )
 
         return make_grammar(
             self, tools, tool_choice=tool_choice, response_schema=response_schema, parallel=parallel,
@@ -107,7 +109,7 @@ class FormatFile(FormatSource):
             ArgumentError: The format cannot write the message, and the error names the part and how it is
                 parsed; or `message` is not a message.
         """
-        from unspool.render.render import render_text  # imported here because few callers need it
+        from unspool.writing.render.render import render_text  # imported here because few callers need it
 
         return render_text(self, message, tools=tools, continues=continues, exact=exact)
 
@@ -136,7 +138,7 @@ class FormatFile(FormatSource):
             ArgumentError: As in `render`; or `encode` turns text into a special token.
             VocabularyError: The tokenizer cannot be compiled.
         """
-        from unspool.render.render import render_ids  # imported here because few callers need it
+        from unspool.writing.render.render import render_ids  # imported here because few callers need it
 
         return render_ids(
             self, message, vocabulary, encode, tools=tools, continues=continues, exact=exact

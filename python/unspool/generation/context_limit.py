@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from unspool.errors import ContextLengthError
-from unspool.prompts.prompt import Prompt
+from unspool.generation.prompts.prompt import Prompt
 
 if TYPE_CHECKING:
+    from unspool.generation.prompts.prompt_encoder import PromptEncoder
     from unspool.generation.settings import GenerationSettings
-    from unspool.prompts.prompt_encoder import PromptEncoder
 
 __all__ = ["fit_context"]
 

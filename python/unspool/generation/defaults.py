@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from unspool.core.records import Record, require_at_least
 from unspool.errors import ArgumentError
 from unspool.generation.sampling_params import SamplingParams
-from unspool.records import Record, require_at_least
 
 __all__ = ["POSITION_NAMES", "GenerationDefaults", "model_positions", "resolve_token_ids"]
 

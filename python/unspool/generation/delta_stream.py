@@ -8,16 +8,16 @@ from collections.abc import AsyncGenerator, Generator, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 from unspool._core import Delta, DeltaChannel, WireWriter
-from unspool.channel_async import wait
+from unspool.core.stream.channel_async import wait
 from unspool.errors import ChannelCancelledError, ChannelTimeoutError, StreamTimeout
 from unspool.generation.text_gatherer import TextGatherer
 
 if TYPE_CHECKING:
+    from unspool.core.stream.message import Message
     from unspool.generation.logprobs import TokenLogprob
     from unspool.generation.result import StreamResult
     from unspool.generation.run import GenerationRun
     from unspool.generation.worker import GenerationWorker
-    from unspool.message import Message
 
 __all__ = ["DeltaStream"]
 

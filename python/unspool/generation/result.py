@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from unspool.core.stream.message import Message, ToolCall
 from unspool.generation.logprobs import TokenLogprob
 from unspool.generation.prefill.report import PrefillReport
-from unspool.message import Message, ToolCall
 
 __all__ = ["Choice", "StreamMetrics", "StreamResult", "Usage"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from unspool.errors import ChannelCancelledError
 from unspool.generation.logprobs import LogprobRecorder, TokenLogprob
-from unspool.token_streamer import TokenStreamer
+from unspool.streams.token_streamer import TokenStreamer
 
 __all__ = ["Rows"]
 

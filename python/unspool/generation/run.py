@@ -13,9 +13,9 @@ from unspool.generation.hooks import conditioned
 from unspool.generation.native_backend import NotContinuable, generate_natively
 from unspool.generation.prefill.prepare import prepare_prompt
 from unspool.generation.prefill.report import PrefillReport
+from unspool.generation.prompts.prompt import Prompt, read_prompt
 from unspool.generation.result import Choice, StreamResult, Usage, measure
 from unspool.generation.transformers_backend import generate_with_transformers
-from unspool.prompts.prompt import Prompt, read_prompt
 
 if TYPE_CHECKING:
     from unspool._core import DeltaChannel
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from unspool.generation.prefill.config import PrefillConfig
     from unspool.generation.prefill.prepared import PreparedPrompt
     from unspool.generation.prefill.strategy import StrategyId
+    from unspool.generation.prompts.prompt_encoder import PromptEncoder
     from unspool.generation.rows import Rows
     from unspool.generation.settings import GenerationSettings
-    from unspool.prompts.prompt_encoder import PromptEncoder
 
 __all__ = ["GenerationRun"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from unspool.core.records import Record, require_at_least
 from unspool.errors import ArgumentError
 from unspool.generation.logprobs import check_top_count
-from unspool.records import Record, require_at_least
 
 __all__ = ["SamplingParams"]
 

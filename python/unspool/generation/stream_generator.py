@@ -11,8 +11,11 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from unspool._core import DeltaChannel, ToolSchemas, Vocabulary
-from unspool.choose_format import check_format_names, choose_format
+from unspool.core.records import require_at_least
+from unspool.core.stream.stream_options import PARSER_OPTIONS
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, VocabularyError
+from unspool.formats.choose_format import check_format_names, choose_format
 from unspool.generation.defaults import (
     GenerationDefaults,
     model_positions,
@@ -24,23 +27,20 @@ from unspool.generation.logits import check_native
 from unspool.generation.logprobs import LogprobRecorder, check_recordable
 from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.strategy import choose_strategy, model_kind
+from unspool.generation.prompts.chat_template import render_messages
+from unspool.generation.prompts.prompt import Prompt, check_ids, prompt_end, read_prompt
+from unspool.generation.prompts.prompt_encoder import PromptEncoder
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import SamplingParams
 from unspool.generation.settings import GenerationSettings, check_options, read_settings
 from unspool.generation.worker import GenerationWorker, check_timeout
-from unspool.grammar.mask import GrammarMask
-from unspool.grammar.matcher import GrammarMatcher
-from unspool.grammar.request import request_grammar
-from unspool.grammar.result import Grammar
-from unspool.grammar.tools import without_strict
-from unspool.prompts.chat_template import render_messages
-from unspool.prompts.prompt import Prompt, check_ids, prompt_end, read_prompt
-from unspool.prompts.prompt_encoder import PromptEncoder
-from unspool.records import require_at_least
-from unspool.stream_options import PARSER_OPTIONS
-from unspool.token_streamer import TokenStreamer
-from unspool.vocabulary_sources import from_tokenizer
+from unspool.streams.token_streamer import TokenStreamer
+from unspool.writing.grammar.mask import GrammarMask
+from unspool.writing.grammar.matcher import GrammarMatcher
+from unspool.writing.grammar.request import request_grammar
+from unspool.writing.grammar.result import Grammar
+from unspool.writing.grammar.tools import without_strict
 
 if TYPE_CHECKING:
     from typing_extensions import Self

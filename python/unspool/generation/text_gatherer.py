@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unspool._core import Delta
-from unspool.records import require_at_least
+from unspool.core.records import require_at_least
 
 __all__ = ["TextGatherer"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import get_args
 
+from unspool.core.stream.stream_options import WhiteSpace
 from unspool.errors import ArgumentError
-from unspool.stream_options import WhiteSpace
 
 __all__ = ["WHITE_SPACE", "white_space"]
 

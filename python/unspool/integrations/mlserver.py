@@ -32,8 +32,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from unspool._core import WireWriter
+from unspool.core.records import Record
 from unspool.errors import ArgumentError
-from unspool.records import Record
 from unspool.serve import ServeOptions, create_app
 from unspool.serve.api_errors import ApiError, as_api_error, error_type
 from unspool.serve.begin_answer import begin_answer, usage_of

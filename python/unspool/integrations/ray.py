@@ -16,10 +16,10 @@ except ImportError as error:
     raise ImportError(f"{error}; pip install 'unspool[ray]'") from None
 
 from unspool._core import Format, ToolSchemas
+from unspool.core.stream.message import Message
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
-from unspool.message import Message
-from unspool.parse_batch import BatchParser
+from unspool.streams.parse_batch import BatchParser
 
 if TYPE_CHECKING:
     from ray.data import Dataset

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool._core import Vocabulary
-from unspool.bridging import bridge
+from unspool.core.stream.labels import Labels, LabelSpan
+from unspool.core.stream.loss_mask import loss_mask
+from unspool.core.stream.message import Message, ToolCall
 from unspool.errors import ArgumentError, LearnError
 from unspool.formats.format_file import FormatFile, get_format
-from unspool.labels import Labels, LabelSpan
-from unspool.loss_mask import loss_mask
-from unspool.message import Message, ToolCall
-from unspool.parse_batch import BatchParser
+from unspool.generation.bridging import bridge
+from unspool.streams.parse_batch import BatchParser
 
 __all__ = ["FormatRenderer", "ParsedAnswer", "ParsedCall", "RenderedIds"]
 

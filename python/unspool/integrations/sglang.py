@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from unspool._core import Delta
-from unspool.choose_format import TEMPLATE_NAMES, kept_reasoning_file
+from unspool.core.stream.stream_options import StartIn, UnknownTools
+from unspool.formats.choose_format import TEMPLATE_NAMES, kept_reasoning_file
 from unspool.formats.format_file import FormatFile, formats
 from unspool.integrations.host_options import white_space
 from unspool.integrations.sglang_grammar import make_tag
-from unspool.parser import Parser
-from unspool.stream_options import StartIn, UnknownTools
+from unspool.streams.parser import Parser
 
 try:
     from sglang.srt.environ import envs

@@ -18,18 +18,18 @@ except ImportError as error:
     raise ImportError(f"{error}; pip install 'unspool[transformers]'") from None
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
-from unspool.channel_stream import ChannelStream
-from unspool.choose_format import choose_format
+from unspool.core.stream.message import Message
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, ChannelCancelledError, StreamError
+from unspool.formats.choose_format import choose_format
 from unspool.formats.format_file import FormatFile
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.generate import with_limit
+from unspool.generation.prompts.chat_template import render_messages
+from unspool.generation.prompts.prompt import read_prompt
 from unspool.generation.stream_generator import StreamGenerator
-from unspool.message import Message
-from unspool.prompts.chat_template import render_messages
-from unspool.prompts.prompt import read_prompt
-from unspool.token_streamer import TokenStreamer
-from unspool.vocabulary_sources import from_tokenizer
+from unspool.streams.channel_stream import ChannelStream
+from unspool.streams.token_streamer import TokenStreamer
 
 __all__ = ["BatchedStream", "ContinuousBatching", "DeltaIteratorStreamer", "TextGeneration", "pipeline"]
 

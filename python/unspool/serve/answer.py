@@ -23,10 +23,10 @@ from unspool.serve.served_model import format_name
 from unspool.serve.streaming import cancel_on_disconnect, pulses
 
 if TYPE_CHECKING:
+    from unspool.core.stream.stream_options import IncompleteCalls
     from unspool.generation.delta_stream import DeltaStream
     from unspool.serve.requests import GenerationRequest
     from unspool.serve.state import ServerState
-    from unspool.stream_options import IncompleteCalls
 
 __all__ = ["Answer"]
 

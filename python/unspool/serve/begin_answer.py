@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unspool.choose_format import check_format_names
 from unspool.errors import ArgumentError, FormatError
+from unspool.formats.choose_format import check_format_names
 from unspool.serve.api_errors import ApiError
 from unspool.serve.served_model import (
     check_template,
@@ -17,10 +17,10 @@ from unspool.serve.served_model import (
 )
 
 if TYPE_CHECKING:
+    from unspool.core.stream.stream_options import StopIn
     from unspool.generation.delta_stream import DeltaStream
     from unspool.generation.result import StreamResult
     from unspool.serve.requests import GenerationRequest
-    from unspool.stream_options import StopIn
 
 __all__ = ["begin_answer", "template_kwargs_of", "usage_of"]
 

@@ -10,12 +10,12 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from unspool.grammar.schema_check import check
-from unspool.grammar.tools import is_strict
 from unspool.serve.api_errors import ApiError
+from unspool.writing.grammar.schema_check import check
+from unspool.writing.grammar.tools import is_strict
 
 if TYPE_CHECKING:
-    from unspool.message import Message
+    from unspool.core.stream.message import Message
     from unspool.serve.requests import GenerationRequest
 
 __all__ = ["check_values", "has_schemas", "no_tool_call"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from unspool.choose_format import check_format_names
 from unspool.errors import ArgumentError
+from unspool.formats.choose_format import check_format_names
 
 __all__ = ["check_source"]
 

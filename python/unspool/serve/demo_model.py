@@ -10,18 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from unspool._core import DeltaChannel
+from unspool.core.stream.stream_options import StopIn
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile, formats, get_format
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.worker import GenerationWorker
-from unspool.grammar.json_schema import normalise
-from unspool.grammar.response_format import read_response_format
-from unspool.parser import ChannelParser
-from unspool.render.render import write_text
 from unspool.serve.demo_run import DemoAnswer, DemoRun
 from unspool.serve.example_value import example_value
-from unspool.stream_options import StopIn
+from unspool.streams.parser import ChannelParser
 from unspool.testing.cases import Case, shipped_cases
+from unspool.writing.grammar.json_schema import normalise
+from unspool.writing.grammar.response_format import read_response_format
+from unspool.writing.render.render import write_text
 
 if TYPE_CHECKING:
     from unspool.generation.run import GenerationRun

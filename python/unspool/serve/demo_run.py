@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from unspool.errors import ChannelCancelledError
 from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.result import Choice, StreamResult, Usage, measure
-from unspool.parser import Parser
+from unspool.streams.parser import Parser
 
 if TYPE_CHECKING:
     from unspool._core import DeltaChannel

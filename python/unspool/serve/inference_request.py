@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from unspool.core.stream.stream_options import IncompleteCalls, StopIn
 from unspool.serve.api_errors import ApiError
 from unspool.serve.chat_messages import ChatMessage, read_chat
 from unspool.serve.load_json import load_json
@@ -15,7 +16,6 @@ from unspool.serve.response_schema import NestedFormat, schema_of
 from unspool.serve.shared_fields import Answers, Count, SamplingFields, Stop
 from unspool.serve.tools import ChatTool, ToolChoice, offered_in, read_tools
 from unspool.serve.wire import take
-from unspool.stream_options import IncompleteCalls, StopIn
 
 __all__ = ["INPUTS", "InferenceParameters", "read_inference_request"]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from unspool.choose_format import check_format_names, choose_format
 from unspool.core.format.compile_format import compile_format
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError
+from unspool.formats.choose_format import check_format_names, choose_format
 from unspool.generation import GenerationDefaults, StreamGenerator
 from unspool.serve.served_model import has_template
-from unspool.vocabulary_sources import from_tokenizer
 
 __all__ = ["load_checkpoint"]
 

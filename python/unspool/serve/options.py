@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from unspool.core.stream.stream_options import IncompleteCalls, StopIn
 from unspool.errors import ArgumentError
-from unspool.stream_options import IncompleteCalls, StopIn
 
 __all__ = ["ServeOptions"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from unspool.core.stream.stream_options import IncompleteCalls, StopIn
 from unspool.generation.sampling_params import SamplingParams
 from unspool.serve.tools import Tools
-from unspool.stream_options import IncompleteCalls, StopIn
 
 __all__ = ["GenerationRequest"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.grammar.response_format import read_response_format
 from unspool.serve.api_errors import ApiError
 from unspool.serve.wire import Wire
+from unspool.writing.grammar.response_format import read_response_format
 
 __all__ = ["FlatFormat", "NestedFormat", "schema_of"]
 

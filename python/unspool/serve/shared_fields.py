@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from unspool.core.stream.stream_options import IncompleteCalls, StopIn
 from unspool.errors import ArgumentError
 from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 from unspool.generation.sampling_params import SamplingParams
 from unspool.serve.api_errors import ApiError
 from unspool.serve.wire import Ignored, Wire, refused, unfit
-from unspool.stream_options import IncompleteCalls, StopIn
 
 __all__ = [
     "AnswerFields", "Answers", "ChatFields", "Count", "SamplingFields", "Stop", "StreamOptions",

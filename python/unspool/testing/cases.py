@@ -11,8 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from unspool.core.stream.message import Message
 from unspool.formats.format_file import FormatFile, get_format
-from unspool.message import Message
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from unspool._core import Delta
+from unspool.core.stream.message import Message
 from unspool.formats.format_file import FormatFile
-from unspool.message import Message
-from unspool.parser import Parser
+from unspool.streams.parser import Parser
 from unspool.testing.cases import Case
 from unspool.testing.splits import byte_splits, pieces_of
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from unspool._core import Delta
-from unspool.message import Message
-from unspool.parser import Parser
+from unspool.core.stream.message import Message
+from unspool.streams.parser import Parser
 
 __all__ = ["ForkLaw", "RollbackLaw"]
 

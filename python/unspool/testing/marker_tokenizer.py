@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-import unspool
+from unspool.formats.format_file import FormatFile
 
 __all__ = ["END", "marker_tokenizer"]
 
 END = "</stop>"
 
 
-def marker_tokenizer(file: unspool.FormatFile, end: str | None = END) -> Tokenizer:
+def marker_tokenizer(file: FormatFile, end: str | None = END) -> Tokenizer:
     """One token per byte, one per marker, and a last one that ends the answer, unless `end` is None."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE(vocab={letter: id for id, letter in enumerate(letters)}, merges=[]))

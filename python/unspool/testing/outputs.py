@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from unspool.formats.format_file import FormatFile, get_format
-from unspool.render.render import write_text
+from unspool.writing.render.render import write_text
 
 __all__ = ["TOOLS", "calls", "mutated", "outputs", "render", "soup"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unspool.message import Message
+from unspool.core.stream.message import Message
 
 __all__ = [
     "Assembled",

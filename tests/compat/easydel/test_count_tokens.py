@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from unspool import ArgumentError
-from unspool.compat.easydel import InferenceConfig, vInference
+from unspool.integrations.easydel import InferenceConfig, vInference
 
 from ...generation.conftest import TEMPLATE
 

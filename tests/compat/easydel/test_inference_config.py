@@ -23,10 +23,10 @@ from transformers import (
     PreTrainedTokenizerFast,
 )  # fmt: skip
 from unspool import ArgumentError
-from unspool.compat.easydel import InferenceConfig, PreCompileConfig, power_of_two_lengths
-from unspool.compat.easydel.prefill_length import prefill_length as model_prefill_length
 from unspool.generation.defaults import resolve_token_ids
 from unspool.generation.sampling_params import SamplingParams
+from unspool.integrations.easydel import InferenceConfig, PreCompileConfig, power_of_two_lengths
+from unspool.integrations.easydel.prefill_length import prefill_length as model_prefill_length
 
 counts = st.integers(1, 10**9)
 token_ids = st.integers(0, 2**31)
@@ -244,7 +244,7 @@ def test_the_hash_distinguishes_shapes_and_is_the_same_in_every_process() -> Non
     assert len(set(hashes)) == len(hashes)
     assert all(0 <= value < 2**64 for value in hashes)
     program = (
-        "import sys; from unspool.compat.easydel import PreCompileConfig\n"
+        "import sys; from unspool.integrations.easydel import PreCompileConfig\n"
         "print([PreCompileConfig.from_json(text).stable_hash() for text in sys.argv[1:]], hash('unspool'))"
     )
     seen = set()

@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 import pytest
-from unspool.compat.easydel import PreCompileConfig, vInference
+from unspool.integrations.easydel import PreCompileConfig, vInference
 
 pytestmark = pytest.mark.usefixtures("without_the_collector")
 

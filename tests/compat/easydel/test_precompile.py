@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import torch
 from unspool import ArgumentError, ConditioningHook, Vocabulary, vocabulary_sources
-from unspool.compat.easydel import InferenceConfig, PreCompileConfig, vInference
 from unspool.generation import active_workers
+from unspool.integrations.easydel import InferenceConfig, PreCompileConfig, vInference
 
 from ...generation.helpers import wait_for
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 from unspool import ArgumentError, SamplingParams
-from unspool.compat.easydel import InferenceConfig, PromptOutput, SampleState, vInference
 from unspool.generation import active_workers
 from unspool.generation.text_gatherer import TextGatherer
+from unspool.integrations.easydel import InferenceConfig, PromptOutput, SampleState, vInference
 
 PROMPT = "Tell me a story."
 EMOJI = "ok 👩‍👩‍👧 naïve – 日本語, done 🙂"

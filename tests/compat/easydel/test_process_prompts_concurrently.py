@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from unspool import ArgumentError
-from unspool.compat.easydel import InferenceConfig, PromptOutput, vInference
 from unspool.generation import active_workers
 from unspool.generation.worker import GenerationWorker
+from unspool.integrations.easydel import InferenceConfig, PromptOutput, vInference
 
 from ...generation.helpers import wait_for
 

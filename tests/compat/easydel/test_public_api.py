@@ -11,7 +11,13 @@ from unspool import compat
 from unspool.compat import easydel
 
 # What has `__all__` and a page: see docs/easydel.md.
-PUBLIC = ("unspool", "unspool.errors", "unspool.generation", "unspool.generation.prefill", "unspool.records")
+PUBLIC = (
+    "unspool",
+    "unspool.errors",
+    "unspool.generation",
+    "unspool.generation.prefill",
+    "unspool.core.records",
+)
 FOLDER = Path(compat.__file__).parent
 FILES = sorted(FOLDER.rglob("*.py"))
 

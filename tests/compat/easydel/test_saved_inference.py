@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from unspool import ArgumentError, Format, SamplingParams, get_format, register_format
-from unspool.compat.easydel import InferenceConfig, PreCompileConfig, vInference
 from unspool.formats.format_file import read_format
+from unspool.integrations.easydel import InferenceConfig, PreCompileConfig, vInference
 
 CONFIG = InferenceConfig(
     max_new_tokens=24,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import ArgumentError
-from unspool.compat.ollm import PrefillGap, PrefillScope, gap_inventory
 from unspool.generation.prefill import PrefillReport
 from unspool.generation.prefill.strategy import STRATEGY_IDS
+from unspool.integrations.ollm import PrefillGap, PrefillScope, gap_inventory
 
 SCOPE = PrefillScope.of("transformers-generic-text", eligible=True, applied=True, reason="long")
 KEYS = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from unspool import StreamGenerator
-from unspool.compat.ollm import send_to_sink, status_events
+from unspool.integrations.ollm import send_to_sink, status_events
 
 
 class Sink:

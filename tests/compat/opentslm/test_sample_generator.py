@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from unspool import ArgumentError
-from unspool.compat.opentslm import SampleGenerator
+from unspool.integrations.opentslm import SampleGenerator
 
 PROMPT = "Hello"
 

@@ -10,7 +10,6 @@ from typing import Any
 from unspool._core import Format, Vocabulary, _bind_template, _compile_template, _is_template
 from unspool.core.fork_safety import ForkSafeLock
 from unspool.errors import ArgumentError, FormatError
-from unspool.vocabulary_sources import from_tokenizer
 
 __all__ = ["bind_template", "format_from_response_template"]
 
@@ -58,7 +57,7 @@ def bind_template(format: Format, vocabulary: Vocabulary | None) -> Format:
 
 
 def _tokens(vocabulary: Vocabulary | None) -> list[tuple[int, str]]:
-    return [] if vocabulary is None else list(from_tokenizer(vocabulary).added_tokens.items())
+    return [] if vocabulary is None else list(Vocabulary.from_tokenizer(vocabulary).added_tokens.items())
 
 
 def _find_template(source: Any) -> Mapping[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from unspool._core import Format, TokenStreamer, ToolSchemas, Vocabulary
+from unspool.core.stream.message import Message, build_message
 from unspool.core.stream.stream_recipe import make_recipe, with_defaults
-from unspool.message import Message, build_message
 
 __all__ = ["read_chunks"]
 

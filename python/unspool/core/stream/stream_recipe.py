@@ -7,11 +7,11 @@ from typing import Any
 
 from unspool._core import Format, StreamRecipe
 from unspool.core.format.compile_format import compile_format
+from unspool.core.stream.stream_options import PARSER_OPTIONS, START_IN
 from unspool.core.stream.tool_choice import read_tool_choice
+from unspool.core.stream.tool_schemas import compile_tools
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError
-from unspool.schema import compile_tools
-from unspool.stream_options import PARSER_OPTIONS, START_IN
-from unspool.vocabulary_sources import from_tokenizer
 
 __all__ = ["make_recipe", "with_defaults"]
 

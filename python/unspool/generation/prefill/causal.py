@@ -28,8 +28,8 @@ from unspool.generation.prefill.placeholders import (
 from unspool.generation.prefill.prepared import PreparedPrompt
 from unspool.generation.prefill.report import APPLIED, NOT_LONGER, PrefillReport
 from unspool.generation.prefill.strategy import StrategyId, is_native
-from unspool.prompt_pieces.token_buffer import TokenBuffer
-from unspool.prompts.split_inputs import PromptInputs, split_inputs
+from unspool.generation.prompts.pieces.token_buffer import TokenBuffer
+from unspool.generation.prompts.split_inputs import PromptInputs, split_inputs
 
 if TYPE_CHECKING:
     import torch

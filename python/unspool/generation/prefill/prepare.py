@@ -18,9 +18,9 @@ from unspool.generation.prefill.strategy import model_kind
 if TYPE_CHECKING:
     from unspool.generation.prefill.config import PrefillConfig
     from unspool.generation.prefill.strategy import StrategyId
+    from unspool.generation.prompts.prompt import Prompt
+    from unspool.generation.prompts.prompt_encoder import PromptEncoder
     from unspool.generation.settings import GenerationSettings
-    from unspool.prompts.prompt import Prompt
-    from unspool.prompts.prompt_encoder import PromptEncoder
 
 __all__ = ["prepare_prompt"]
 

@@ -19,12 +19,12 @@ from openvino_genai import (
 )
 
 from unspool._core import DeltaChannel, Format
-from unspool.channel_stream import ChannelStream
 from unspool.errors import ArgumentError, ChannelCancelledError, StreamError
 from unspool.formats.format_file import FormatFile
 from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.integrations.openvino.model import Model, Tools, finish_reason_of, tools_of
-from unspool.token_streamer import TokenStreamer
+from unspool.streams.channel_stream import ChannelStream
+from unspool.streams.token_streamer import TokenStreamer
 
 __all__ = ["BatchedStream", "ContinuousBatching"]
 

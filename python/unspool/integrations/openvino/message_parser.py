@@ -9,12 +9,12 @@ from typing import Any
 from openvino_genai import Parser
 
 from unspool._core import Format, ToolSchemas
-from unspool.choose_format import choose_format
+from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError
+from unspool.formats.choose_format import choose_format
 from unspool.formats.format_file import FormatFile
-from unspool.parser import Parser as TextParser
-from unspool.parser import parse
-from unspool.schema import compile_tools
+from unspool.streams.parser import Parser as TextParser
+from unspool.streams.parser import parse
 
 __all__ = ["MessageParser"]
 

@@ -9,12 +9,12 @@ from typing import Any
 from openvino_genai import ChatHistory, GenerationConfig, GenerationFinishReason, TokenizedInputs, Tokenizer
 
 from unspool._core import DeltaChannel, Format, ToolSchemas
-from unspool.choose_format import choose_format
+from unspool.core.stream.stream_options import PARSER_OPTIONS
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, ContextLengthError
+from unspool.formats.choose_format import choose_format
 from unspool.formats.format_file import FormatFile
-from unspool.stream_options import PARSER_OPTIONS
-from unspool.token_streamer import TokenStreamer
-from unspool.vocabulary_sources import from_tokenizer
+from unspool.streams.token_streamer import TokenStreamer
 
 __all__ = ["Model", "choose_model_format", "finish_reason_of", "tools_of"]
 

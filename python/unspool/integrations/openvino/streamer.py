@@ -9,12 +9,12 @@ from typing import Any
 from openvino_genai import StreamerBase, StreamingStatus
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
+from unspool.core.stream.message import Message
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ChannelCancelledError
 from unspool.formats.format_file import FormatFile
 from unspool.integrations.openvino.model import choose_model_format, finish_reason_of
-from unspool.message import Message
-from unspool.token_streamer import TokenStreamer
-from unspool.vocabulary_sources import from_tokenizer
+from unspool.streams.token_streamer import TokenStreamer
 
 __all__ = ["ChannelStreamer", "DeltaStreamer"]
 

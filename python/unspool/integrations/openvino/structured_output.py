@@ -12,9 +12,9 @@ from unspool._core import Format
 from unspool.core.stream.tool_choice import grammar_choice
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile, get_format
-from unspool.grammar import Grammar
-from unspool.grammar.json_answer import json_grammar
-from unspool.grammar.response_format import read_response_format
+from unspool.writing.grammar import Grammar
+from unspool.writing.grammar.json_answer import json_grammar
+from unspool.writing.grammar.response_format import read_response_format
 
 __all__ = ["structured_output"]
 

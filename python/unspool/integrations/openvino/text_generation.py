@@ -12,13 +12,13 @@ from openvino import Tensor
 from openvino_genai import GenerationConfig, LLMPipeline, TokenizedInputs, Tokenizer
 
 from unspool._core import DeltaChannel, Format
-from unspool.channel_stream import ChannelStream
+from unspool.core.stream.message import Message
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
 from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.integrations.openvino.model import Model, Tools, tools_of
 from unspool.integrations.openvino.streamer import ChannelStreamer
-from unspool.message import Message
+from unspool.streams.channel_stream import ChannelStream
 
 __all__ = ["TextGeneration", "pipeline"]
 

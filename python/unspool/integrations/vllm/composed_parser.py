@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from unspool._core import Delta, Format
-from unspool.choose_format import choose_format
+from unspool.formats.choose_format import choose_format
 from unspool.formats.format_file import FormatFile, get_format
 from unspool.integrations.vllm.host import DelegatingParser, count_history_tool_calls, protocol
 from unspool.integrations.vllm.messages import to_message, whole_calls
 from unspool.integrations.vllm.requests import feed, request_options, vocabulary_of
-from unspool.parser import Parser
+from unspool.streams.parser import Parser
 
 __all__ = ["UnspoolParser"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from unspool._core import Delta
+from unspool.core.stream.message import Message
 from unspool.integrations.vllm.host import REASONING_FIELD, protocol
-from unspool.message import Message
 
 __all__ = ["to_calls", "to_message", "whole_calls"]
 

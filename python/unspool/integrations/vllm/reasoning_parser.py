@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from unspool._core import Format, ReasoningFacts, Vocabulary
-from unspool.choose_format import choose_format, kept_reasoning_file
 from unspool.core.format.compile_format import compile_format
+from unspool.core.stream.stream_options import StartIn
+from unspool.formats.choose_format import choose_format, kept_reasoning_file
 from unspool.formats.format_file import FormatFile, get_format
 from unspool.integrations.host_options import white_space
 from unspool.integrations.vllm.host import (
@@ -27,8 +28,7 @@ from unspool.integrations.vllm.requests import (
     request_options,
     vocabulary_of,
 )
-from unspool.parser import Parser
-from unspool.stream_options import StartIn
+from unspool.streams.parser import Parser
 
 __all__ = ["UnspoolReasoningParser"]
 

@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import Any
 
-from unspool.choose_format import TEMPLATE_NAMES, kept_reasoning_file
+from unspool.formats.choose_format import TEMPLATE_NAMES, kept_reasoning_file
 from unspool.formats.format_file import formats
 from unspool.integrations.host_options import white_space
 from unspool.integrations.vllm.composed_parser import UnspoolParser

@@ -10,7 +10,7 @@ from unspool._core import Delta, Format, Vocabulary
 from unspool.formats.format_file import FormatFile, get_format
 from unspool.integrations import host_vocabulary
 from unspool.integrations.host_options import white_space
-from unspool.parser import Parser
+from unspool.streams.parser import Parser
 
 __all__ = ["ends_with_eos", "feed", "keep_special_tokens", "request_options", "vocabulary_of"]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from unspool._core import Delta, Vocabulary
-from unspool.choose_format import choose_format
+from unspool.formats.choose_format import choose_format
 from unspool.formats.format_file import FormatFile, get_format
 from unspool.integrations.vllm.host import (
     FLUSHES,
@@ -28,7 +28,7 @@ from unspool.integrations.vllm.requests import (
     vocabulary_of,
 )
 from unspool.integrations.vllm.structural_tag import MODEL, make_tag
-from unspool.parser import Parser
+from unspool.streams.parser import Parser
 
 __all__ = ["UnspoolToolParser"]
 

@@ -6,8 +6,8 @@ import re
 from itertools import groupby
 from typing import Any
 
-from unspool.message import Message
-from unspool.parser import Parser
+from unspool.core.stream.message import Message
+from unspool.streams.parser import Parser
 
 __all__ = ["regions_of"]
 

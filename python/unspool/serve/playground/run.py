@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from unspool._core import ArgumentEvent, ArgumentReader, Delta
+from unspool.core.stream.message import Message
 from unspool.errors import UnspoolError
 from unspool.formats.format_file import FormatFile
-from unspool.message import Message
-from unspool.parser import Parser
 from unspool.serve.playground.regions import regions_of
 from unspool.serve.playground.run_request import RunError, RunRequest
+from unspool.streams.parser import Parser
 
 __all__ = ["MAX_STEPS", "run", "why_held"]
 

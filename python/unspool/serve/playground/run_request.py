@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool._core import ToolSchemas
+from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError, UnknownFormatError
 from unspool.formats.format_file import FormatFile, get_format
-from unspool.schema import compile_tools
 from unspool.serve.load_json import JsonError, load_json
 
 __all__ = ["MAX_TEXT_BYTES", "RunError", "RunRequest", "read_request"]

@@ -1,1 +1,0 @@
-"""The interfaces of other projects, as layers on the public API."""

@@ -1,0 +1,179 @@
+"""The whole answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from unspool._core import Delta, TokenStreamer
+from unspool.core.stream.labels import Labels
+from unspool.errors import ArgumentError
+
+__all__ = ["MalformedText", "Message", "TokenCounts", "ToolCall"]
+
+CallStatus = Literal["complete", "incomplete", "malformed"]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call; run it only when its status is "complete".
+
+    Attributes:
+        arguments: JSON text: an object if complete, a prefix of one if incomplete, the text read so far if
+            malformed.
+        repairs: With `repair=True`: the repairs that parsing needed.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    status: CallStatus
+    repairs: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the status is "complete"."""
+        return self.status == "complete"
+
+    def to_openai(self) -> dict[str, Any]:
+        """The call in the form of a chat completion message."""
+        return {
+            "id": self.id,
+            "type": "function",
+            "function": {"name": self.name, "arguments": self.arguments},
+        }
+
+
+@dataclass(frozen=True)
+class MalformedText:
+    """Raw text that looked like a call.
+
+    Attributes:
+        text: The text that could not be parsed; for a call that was announced, from the error on.
+        reason: What is wrong with it.
+        index: The index of the broken call, or None if no call was announced; the text is then content.
+    """
+
+    text: str
+    reason: str
+    index: int | None
+
+
+@dataclass(frozen=True)
+class TokenCounts:
+    """The number of token ids in each region; a marker counts towards the region that it opens or closes."""
+
+    content: int = 0
+    reasoning: int = 0
+    tool_calls: int = 0
+
+    @property
+    def total(self) -> int:
+        """All token ids."""
+        return self.content + self.reasoning + self.tool_calls
+
+
+@dataclass(frozen=True)
+class Message:
+    """A whole answer.
+
+    The native core creates instances (csrc/bindings/message.cpp) and depends on the fields' names.
+
+    Attributes:
+        content: Text for the user; may be empty.
+        reasoning: The model's reasoning; may be empty.
+        tool_calls: The calls, in the order of the output.
+        finish_reason: "tool_calls" if there are calls, all are complete, and the model stopped.
+        malformed: Texts that looked like a call but could not be parsed.
+        dropped: Calls that were not emitted because of `unknown_tools` or `parallel_tool_calls`.
+        token_counts: Token ids by region; zeros if the input was text only.
+        deltas: The deltas of the last step.
+        extra: Further fields of a response template, by name.
+        audit: With `audit=True`: the fate of every byte of the output, in order.
+        labels: With `labels=True`: the label of each token id.
+    """
+
+    content: str
+    reasoning: str
+    tool_calls: tuple[ToolCall, ...]
+    finish_reason: str | None
+    malformed: tuple[MalformedText, ...] = ()
+    dropped: tuple[MalformedText, ...] = ()
+    token_counts: TokenCounts = TokenCounts()
+    deltas: tuple[Delta, ...] = ()
+    audit: tuple[tuple[str, str], ...] = ()
+    reasoning_field: str = "reasoning_content"
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    labels: Labels | None = field(default=None, hash=False)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a call was cut off before its end."""
+        return any(call.status == "incomplete" for call in self.tool_calls)
+
+    def to_openai(self, *, incomplete_calls: Literal["forward", "withhold"] = "withhold") -> dict[str, Any]:
+        """The message of a chat completion's choice.
+
+        Args:
+                incomplete_calls: "withhold": only complete calls, since clients assume that every call is
+                    complete; "forward": all calls.
+
+        Raises:
+                ArgumentError: `incomplete_calls` is neither.
+        """
+        if incomplete_calls not in ("forward", "withhold"):
+            raise ArgumentError(f"incomplete_calls is '{incomplete_calls}'; use 'forward' or 'withhold'")
+        message: dict[str, Any] = {"role": "assistant", "content": self.content or None}
+        if self.reasoning:
+            message[self.reasoning_field] = self.reasoning
+        calls = [call for call in self.tool_calls if call.is_complete or incomplete_calls == "forward"]
+        if calls:
+            message["tool_calls"] = [call.to_openai() for call in calls]
+        return message
+
+
+# The bits are those of csrc/body/literal_scanner.h.
+_REPAIRS = {
+    1: "single quotes",
+    2: "trailing comma",
+    4: "python literal",
+    8: "unquoted key",
+    16: "unescaped newline",
+    32: "closed",
+    64: "duplicate key",
+    128: "quoted value",
+    256: "missing quote",
+    512: "markup",
+}
+
+
+def _repairs(bits: int) -> tuple[str, ...]:
+    return tuple(name for bit, name in _REPAIRS.items() if bits & bit)
+
+
+def build_message(
+    streamer: TokenStreamer, deltas: list[Delta], reasoning_field: str = "reasoning_content"
+) -> Message:
+    """Build a native streamer's message."""
+    return streamer._message(tuple(deltas), reasoning_field)
+
+
+_DELTA_FIELDS = (
+    "text",
+    "index",
+    "id",
+    "name",
+    "status",
+    "finish_reason",
+    "reason",
+    "token_span",
+    "token_ids",
+    "reasoning_field",
+    "choice",
+)
+
+
+def _restore_delta(kind: str, *values: Any) -> Delta:
+    """Rebuild a delta from its fields, for pickle."""
+    return Delta(kind, **dict(zip(_DELTA_FIELDS, values, strict=True)))

@@ -1,0 +1,43 @@
+"""`unspool.learn`: learns a format from a chat template, and proves it on the template's renderings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unspool.formats.format_file import FormatFile
+
+__all__ = ["learn"]
+
+
+def learn(source: Any, *, name: str = "learnt", timeout: float = 10.0) -> FormatFile:
+    """Learn how a model writes from its chat template.
+
+    The template renders messages with known values; these values become the holes of the patterns. The result
+    must then parse other renderings, each at every split. A child process renders the template, with limits
+    on time, memory and output, because a template is someone else's program. Needs jinja2 (`pip install
+    'unspool[learn]'`) and takes about half a second.
+
+    Args:
+        source: A tokenizer or a processor; a chat template (a text, a list of named templates, or a dict); or
+            the content of a tokenizer_config.json. A template on its own does not define its end-of-sequence
+            token.
+        name: The format's name.
+        timeout: Seconds for the whole process.
+
+    Returns:
+        The format, with an example of the model's output.
+
+    Raises:
+        ArgumentError: The source has no chat template, or `timeout` is not positive.
+        LearnError: The template renders neither calls nor reasoning, a rendering does not parse as intended
+            (the message names it), or a limit is exceeded.
+        ImportError: jinja2 is missing.
+    """
+    from unspool.errors import ArgumentError
+    from unspool.formats.learning.learner import learn_template
+    from unspool.formats.learning.source import read_source
+
+    if not timeout > 0:
+        raise ArgumentError(f"timeout is {timeout}; pass a number of seconds above 0")
+    return learn_template(read_source(source), name, timeout)

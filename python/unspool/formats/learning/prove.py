@@ -1,0 +1,155 @@
+"""Parses renderings with a learnt format and compares the results with the rendered messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from unspool._core import Format, ToolSchemas
+from unspool.core.stream.message import Message
+from unspool.core.stream.reading import read_chunks
+from unspool.errors import FormatError
+from unspool.formats.format_file import FormatFile
+from unspool.formats.learning.probe import Answer
+
+__all__ = ["Failure", "Reading", "prove"]
+
+#: How much of the prompt each parser reads, if there are many.
+_PROMPT_END = 400
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A rendering and its expected result.
+
+    Attributes:
+        name: The readable name of the probe.
+        prompt: The prompt.
+        text: The model's output.
+        answer: The message that was rendered.
+        rest: The part of the generation prompt after `prompt` that the rendering does not contain.
+        lead: The end of `prompt` that belongs to the answer's turn.
+    """
+
+    name: str
+    prompt: str
+    text: str
+    answer: Answer
+    rest: str = ""
+    lead: str = ""
+
+    def as_written(
+        self, opener: str, closer: str, *, is_hidden: bool, ends: tuple[str, ...]
+    ) -> list[tuple[str, str]]:
+        """Prompts and outputs of a model that has this markup around its reasoning, and stops at `ends`.
+
+        A template may omit from the conversation the opener that its prompt ends with. If it removes
+        reasoning (`is_hidden`), it also omits the closer, which the model writes.
+        """
+        whole = self.prompt + self.rest
+        if is_hidden and not self.answer.reasoning and opener and whole.rstrip().endswith(opener):
+            found = [(whole, closer + self.text)]
+            found += [(self.prompt, self.text)] if opener in self.rest else []
+        elif self.answer.reasoning and opener and opener in self.rest:
+            written = self.prompt[-_PROMPT_END:] + self.text.split(self.answer.reasoning[:8], 1)[0]
+            found = [(self.prompt if opener in written else whole, self.text)]
+        else:
+            found = [(self.prompt, self.text)]
+        cut = [(prompt, self._until(end, text)) for prompt, text in found for end in ends]
+        return [*found, *((prompt, text) for prompt, text in cut if text)]
+
+    def _until(self, end: str, text: str) -> str:
+        """The output up to where the model stops; empty if the model continues there."""
+        before, _, after = text.partition(end)
+        parts = [self.answer.content.split("\n")[0], *(call.name for call in self.answer.calls)]
+        return "" if before == text or any(part and part in after for part in parts) else before
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A reading that differs: the probe's name, the reason, and how many readings before it were right."""
+
+    name: str
+    reason: str
+    passed: int = 0
+
+
+def prove(
+    file: FormatFile,
+    readings: Iterable[Reading],
+    tools: ToolSchemas | None,
+    *,
+    thorough: bool = False,
+    is_hidden: bool = False,
+) -> Failure | None:
+    """Return the first reading that differs, or None.
+
+    Args:
+        thorough: Parse each text at every split, not only as a whole.
+        is_hidden: The template removes reasoning from a conversation.
+    """
+    try:
+        format = Format(file)  # not cached: most proposals are tried only once
+    except FormatError as error:
+        return Failure("compiling", str(error))
+    opener, _, closer = file.patterns.get("reasoning", ("",))[0].partition("${reasoning}")
+    ends = file.patterns.get("end", ())
+    for passed, reading in enumerate(readings):
+        for given, text in reading.as_written(opener.strip(), closer, is_hidden=is_hidden, ends=ends):
+            for prompt, pieces in _ways(given, text) if thorough else [(given, _Cut(text, 0))]:
+                reason = difference(read_chunks(format, pieces(), tools, prompt=prompt), reading.answer)
+                if reason:
+                    return Failure(reading.name, f"{reason}, in {_short(text)}", passed)
+    return None
+
+
+_Way = tuple[str, Callable[[], Iterable[str]]]
+
+
+def _ways(prompt: str, text: str) -> list[_Way]:
+    """The prompt and the pieces, for each way to feed a text."""
+    end = prompt[-_PROMPT_END:]
+    cuts = [(end, _Cut(text, place)) for place in range(1, len(text))]
+    return [(prompt, _Cut(text, 0)), (prompt, lambda: list(text)), *cuts]
+
+
+@dataclass(frozen=True)
+class _Cut:
+    text: str
+    place: int
+
+    def __call__(self) -> list[str]:
+        return [self.text[: self.place], self.text[self.place :]]
+
+
+def difference(message: Message, answer: Answer) -> str:
+    """How a message differs from the answer; empty if it does not. White space at the ends of a text is
+    ignored."""
+    calls = [_call(call.name, call.arguments) for call in message.tool_calls]
+    meant = [_call(call.name, json.dumps(call.arguments)) for call in answer.calls]
+    if calls != meant:
+        return f"the calls are {_short(calls)}, not {_short(meant)}"
+    if not all(call.is_complete for call in message.tool_calls):
+        return "a call is not complete"
+    if message.reasoning.strip() != answer.reasoning.strip():
+        return f"the reasoning is {_short(message.reasoning)}, not {_short(answer.reasoning)}"
+    if message.content.strip() != answer.content.strip():
+        return f"the content is {_short(message.content)}, not {_short(answer.content)}"
+    if message.malformed:
+        return f"{_short(message.malformed[0].text)} is malformed"
+    return ""
+
+
+def _call(name: str, arguments: str) -> str:
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        return f"{name}({arguments})"
+    return f"{name}({json.dumps(value, sort_keys=True, ensure_ascii=False)})"
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else ", ".join(value)
+    return repr(text if len(text) <= 160 else f"{text[:100]} … {text[-50:]}")

@@ -1,0 +1,132 @@
+"""Builds a bridge in six steps: keep the ids, parse, render, remove the sampled text, encode, check."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from unspool.core.stream.loss_mask import loss_mask
+from unspool.formats.learning.probe import Call, tools_of
+from unspool.formats.learning.sandbox import Rendering, Sandbox
+from unspool.formats.learning.shapes import find_shape
+from unspool.generation.bridging.answer import Ended, decode, read_ended
+from unspool.generation.bridging.conversation import USER, known_answer, parsed_answer
+from unspool.generation.bridging.encode import SuffixEncoder
+from unspool.generation.bridging.prove import Difference, Texts, find_difference
+from unspool.generation.bridging.request import Messages, Request
+from unspool.generation.bridging.result import Bridge, Kind
+from unspool.generation.bridging.spelled import Spelled, free_letter
+from unspool.generation.bridging.suffix import Suffix, find_suffix
+
+__all__ = ["build_bridge"]
+
+
+def build_bridge(request: Request) -> Bridge:
+    """See `unspool.bridge`."""
+    ended = read_ended(request)
+    refused = _refusal(request, ended)
+    if refused is not None:
+        return _refused(request, *refused)
+    given = json.dumps([request.next_messages, request.template], ensure_ascii=False)
+    spelled = Spelled(request.vocabulary, free_letter(given))
+    rendered = _render(request, ended, spelled)
+    if isinstance(rendered, str):
+        return _refused(request, "template", rendered)
+    encoder = SuffixEncoder(request.vocabulary, request.encode, spelled.letter)
+    kept, closed = list(request.ids), []
+    if not ended.end:
+        closed = encoder.ids(_closing(request, ended, rendered.suffix), kept)
+    added = encoder.ids(rendered.suffix.after(ended.end or rendered.suffix.end), [*kept, *closed])
+    ids = [*kept, *closed, *added]
+    mask = [int(one) for one in loss_mask(ended.labels, prompt=request.prompt_length)]
+    mask += [0] * (len(ids) - len(mask))
+    difference, is_exact = None, None
+    if request.checks:
+        difference = find_difference(request, ended, rendered.texts, ids)
+        is_exact = difference is None
+    if difference is not None and not request.keeps_history:
+        return _refused(request, difference.kind, difference.text, is_exact)
+    if difference is None and spelled.found:
+        difference = Difference(
+            "spelled marker",
+            f"a message spells {spelled.found[0]!r}, which is text here; the template's own encoding makes it a marker",
+        )
+    kind, reason = (difference.kind, difference.text) if difference else (None, None)
+    return Bridge(ids, len(kept), mask, is_exact, kind, reason, tuple(closed))
+
+
+def _refused(request: Request, kind: Kind, reason: str, is_exact: bool | None = None) -> Bridge:
+    return Bridge(None, len(request.ids), [], is_exact, kind, reason)
+
+
+def _refusal(request: Request, ended: Ended) -> tuple[Kind, str] | None:
+    if ended.end and ended.region == "reasoning":
+        return "stopped in reasoning", f"the answer ends with {ended.end!r} inside its reasoning"
+    if not ended.end and not request.closes:
+        return (
+            "cut off",
+            f"the answer has no end token; it is cut off in its {ended.region.replace('_', ' ')}",
+        )
+    return None
+
+
+@dataclass(frozen=True)
+class _Rendered:
+    suffix: Suffix
+    texts: Texts
+
+
+def _render(request: Request, ended: Ended, spelled: Spelled) -> _Rendered | str:
+    """Render the template; on failure return the reason."""
+    with Sandbox(request.template, request.timeout) as sandbox:
+        common = request.variables
+        shape, _ = find_shape(sandbox, {**common, "tools": common["tools"] or _TOOLS})
+        known = [USER, known_answer(ended.message, shape)]
+        before = [USER] if request.messages is None else request.messages
+        following = request.next_messages
+        can_prove = request.checks and all(call.is_complete for call in ended.message.tool_calls)
+        answer = [parsed_answer(ended.message, shape)] if can_prove else known[1:]
+        jobs = [
+            _job(known, False),
+            _job([*known, *following]),
+            _job([*known, *spelled.mark(following)]),
+            _job(before, False),
+            _job(before),
+            _job([*before, *answer, *following]),
+        ]
+        made = sandbox.render(jobs, common)
+    is_outside = request.answer and ended.region == "content"
+    last = request.vocabulary.content(request.answer[-1]) if is_outside else None
+    return _read((*request.ends, ended.end.strip()), last or "", made, spelled)
+
+
+_TOOLS = tools_of([Call("zqtool", {"zqkey": ""})])
+
+
+def _job(messages: Messages, add_generation_prompt: bool = True) -> dict[str, Any]:
+    return {"messages": messages, "add_generation_prompt": add_generation_prompt}
+
+
+def _read(ends: tuple[str, ...], last: str, made: list[Rendering], spelled: Spelled) -> _Rendered | str:
+    (alone, error), (followed, later), (marked, _), (bare, _), (prompt, _), (whole, refusal) = made
+    if alone is None or followed is None:
+        return f"the template does not render the next messages: {error or later}"
+    if spelled.found and (marked is None or spelled.without(marked) != followed):
+        return f"a message spells {spelled.found[0]!r}, and the template writes it in another way if it is marked"
+    suffix = find_suffix(alone, marked or followed, ends, spelled.token_at, last)
+    if suffix is None:
+        return "the template leaves the answer out, so that its end cannot be found"
+    return _Rendered(suffix, Texts(bare or "", prompt or "", whole, refusal))
+
+
+def _closing(request: Request, ended: Ended, suffix: Suffix) -> str:
+    """The text that closes the reasoning and the turn of an answer that was cut off."""
+    closer = ""
+    reasoning = request.file.split_patterns.reasoning
+    if ended.region == "reasoning" and reasoning:
+        closer = reasoning[0].last
+        text = decode(request.vocabulary, request.answer)
+        breaks = len(closer) - len(closer.lstrip("\n"))
+        closer = closer[min(breaks, len(text) - len(text.rstrip("\n"))) :]
+    return closer if suffix.end and closer.strip().endswith(suffix.end) else closer + suffix.end

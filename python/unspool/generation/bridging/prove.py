@@ -1,0 +1,123 @@
+"""Compares the text of the ids with the template's rendering of the parsed conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unspool._core import Detokenizer
+from unspool.core.stream.labels import REGIONS
+from unspool.formats.learning.texts import common_start
+from unspool.generation.bridging.answer import Ended, decode
+from unspool.generation.bridging.request import Request
+from unspool.generation.bridging.result import Kind
+
+__all__ = ["Difference", "Texts", "find_difference"]
+
+_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first difference between the texts."""
+
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The template's renderings.
+
+    Attributes:
+        bare: The conversation before the answer.
+        prompt: The same with the generation prompt.
+        whole: Including the answer and the messages after it; None if the template cannot render it.
+        error: The reason.
+    """
+
+    bare: str
+    prompt: str
+    whole: str | None
+    error: str
+
+
+def find_difference(request: Request, ended: Ended, texts: Texts, ids: list[int]) -> Difference | None:
+    """The first difference, or None if the texts are equal."""
+    bad = [call for call in ended.message.tool_calls if not call.is_complete]
+    if bad:
+        return Difference("unfinished call", f"the call to {bad[0].name!r} is {bad[0].status}")
+    if texts.whole is None:
+        return Difference("template", f"the template does not render the parsed answer: {texts.error}")
+    prompt = decode(request.vocabulary, request.prompt)
+    text = decode(request.vocabulary, ids)
+    if request.messages is None:
+        generation = texts.prompt.removeprefix(texts.bare)
+        if not prompt.endswith(generation):
+            return _shown("generation prompt", prompt, len(prompt), generation, len(generation), before=True)
+        text, prompt = texts.prompt + text[len(prompt) :], texts.prompt
+    if text == texts.whole:
+        return None
+    place = len(common_start(text, texts.whole))
+    return _shown(_kind(request, ended, texts, (text, prompt), place), text, place, texts.whole, place)
+
+
+def _kind(request: Request, ended: Ended, texts: Texts, ours: tuple[str, str], place: int) -> Kind:
+    text, prompt = ours
+    whole = texts.whole or ""
+    turn = len(texts.bare) if prompt.startswith(texts.bare) else len(prompt)
+    if place < turn:
+        return "history rewritten"
+    if _drops_reasoning(request, ended, (text, whole), (turn, place)):
+        return "reasoning dropped"
+    if place < len(prompt):
+        return "generation prompt"
+    region = _region(request, ended, place - len(prompt))
+    if region in ("name", "arguments"):
+        return "arguments re-serialised"
+    if _after_space(text, place) == _after_space(whole, place):
+        return "white space"
+    return "end of turn" if region in ("end", "") else "history rewritten"
+
+
+def _drops_reasoning(request: Request, ended: Ended, both: tuple[str, str], places: tuple[int, int]) -> bool:
+    """Whether the difference is in the reasoning, because the template omits it and its tags."""
+    (text, whole), (turn, place) = both, places
+    reasoning = ended.message.reasoning.strip()
+    if reasoning:
+        end = text.find(reasoning, turn) + len(reasoning)
+        return place <= end and reasoning not in whole[turn:]
+    patterns = request.file.split_patterns.reasoning
+    closer = patterns[0].last.strip() if patterns else ""
+    found = text.find(closer, turn) if closer else -1
+    length = len(closer) + len(patterns[0].first) if patterns else 0
+    return place < found + len(closer) and closer not in whole[max(0, place - length) : place + length]
+
+
+def _region(request: Request, ended: Ended, place: int) -> str:
+    """The role of the token at this place of the answer; "" after the answer."""
+    detokenizer = Detokenizer(request.vocabulary, skip_special_tokens=False, context=request.prompt)
+    length = 0
+    for token, region in zip(request.answer, ended.labels.regions, strict=True):
+        length += len(detokenizer.put(token))
+        if place < length:
+            name: str = REGIONS[region]
+            return name
+    return ""
+
+
+def _after_space(text: str, place: int) -> str:
+    return text[place : place + _SHOWN * 4].lstrip()[: _SHOWN // 4]
+
+
+def _shown(
+    kind: Kind, ours: str, place: int, theirs: str, their_place: int, *, before: bool = False
+) -> Difference:
+    """An excerpt of both texts, from the difference on or before it."""
+    mine = ours[max(0, place - _SHOWN) : place] if before else ours[place : place + _SHOWN]
+    other = (
+        theirs[max(0, their_place - _SHOWN) : their_place]
+        if before
+        else theirs[their_place : their_place + _SHOWN]
+    )
+    verb = "end with" if before else "go on with"
+    return Difference(kind, f"the ids {verb} {mine!r}, the template with {other!r}")

@@ -1,0 +1,140 @@
+"""Makes the ids and features of chats with images and audio."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.generation.prompts.chat_template import TEXT_PARTS, RenderedPrompt, render_messages
+from unspool.generation.prompts.split_inputs import as_inputs, as_row, split_inputs
+
+__all__ = ["build_multimodal_inputs"]
+
+_MEDIA_TYPES = ("image", "audio", "video")
+
+
+def build_multimodal_inputs(
+    model: Any,
+    processor: Any,
+    tokenizer: Any,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    device: Any = None,
+    tools: Any = None,
+    chat_template_kwargs: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Make the ids and features of a chat with its processor.
+
+    If the processor, or else the model, has `prepare_chunked_prefill_static_inputs(messages, device)`, this
+    makes the static inputs. If it returns `input_ids` too, nothing else is called. If not, the ids and the inputs
+    with one value per token are those of the processor, or of the tokenizer if there is no processor.
+
+    Args:
+        messages: Images and audio are content parts {"type": "image", "image": ...},
+            {"type": "audio", "audio": ..., "sampling_rate": ...} or {"type": "video", "video": ...}; the
+            value is passed to the processor.
+        device: The device of the tensors; None: the model's.
+
+    Returns:
+        A mapping with `input_ids` of shape (1, length), tensors on the device.
+
+    Raises:
+        PrefillError: The inputs are not a mapping, or have no ids.
+        ArgumentError: A content part has another type or no data, or the processor does not accept its media.
+    """
+    device = getattr(model, "device", None) if device is None else device
+    given: dict[str, Any] = {}
+    for owner in (processor, model):
+        prepare = getattr(owner, "prepare_chunked_prefill_static_inputs", None)
+        if callable(prepare):
+            given = as_inputs(prepare(messages, device), device, "prepare_chunked_prefill_static_inputs")
+            break
+    if "input_ids" in given:
+        return given
+    prompt = render_messages(
+        processor if processor is not None else tokenizer,
+        messages,
+        fallback=tokenizer,
+        tools=tools,
+        chat_template_kwargs=chat_template_kwargs,
+    )
+    if callable(processor):
+        output = _call_processor(processor, prompt, messages)
+        made = as_inputs(output, device, "the processor")
+    else:
+        made = as_inputs(tokenizer(prompt.text, **_tokenizer_options(prompt)), device, "the tokenizer")
+    made["input_ids"] = as_row(made.get("input_ids"), device)
+    if given:
+        # Its own features replace the processor's.
+        kept = {"input_ids", "attention_mask", *split_inputs(made).token_inputs}
+        made = {name: value for name, value in made.items() if name in kept}
+    return {**made, **given}
+
+
+def _call_processor(processor: Any, prompt: RenderedPrompt, messages: Sequence[Mapping[str, Any]]) -> Any:
+    arguments: dict[str, Any] = {"return_tensors": "pt", "add_special_tokens": not prompt.is_template}
+    names = _argument_names(processor)
+    if names is not None:
+        arguments = {name: value for name, value in arguments.items() if name in names or "**" in names}
+    media, sampling_rate = _collect_media(messages)
+    for kind, values in media.items():
+        arguments[_media_argument(kind, names)] = values
+    if sampling_rate is not None and (names is None or "sampling_rate" in names or "**" in names):
+        arguments["sampling_rate"] = sampling_rate
+    if names is None or "text" in names or "**" in names:
+        return processor(text=[prompt.text], **arguments)
+    return processor([prompt.text], **arguments)
+
+
+def _argument_names(function: Any) -> frozenset[str] | None:
+    """The names of a call's arguments, with "**" for any; None if it cannot be inspected."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except Exception:  # whatever a user's __signature__ raises
+        return None
+    any_name = inspect.Parameter.VAR_KEYWORD
+    return frozenset("**" if parameter.kind is any_name else parameter.name for parameter in parameters)
+
+
+def _media_argument(kind: str, names: frozenset[str] | None) -> str:
+    """The processor's name for its images or its audio: older ones have "audios"."""
+    plural = f"{kind}s"
+    usual, other = (kind, plural) if kind == "audio" else (plural, kind)
+    if names is None or usual in names:
+        return usual
+    if other in names:
+        return other
+    if "**" in names:
+        return usual
+    raise ArgumentError(f"the messages have {plural}, which the processor does not accept; leave them out")
+
+
+def _collect_media(
+    messages: Iterable[Mapping[str, Any]],
+) -> tuple[dict[str, list[Any]], int | None]:
+    media: dict[str, list[Any]] = {}
+    sampling_rate = None
+    for message in messages:
+        content = message.get("content")
+        if content is None or isinstance(content, str):
+            continue
+        for part in content:
+            kind = part.get("type")
+            if kind in TEXT_PARTS:
+                continue
+            if kind not in _MEDIA_TYPES:
+                raise ArgumentError(
+                    f"a content part of type {kind!r} is not known; use text, {', '.join(_MEDIA_TYPES)}"
+                )
+            values = [part[key] for key in (kind, "url", "path") if part.get(key) is not None]
+            if not values:
+                raise ArgumentError(f"a content part of type {kind!r} has no data; pass it under {kind!r}")
+            media.setdefault(kind, []).append(values[0])
+            sampling_rate = part.get("sampling_rate", sampling_rate)
+    return media, sampling_rate
+
+
+def _tokenizer_options(prompt: RenderedPrompt) -> dict[str, Any]:
+    return {"return_tensors": "pt", "add_special_tokens": not prompt.is_template}

@@ -1,0 +1,78 @@
+"""Prompts into token ids and model inputs, in the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from unspool.errors import ChannelCancelledError
+from unspool.generation.prompts.pieces.pieces import iter_prompt_ids
+from unspool.generation.prompts.processor_inputs import build_multimodal_inputs
+from unspool.generation.prompts.prompt import Prompt
+
+__all__ = ["PromptEncoder"]
+
+# Piece size if all ids are needed: large enough for speed, small enough to notice a cancel soon.
+_IDS_PER_PIECE = 4096
+
+# A batch of pieces has enough text for a chunk. The pieces are small, so that the first forward starts early.
+_CHARS_PER_TOKEN = 4
+_PIECES_PER_BATCH = 8
+
+
+class PromptEncoder:
+    """Encodes prompts for one model; keeps no state of them."""
+
+    def __init__(self, model: Any, tokenizer: Any, processor: Any) -> None:
+        self._model, self._tokenizer, self._processor = model, tokenizer, processor
+
+    def pieces(self, prompt: Prompt, chunk_tokens: int) -> Iterator[list[int]]:
+        """The prompt's ids, piece by piece. They equal those of one tokenization, and are never in one list."""
+        ids = prompt.inputs.get("input_ids")
+        if ids is not None:
+            return (ids[0, at : at + chunk_tokens].tolist() for at in range(0, ids.shape[1], chunk_tokens))
+        assert prompt.text is not None
+        chars = max(32, min(1024, chunk_tokens * _CHARS_PER_TOKEN // _PIECES_PER_BATCH))
+        return iter_prompt_ids(
+            self._tokenizer,
+            prompt.text,
+            add_special_tokens=prompt.adds_special_tokens,
+            batch_size=_PIECES_PER_BATCH,
+            piece_chars=chars,
+        )
+
+    def ids(self, prompt: Prompt) -> list[int]:
+        """All of the prompt's ids; for a processor's prompt, with the placeholders of its media."""
+        ids: list[int] = self.whole(prompt)["input_ids"][0].tolist()
+        return ids
+
+    def whole(self, prompt: Prompt, is_cancelled: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+        """All model inputs at once, on the model's device.
+
+        Raises:
+            ChannelCancelledError: The consumer has left.
+        """
+        import torch
+
+        inputs = dict(prompt.inputs)
+        if prompt.messages is not None:
+            inputs |= build_multimodal_inputs(
+                self._model, self._processor, self._tokenizer, prompt.messages, **prompt.template_options
+            )
+        elif prompt.text is not None:
+            parts = [torch.zeros((1, 0), dtype=torch.long)]
+            for piece in self.pieces(prompt, _IDS_PER_PIECE):
+                if is_cancelled():
+                    raise ChannelCancelledError("the consumer has left while the prompt was read")
+                parts.append(torch.tensor([piece], dtype=torch.long))
+            inputs["input_ids"] = torch.cat(parts, dim=1)
+        return self._on_device(inputs)
+
+    def _on_device(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        device = getattr(self._model, "device", None)
+        if device is None:
+            return dict(inputs)
+        return {
+            name: value.to(device) if hasattr(value, "to") and hasattr(value, "shape") else value
+            for name, value in inputs.items()
+        }

@@ -1,5 +1,0 @@
-"""Grammars that constrain a model to a format. `FormatFile.grammar` is the entry point."""
-
-from unspool.grammar.result import Dropped, Grammar
-
-__all__ = ["Dropped", "Grammar"]

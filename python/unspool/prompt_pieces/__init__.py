@@ -1,5 +1,0 @@
-"""Tokenizes a prompt in pieces whose ids equal those of the whole text."""
-
-from unspool.prompt_pieces.pieces import iter_prompt_ids, iter_prompt_token_pieces
-
-__all__ = ["iter_prompt_ids", "iter_prompt_token_pieces"]

@@ -1,0 +1,1 @@
+"""Streams and whole outputs: format names and tools in, deltas and messages out."""

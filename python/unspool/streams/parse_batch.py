@@ -1,0 +1,116 @@
+"""Parses many whole outputs in one native call."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
+
+from unspool._core import Format, ToolSchemas
+from unspool.core.stream.message import Message
+from unspool.core.stream.stream_recipe import with_defaults
+from unspool.errors import ArgumentError
+from unspool.formats.format_file import FormatFile
+from unspool.streams.choose_recipe import choose_recipe
+
+__all__ = ["BatchParser", "parse_batch", "read_thread_count"]
+
+
+def parse_batch(
+    outputs: Iterable[Any],
+    format: str | FormatFile | Format,
+    tools: Iterable[Any] | ToolSchemas | None = None,
+    *,
+    finish_reason: str | Iterable[str] = "stop",
+    threads: int = 1,
+    **options: Any,
+) -> list[Message]:
+    """Parse whole outputs in a single native call that releases the GIL; see `parse` for one output.
+
+    Args:
+        outputs: Texts or token ids, one item per output: a list of str, bytes, lists of ints or arrays; a
+            NumPy array of texts, or a two-dimensional one with one unpadded row per output; a pyarrow Array
+            or ChunkedArray of texts or of lists of ids. Ids need a `tokenizer`.
+        format, tools: See `Parser`; the same for all outputs.
+        finish_reason: Why generation ended, for all outputs or for each: "stop", "length", "error" or
+            "cancelled".
+        threads: Number of threads. The default is 1, because jobs with many outputs usually run one worker
+            per core already; a job that owns its machine passes `os.cpu_count()`.
+        options: Options of `Parser`; the same for all outputs.
+
+    Returns:
+        One message per output, in order. They equal those of `parse`, except that `deltas` is empty.
+
+    Raises:
+        TypeError, ArgumentError: An argument is invalid; the message gives the index of a bad output. Nothing
+            has been parsed then. Malformed model output never raises.
+        UnknownFormatError, VocabularyError: As in `Parser`.
+    """
+    return BatchParser(format, tools, threads=threads, **options).parse(outputs, finish_reason)
+
+
+class BatchParser:
+    """Runs `parse_batch` repeatedly; compiles the format and the tokenizer once.
+
+    Thread-safe.
+
+    Args:
+        format, tools, threads, options: See `parse_batch`.
+
+    Raises:
+        ArgumentError, UnknownFormatError, VocabularyError: As in `parse_batch`.
+    """
+
+    def __init__(
+        self,
+        format: str | FormatFile | Format,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        *,
+        threads: int = 1,
+        **options: Any,
+    ) -> None:
+        self._threads = read_thread_count(threads)
+        given = with_defaults(format, tools, options)
+        self._recipe, _, _ = choose_recipe(given)
+        self._reasoning_field = given["reasoning_field"]
+
+    def parse(self, outputs: Iterable[Any], finish_reason: str | Iterable[str] = "stop") -> list[Message]:
+        """Parse whole outputs; see `parse_batch`."""
+        reasons = finish_reason if isinstance(finish_reason, str) else _rows(finish_reason, "finish_reason")
+        return self._recipe.parse(_rows(outputs, "outputs"), reasons, self._threads, self._reasoning_field)
+
+
+def read_thread_count(threads: int) -> int:
+    """Validate an argument `threads`. Raises ArgumentError if it is below 1."""
+    if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
+        raise ArgumentError(f"threads is {threads}; pass 1 or more")
+    return threads
+
+
+def _rows(column: Any, name: str) -> tuple[Any, ...]:
+    """The items of a list, a NumPy array, or a pyarrow column."""
+    if isinstance(column, (str, bytes, bytearray, memoryview, Mapping, Set)) or not isinstance(
+        column, Iterable
+    ):
+        raise TypeError(f"{name} is of type {type(column).__name__}; pass a list, an item for each output")
+    if hasattr(column, "to_pylist"):
+        return _arrow_rows(column)
+    if getattr(column, "ndim", 1) == 0:
+        raise TypeError(f"{name} is a single value; pass a list, an item for each output")
+    return tuple(column)
+
+
+def _arrow_rows(column: Any) -> tuple[Any, ...]:
+    """The items of a pyarrow column; lists of ids become views of its memory."""
+    rows: list[Any] = []
+    for chunk in column.chunks if hasattr(column, "chunks") else [column]:
+        if hasattr(chunk, "storage"):  # an extension type, such as Ray's tensors
+            rows.extend(chunk.to_numpy(zero_copy_only=False))
+        elif hasattr(chunk, "offsets") and not hasattr(chunk, "sizes") and not chunk.null_count:
+            ids = chunk.values.to_numpy(zero_copy_only=False)
+            offsets = chunk.offsets.to_pylist()
+            rows += [ids[begin:end] for begin, end in itertools.pairwise(offsets)]
+        else:
+            rows += chunk.to_pylist()
+    return tuple(rows)

@@ -1,0 +1,253 @@
+"""Text or token ids in, deltas out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
+from unspool._core import TokenStreamer as NativeTokenStreamer
+from unspool.core.stream.message import Message, build_message
+from unspool.core.stream.snapshots import seal, unseal
+from unspool.core.stream.stream_options import (
+    IncompleteCalls,
+    ReasoningField,
+    StartIn,
+    StopIn,
+    ToolCallsInReasoning,
+    Trust,
+    UnknownTools,
+    WhiteSpace,
+)
+from unspool.core.stream.stream_recipe import with_defaults
+from unspool.formats.format_file import FormatFile
+from unspool.streams.choose_recipe import choose_recipe
+from unspool.streams.stray_tag import warn_of_stray_tag
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["ChannelParser", "Parser", "begin_stream", "parse"]
+
+
+class Parser(NativeTokenStreamer):
+    """Parses one answer: feed it chunks, and it returns the deltas that became certain.
+
+    Args:
+            format: The name of a format (`unspool.formats()` lists them), a `FormatFile`, or a compiled
+                `Format`. "auto" is the format that `detect` finds for the tokenizer. "hf" or
+                "response_template" is the tokenizer's own response template.
+            tools: The request's tools, as the API sends them, or compiled `ToolSchemas`. None: unknown, so
+                every tool name is accepted. An empty list: the request has no tools, and calls are content.
+        reasoning: The name of the format that reasoning is read with. None: this format's own. False or
+            "none": reasoning tags are content.
+        prompt: The prompt, as text or (with `tokenizer`) as token ids. It decides whether the output starts
+            inside reasoning. None of it is emitted.
+        tokenizer: A tokenizer or `Vocabulary`; required for token ids. Markers that are tokens are then
+            matched by id, and text that only spells one stays text.
+        tool_choice: "auto"; "none": calls are content; "required" or a tool's name (also as the API's dict):
+            the output may also have the form of guided decoding, a bare list of calls or only the arguments.
+        tool_calls_in_reasoning: "auto": hold back a call inside reasoning. It becomes text if the reasoning
+            closes after it, and a call if the output ends or another call follows. "keep": it is text. "end":
+            it is a call and ends the reasoning. None: the format decides.
+        unmarked_calls: True: a bare or fenced JSON object on a line of its own is also a call, if it names
+            one of `tools` and matches its schema. For models that omit the markers. Such a call is emitted
+            when it is complete.
+        unknown_tools: Handling of a call to a tool that the request does not offer: "forward" emits it,
+            "content" emits its text as content, "drop-with-report" only reports it in `Message.dropped`.
+        parallel_tool_calls: False: only the first call is emitted; further ones are reported in
+            `Message.dropped`.
+        repair: Accept JSON with single quotes, trailing commas, Python literals and bare keys, and close what
+            the end of the output left open. `ToolCall.repairs` lists the repairs.
+        only_reasoning: Extract only the reasoning and its markup. Everything else, calls and their markup
+            included, is emitted as content, byte for byte, for a stack that parses calls in a second pass.
+            `region` still reports an open call.
+        start_in: The region in which the output starts: "content", "reasoning", or "auto" to derive it from
+            the prompt and the format.
+        max_calls: Maximum number of calls in one answer. The text of further calls is malformed.
+        max_argument_bytes: Maximum size of one call's arguments, in bytes.
+        max_depth: Maximum nesting depth of lists and objects in the arguments, at most 512.
+        max_held_bytes: Maximum number of bytes held back while it is open whether they are a call. Beyond
+            that, they are text.
+        reasoning_field: The field that holds reasoning in deltas and messages.
+        trust: How markers that are tokens are matched when ids are given: by "id", by "text", or "either".
+        strict_markers: True: a marker that is not a token of the vocabulary counts only inside what a token
+            has opened; anywhere else it is text. So is a call without a marker. Requires `tokenizer` and
+            token ids.
+        skip_special_tokens: Omit special tokens from content and reasoning unless they are markers of the
+            format. Headers, names and arguments still read them.
+        white_space: White space at both ends of the content and of the reasoning. "keep": keep it, except
+            what belongs to the format's markers. "trim": remove it; white space is then held back until text
+            follows.
+        stop: Stop strings. The first match ends the output.
+        include_stop: Whether the stop string is part of the output.
+        stop_in: "content": match stop strings in content only, and never in markup. "everywhere": also match
+            them in reasoning and calls, if the input is token ids alone. A match inside a call leaves the
+            call incomplete.
+        incomplete_calls: What the deltas contain of a call that is cut off or malformed. "forward": what was
+            read of it. "withhold": nothing; a call's deltas are held back until it is complete. The message
+            always has the call, with its status.
+        keep_message: False: `finish` returns a message without texts, so memory stays flat.
+        audit: Report the fate of every byte in `Message.audit`. With `keep_message=False` it covers only the
+            last chunk: read `message.audit` after each chunk.
+        labels: Label each token id in `Message.labels`: content, reasoning, markup, a call's name or
+            arguments. Needs a tokenizer.
+        rollback_window: How many of the last token ids `rollback` can take back. 0 disables it, at no cost.
+        id_seed: Seed of the call ids; any value but 0 makes them reproducible, for tests.
+
+    Raises:
+        UnknownFormatError: No format has this name.
+        ArgumentError: An option is none of its choices.
+        VocabularyError: The tokenizer cannot be compiled.
+    """
+
+    _reasoning_field: str
+    _tag_formats: tuple[Any, Any] | None  # compared with a stray tag
+
+    def __init__(
+        self,
+        format: str | FormatFile | Format,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        *,
+        reasoning: str | bool | None = None,
+        prompt: str | Sequence[int] | None = None,
+        tokenizer: Any = None,
+        tool_choice: str | Mapping[str, Any] | None = "auto",
+        tool_calls_in_reasoning: ToolCallsInReasoning | None = None,
+        unmarked_calls: bool = False,
+        unknown_tools: UnknownTools = "forward",
+        parallel_tool_calls: bool = True,
+        repair: bool = False,
+        only_reasoning: bool = False,
+        start_in: StartIn = "auto",
+        max_calls: int = 1000,
+        max_argument_bytes: int = 16 << 20,
+        max_depth: int = 512,
+        max_held_bytes: int = 1 << 20,
+        reasoning_field: ReasoningField = "reasoning_content",
+        trust: Trust = "id",
+        strict_markers: bool = False,
+        skip_special_tokens: bool = True,
+        white_space: WhiteSpace = "keep",
+        stop: str | Sequence[str] = (),
+        include_stop: bool = False,
+        stop_in: StopIn = "content",
+        incomplete_calls: IncompleteCalls = "forward",
+        keep_message: bool = True,
+        audit: bool = False,
+        labels: bool = False,
+        rollback_window: int = 0,
+        id_seed: int = 0,
+    ) -> None:
+        begin_stream(self, locals())
+
+    def finish(self, reason: str = "stop") -> Message:
+        """End the stream; return the whole message, with the last deltas in `Message.deltas`.
+
+        If a chunk's finish reason has already ended the stream, the message has no deltas.
+
+        Args:
+            reason: Why generation ended: "stop", "length", "error" or "cancelled".
+        """
+        deltas: list[Delta] = []
+        if not self.is_finished:
+            deltas = self.parse_chunk(None, None, reason)
+        return self._whole(deltas)
+
+    def snapshot(self, *, key: bytes = b"") -> bytes:
+        """Serialize the stream's state for `restore` in this or another process.
+
+        Args:
+            key: A secret of 16 to 64 bytes. `restore` then rejects snapshots that were made without it.
+
+        Raises:
+            StreamError: Deltas are still waiting for the channel.
+            ArgumentError: The stream has a `rollback_window`.
+        """
+        return seal("TokenStreamer", self._state(), key)
+
+    @classmethod
+    def restore(cls, snapshot: bytes, *args: Any, key: bytes = b"", **options: Any) -> Self:
+        """Create a stream that continues from a snapshot's state.
+
+        Args:
+            snapshot: The result of `snapshot`. Without a key, use only snapshots from a trusted source.
+            args, options: The same arguments as for the original stream. The prompt, `choice`, and the
+                channel may differ.
+            key: The key that was passed to `snapshot`.
+
+        Raises:
+            ArgumentError: The bytes are not a snapshot, are damaged, were made with another vocabulary,
+                format, list of tools or options, or the key differs.
+        """
+        state = unseal("TokenStreamer", snapshot, key)
+        stream = cls(*args, **options)
+        stream._restore_state(state)
+        return stream
+
+    def _whole(self, deltas: list[Delta]) -> Message:
+        message = build_message(self, deltas, self._reasoning_field)
+        if self._tag_formats and not message.reasoning and message.content and not self._has_prompt:
+            warn_of_stray_tag(message.content, *self._tag_formats)
+        return message
+
+    @property
+    def message(self) -> Message:
+        """The message so far."""
+        return build_message(self, [], self._reasoning_field)
+
+    def parse(self, output: str | bytes | Sequence[int], finish_reason: str = "stop") -> Message:
+        """Parse a whole output, text or token ids: one chunk and the end."""
+        if isinstance(output, (str, bytes)):
+            deltas = self.parse_chunk(output, None, finish_reason)
+        else:
+            deltas = self.parse_chunk(None, output, finish_reason)
+        return self._whole(deltas)
+
+
+class ChannelParser(Parser):
+    """A `Parser` that sends its deltas to a channel. For token ids, use `TokenStreamer`.
+
+    Args:
+        format, tools, options: See `Parser`.
+        channel, choice, closes_channel: See `TokenStreamer`.
+    """
+
+    def __init__(
+        self,
+        format: str | FormatFile | Format,
+        tools: Iterable[Any] | ToolSchemas | None = None,
+        *,
+        channel: DeltaChannel | None,
+        choice: int = 0,
+        closes_channel: bool = True,
+        **options: Any,
+    ) -> None:
+        given = with_defaults(format, tools, options)
+        begin_stream(self, given, channel=channel, choice=choice, closes_channel=closes_channel)
+
+
+def begin_stream(stream: Parser, given: dict[str, Any], **delivery: Any) -> None:
+    """Run the native constructor.
+
+    Args:
+        given: The format, the tools and every option by name.
+        delivery: The native class's arguments for the destination of the deltas.
+    """
+    recipe, format, reasoning = choose_recipe(given)
+    stream._reasoning_field = given["reasoning_field"]
+    NativeTokenStreamer.__init__(stream, recipe, stream._reasoning_field, **delivery)
+    may_warn = given["start_in"] == "auto" and not given["only_reasoning"]
+    stream._tag_formats = (format, reasoning) if may_warn else None
+
+
+def parse(
+    output: str | bytes | Sequence[int],
+    format: str | FormatFile | Format,
+    tools: Iterable[Any] | ToolSchemas | None = None,
+    *,
+    finish_reason: str = "stop",
+    **options: Any,
+) -> Message:
+    """Parse a whole output with a new `Parser`; `options` are those of `Parser`."""
+    return Parser(format, tools, **options).parse(output, finish_reason)

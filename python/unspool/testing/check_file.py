@@ -1,0 +1,101 @@
+"""Validates a format file and its examples."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+from unspool.core.format.compile_format import compile_format
+from unspool.errors import FormatError
+from unspool.formats.format_file import FormatFile, read_format, read_text
+from unspool.streams.parser import parse
+from unspool.testing.cases import Case
+from unspool.testing.check import assert_format
+from unspool.testing.explain_format import (
+    SAMPLE_CALL,
+    SAMPLE_CONTENT,
+    SAMPLE_REASONING,
+    SAMPLE_TOOLS,
+    sample_of,
+)
+
+__all__ = ["check_file", "example_faults", "quote_faults", "sample_faults"]
+
+_NO_EXAMPLE = (
+    "no example. Append [[example]] with input, an output of the model, and with the content, reasoning and calls "
+    "that are in it"
+)
+_QUOTED_HOLE = re.compile(r'"(\$\{\w+\})"')
+
+
+def check_file(path: str | os.PathLike[str]) -> list[str]:
+    """Return the faults of a format file, each with its line; empty if there are none.
+
+    Validates keys and patterns, runs each example at every split, and parses a rendered sample.
+    """
+    name = Path(path).name
+    try:
+        file = read_format(path)
+        compile_format(file)
+    except FormatError as error:
+        text = str(error)
+        return [text if text.startswith(name) else f"{name}:1: {text}"]
+    text = read_text(path)
+    if faults := quote_faults(file, text, name):
+        return faults
+    if not file.examples:
+        return [f"{name}:1: {_NO_EXAMPLE}"]
+    return example_faults(file, name) or sample_faults(file, name, text)
+
+
+def _line_of(text: str, *keys: str) -> int:
+    """The line of the first of the keys that the file has; 1 if it has none."""
+    for key in keys:
+        if found := re.search(rf"^[ \t]*{key}[ \t]*=", text, re.M):
+            return text.count("\n", 0, found.start()) + 1
+    return 1
+
+
+def quote_faults(file: FormatFile, text: str, name: str) -> list[str]:
+    """Report quoted holes in `object`: such a hole stands for a JSON value, which includes its quotes."""
+    found = [hole for pattern in file.patterns.get("object", ()) for hole in _QUOTED_HOLE.findall(pattern)]
+    line = _line_of(text, "object")
+    return [
+        f"{name}:{line}: object: write {hole} without quotes; it stands for a JSON value, quotes included"
+        for hole in dict.fromkeys(found)
+    ]
+
+
+def example_faults(file: FormatFile, name: str) -> list[str]:
+    """Report examples whose result differs from the expected one at any split."""
+    faults = []
+    for number, (place, example) in enumerate(zip(file.example_lines, file.examples, strict=True), 1):
+        try:
+            assert_format(file, Case.from_example(file, example, number))
+        except (AssertionError, ValueError) as error:
+            faults.append(f"{name}:{place}: {error}")
+    return faults
+
+
+def sample_faults(file: FormatFile, name: str, text: str = "") -> list[str]:
+    """Report a sample that does not parse to the message it was rendered from, with and without its end.
+
+    `text` is the file's, for the line.
+    """
+    sample = sample_of(file)
+    written = (
+        [SAMPLE_CALL] if file.has_tools else [],
+        SAMPLE_REASONING if file.has_reasoning else "",
+        "" if file.has_tools else SAMPLE_CONTENT,
+    )
+    for output in (sample, *(sample + end for end in file.facts.ends)):
+        message = parse(output, file, SAMPLE_TOOLS)
+        calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls if call.is_complete]
+        if message.malformed or (calls, message.reasoning.strip(), message.content.strip()) != written:
+            return [
+                f"{name}:{_line_of(text, 'call', 'reasoning', 'content')}: a sample is not read back: {output!r} gives the calls {calls}, the reasoning "
+                f"{message.reasoning!r} and the content {message.content!r}"
+            ]
+    return []

@@ -1,0 +1,367 @@
+"""The grammar of a call's arguments: a JSON object, a literal, or tagged parameters."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unspool._core import Pattern, Patterns
+from unspool.errors import ArgumentError
+from unspool.writing.grammar.free_text import First, Rule, Start
+from unspool.writing.grammar.lexicon import Lexicon, edge
+from unspool.writing.grammar.marked_values import BARE_KEY, MarkedJson, QuotedValues
+from unspool.writing.grammar.members import in_order
+from unspool.writing.grammar.nodes import (
+    EMPTY,
+    GAP,
+    JsonValue,
+    Literal,
+    Node,
+    Reference,
+    Repeat,
+    Rules,
+    Terminal,
+    choice,
+    optional,
+    sequence,
+    star,
+)
+from unspool.writing.grammar.result import Dropped
+from unspool.writing.grammar.schema_types import ANY_TYPE, only, resolve, types_of
+from unspool.writing.grammar.schema_values import value_rules
+from unspool.writing.grammar.tools import Tool
+
+__all__ = ["Arguments"]
+
+#: The possible first characters of a JSON value of each type; text with another one is not such a value.
+_STARTS = {
+    "number": "-0123456789", "integer": "-0123456789", "object": "{", "array": "[",
+    "boolean": ("true", "false", "True", "False"), "null": ("null", "None"),
+}  # fmt: skip
+_TEXT_ONLY = frozenset({"minLength", "maxLength", "pattern", "format"})
+
+
+@dataclass
+class Arguments:
+    """Builds the grammar of one tool's arguments. `words` must not occur in a parameter's text."""
+
+    patterns: Patterns
+    lexicon: Lexicon
+    rules: Rules
+    words: tuple[str, ...]
+    dropped: list[Dropped]
+    elements: dict[tuple[str, ...], Reference] = field(default_factory=dict)
+
+    def json(self, tool: Tool) -> Node:
+        """All arguments in one object."""
+        if not self.patterns.string:
+            return JsonValue.of(tool.schema)
+        written = self._quoted(tool)
+        return value_rules(self.rules, written, tool.schema, tool.schema, f"{tool.name}#", self.dropped)
+
+    def _quoted(self, tool: Tool) -> QuotedValues:
+        quote = self.patterns.string[0]
+        opener, closer = self.lexicon.markup(quote.first), self.lexicon.markup(quote.last)
+        inner = self.lexicon.text_without([quote.first, quote.last, *self.words])
+        if isinstance(inner, Terminal) and isinstance(opener, Literal) and isinstance(closer, Literal):
+            string: Node = Terminal(sequence(opener, inner.part, closer))
+        else:
+            string = sequence(opener, inner, closer)
+        return QuotedValues(string, opener, closer, lambda: self._drop_text(tool, ""))
+
+    def _drop_text(self, tool: Tool, key: str) -> None:
+        path = f"{tool.name}#/properties/{key}" if key else f"{tool.name}#"
+        self.dropped.append(Dropped(path, "pattern", "a string beside markers may hold any text but these"))
+
+    def parameters(self, tool: Tool, alternatives: Sequence[Pattern]) -> Node:
+        """Each parameter in its tags, in the order of the schema."""
+        if not tool.properties and tool.schema.get("additionalProperties") is not False:
+            return star(self._parameter(tool, None, {}, alternatives))
+        properties = {key: value for key, value in tool.properties.items() if value is not False}
+        parts = [
+            (self._parameter(tool, key, schema, alternatives), key in tool.required)
+            for key, schema in properties.items()
+        ]
+        return in_order(self.rules, parts, EMPTY)
+
+    def only_value(self, tool: Tool, before: str, after: str) -> Node:
+        """The text of a tool's only parameter, without a key."""
+        if len(tool.properties) > 1:
+            raise ArgumentError(
+                f"the tool '{tool.name}' has {len(tool.properties)} parameters, and a call of this format "
+                "has one without a name; leave the tool out"
+            )
+        is_closed = tool.schema.get("additionalProperties") is False
+        if not tool.properties and is_closed:
+            return edge(self.lexicon, before + after)
+        key, schema = next(iter(tool.properties.items()), ("", {"type": "string"}))
+        value = self._tagged(tool, key, schema, (before, after), (True, True), own_line=True)
+        assert value is not None
+        opener = Literal(before.rstrip() if _is_trimmed(before, after) else before)
+        if tool.required & set(tool.properties):
+            return sequence(opener, value)
+        return sequence(
+            opener, choice(value, sequence(GAP, edge(self.lexicon, after.lstrip(), before=False)))
+        )
+
+    def _parameter(self, tool: Tool, key: str | None, schema: Any, alternatives: Sequence[Pattern]) -> Node:
+        has_text = any("verbatim" in pattern.options("value") for pattern in alternatives)
+        is_paired = not all(map(_has_edges, alternatives))
+        made: list[Node] = []
+        for pattern in alternatives:
+            options = pattern.options("value")
+            takes_text = "verbatim" in options or not (has_text and "json" in options)
+            takes_others = "verbatim" not in options or not has_text
+            if pattern.count("key") == 2:
+                made.append(self._element(tool, pattern, key, schema))
+                continue
+            made += self._tags(tool, pattern, key, schema, (takes_text, takes_others), is_paired)
+        if not made:
+            raise ArgumentError(f"no parameter of this format holds what '{tool.name}' takes as '{key}'")
+        return self.rules.add("parameter", choice(*made))
+
+    def _tags(
+        self,
+        tool: Tool,
+        pattern: Pattern,
+        key: str | None,
+        schema: Any,
+        takes: tuple[bool, bool],
+        is_paired: bool,
+    ) -> list[Node]:
+        written = None if key is None else html.escape(key) if "xml" in pattern.options("key") else key
+        name = BARE_KEY if written is None else Literal(written)
+        if written is not None and _is_broken(written, pattern.after("key")):
+            raise ArgumentError(f"the parameter '{key}' of '{tool.name}' holds what ends a name; rename it")
+        head = sequence(edge(self.lexicon, pattern.first, after=False), name)
+        made = []
+        for kinds, narrowed in self._by_type(tool, pattern, schema):
+            value = self._tagged(
+                tool, key or "", narrowed, (pattern.before("value"), pattern.after("value")), takes,
+                "xml" in pattern.options("value"), is_paired=is_paired,
+            )  # fmt: skip
+            if value is None:
+                continue
+            types = choice(*map(Literal, kinds)) if pattern.has("type") else EMPTY
+            texts = [pattern.after("key"), *([pattern.after("type")] if pattern.has("type") else [])]
+            if _is_trimmed(texts[-1], pattern.after("value")):
+                texts[-1] = texts[-1].rstrip()
+            between = [self._between(text) for text in texts]
+            made.append(sequence(head, between[0], types, *between[1:], value))
+        return made
+
+    def _between(self, text: str) -> Node:
+        """The text between a parameter's parts; white space between two tags is free."""
+        tags = re.split(r"(?<=>)\s*(?=<)", text) if text.startswith("</") else [text]
+        return sequence(
+            *(
+                part
+                for number, tag in enumerate(tags)
+                for part in (GAP if number else EMPTY, self.lexicon.markup(tag))
+            )
+        )
+
+    def _by_type(self, tool: Tool, pattern: Pattern, schema: Any) -> list[tuple[tuple[str, ...], Any]]:
+        """The schema; or, if the type's name is written, one schema per type."""
+        types = types_of(schema, tool.schema)
+        if not pattern.has("type"):
+            return [((), schema)]
+        if types == ANY_TYPE:
+            types = ("string",)
+        names = {"integer": ("number", "integer")}
+        return [(names.get(name, (name,)), only(name, schema, tool.schema)) for name in types]
+
+    def _tagged(
+        self,
+        tool: Tool,
+        key: str,
+        schema: Any,
+        edges: tuple[str, str],
+        takes: tuple[bool, bool],
+        has_entities: bool = False,
+        own_line: bool = False,
+        is_paired: bool = False,
+    ) -> Node | None:
+        """A value and its closer; None if this alternative cannot hold the value.
+
+        A line break at both sides of a value may be missing, unless the closer needs a line of its own. If
+        another alternative has no line breaks (`is_paired`), the first one must stand.
+        """
+        before, after = edges
+        types = types_of(schema, tool.schema)
+        resolved = resolve(schema, tool.schema)
+        is_any = set(types) >= set(ANY_TYPE) - {"integer"}
+        others = [] if is_any else [name for name in types if name != "string"]
+        is_trimmed = _is_trimmed(before, after)
+        space = GAP if is_trimmed else EMPTY
+        line = Literal("\n") if own_line and is_trimmed else space
+        end = sequence(line, edge(self.lexicon, after.lstrip(), before=False))
+        made: list[Node] = []
+        if "string" in types and takes[0]:
+            texts = self._listed(tool, resolved, after.strip())
+            if texts is not None:
+                first = Literal(before[-1]) if is_trimmed else EMPTY
+                end_of_text = edge(self.lexicon, after.lstrip(), before=False)
+                made += [_between_lines(first, text, own_line, end_of_text, is_paired) for text in texts]
+            else:
+                self._drop(tool, key, resolved)
+                if own_line:
+                    text = self._text(after, First(" \t\r\n"), own_line=True)
+                    made.append(sequence(GAP, text))
+                else:
+                    made.append(self._text(after, _no_json(others)))
+        if others and takes[1]:
+            made += [
+                sequence(space, self._typed(tool, key, name, resolved, has_entities), end) for name in others
+            ]
+        return choice(*made) if made else None
+
+    def _listed(self, tool: Tool, schema: Any, closer: str) -> list[str] | None:
+        """The strings that a schema lists; None if it lists none."""
+        texts = _texts_of(schema, tool.schema)
+        for text in texts or ():
+            if any(word in text for word in (closer, *self.words)):
+                raise ArgumentError(f"'{text}' of '{tool.name}' holds a marker of the format; rename it")
+        return texts
+
+    def _drop(self, tool: Tool, key: str, schema: Any) -> None:
+        for keyword in sorted(_TEXT_ONLY & _keywords(only("string", schema, tool.schema))):
+            self.dropped.append(
+                Dropped(f"{tool.name}#/properties/{key}", keyword, "the text is written to the letter")
+            )
+
+    def _text(self, after: str, start: Rule | None, own_line: bool = False) -> Node:
+        """A verbatim string up to its closer. It is not empty if the closer has a line of its own."""
+        closer = after.strip()
+        words = [closer, *self.words]
+        text = self.lexicon.text_until(words, closer, start, least=int(own_line), own_line=own_line)
+        return sequence(text, GAP) if after.lstrip() != closer else text
+
+    def _typed(self, tool: Tool, key: str, name: str, schema: Any, has_entities: bool) -> Node:
+        """A value of a type other than string, as JSON."""
+        narrowed = only(name, schema, tool.schema)
+        if name not in ("object", "array"):
+            values = [value for value in _values_of(narrowed) if not isinstance(value, str)]
+            plain = {"enum": values} if values else narrowed
+            return JsonValue.of(plain)
+        without = "&<" if has_entities else ""
+        written = MarkedJson(self.words, without, lambda: self._drop_text(tool, key))
+        path = f"{tool.name}#/properties/{key}"
+        return value_rules(self.rules, written, narrowed, tool.schema, path, self.dropped)
+
+    # <key>..</key>: an object's members are nested elements; a list's items are called item.
+    def _element(self, tool: Tool, pattern: Pattern, key: str | None, schema: Any) -> Node:
+        if key is None:
+            raise ArgumentError(
+                f"'{tool.name}' takes any argument, which this format cannot write; list them"
+            )
+        if not re.fullmatch(r"[\w.-]([\w .-]*[\w.-])?", key):
+            raise ArgumentError(f"no element can be called {key!r}, a key of '{tool.name}'; rename it")
+        made = (tool.name, pattern.first, key, json.dumps(schema, sort_keys=True))
+        if made in self.elements:
+            return self.elements[made]
+        rule = self.rules.new_name("element")
+        self.rules.named[rule] = EMPTY
+        self.elements[made] = Reference(rule)
+        opener = sequence(
+            edge(self.lexicon, pattern.first, after=False),
+            Literal(key),
+            self.lexicon.markup(pattern.texts[1]),
+        )
+        closer = pattern.texts[2] + key + pattern.last.rstrip()
+        self.rules.named[rule] = sequence(opener, self._inside(tool, pattern, key, schema, closer), GAP)
+        return self.elements[made]
+
+    def _inside(self, tool: Tool, pattern: Pattern, key: str, schema: Any, closer: str) -> Node:
+        resolved = resolve(schema, tool.schema)
+        types = types_of(schema, tool.schema)
+        end = self.lexicon.markup(closer)
+        made: list[Node] = []
+        if "string" in types:
+            texts = _texts_of(resolved, tool.schema)
+            others = [] if types == ANY_TYPE else [name for name in types if name != "string"]
+            words = [pattern.first.strip(), *self.words]
+            if texts is None:
+                self._drop(tool, key, resolved)
+                made.append(self.lexicon.text_until(words, closer, _no_json(others)))
+            else:
+                made.append(sequence(choice(*map(Literal, texts)), end))
+        if types != ANY_TYPE:
+            nested = [self._nested(tool, pattern, name, resolved) for name in types if name != "string"]
+            made += [sequence(one, end) for one in nested]
+        return choice(*made)
+
+    def _nested(self, tool: Tool, pattern: Pattern, name: str, schema: Any) -> Node:
+        narrowed = only(name, schema, tool.schema)
+        if name == "object" and narrowed.get("properties"):
+            required = set(narrowed.get("required", ()))
+            parts = [
+                (self._element(tool, pattern, key, value), key in required)
+                for key, value in narrowed["properties"].items()
+            ]
+            return in_order(self.rules, parts, EMPTY)
+        has_items = not narrowed.get("prefixItems") and narrowed.get("items") not in (None, True, False, {})
+        if (
+            name == "array" and has_items
+        ):  # items with individual schemas are JSON, because elements have one schema
+            return self._items(tool, pattern, narrowed)
+        return self._typed(tool, "", name, narrowed, False)
+
+    def _items(self, tool: Tool, pattern: Pattern, schema: Mapping[str, Any]) -> Node:
+        """A list's elements. At least one, because an empty list looks like empty text."""
+        least, most = max(1, int(schema.get("minItems", 0))), schema.get("maxItems")
+        return Repeat(self._element(tool, pattern, "item", schema["items"]), least, most)
+
+
+def _between_lines(blank: Node, text: str, own_line: bool, end: Node, is_paired: bool) -> Node:
+    """A listed text. The line break at each side may be missing, unless the text has one there too."""
+    first = blank if is_paired or not text or text[0].isspace() else optional(blank)
+    last = blank if own_line or not text or text[-1].isspace() else optional(blank)
+    return sequence(first, Literal(text), last, end)
+
+
+def _has_edges(pattern: Pattern) -> bool:
+    return _is_trimmed(pattern.before("value"), pattern.after("value"))
+
+
+def _is_trimmed(before: str, after: str) -> bool:
+    return before[-1:].isspace() and after[:1].isspace()
+
+
+def _is_broken(key: str, after: str) -> bool:
+    sign = after.strip()[:1]
+    return not key or "\n" in key or "<" in key or (sign != "" and sign in key) or key != key.strip()
+
+
+def _no_json(types: Sequence[str]) -> Start | None:
+    """Text that cannot be parsed as a value of these types."""
+    words = [word for name in types for word in _STARTS[name]]
+    return Start([*words, '"']) if words else None
+
+
+def _keywords(schema: Any) -> set[str]:
+    """The keywords of a schema and of its alternatives."""
+    return set(schema).union(*map(_keywords, schema.get("anyOf", ())))
+
+
+def _values_of(schema: Any) -> list[Any]:
+    return list(schema.get("enum", ())) if isinstance(schema, Mapping) else []
+
+
+def _texts_of(schema: Any, root: Any) -> list[str] | None:
+    """The strings that a schema lists; None if it lists none."""
+    return _listed_texts(only("string", schema, root))
+
+
+def _listed_texts(schema: Any) -> list[str] | None:
+    """The strings in a schema of strings, or in all its alternatives."""
+    if "enum" in schema:
+        return [value for value in schema["enum"] if isinstance(value, str)]
+    found = [_listed_texts(one) for one in schema.get("anyOf", ())]
+    if not found or None in found:
+        return None
+    return list(dict.fromkeys(text for texts in found for text in texts or ()))

@@ -1,0 +1,193 @@
+"""Text that excludes some words, as a regular expression without look-around.
+
+It builds an automaton for the text, then eliminates its states one by one, until one expression is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from unspool.writing.grammar.nodes import EMPTY, Chars, Choice, Node, Sequence, choice, sequence, star
+
+__all__ = ["First", "Rule", "Start", "Words", "free_text"]
+
+State = tuple[object, ...]
+_BLANKS = " \t\r"
+
+
+class Rule(Protocol):
+    """A constraint on text: an automaton whose state None means a violation."""
+
+    @property
+    def letters(self) -> frozenset[str]:
+        """The characters that it distinguishes."""
+
+    @property
+    def start(self) -> object:
+        """The state before the text."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for rules with the same effect."""
+
+    def step(self, state: object, char: str | None) -> object | None:
+        """The state after a character; None stands for any character that is not in `letters`."""
+
+
+class Words:
+    """None of these words occurs in the text."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        found = sorted({word for word in words if word})
+        self.words = tuple(word for word in found if not any(o != word and o in word for o in found))
+        self.key: tuple[object, ...] = ("words", *self.words)
+        self.letters = frozenset("".join(self.words))
+        self.start = ""
+        self._prefixes = {word[:size] for word in self.words for size in range(len(word))}
+
+    def step(self, state: object, char: str | None) -> object | None:
+        if char is None:
+            return ""
+        text = str(state) + char
+        if any(text.endswith(word) for word in self.words):
+            return None
+        return next(text[i:] for i in range(len(text) + 1) if text[i:] in self._prefixes or i == len(text))
+
+
+class Start:
+    """The text (with `every_line`, each line of it) does not begin with optional white space and one of these
+    words."""
+
+    def __init__(self, words: Iterable[str], every_line: bool = False) -> None:
+        self._words = frozenset(words)
+        self.key: tuple[object, ...] = ("start", every_line, *sorted(self._words))
+        self._prefixes = {word[:size] for word in self._words for size in range(len(word))}
+        self._every_line = every_line
+        self.letters = frozenset("".join(self._words)) | frozenset(_BLANKS + "\n")
+        self.start = ""
+
+    def step(self, state: object, char: str | None) -> object | None:
+        if char == "\n" and (self._every_line or state == ""):
+            return ""
+        if not isinstance(state, str):
+            return state
+        if state == "" and char is not None and char in _BLANKS:
+            return ""
+        text = state + (char or "\0")
+        if any(text.startswith(word) for word in self._words):
+            return None
+        return text if text in self._prefixes else 0
+
+
+class First:
+    """The text does not begin with one of these characters."""
+
+    def __init__(self, chars: str) -> None:
+        self.letters = frozenset(chars)
+        self.key: tuple[object, ...] = ("first", *sorted(chars))
+        self.start = True
+
+    def step(self, state: object, char: str | None) -> object | None:
+        return None if state and char in self.letters else False
+
+
+@dataclass(frozen=True)
+class _Edge:
+    target: State
+    label: Node
+
+
+def free_text(*rules: Rule, without: Iterable[str] = (), other: Node | None = None, least: int = 0) -> Node:
+    """Any text that satisfies all rules.
+
+    Args:
+        without: Characters that must not occur.
+        other: An additional item that may occur, such as an escape; the rules ignore it.
+        least: 1: the text is not empty.
+    """
+    key = (tuple(rule.key for rule in rules), frozenset(without), other, least)
+    found = _made.get(key)
+    if found is None:
+        if len(_made) >= _MAX_KEPT:
+            _made.clear()
+        found = _made[key] = _free_text(rules, frozenset(without), other, least)
+    return found
+
+
+_made: dict[tuple[object, ...], Node] = {}
+_MAX_KEPT = 4096
+
+
+def _free_text(rules: tuple[Rule, ...], banned: frozenset[str], other: Node | None, least: int) -> Node:
+    letters = frozenset().union(*(rule.letters for rule in rules)) | banned
+    start = tuple(rule.start for rule in rules)
+    edges = _explore(rules, start, letters, banned, other)
+    whole = _eliminate(edges, start)
+    if least == 0:
+        return whole
+    return choice(*(sequence(edge.label, _from(edges, edge.target)) for edge in edges[start]))
+
+
+def _from(edges: dict[State, list[_Edge]], state: State) -> Node:
+    order = [state, *(other for other in edges if other != state)]
+    return _eliminate({key: edges[key] for key in order}, state)
+
+
+def _explore(
+    rules: tuple[Rule, ...], start: State, letters: frozenset[str], banned: frozenset[str], other: Node | None
+) -> dict[State, list[_Edge]]:
+    edges: dict[State, list[_Edge]] = {}
+    waiting = [start]
+    for state in waiting:
+        if state in edges:
+            continue
+        targets: dict[State, list[str]] = {}
+        rest = _step(rules, state, None)
+        for letter in sorted(letters - banned):
+            target = _step(rules, state, letter)
+            if target is not None:
+                targets.setdefault(target, []).append(letter)
+        made = []
+        if rest is not None:
+            joined = targets.pop(rest, [])
+            label: Node = Chars.of(letters - set(joined), negated=True)
+            made.append(_Edge(rest, label if other is None else choice(label, other)))
+        made += [_Edge(target, Chars.of(chars)) for target, chars in targets.items()]
+        edges[state] = made
+        waiting += [edge.target for edge in made]
+    return edges
+
+
+def _step(rules: tuple[Rule, ...], state: State, char: str | None) -> State | None:
+    after = tuple(rule.step(one, char) for rule, one in zip(rules, state, strict=True))
+    return None if any(one is None for one in after) else after
+
+
+def _eliminate(edges: dict[State, list[_Edge]], start: State) -> Node:
+    """All texts from the start to any state, by Arden's rule; the states found last are eliminated first."""
+    table = {state: {edge.target: edge.label for edge in out} for state, out in edges.items()}
+    ends: dict[State, Node] = dict.fromkeys(table, EMPTY)
+    for state in reversed([state for state in table if state != start]):
+        out = table.pop(state)
+        loop = out.pop(state, None)
+        again = EMPTY if loop is None else star(loop)
+        for source, targets in table.items():
+            label = targets.pop(state, None)
+            if label is None:
+                continue
+            head = sequence(label, again)
+            for target, inner in out.items():
+                path = sequence(head, inner)
+                targets[target] = choice(targets[target], path) if target in targets else path
+            end = sequence(head, ends[state])
+            ends[source] = _or(ends[source], end)
+    loop = table[start].pop(start, None)
+    return ends[start] if loop is None else sequence(star(loop), ends[start])
+
+
+def _or(first: Node, second: Node) -> Node:
+    if first == EMPTY and isinstance(second, (Sequence, Chars, Choice)):
+        return Choice((second, EMPTY))
+    return choice(first, second)

@@ -1,0 +1,182 @@
+"""Prints a grammar as GBNF for llama.cpp, or as the nearly identical EBNF of xgrammar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Protocol
+
+from unspool.writing.grammar.character_sets import LAST, characters, excluding, in_set, within
+from unspool.writing.grammar.nodes import (
+    Chars,
+    Choice,
+    Literal,
+    Node,
+    OtherTokens,
+    Reference,
+    Repeat,
+    Rules,
+    Sequence,
+    Terminal,
+    Token,
+)
+from unspool.writing.grammar.print_pattern import times
+
+__all__ = ["to_ebnf", "to_gbnf"]
+
+
+def to_gbnf(rules: Rules) -> str:
+    """Return the grammar as text; the rule `start` becomes `root`. JSON values must already be rules.
+
+    Raises:
+        ValueError: A node cannot be expressed in GBNF.
+    """
+    return _Printer(rules, _LlamaTokens()).text()
+
+
+def to_ebnf(rules: Rules) -> str:
+    """The same for xgrammar, which has another notation for tokens."""
+    return _Printer(rules, _XgrammarTokens()).text()
+
+
+class _Tokens(Protocol):
+    def one(self, id: int) -> str: ...
+
+    def others(self, excluded: tuple[int, ...]) -> str: ...
+
+
+class _LlamaTokens:
+    def one(self, id: int) -> str:
+        return f"<[{id}]>"
+
+    def others(self, excluded: tuple[int, ...]) -> str:
+        # GBNF can negate only one token: for more, only text is left, which cannot spell a marker that is a
+        # token.
+        return f"!<[{excluded[0]}]>*" if len(excluded) == 1 else r"[^\x00]*"
+
+
+class _XgrammarTokens:
+    def one(self, id: int) -> str:
+        return f"Token({id})"
+
+    def others(self, excluded: tuple[int, ...]) -> str:
+        return f"ExcludeToken({', '.join(map(str, excluded))})*"
+
+
+class _Printer:
+    def __init__(self, rules: Rules, tokens: _Tokens) -> None:
+        self._rules = rules
+        self._tokens = tokens
+        self._names = _names(rules.named)
+        self._taken = set(self._names.values())
+        self._texts: dict[Node, str] = {}  # each terminal becomes a shared rule
+        self._printed: dict[tuple[Node, int], str] = {}
+
+    def text(self) -> str:
+        ordered = sorted(self._rules.items(), key=lambda rule: rule[0] != "start")
+        lines = [f"{self._names[name]} ::= {self._rule(node)}\n" for name, node in ordered]
+        printed = 0
+        while printed < len(self._texts):  # a terminal may contain further terminals
+            node, name = list(self._texts.items())[printed]
+            lines.append(f"{name} ::= {self._part(node, 0)}\n")
+            printed += 1
+        return "".join(lines)
+
+    def _rule(self, node: Node) -> str:
+        return self._part(node.part if isinstance(node, Terminal) else node, 0)
+
+    def _part(self, node: Node, depth: int) -> str:
+        """A node as an expression; at depth 0 nothing needs brackets, at 1 choices do, at 2 sequences do
+        too."""
+        if (node, depth) not in self._printed:
+            self._printed[node, depth] = self._expression(node, depth)
+        return self._printed[node, depth]
+
+    def _expression(self, node: Node, depth: int) -> str:
+        if isinstance(node, Literal):
+            return '"' + "".join(_character(char, _QUOTED) for char in node.text) + '"'
+        if isinstance(node, Token):
+            return self._tokens.one(node.id)
+        if isinstance(node, OtherTokens):
+            text = self._tokens.others(node.excluded)
+            return f"({text})" if depth > 1 else text
+        if isinstance(node, Reference):
+            return self._names[node.name]
+        if isinstance(node, Chars):
+            return _characters(node)
+        if isinstance(node, Terminal):
+            return self._terminal(node.part, depth)
+        if isinstance(node, Repeat):
+            return self._repeat(node)
+        if isinstance(node, Choice):
+            text = " | ".join(self._part(part, 1) for part in node.parts)
+            return f"({text})" if depth else text
+        if isinstance(node, Sequence):
+            text = " ".join(self._part(part, 1) for part in node.parts) or '""'
+            return f"({text})" if depth > 1 and len(node.parts) > 1 else text
+        raise ValueError(f"GBNF has no form for {node!r}")
+
+    def _terminal(self, part: Node, depth: int) -> str:
+        if isinstance(part, (Literal, Chars)):
+            return self._part(part, depth)
+        if part not in self._texts:
+            self._texts[part] = _new_name("text", self._taken)
+        return self._texts[part]
+
+    def _repeat(self, node: Repeat) -> str:
+        """A repetition; an optional repetition gets a single suffix."""
+        part = node.part.part if isinstance(node.part, Terminal) else node.part
+        if not isinstance(part, Repeat):
+            return self._part(node.part, 2) + times(node)
+        if (node.least, node.most) == (0, 1) and part.least <= 1:
+            return self._repeat(Repeat(part.part, 0, part.most))
+        return f"({self._repeat(part)}){times(node)}"
+
+
+def _names(rules: Iterable[str]) -> dict[str, str]:
+    """A name of letters, digits and hyphens for each rule."""
+    names = {"start": "root"}
+    taken = {"root"}
+    for name in rules:
+        if name != "start":
+            stem = re.sub("[^A-Za-z0-9]", "-", name)
+            names[name] = _new_name(stem if stem[:1].isalpha() else f"rule-{stem}", taken)
+    return names
+
+
+def _new_name(stem: str, taken: set[str]) -> str:
+    made, count = stem, 1
+    while made in taken:
+        count += 1
+        made = f"{stem}-{count}"
+    taken.add(made)
+    return made
+
+
+def _characters(node: Chars) -> str:
+    found, is_negated = characters(*node.ranges), node.negated
+    if not is_negated and found.ranges[-1][1] == LAST:
+        found, is_negated = excluding(found), True
+    ranges = "".join(
+        _character(first, _IN_CLASS) + (f"-{_character(last, _IN_CLASS)}" if last > first else "")
+        for first, last in _without_hyphen(found)
+        if not "\ud800" <= first <= "\udfff"  # no text contains them
+    )
+    # A hyphen at the end of a class is literal in all readers; xgrammar has no escape for it.
+    hyphen = "-" if in_set("-", found) else ""
+    return f"[{'^' if is_negated else ''}{ranges}{hyphen}]" if ranges or hyphen else r"[^\x00]"
+
+
+def _without_hyphen(found: Chars) -> tuple[tuple[str, str], ...]:
+    return within(found, excluding(characters("-"))).ranges
+
+
+_QUOTED = {'"': '\\"', "\\": "\\\\"}
+_IN_CLASS = {"[": "\\[", "]": "\\]", "\\": "\\\\", "^": "\\x5E"}
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _character(char: str, special: dict[str, str]) -> str:
+    if char < " " or char == "\x7f":
+        return _SHORT.get(char, f"\\x{ord(char):02X}")
+    return special.get(char, char)

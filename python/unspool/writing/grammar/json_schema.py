@@ -1,0 +1,101 @@
+"""Normalises JSON Schemas, so that all matchers interpret them in the same way.
+
+Matchers silently ignore or misread many keywords. A normalised schema has few: objects with `properties`,
+`required` and explicit `additionalProperties`; lists, strings, numbers, `enum`, `anyOf` and local `$ref`.
+Keywords that a grammar cannot enforce are dropped and listed; `check` compares the finished value with the
+original schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.writing.grammar.result import Dropped
+from unspool.writing.grammar.schema_merge import Merger, Target
+from unspool.writing.grammar.schema_overlap import overlap
+from unspool.writing.grammar.schema_prune import name_of, prune, refuse_left_recursion
+from unspool.writing.grammar.schema_strict import require_strict
+
+__all__ = ["NormalisedSchema", "Target", "normalise", "normalise_arguments"]
+
+Schema = Mapping[str, Any] | bool | None
+
+
+@dataclass(frozen=True)
+class NormalisedSchema:
+    """A schema that all matchers interpret in the same way, and the keywords that were dropped."""
+
+    schema: dict[str, Any]
+    """Plain data for `json.dumps`; definitions are in "$defs" of the root."""
+    dropped: tuple[Dropped, ...]
+
+    def resolve(self, node: Any) -> Any:
+        """The node, or the definition that it refers to."""
+        name = name_of(node)
+        while name is not None:
+            node = self.schema["$defs"][name]
+            name = name_of(node)
+        return node
+
+
+def normalise(
+    schema: Schema, *, target: Target = "llguidance", strict: bool = False, more_keys: bool = False
+) -> NormalisedSchema:
+    """Normalise a schema for a matcher.
+
+    Args:
+        schema: None means any object, as in `{"type": "json_object"}`.
+        target: The matcher, whose abilities differ; "gbnf" is llama.cpp.
+        strict: Raise if OpenAI's strict mode would reject the schema.
+        more_keys: Allow further keys in an object that has `properties` but no `additionalProperties`. JSON
+            Schema allows them, but models usually should not write them.
+
+    Raises:
+        ArgumentError: The schema is malformed, too large, matched by no value, or not strict.
+    """
+    if schema is None:
+        schema = {"type": "object"}
+    if strict:
+        require_strict(schema)
+    return _normalise(Merger(schema, target, more_keys=more_keys))
+
+
+def normalise_arguments(
+    parameters: Schema, *, target: Target = "llguidance", strict: bool = False, more_keys: bool = False
+) -> NormalisedSchema:
+    """Normalise a tool's `parameters`: an object schema; None or {} means any object.
+
+    Raises:
+        ArgumentError: As in `normalise`.
+    """
+    if strict:
+        require_strict(parameters or {"type": "object"})
+    merger = Merger(True if parameters is None else parameters, target, more_keys=more_keys)
+    return _normalise(merger, {"type": "object"})
+
+
+def _normalise(merger: Merger, *beside: Mapping[str, Any]) -> NormalisedSchema:
+    try:
+        return _finish(merger, merger.merge_document(*beside))
+    except RecursionError:  # the caller's own stack counts too
+        raise ArgumentError("the schema nests too deeply; use $defs, or simplify it") from None
+
+
+def _finish(merger: Merger, root: Any) -> NormalisedSchema:
+    definitions = merger.definitions
+    refuse_left_recursion(definitions)
+    for part, keyword, choices in merger.exclusive:
+        if merger.is_implied or overlap(choices, definitions):
+            merger.parts.drop(part, keyword, "read as anyOf: a value may fit more than one")
+    root, definitions = prune(root, definitions)
+    if root is False:
+        raise ArgumentError("no value fits the schema; its keywords contradict one another")
+    dropped = tuple(merger.parts.dropped.values())
+    name = name_of(root)
+    while name is not None:
+        root = definitions[name]
+        name = name_of(root)
+    return NormalisedSchema({**root, "$defs": definitions} if definitions else root, dropped)

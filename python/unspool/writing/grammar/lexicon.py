@@ -1,0 +1,165 @@
+"""A format's markers: which are tokens of the vocabulary, and which must not occur in text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from unspool._core import FormatSource, Vocabulary
+from unspool.core.format.compile_format import compile_format
+from unspool.writing.grammar.free_text import Rule, Words, free_text
+from unspool.writing.grammar.nodes import (
+    EMPTY,
+    GAP,
+    Chars,
+    FreeText,
+    Literal,
+    Node,
+    OtherTokens,
+    Repeat,
+    Terminal,
+    Token,
+    optional,
+    sequence,
+)
+
+__all__ = ["Lexicon", "apart_from_text", "closing", "edge", "split_end", "split_tags"]
+
+_BEGINS = frozenset("<[]◁|")
+_ENDS = frozenset(">]|)▷:}")
+
+
+class Lexicon:
+    """Writes markers as tokens if the vocabulary has them."""
+
+    def __init__(self, file: FormatSource, vocabulary: Vocabulary | None, negates: bool = True) -> None:
+        """`negates`: whether the syntax can say "any tokens but these"."""
+        self._negates = negates
+        self._ids: dict[str, int] = {}
+        self._hidden: frozenset[int] = frozenset()
+        self._tokens: list[str] = []
+        if vocabulary is None:
+            return
+        added = vocabulary.added_tokens
+        markers = set(compile_format(file, vocabulary=vocabulary).marker_ids)
+        named = {
+            id: text
+            for id, text in added.items()
+            if text and (id in markers or vocabulary.is_special(id) or _is_tag(text))
+        }
+        self._ids = {text: id for id, text in named.items()}
+        self._hidden = frozenset(named)
+        self._tokens = sorted(text for text in self._ids if any(text in word for word in file.facts.markers))
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether any marker may be a token."""
+        return bool(self._ids)
+
+    def markup(self, text: str) -> Node:
+        """The text with its tokens, the longest first."""
+        if not self._ids or not text:
+            return Literal(text)
+        pattern = "|".join(re.escape(word) for word in sorted(self._ids, key=len, reverse=True))
+        return sequence(
+            *(
+                Token(self._ids[piece], piece) if piece in self._ids else Literal(piece)
+                for piece in re.split(f"({pattern})", text)
+                if piece
+            )
+        )
+
+    def is_token(self, text: str) -> bool:
+        """Whether the text is one token."""
+        return text in self._ids
+
+    def has_token(self, text: str) -> bool:
+        """Whether the text contains a token."""
+        return any(word in text for word in self._ids)
+
+    def are_tokens(self, words: Iterable[str]) -> bool:
+        """Whether each of the words contains a token, so that their spelling does not count."""
+        return all(map(self.has_token, words))
+
+    def text_without(self, words: Iterable[str], start: Rule | None = None, least: int = 0) -> Node:
+        """Text without these words. If each of them contains a token, the text may spell it."""
+        listed = [word for word in words if word]
+        if self._negates and start is None and listed and self.are_tokens(listed):
+            return OtherTokens(tuple(sorted(self._hidden)))
+        return self._free_text(listed, start, least)
+
+    def _free_text(self, words: list[str], start: Rule | None, least: int, closer: str = "") -> Terminal:
+        """Excludes the spelling of tokens as well: xgrammar treats anything that could be text as text."""
+        held = Words([*words, *self._tokens])
+        rules = [held] if start is None else [held, start]
+        part = sequence(free_text(*rules, least=least), Literal(closer))
+        return FreeText(part, held.words, closer) if start is None else Terminal(part)
+
+    def text_until(
+        self,
+        words: Iterable[str],
+        closer: str,
+        start: Rule | None = None,
+        least: int = 0,
+        own_line: bool = False,
+    ) -> Node:
+        """Such text and the closer. A closer without a token is one terminal with the text before it.
+
+        Args:
+            own_line: Whether the closer counts only at the start of a line.
+        """
+        closer = closer.lstrip() if self.has_token(closer) else closer
+        if own_line:
+            closer = "\n" + closer
+        size = min((closer.find(word) for word in self._ids if word in closer), default=len(closer))
+        if size == 0:
+            return sequence(self.text_without(words, start, least), self.markup(closer))
+        ended = self._free_text([word for word in words if word], start, least, closer[:size])
+        return sequence(ended, self.markup(closer[size:]))
+
+
+def _is_tag(text: str) -> bool:
+    return len(text) > 2 and text.startswith("<") and text.endswith(">")
+
+
+def edge(lexicon: Lexicon, text: str, before: bool = True, after: bool = True) -> Node:
+    """A marker; white space is free at the sides of a tag, and between the tags around all calls."""
+    if not text.strip():
+        return GAP if before or after else lexicon.markup(text)
+    opener, space = split_end(text) if after else (text, EMPTY)
+    first, *more = split_tags(opener.lstrip() if before else opener)
+    tags = [part for piece in more for part in (GAP, lexicon.markup(piece))]
+    gap = GAP if first[0] in _BEGINS else optional(Literal("\n"))
+    return sequence(gap if before else EMPTY, lexicon.markup(first), *tags, space)
+
+
+def apart_from_text(lexicon: Lexicon, text: str) -> Node:
+    """A marker that has text as an alternative: white space and marker are one terminal."""
+    if not text.strip():
+        return GAP
+    marker, space = split_end(text.lstrip())
+    node = lexicon.markup(marker)
+    if not isinstance(node, Literal):
+        return edge(lexicon, text)
+    return sequence(Terminal(sequence(Repeat(Chars.of(" \n"), 0, 8), node)), space)
+
+
+def split_tags(text: str) -> list[str]:
+    """The text, split at line breaks between two tags."""
+    return re.split(r"(?<=[>\]])[ \n]*\n[ \n]*(?=[<\[])", text)
+
+
+def split_end(text: str) -> tuple[str, Node]:
+    """A marker without the white space after it, and that white space; a word keeps its own."""
+    marker = text.rstrip()
+    if marker and marker[-1] in _ENDS:
+        return marker, GAP
+    return text, EMPTY
+
+
+def closing(lexicon: Lexicon, text: str) -> Node:
+    """The end of a call; the white space after it is optional, even after a word."""
+    marker = text.rstrip()
+    return sequence(
+        edge(lexicon, marker, after=False), GAP if text == marker else optional(Literal(text[len(marker) :]))
+    )

@@ -1,0 +1,120 @@
+"""Builds a grammar from a format file and a request's tools, and prints it for an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from unspool._core import FormatSource
+from unspool.core.format.compile_format import compile_format
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
+from unspool.errors import ArgumentError, FormatError
+from unspool.writing.grammar.answer import Answer, ReasoningStart
+from unspool.writing.grammar.arguments import Arguments
+from unspool.writing.grammar.calls import Calls
+from unspool.writing.grammar.gbnf import to_gbnf
+from unspool.writing.grammar.json_rules import without_json
+from unspool.writing.grammar.json_schema import Target, normalise
+from unspool.writing.grammar.lark import to_lark
+from unspool.writing.grammar.lexicon import Lexicon
+from unspool.writing.grammar.marked_values import MarkedJson
+from unspool.writing.grammar.markers import Markers
+from unspool.writing.grammar.nodes import EMPTY, JsonValue, Node, Rules
+from unspool.writing.grammar.readable_parts import check_parts
+from unspool.writing.grammar.result import Dropped, Grammar, Syntax
+from unspool.writing.grammar.schema_values import value_rules
+from unspool.writing.grammar.structural_tag import to_structural_tag
+from unspool.writing.grammar.tools import chosen_tools
+
+__all__ = ["make_grammar"]
+
+_PRINTERS: dict[str, Callable[[Rules], str]] = {
+    "lark": to_lark, "structural_tag": to_structural_tag, "gbnf": to_gbnf,
+}  # fmt: skip
+#: The matcher whose JSON Schema support applies.
+_TARGETS: dict[str, Target] = {"lark": "llguidance", "structural_tag": "xgrammar", "gbnf": "gbnf"}
+
+
+def make_grammar(
+    file: FormatSource,
+    tools: Iterable[Any] = (),
+    *,
+    tool_choice: str = "auto",
+    response_schema: Mapping[str, Any] | None = None,
+    parallel: bool = True,
+    reasoning: bool | None = None,
+    prompt: str | None = None,
+    strict: bool | None = None,
+    syntax: Syntax = "lark",
+    tokenizer: Any = None,
+    reasoning_start: ReasoningStart | None = None,
+) -> Grammar:
+    """See `FormatFile.grammar`.
+
+    Args:
+        reasoning_start: Where the answer begins; None: derived from `reasoning` and `prompt`.
+    """
+    if syntax not in _PRINTERS:
+        raise ArgumentError(f"syntax is '{syntax}'; use one of {', '.join(map(repr, _PRINTERS))}")
+    offered = [] if tool_choice == "none" else list(_checked(tools))
+    has_calls = bool(offered) or response_schema is None
+    if has_calls and not file.has_tools:
+        raise FormatError(f"format '{file.name}' has no calls, so there is no grammar of them")
+    if reasoning is True and not file.has_reasoning:
+        raise ArgumentError(f"format '{file.name}' has no reasoning; leave the argument out")
+    rules, dropped = Rules({"start": EMPTY}), list[Dropped]()
+    target = _TARGETS[syntax]
+    chosen = chosen_tools(offered, tool_choice, strict, target, dropped) if has_calls else []
+    check_parts(file, chosen)
+    must_call = has_calls and tool_choice != "auto"
+    patterns, facts = file.split_patterns, file.facts
+    vocabulary = None if tokenizer is None else from_tokenizer(tokenizer)
+    lexicon, markers = Lexicon(file, vocabulary, syntax != "gbnf"), Markers.of(patterns, facts)
+    arguments = Arguments(patterns, lexicon, rules, markers.value, dropped)
+    rules.named["start"] = Answer(
+        patterns,
+        facts,
+        lexicon,
+        markers,
+        Calls(arguments, tuple(chosen), parallel, bool(patterns.header)),
+        must_call=must_call,
+        reasoning=reasoning_start or _reasoning_start(file, reasoning, prompt),
+        written=patterns.turn if prompt is None else (prompt,),
+        response=None if must_call else _response(response_schema, target, lexicon, markers, rules, dropped),
+    ).node()
+    if syntax == "gbnf":
+        rules = without_json(rules, dropped)
+    return Grammar(syntax, _PRINTERS[syntax](rules), tuple(dict.fromkeys(dropped)))
+
+
+def _checked(tools: Iterable[Any]) -> Iterable[Any]:
+    if isinstance(tools, (str, bytes, dict)):
+        raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
+    return tools
+
+
+def _response(
+    schema: Mapping[str, Any] | None, target: Target, lexicon: Lexicon, markers: Markers, rules: Rules,
+    dropped: list[Dropped],
+) -> Node | None:  # fmt: skip
+    """A JSON value of the schema. Its strings contain no marker that is matched by its spelling."""
+    if schema is None:
+        return None
+    try:
+        found = normalise(schema, target=target)
+    except ArgumentError as error:
+        raise ArgumentError(f"the response's schema: {error}") from None
+    dropped += found.dropped
+    if lexicon.are_tokens(markers.content):
+        return JsonValue.of(found.schema)
+    reason = "a string beside markers may hold any text but these"
+    written = MarkedJson(markers.content, "", lambda: dropped.append(Dropped("#", "pattern", reason)))
+    return value_rules(rules, written, found.schema, found.schema, "#", dropped)
+
+
+def _reasoning_start(file: FormatSource, reasoning: bool | None, prompt: str | None) -> ReasoningStart:
+    if reasoning is False or not file.has_reasoning:
+        return "none"
+    compiled = compile_format(file)
+    is_open = compiled.starts_in_reasoning("" if prompt is None else prompt)
+    return "open" if is_open else "may"

@@ -1,0 +1,29 @@
+"""What the parts of `schema_merge.Merger` need of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+from unspool.writing.grammar.schema_keywords import Part
+from unspool.writing.grammar.schema_parts import Parts
+
+__all__ = ["Merging", "Node", "Target"]
+
+Node = Any
+"""A normalised schema; `False` if no value matches, {} if every value does."""
+Target = Literal["llguidance", "xgrammar", "gbnf"]
+
+
+class Merging(Protocol):
+    """Merges schemas of one document."""
+
+    parts: Parts
+    target: Target
+    more_keys: bool
+
+    def merge(self, parts: Sequence[Part], depth: int) -> Node:
+        """The schema of a value that matches all parts."""
+
+    def merge_type(self, name: str, parts: Sequence[Part], depth: int) -> Node:
+        """Merge what the parts define for values of one type."""

@@ -1,0 +1,123 @@
+"""The grammar that a request asks for: by its choice among the tools, by strict tools, by its response format."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from unspool._core import Format, FormatSource, ToolSchemas, Vocabulary
+from unspool.core.format.registry import find_source
+from unspool.core.stream.tool_choice import grammar_choice
+from unspool.errors import ArgumentError, FormatError
+from unspool.writing.grammar.answer import ReasoningStart
+from unspool.writing.grammar.json_answer import json_grammar
+from unspool.writing.grammar.make_grammar import make_grammar
+from unspool.writing.grammar.response_format import read_response_format
+from unspool.writing.grammar.result import Grammar
+from unspool.writing.grammar.tools import is_strict
+
+__all__ = ["request_grammar"]
+
+
+def request_grammar(
+    format: str | FormatSource | Format,
+    reasoning: str | bool | None,
+    tools: Sequence[Any] | ToolSchemas | None,
+    *,
+    tool_choice: str | Mapping[str, Any] | None,
+    response_format: Any,
+    parallel: bool,
+    read_prompt_end: Callable[[], str | None],
+    start_in: str,
+    vocabulary: Vocabulary,
+    own: str | Grammar | None = None,
+) -> str | Grammar | None:
+    """What the answer is kept to; None: it is free.
+
+    A tool that must be called, and one whose function says `strict`, make a grammar of the calls; a response
+    format makes one of the content.
+
+    Args:
+        format, reasoning: As of `Parser`, "auto" resolved.
+        read_prompt_end: Returns the end of the prompt as text, or None if it is not known; the format's own turn
+            counts then. Called only if a grammar is made.
+        start_in: As of `Parser`.
+        own: The caller's grammar, which replaces all that.
+
+    Raises:
+        ArgumentError: The request cannot be enforced with this format, or holds a schema that no grammar is made of.
+    """
+    response_schema = read_response_format(response_format)
+    if own is not None and response_schema is not None:
+        raise ArgumentError("response_format and grammar are both given; pass one of them")
+    if own is not None:
+        return own
+    choice = grammar_choice(tool_choice)
+    has_tools = choice != "none" and tools is not None and len(tools) > 0
+    must_call = has_tools and choice != "auto"
+    listed = [] if tools is None or isinstance(tools, ToolSchemas) else list(tools)
+    is_bound = must_call or any(map(is_strict, listed))
+    if response_schema is None and not (has_tools and is_bound):
+        return None
+    if must_call and isinstance(tools, ToolSchemas):
+        raise ArgumentError("a required call needs the tools' schemas; pass tools as a list")
+    end = read_prompt_end()
+    if isinstance(format, Format):
+        return _without_file(format, response_schema, must_call, end)
+    file = (_named_file if isinstance(format, str) else _file)(format, reasoning)
+    if must_call and not file.has_tools:
+        raise ArgumentError(
+            f"tool_choice asks for a call, and format '{file.name}' has none; name another format"
+        )
+    offered = listed if has_tools and file.has_tools else []
+    if not offered and response_schema is None:
+        return None
+    try:
+        return make_grammar(
+            file,
+            offered,
+            tool_choice=choice,
+            response_schema=response_schema,
+            parallel=parallel,
+            prompt=end,
+            tokenizer=vocabulary,
+            reasoning_start=_STARTS.get(start_in) if file.has_reasoning else "none",
+        )
+    except FormatError as error:
+        raise ArgumentError(str(error)) from error
+
+
+#: Where the answer begins by the option `start_in`; None: as the prompt shows.
+_STARTS: dict[str, ReasoningStart | None] = {"auto": None, "content": "may", "reasoning": "open"}
+
+
+def _without_file(
+    format: Format, schema: Mapping[str, Any] | None, must_call: bool, prompt: str | None
+) -> Grammar | None:
+    """A compiled format shows no patterns: there is a grammar of content, and none of reasoning and calls."""
+    if must_call:
+        raise ArgumentError(
+            f"tool_choice asks for a call, and '{format.name}' is no format file, so there is no grammar of its "
+            "calls; name a format"
+        )
+    if schema is None:
+        return None
+    if format.starts_in_reasoning(prompt or ""):
+        raise ArgumentError(
+            f"the prompt opens reasoning, and '{format.name}' is no format file, so there is no grammar of it; "
+            "switch reasoning off, or name a format"
+        )
+    return json_grammar(schema)
+
+
+def _file(format: str | FormatSource, reasoning: str | bool | None) -> FormatSource:
+    """The format with the reasoning that is read."""
+    file = find_source(format) if isinstance(format, str) else format
+    if reasoning is None or reasoning is True:
+        return file
+    return file.with_reasoning(find_source(reasoning) if reasoning else None)
+
+
+# A file that is the same object is compiled once.
+_named_file = functools.lru_cache(maxsize=256)(_file)

@@ -1,0 +1,90 @@
+"""Compares a finished value with its original schema, including what a grammar cannot enforce.
+
+Neither is trusted: the schema is from a client, the value from a model. So nothing is fetched, patterns match
+in linear time, and the work is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from unspool.errors import ArgumentError, UnspoolError
+from unspool.writing.grammar.check_keywords import TooMuchWork, has_patterns, references, validator_class
+
+__all__ = ["Violation", "check"]
+
+MAX_VIOLATIONS = 20
+MAX_MESSAGE = 300
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A place where a value violates its schema, and the reason."""
+
+    path: str
+    """A JSON pointer into the value, such as "#/items/0"; "#" is the value itself."""
+    keyword: str
+    message: str
+
+
+def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation]:
+    """Return where a value violates its schema: at most 20 violations; empty if it is valid.
+
+    `format` and patterns with look-around are not checked; references to other documents are not followed.
+
+    Args:
+        value: The parsed arguments or answer.
+        schema: The schema in the request. None means any object.
+
+    Raises:
+        UnspoolError: jsonschema is not installed, or older than 4.18.
+        ArgumentError: The schema is malformed in a part that `normalise` drops.
+    """
+    validator = validator_class()(
+        {"type": "object"} if schema is None else schema, registry=_empty_registry()
+    )
+    counted = references.set([0])
+    patterned = has_patterns.set(_holds(schema, "patternProperties"))
+    try:
+        return [
+            Violation(
+                "/".join(
+                    ("#", *(str(key).replace("~", "~0").replace("/", "~1") for key in error.absolute_path))
+                ),
+                str(error.validator or "false"),
+                error.message[:MAX_MESSAGE],
+            )
+            for error in islice(validator.iter_errors(value), MAX_VIOLATIONS)
+        ]
+    except (RecursionError, TooMuchWork):
+        return [Violation("#", "$ref", "the value is nested too deeply to compare it with the schema")]
+    except Exception as error:  # jsonschema raises many types for an invalid schema
+        raise ArgumentError(f"the schema is malformed: {error!s:.200}") from error
+    finally:
+        references.reset(counted)
+        has_patterns.reset(patterned)
+
+
+def _holds(schema: Any, keyword: str) -> bool:
+    """Whether a key occurs anywhere in the schema."""
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            if keyword in part:
+                return True
+            waiting.extend(part.values())
+        elif isinstance(part, (list, tuple)):
+            waiting.extend(part)
+    return False
+
+
+def _empty_registry() -> Any:
+    try:
+        from referencing import Registry
+    except ImportError:
+        raise UnspoolError("checking a schema needs jsonschema 4.18; pip install -U jsonschema") from None
+    return Registry()  # jsonschema's own registry would fetch references

@@ -1,0 +1,107 @@
+"""Merges what schemas define for unnamed keys: `patternProperties` and `propertyNames`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from unspool.writing.grammar.match_pattern import Matcher
+from unspool.writing.grammar.merging import Merging
+from unspool.writing.grammar.schema_keywords import Part, list_of, map_of
+from unspool.writing.grammar.schema_patterns import PatternError, parse_pattern
+from unspool.writing.grammar.schema_scalars import print_whole
+
+__all__ = ["Keys"]
+
+_ONE_PATTERN = "matchers read one pattern for keys, in an object that names none"
+
+
+class Keys:
+    """The patterns of keys, and the keys that `propertyNames` lists."""
+
+    def __init__(self, merger: Merging, parts: Sequence[Part]) -> None:
+        self._merger = merger
+        self._matchers = [self._read(part) for part in parts]
+        self._parts = parts
+        self.listed: dict[str, None] | None = None
+        self._names: list[tuple[Part, Any]] = []
+        for part in parts:
+            if part.has("propertyNames"):
+                self._read_names(part)
+
+    def said_of(self, index: int, name: str) -> list[Part]:
+        """The schemas that the patterns of one part define for a key."""
+        part, said = self._parts[index], []
+        for pattern, matcher in self._matchers[index].items():
+            self._merger.parts.spend(1 + len(name) // 8)
+            if matcher is not None and matcher.matches(name):
+                said.append(self._value(part, pattern))
+        return said
+
+    def one_pattern(
+        self, has_names: bool, others: Any, is_stated: bool, depth: int
+    ) -> tuple[str, Any] | None:
+        """The only key pattern that can be kept, with the schema of its values; the others are dropped."""
+        kept = None
+        for part, matchers in zip(self._parts, self._matchers, strict=True):
+            for pattern in matchers:
+                if has_names and others is False:
+                    continue  # only the named keys can be written
+                if has_names or kept is not None or (is_stated and others is not False):
+                    self._merger.parts.drop(part, "patternProperties", _ONE_PATTERN)
+                else:
+                    kept = self._keep(
+                        part, "patternProperties", pattern, [self._value(part, pattern)], None, depth
+                    )
+        for part, pattern in self._names:
+            if has_names or kept is not None or others is False:
+                self._merger.parts.drop(part, "propertyNames", _ONE_PATTERN)
+            else:
+                kept = self._keep(part, "propertyNames", pattern, [], others, depth)
+        return kept
+
+    def _value(self, part: Part, pattern: str) -> Part:
+        return part.child(part.get("patternProperties")[pattern], "patternProperties", pattern)
+
+    def _keep(
+        self, part: Part, keyword: str, pattern: Any, value: list[Part], node: Any, depth: int
+    ) -> tuple[str, Any] | None:
+        try:
+            printed = print_whole(pattern, self._merger.target)
+        except PatternError as error:
+            self._merger.parts.drop(part, keyword, str(error))
+            return None
+        return printed, self._merger.merge(value, depth + 1) if value else node
+
+    def _read(self, part: Part) -> dict[str, Matcher | None]:
+        """Matchers for key patterns; None: the pattern cannot be parsed."""
+        found: dict[str, Matcher | None] = {}
+        for pattern in map_of(part, "patternProperties"):
+            try:
+                found[pattern] = Matcher(parse_pattern(pattern))
+            except PatternError as error:
+                found[pattern] = None
+                self._merger.parts.drop(part, "patternProperties", str(error))
+        return found
+
+    def _read_names(self, part: Part) -> None:
+        found, _ = self._merger.parts.collect([part.child(part.get("propertyNames"), "propertyNames")])
+        if found is None:
+            self.listed = {}
+            return
+        for names in found:
+            if names.has("enum"):
+                self._list(name for name in list_of(names, "enum") if isinstance(name, str))
+            if names.has("pattern"):
+                self._names.append((part, names.get("pattern")))
+            left = {"const", "minLength", "maxLength", "format", "anyOf", "oneOf", "not"}
+            if any(names.has(keyword) for keyword in left):
+                self._merger.parts.drop(
+                    part, "propertyNames", "matchers read a pattern or a list of keys only"
+                )
+
+    def _list(self, names: Iterable[str]) -> None:
+        allowed = dict.fromkeys(names)
+        self.listed = (
+            allowed if self.listed is None else {name: None for name in self.listed if name in allowed}
+        )

@@ -1,0 +1,140 @@
+"""Collects the schemas that apply in one place: the schema itself, the target of its `$ref`, and its
+`allOf`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from unspool.errors import ArgumentError
+from unspool.writing.grammar.result import Dropped
+from unspool.writing.grammar.schema_keywords import Part, list_of
+
+__all__ = ["Parts"]
+
+_MISSING = object()
+MAX_DEPTH = 64
+MAX_WORK = 150_000
+
+_NOT_EXPRESSED = {
+    "not": "a grammar cannot exclude values",
+    "if": "a grammar cannot test a condition on the value",
+    "contains": "a grammar cannot ask for one item among others",
+    "minContains": "a grammar cannot ask for one item among others",
+    "maxContains": "a grammar cannot ask for one item among others",
+    "dependentRequired": "a grammar cannot let one key depend on another",
+    "dependentSchemas": "a grammar cannot let one key depend on another",
+    "dependencies": "a grammar cannot let one key depend on another",
+    "unevaluatedProperties": "a grammar cannot know which keys other schemas have read",
+    "unevaluatedItems": "a grammar cannot know which items other schemas have read",
+    "$dynamicRef": "references that depend on where they are read from are not followed",
+    "$recursiveRef": "references that depend on where they are read from are not followed",
+}
+
+
+class Parts:
+    """Collects the parts of a schema, with bounded work, and records what no grammar can express."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.dropped: dict[tuple[str, str], Dropped] = {}
+        self._work = 0
+
+    def spend(self, steps: int = 1) -> None:
+        """Count work; reject a schema that needs too much."""
+        self._work += steps
+        if self._work > MAX_WORK:
+            raise ArgumentError("the schema is too large, or its unions and references multiply; simplify it")
+
+    def drop(self, part: Part, keyword: str, reason: str) -> None:
+        self.dropped.setdefault((part.path, keyword), Dropped(part.path, keyword, reason))
+
+    def collect(self, parts: Iterable[Part]) -> tuple[list[Part] | None, bool]:
+        """All schemas that a value must match, and whether one came from a reference; None: no value
+        matches."""
+        found: dict[Any, Part] = {}
+        reached = [self._add(part, found, ()) for part in parts]
+        return (None if None in reached else list(found.values())), any(reached)
+
+    def _add(self, part: Part, found: dict[Any, Part], trail: tuple[Any, ...]) -> bool | None:
+        """Add a part; return whether it contained a reference, or None if it is `false`."""
+        self.spend()
+        if isinstance(part.schema, bool):
+            return False if part.schema else None
+        if not isinstance(part.schema, Mapping):
+            raise ArgumentError(
+                f"{part.path}: a schema is an object, true or false; got {type(part.schema).__name__}"
+            )
+        if part.key in trail:
+            raise ArgumentError(f"{part.path}: the schema refers to itself and says nothing else; remove it")
+        if part.key in found:
+            return False
+        if len(trail) >= MAX_DEPTH:
+            raise ArgumentError(
+                f"{part.path}: more than {MAX_DEPTH} schemas lead to one another; simplify them"
+            )
+        self._note(part)
+        if part.get("not") in ({}, True):
+            return None
+        reached = False
+        for keyword in part.schema:
+            if keyword == "properties":
+                found.setdefault(part.key, part)  # before later ones, to keep the order of keys
+            for target in self._targets(part, keyword):
+                if self._add(target, found, (*trail, part.key)) is None:
+                    return None
+                reached = reached or keyword == "$ref"
+        found.setdefault(part.key, part)
+        return reached
+
+    def _targets(self, part: Part, keyword: str) -> list[Part]:
+        """The schemas that a keyword adds."""
+        if not part.has(keyword):
+            return []
+        if keyword == "allOf":
+            return [part.child(schema, keyword, index) for index, schema in enumerate(list_of(part, keyword))]
+        target = self._resolve(part) if keyword == "$ref" else None
+        return [] if target is None else [target]
+
+    def _note(self, part: Part) -> None:
+        for keyword, reason in _NOT_EXPRESSED.items():
+            if part.has(keyword) and (keyword != "not" or part.get(keyword) is not False):
+                self.drop(part, keyword, reason)
+
+    def _resolve(self, part: Part) -> Part | None:
+        """The target of a reference; None: it is in another document."""
+        reference = part.get("$ref")
+        if not isinstance(reference, str):
+            raise ArgumentError(f"{part.path}/$ref: a reference is a string; got {reference!r}")
+        if not reference.startswith("#"):
+            self.drop(part, "$ref", "the reference leads to another document, which is not fetched")
+            return None
+        fragment = unquote(reference[1:])
+        schema = self._at_pointer(fragment) if fragment[:1] in ("", "/") else self._at_anchor(fragment)
+        if schema is _MISSING:
+            raise ArgumentError(
+                f"{part.path}/$ref: {reference!r} leads nowhere; write '#/$defs/NAME' of this schema"
+            )
+        return Part(schema, f"#{fragment}")
+
+    def _at_pointer(self, pointer: str) -> Any:
+        schema = self.root
+        for part in pointer.split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(schema, Mapping) and key in schema:
+                schema = schema[key]
+            elif isinstance(schema, (list, tuple)) and key.isdecimal() and int(key) < len(schema):
+                schema = schema[int(key)]
+            else:
+                return _MISSING
+        return schema
+
+    def _at_anchor(self, anchor: str) -> Any:
+        if isinstance(self.root, Mapping):
+            for keyword in ("$defs", "definitions"):
+                definitions = self.root.get(keyword)
+                for schema in definitions.values() if isinstance(definitions, Mapping) else ():
+                    if isinstance(schema, Mapping) and anchor in (schema.get("$anchor"), schema.get("$id")):
+                        return schema
+        return _MISSING

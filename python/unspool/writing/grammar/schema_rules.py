@@ -1,0 +1,204 @@
+"""Converts a normalised schema to grammar rules, for matchers without JSON Schema and for values not in
+JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from unspool.writing.grammar.character_sets import ANY_CHARACTER, ANY_TEXT
+from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
+from unspool.writing.grammar.nodes import (
+    EMPTY,
+    Literal,
+    Node,
+    Reference,
+    Repeat,
+    Rules,
+    choice,
+    optional,
+    sequence,
+    star,
+)
+from unspool.writing.grammar.number_rules import number_rule
+from unspool.writing.grammar.other_keys import other_keys
+from unspool.writing.grammar.schema_patterns import parse_pattern
+from unspool.writing.grammar.schema_prune import name_of
+from unspool.writing.grammar.written_values import WrittenValues
+
+__all__ = ["SchemaRules"]
+
+
+class SchemaRules:
+    """Builds values of one schema, normalised for "gbnf"; shared parts become rules."""
+
+    def __init__(self, rules: Rules, written: WrittenValues, schema: dict[str, Any]) -> None:
+        self._rules = rules
+        self._written = written
+        self._definitions = schema.get("$defs", {})
+        self._schema = schema
+        self._names: dict[str, Reference] = {}
+        self._count = 0
+        comma, colon = Literal(","), Literal(":")
+        self._space = written.space if written.space == EMPTY else rules.add("space", written.space)
+        self._comma = sequence(self._space, comma, self._space)
+        self._colon = sequence(self._space, colon, self._space)
+
+    def value(self) -> Node:
+        """A value of the whole schema."""
+        root = {keyword: said for keyword, said in self._schema.items() if keyword != "$defs"}
+        same = (name for name, definition in self._definitions.items() if definition == root)
+        name = next(same, None)
+        return self.node(root) if name is None else self._definition(name)
+
+    def node(self, schema: Any) -> Node:
+        """A value of a nested schema."""
+        name = name_of(schema)
+        if name is not None:
+            return self._definition(name)
+        if "anyOf" in schema:
+            return choice(*map(self.node, schema["anyOf"]))
+        if "enum" in schema:
+            return choice(*map(self._constant, schema["enum"]))
+        kind = schema.get("type")
+        if kind == "object":
+            return self._object(schema)
+        if kind == "array":
+            return self._array(schema)
+        if kind == "string":
+            return self._string(schema)
+        if kind in ("number", "integer"):
+            return number_rule(schema)
+        if kind == "boolean":
+            return choice(Literal(self._written.true), Literal(self._written.false))
+        return Literal(self._written.null) if kind == "null" else self._any()
+
+    def _definition(self, name: str) -> Node:
+        if name not in self._names:
+            rule = self._names[name] = Reference(self._rules.new_name(name))
+            self._rules.named[rule.name] = EMPTY  # reserves the name, because the rule may refer to itself
+            self._rules.named[rule.name] = self.node(self._definitions[name])
+        return self._names[name]
+
+    def _any(self) -> Node:
+        """Any value."""
+        key = "any value"  # no definition has this name
+        if key not in self._names:
+            rule = self._names[key] = Reference(self._rules.new_name("value"))
+            self._rules.named[rule.name] = EMPTY
+            kinds = ("string", "number", "boolean", "null")
+            nested = [{"type": "object", "additionalProperties": {}}, {"type": "array", "items": {}}]
+            self._rules.named[rule.name] = choice(
+                *map(self.node, [*({"type": kind} for kind in kinds), *nested])
+            )
+        return self._names[key]
+
+    def _constant(self, value: Any) -> Node:
+        if isinstance(value, str):
+            return self._written.string(Literal(value))
+        if isinstance(value, bool):
+            return Literal(self._written.true if value else self._written.false)
+        return Literal(self._written.null if value is None else json.dumps(value))
+
+    def _string(self, schema: dict[str, Any]) -> Node:
+        if len(schema) > 1:
+            return self._written.string(_text(schema))
+        key = "any string"  # no definition has this name
+        if key not in self._names:
+            self._names[key] = Reference(self._rules.new_name("string"))
+            self._rules.named[self._names[key].name] = self._written.string(ANY_TEXT)
+        return self._names[key]
+
+    # Objects.
+
+    def _object(self, schema: dict[str, Any]) -> Node:
+        named = schema.get("properties", {})
+        required = set(schema.get("required", ()))
+        members = [
+            (self._member(self._written.key(Literal(key)), self.node(value)), key in required)
+            for key, value in named.items()
+            if value is not False
+        ]
+        inner = self._in_order(members, self._other_member(schema, named), schema)
+        return self._between("{", inner, "}")
+
+    def _other_member(self, schema: dict[str, Any], named: dict[str, Any]) -> Node | None:
+        """A key that the schema does not name, with its value."""
+        for pattern, value in schema.get("patternProperties", {}).items():
+            return self._rule(
+                "member", self._member(self._written.key(parse_pattern(pattern)), self.node(value))
+            )
+        others = schema["additionalProperties"]
+        if others is False:
+            return None
+        key = other_keys(named) if named else ANY_TEXT
+        return self._rule("member", self._member(self._written.key(key), self.node(others)))
+
+    def _in_order(self, members: list[tuple[Node, bool]], other: Node | None, schema: dict[str, Any]) -> Node:
+        """Members in order, each with whether it is required; `other` may follow, repeatedly."""
+        if not members and other is not None:
+            return self._repeated(other, schema.get("minProperties", 0), schema.get("maxProperties"))
+        # `first` accepts the members from here on at the beginning, `rest` the same after a member.
+        first = EMPTY if other is None else optional(sequence(other, star(sequence(self._comma, other))))
+        rest = EMPTY if other is None else star(sequence(self._comma, other))
+        for member, is_required in reversed(members):
+            here, later = self._rule("member", member), self._rule("members", rest)
+            if is_required:
+                first, rest = sequence(here, later), sequence(self._comma, here, later)
+            else:
+                first = choice(sequence(here, later), self._rule("members", first))
+                rest = sequence(optional(sequence(self._comma, here)), later)
+        return first
+
+    def _member(self, key: Node, value: Node) -> Node:
+        return sequence(key, self._colon, value)
+
+    # Lists.
+
+    def _array(self, schema: dict[str, Any]) -> Node:
+        prefix = [self._rule("item", self.node(item)) for item in schema.get("prefixItems", ())]
+        least, most = schema.get("minItems", 0), schema.get("maxItems")
+        items = None
+        if most is None or most > len(prefix):
+            items = self._rule("item", self.node(schema.get("items", {})))
+        if not prefix:
+            return self._between("[", self._repeated(items, least, most), "]")
+        made: Node = EMPTY
+        if items is not None:
+            left = None if most is None else most - len(prefix)
+            made = Repeat(sequence(self._comma, items), max(least - len(prefix), 0), left)
+        for index in reversed(range(len(prefix))):
+            made = sequence(self._comma if index else EMPTY, prefix[index], made)
+            made = made if index < least else optional(made)
+        return self._between("[", made, "]")
+
+    def _repeated(self, item: Node | None, least: int, most: int | None) -> Node:
+        """The item, repeated with commas in between."""
+        if item is None or most == 0:
+            return EMPTY
+        more = Repeat(sequence(self._comma, item), max(least - 1, 0), None if most is None else most - 1)
+        filled = item if most == 1 else sequence(item, more)
+        return filled if least else optional(filled)
+
+    def _between(self, opener: str, inner: Node, closer: str) -> Node:
+        space = self._space
+        filled = [space, inner] if inner != EMPTY else []
+        return sequence(Literal(opener), *filled, space, Literal(closer))
+
+    def _rule(self, stem: str, node: Node) -> Node:
+        """The node as a rule, to write it only once."""
+        if node == EMPTY or isinstance(node, (Literal, Reference)):
+            return node
+        self._count += 1
+        return self._rules.add(f"{stem}_{self._count}", node)
+
+
+def _text(schema: dict[str, Any]) -> Node:
+    """The content of a string."""
+    if "pattern" in schema:
+        return parse_pattern(schema["pattern"])
+    if "format" in schema:
+        return parse_pattern(FORMAT_PATTERNS[schema["format"]])
+    if "minLength" in schema or "maxLength" in schema:
+        return Repeat(ANY_CHARACTER, schema.get("minLength", 0), schema.get("maxLength"))
+    return ANY_TEXT

@@ -1,0 +1,128 @@
+"""Prints a grammar as xgrammar's structural tag: a JSON tree, with EBNF for what tags cannot express."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from unspool.writing.grammar.gbnf import to_ebnf
+from unspool.writing.grammar.json_rules import without_json
+from unspool.writing.grammar.marked_values import MAX_SPACE
+from unspool.writing.grammar.nodes import (
+    Chars,
+    Choice,
+    FreeText,
+    JsonValue,
+    Literal,
+    Node,
+    OtherTokens,
+    Reference,
+    Repeat,
+    Rules,
+    Sequence,
+    Terminal,
+    Token,
+)
+from unspool.writing.grammar.number_bounds import bound_numbers
+
+__all__ = ["to_structural_tag"]
+
+
+def to_structural_tag(rules: Rules) -> str:
+    """The grammar as JSON text of `{"type": "structural_tag", "format": ...}`."""
+    return json.dumps({"type": "structural_tag", "format": _Printer(rules).rule("start")}, ensure_ascii=False)
+
+
+class _Printer:
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._made: dict[Node, dict[str, Any]] = {}
+
+    def rule(self, name: str) -> dict[str, Any]:
+        """A rule, written out; a recursive rule becomes EBNF."""
+        if _is_plain(self._rules, name):
+            return self._part(self._rules.named[name])
+        return _grammar(self._rules, Reference(name))
+
+    def _part(self, node: Node) -> dict[str, Any]:
+        """A node's tree. A repeated node has the same tree."""
+        if node not in self._made:
+            self._made[node] = self._tree(node)
+        return self._made[node]
+
+    def _tree(self, node: Node) -> dict[str, Any]:
+        if isinstance(node, Literal):
+            return {"type": "const_string", "value": node.text}
+        if isinstance(node, Token):
+            return {"type": "token", "token": node.id}
+        if isinstance(node, OtherTokens):
+            return {"type": "any_tokens", "exclude_tokens": list(node.excluded)}
+        if isinstance(node, JsonValue):
+            schema = bound_numbers(json.loads(node.schema))
+            return {"type": "json_schema", "json_schema": schema, "max_whitespace_cnt": MAX_SPACE}
+        if isinstance(node, Reference):
+            return self.rule(node.name)
+        if isinstance(node, FreeText):
+            return _free_text(node)
+        if isinstance(node, (Terminal, Chars)):
+            return _grammar(Rules(), node)
+        if isinstance(node, Repeat):
+            return self._repeat(node)
+        parts = node.parts if isinstance(node, (Sequence, Choice)) else ()
+        elements = [self._part(part) for part in parts if part != Sequence(())]
+        if isinstance(node, Choice):
+            made = {"type": "or", "elements": elements}
+            return {"type": "optional", "content": made} if len(elements) < len(parts) else made
+        return (
+            {"type": "sequence", "elements": elements} if elements else {"type": "const_string", "value": ""}
+        )
+
+    def _repeat(self, node: Repeat) -> dict[str, Any]:
+        content = self._part(node.part)
+        kinds = {(0, 1): "optional", (0, None): "star", (1, None): "plus"}
+        kind = kinds.get((node.least, node.most))
+        if kind is not None:
+            return {"type": kind, "content": content}
+        most = -1 if node.most is None else node.most
+        return {"type": "repeat", "min": node.least, "max": most, "content": content}
+
+
+def _free_text(node: FreeText) -> dict[str, Any]:
+    text = {"type": "any_text", "excludes": list(node.words)}
+    closer = {"type": "const_string", "value": node.closer}
+    return {"type": "sequence", "elements": [text, closer]} if node.closer else text
+
+
+def _grammar(rules: Rules, node: Node) -> dict[str, Any]:
+    """EBNF for a node and the rules that it needs."""
+    needed = Rules({"start": node})
+    for name in _reached(rules, node):
+        needed.named[name if name != "start" else "again"] = rules.named[name]
+    return {"type": "grammar", "grammar": to_ebnf(without_json(needed, []))}
+
+
+def _reached(rules: Rules, node: Node) -> list[str]:
+    found: dict[str, None] = {}
+    waiting = list(_names(node))
+    for name in waiting:
+        if name not in found:
+            found[name] = None
+            waiting += _names(rules.named[name])
+    return list(found)
+
+
+def _names(node: Node) -> list[str]:
+    """The rules that a node refers to, without duplicates."""
+    found: dict[Node, None] = {node: None}
+    waiting = [node]
+    for one in waiting:
+        inner = one.parts if isinstance(one, (Sequence, Choice)) else ()
+        inner += (one.part,) if isinstance(one, (Repeat, Terminal)) else ()
+        new = [part for part in inner if part not in found]
+        found.update(dict.fromkeys(new))
+        waiting += new
+    return [one.name for one in found if isinstance(one, Reference)]
+
+
+def _is_plain(rules: Rules, name: str) -> bool:
+    return name not in _reached(rules, rules.named[name])

@@ -1,0 +1,104 @@
+"""The request's tools, prepared for a grammar."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unspool.core.stream.tool_schemas import read_tool
+from unspool.errors import ArgumentError
+from unspool.writing.grammar.json_schema import Target, normalise_arguments
+from unspool.writing.grammar.result import Dropped
+from unspool.writing.grammar.schema_types import types_of
+
+__all__ = ["Tool", "chosen_tools", "is_strict", "without_strict"]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool. Its schema is an object schema."""
+
+    name: str
+    schema: dict[str, Any]
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The parameters' schemas by name."""
+        return dict(self.schema.get("properties") or {})
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The required parameters."""
+        return frozenset(self.schema.get("required", ()))
+
+
+def chosen_tools(
+    tools: Iterable[Any], tool_choice: str, strict: bool | None, target: Target, dropped: list[Dropped]
+) -> list[Tool]:
+    """Return the tools that may be called.
+
+    Args:
+        tool_choice: "auto" and "required": all tools; otherwise the name of one.
+        strict: Whether arguments follow the schema; None: yes, unless a tool has `strict: false`.
+        target: The matcher to normalise schemas for; `dropped` receives what that drops.
+
+    Raises:
+        ArgumentError: There are no tools, no tool has the name `tool_choice`, or two have the same name.
+    """
+    found = [_tool(index, tool, strict, target, dropped) for index, tool in enumerate(tools)]
+    names = [tool.name for tool in found]
+    if not names:
+        raise ArgumentError("there are no tools; a grammar of calls needs one")
+    if len(set(names)) < len(names):
+        raise ArgumentError(f"two tools have one name; names are {names}")
+    if tool_choice in ("auto", "required"):
+        return found
+    if tool_choice not in names:
+        raise ArgumentError(
+            f"tool_choice is '{tool_choice}'; use 'auto', 'required' or one of the tools: {', '.join(names)}"
+        )
+    return [tool for tool in found if tool.name == tool_choice]
+
+
+def is_strict(tool: Any) -> bool:
+    """Whether a tool in a request has `strict: true`."""
+    return _strict(tool.model_dump() if hasattr(tool, "model_dump") else tool) is True
+
+
+def without_strict(tools: Iterable[Any] | None) -> list[Any] | None:
+    """The tools as shown to the model: `strict` is for the engine."""
+    return None if tools is None else [_without_strict(tool) for tool in tools]
+
+
+def _without_strict(tool: Any) -> Any:
+    if not isinstance(tool, Mapping):
+        return tool
+    function = tool.get("function")
+    rest = {key: value for key, value in tool.items() if key != "strict"}
+    return {**rest, "function": _without_strict(function)} if isinstance(function, Mapping) else rest
+
+
+def _strict(data: Any) -> Any:
+    function = data.get("function") or data
+    return function.get("strict", data.get("strict"))
+
+
+def _tool(index: int, tool: Any, strict: bool | None, target: Target, dropped: list[Dropped]) -> Tool:
+    data = tool.model_dump() if hasattr(tool, "model_dump") else tool
+    name, text = read_tool(index, data)
+    follows = strict if strict is not None else _strict(data) is not False
+    schema = json.loads(text)
+    if not follows or not schema:
+        return Tool(name, {"type": "object"})
+    if "object" not in types_of(schema, schema):
+        raise ArgumentError(
+            f"the parameters of '{name}' are not an object; their schema must have type object"
+        )
+    try:
+        made = normalise_arguments(schema, target=target)
+    except ArgumentError as error:
+        raise ArgumentError(f"the parameters of '{name}': {error}") from None
+    dropped += [Dropped(name + one.path, one.keyword, one.reason) for one in made.dropped]
+    return Tool(name, made.schema)

@@ -1,0 +1,137 @@
+"""Notations for values: JSON, and Python literals."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from unspool.writing.grammar.character_sets import characters, excluding, in_set, within
+from unspool.writing.grammar.nodes import (
+    Chars,
+    Choice,
+    Literal,
+    Node,
+    Repeat,
+    Sequence,
+    Terminal,
+    choice,
+    optional,
+    sequence,
+)
+
+__all__ = ["JSON_VALUES", "PYTHON_VALUES", "EscapedValues", "WrittenValues"]
+
+MAX_SPACE = 8
+
+
+class WrittenValues(Protocol):
+    """The words and signs of a notation.
+
+    Attributes:
+        true: The word for true; likewise `false` and `null`.
+        space: The white space allowed around the signs.
+    """
+
+    @property
+    def true(self) -> str: ...
+    @property
+    def false(self) -> str: ...
+    @property
+    def null(self) -> str: ...
+    @property
+    def space(self) -> Node: ...
+
+    def string(self, content: Node) -> Node:
+        """A string with its quotes; the expression describes its characters."""
+
+    def key(self, content: Node) -> Node:
+        """The same for an object's key."""
+
+
+@dataclass(frozen=True)
+class EscapedValues:
+    """Strings in quotes, with escapes for some characters."""
+
+    true: str
+    false: str
+    null: str
+    quotes: str
+    """The possible quotation marks."""
+    escapes: dict[str, str]
+    """The escapes of characters that `plain` does not contain."""
+    any_escape: Node
+    """Any of these escapes, or an escaped quote."""
+    plain: Chars
+    space: Node = field(
+        default_factory=lambda: optional(Terminal(Repeat(characters(" ", "\n"), 1, MAX_SPACE)))
+    )
+
+    def string(self, content: Node) -> Node:
+        """A string with its quotes, as one terminal."""
+        return Terminal(
+            choice(
+                *(
+                    sequence(Literal(mark), self._escaped(content, mark), Literal(mark))
+                    for mark in self.quotes
+                )
+            )
+        )
+
+    def key(self, content: Node) -> Node:
+        """A key, written as a string."""
+        return self.string(content)
+
+    def _escaped(self, content: Node, mark: str) -> Node:
+        if isinstance(content, Chars):
+            return self._characters(content, mark)
+        if isinstance(content, Literal):
+            return Literal("".join(self._character(char, mark) for char in content.text))
+        if isinstance(content, Sequence):
+            return sequence(*(self._escaped(part, mark) for part in content.parts))
+        if isinstance(content, Choice):
+            return choice(*(self._escaped(part, mark) for part in content.parts))
+        assert isinstance(content, Repeat)
+        return Repeat(self._escaped(content.part, mark), content.least, content.most)
+
+    def _characters(self, found: Chars, mark: str) -> Node:
+        """The unescaped characters as one class, and an escape for each other."""
+        own = characters(*(char for char in self.quotes if char != mark), *self.plain.ranges)
+        plain = within(found, own)
+        escaped = [char for char in (*self.escapes, mark) if in_set(char, found) and not in_set(char, own)]
+        if len(escaped) > len(self.escapes):
+            return choice(plain, self.any_escape)
+        escapes = [Literal(self._character(char, mark)) for char in escaped]
+        return choice(*([plain] if plain.ranges else []), *escapes)
+
+    def _character(self, char: str, mark: str) -> str:
+        if char == mark:
+            return f"\\{mark}"
+        if char in self.escapes:
+            return self.escapes[char]
+        return char if in_set(char, self.plain) or char in self.quotes else json.dumps(char)[1:-1]
+
+
+_BACKSLASH = Literal("\\")
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+_CONTROLS = {chr(code): f"\\u{code:04x}" for code in range(32)}
+_CONTROL = sequence(Literal("u00"), characters("01"), characters("09", "af"))
+
+JSON_VALUES = EscapedValues(
+    "true",
+    "false",
+    "null",
+    '"',
+    {**_CONTROLS, **_SHORT, "\b": "\\b", "\f": "\\f"},
+    sequence(_BACKSLASH, choice(characters(*'"\\bfnrt'), _CONTROL)),
+    excluding(characters("\0\x1f", '"', "\\", "\ud800\udfff")),
+)
+PYTHON_VALUES = EscapedValues(
+    "True",
+    "False",
+    "None",
+    "'\"",
+    _SHORT,
+    sequence(_BACKSLASH, characters(*"\\'\"nrt")),
+    excluding(characters("\0\x1f", '"', "'", "\\", "\ud800\udfff")),
+)

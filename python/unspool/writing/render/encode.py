@@ -1,0 +1,96 @@
+"""Encodes a written answer: markers by id, and other text so that it never becomes a marker."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from unspool._core import FormatSource, Vocabulary
+from unspool.errors import ArgumentError
+from unspool.writing.render.pieces import Written
+
+__all__ = ["Encode", "encode_written"]
+
+Encode = Callable[[str], Sequence[int]]
+
+
+def encode_written(written: Written, file: FormatSource, vocabulary: Vocabulary, encode: Encode) -> list[int]:
+    """Encode the answer.
+
+    Args:
+        encode: Encodes text without adding tokens at its beginning or end.
+
+    Raises:
+        ArgumentError: `encode` produces a marker or special token for text that has none.
+    """
+    markers = _markers_of(file, vocabulary)
+    kept = frozenset(markers.ids.values())
+    made: list[int] = []
+    for text, id in _stretches(written, markers):
+        for part in _apart(text, markers):
+            ids = [int(one) for one in encode(part)]
+            if not kept.isdisjoint(ids):
+                raise ArgumentError(f"encode makes a special token of {part!r}; pass one that adds none")
+            made += ids
+        if id is not None:
+            made.append(id)
+    return made
+
+
+@dataclass(frozen=True)
+class _Markers:
+    """The tokens that text must never become: special tokens, and those that the format matches by id.
+
+    Attributes:
+        expression: Matches the longest of them; None if there are none.
+    """
+
+    ids: dict[str, int]
+    expression: re.Pattern[str] | None
+
+    def find(self, text: str) -> Iterator[re.Match[str]]:
+        return self.expression.finditer(text) if self.expression else iter(())
+
+
+_Tables = weakref.WeakKeyDictionary[Vocabulary, dict[FormatSource, _Markers]]
+_tables: _Tables = weakref.WeakKeyDictionary()
+
+
+def _markers_of(file: FormatSource, vocabulary: Vocabulary) -> _Markers:
+    """Built once per vocabulary and format, because a vocabulary can have thousands of added tokens."""
+    tables = _tables.setdefault(vocabulary, {})
+    if file not in tables:
+        known = {*file.facts.marker_tokens, *file.facts.ends}
+        ids = {
+            content: id
+            for id, content in vocabulary.added_tokens.items()
+            if content and (vocabulary.is_special(id) or content in known)
+        }
+        longest_first = sorted(ids, key=len, reverse=True)
+        tables[file] = _Markers(ids, re.compile("|".join(map(re.escape, longest_first))) if ids else None)
+    return tables[file]
+
+
+def _stretches(written: Written, markers: _Markers) -> Iterator[tuple[str, int | None]]:
+    """The texts between marker tokens, each with the token after it; None after the last one."""
+    text = ""
+    for piece in written:
+        begin = 0
+        for found in markers.find(piece.text) if piece.is_markup else ():
+            yield text + piece.text[begin : found.start()], markers.ids[found.group()]
+            text, begin = "", found.end()
+        text += piece.text[begin:]
+    yield text, None
+
+
+def _apart(text: str, markers: _Markers) -> Iterator[str]:
+    """The text in parts that spell no marker: each marker is split after its first letter."""
+    while text:
+        found = next(markers.find(text), None)
+        if found is None:
+            yield text
+            return
+        yield text[: found.start() + 1]
+        text = text[found.start() + 1 :]

@@ -1,0 +1,81 @@
+"""Checks whether a written answer parses to the intended message, and finds the first difference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from unspool._core import FormatSource, ToolSchemas, Vocabulary
+from unspool.core.format.compile_format import compile_format
+from unspool.core.stream.message import Message, ToolCall
+from unspool.core.stream.reading import read_chunks
+from unspool.writing.render.answer import Answer, AnswerCall
+
+__all__ = ["read_back", "what_differs"]
+
+Tools = Iterable[Any] | ToolSchemas | None
+_SHOWN = 60
+
+
+def read_back(
+    file: FormatSource, output: str | Sequence[int], tools: Tools, vocabulary: Vocabulary | None = None
+) -> Message:
+    """Parse the text or ids without a prompt, starting at the format's own turn."""
+    return read_chunks(compile_format(file, vocabulary=vocabulary), [output], tools, vocabulary=vocabulary)
+
+
+def what_differs(answer: Answer, read: Message, exact: bool, ids: Sequence[str] = ()) -> str | None:
+    """Describe the first part that parses differently, or return None.
+
+    Args:
+        ids: The calls' ids as written; an empty text for a call without id.
+        exact: Whether white space at the ends of content and reasoning counts.
+    """
+    if len(read.tool_calls) < len(answer.calls):
+        number = len(read.tool_calls)
+        return f"call {number} ({answer.calls[number].name}): only {number} of {len(answer.calls)} calls are read"
+    for part, meant, found in (
+        ("reasoning", answer.reasoning, read.reasoning),
+        ("content", answer.content, read.content),
+    ):
+        if meant != found and (exact or meant.strip() != found.strip()):
+            return f"the {part} {_shown(meant)}: it parses as {_shown(found)}"
+    if len(read.tool_calls) > len(answer.calls):
+        return f"this message: {len(read.tool_calls)} calls are read, not {len(answer.calls)}"
+    for number, (meant_call, other) in enumerate(zip(answer.calls, read.tool_calls, strict=True)):
+        found_difference = _call_difference(meant_call, other)
+        if found_difference:
+            return f"call {number} ({meant_call.name}): {found_difference}"
+    for number, (written, call) in enumerate(zip(ids, read.tool_calls, strict=False)):
+        if written not in ("", call.id):
+            return f"call {number} ({call.name}): the id {_shown(written)} parses as {_shown(call.id)}"
+    if len(read.malformed) != answer.reports:
+        texts = [_shown(report.text) for report in read.malformed] or ["none"]
+        return f"this message: the texts that are reported as malformed are {', '.join(texts)}"
+    return None
+
+
+def _call_difference(call: AnswerCall, read: ToolCall) -> str | None:
+    if not read.is_complete:
+        return f"it parses as {read.status}"
+    if call.name != read.name:
+        return f"the name parses as {_shown(read.name)}"
+    return _value_difference("the arguments", call.arguments, json.loads(read.arguments))
+
+
+def _value_difference(place: str, meant: Any, read: Any) -> str | None:
+    """Describe the first value that differs. Numbers are compared as numbers; true is not a number."""
+    if isinstance(meant, Mapping) and isinstance(read, Mapping) and meant.keys() == read.keys():
+        inner = [(f"{key!r} in {place}", meant[key], read[key]) for key in meant]
+    elif isinstance(meant, (list, tuple)) and isinstance(read, list) and len(meant) == len(read):
+        inner = [(f"item {index} of {place}", one, read[index]) for index, one in enumerate(meant)]
+    else:
+        is_equal = meant == read and isinstance(meant, bool) == isinstance(read, bool)
+        return None if is_equal else f"{place}: {_shown(meant)} parses as {_shown(read)}"
+    return next((found for part in inner if (found := _value_difference(*part))), None)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -1,0 +1,114 @@
+"""Renders a message and parses it again; raises if that gives another message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from unspool._core import FormatSource
+from unspool.core.stream.message import Message
+from unspool.core.stream.tool_schemas import compile_tools
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
+from unspool.errors import ArgumentError
+from unspool.writing.render.answer import Answer, read_answer
+from unspool.writing.render.calls import CallsWriter
+from unspool.writing.render.encode import Encode, encode_written
+from unspool.writing.render.pieces import Written, text_of
+from unspool.writing.render.read_back import Tools, read_back, what_differs
+from unspool.writing.render.way import way_of_form, ways_of
+from unspool.writing.render.write import write_answer
+
+__all__ = ["render_ids", "render_text", "write_text"]
+
+_Output = TypeVar("_Output", str, list[int])
+
+
+def render_text(
+    file: FormatSource,
+    message: Message | Mapping[str, Any],
+    *,
+    tools: Tools = None,
+    continues: bool = False,
+    exact: bool = True,
+) -> str:
+    """See `FormatFile.render`."""
+
+    answer, schemas = _checked(file, message), compile_tools(tools)
+
+    def read(text: str) -> Message:
+        return read_back(file, text, schemas)
+
+    return _first_right(file, answer, continues, exact, text_of, read)
+
+
+def render_ids(
+    file: FormatSource,
+    message: Message | Mapping[str, Any],
+    vocabulary: Any,
+    encode: Encode,
+    *,
+    tools: Tools = None,
+    continues: bool = False,
+    exact: bool = True,
+) -> list[int]:
+    """See `FormatFile.render_ids`."""
+    answer, schemas = _checked(file, message), compile_tools(tools)
+    table = from_tokenizer(vocabulary)
+
+    def make(written: Written) -> list[int]:
+        return encode_written(written, file, table, encode)
+
+    def read(ids: list[int]) -> Message:
+        return read_back(file, ids, schemas, table)
+
+    return _first_right(file, answer, continues, exact, make, read)
+
+
+def write_text(
+    file: FormatSource, message: Message | Mapping[str, Any], form: int = 0, *, continues: bool = True
+) -> str:
+    """Render a message with the format's first alternatives, without the check that it parses back.
+
+    Parts for which the format has no pattern are omitted.
+
+    Args:
+        form: Index of the format's form of calls, modulo their number.
+        continues: See `FormatFile.render`.
+    """
+    patterns, answer = file.split_patterns, read_answer(message)
+    if not file.has_tools:
+        answer = replace(answer, calls=())
+    if not file.has_reasoning:
+        answer = replace(answer, reasoning="")
+    return text_of(write_answer(patterns, answer, way_of_form(patterns, answer, form), continues))
+
+
+def _first_right(
+    file: FormatSource,
+    answer: Answer,
+    continues: bool,
+    exact: bool,
+    make: Callable[[Written], _Output],
+    read: Callable[[_Output], Message],
+) -> _Output:
+    """The first rendering of the answer that parses as intended."""
+    patterns, difference = file.split_patterns, None
+    for way in ways_of(patterns, answer):
+        output = make(write_answer(patterns, answer, way, continues))
+        ids = CallsWriter(patterns, way.form).ids(answer.calls) if way.form else ()
+        found = what_differs(answer, read(output), exact, ids)
+        if found is None:
+            return output
+        difference = difference or found
+    raise ArgumentError(f"the format '{file.name}' cannot write {difference or 'this message'}")
+
+
+def _checked(file: FormatSource, message: Message | Mapping[str, Any]) -> Answer:
+    """The message's parts; raises if the format has no pattern for one of them."""
+    answer = read_answer(message)
+    if answer.reasoning and not file.has_reasoning:
+        raise ArgumentError(f"the format '{file.name}' has no reasoning; leave it out, or use with_reasoning")
+    if answer.calls and not file.has_tools:
+        raise ArgumentError(f"the format '{file.name}' has no calls; leave them out")
+    return answer

@@ -1,0 +1,78 @@
+"""How formats are found by name, and what of their files is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import unspool
+from unspool._core import FormatSource
+from unspool.core.format import registry
+
+
+@pytest.fixture
+def read_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The names of the files that are read, in a registry that has read none."""
+    names: list[str] = []
+
+    def read(text: str, source: str) -> Any:
+        names.append(source)
+        return FormatSource(text, source)
+
+    monkeypatch.setattr(registry, "FormatSource", read)
+    for cached in (registry._shipped, registry._aliases):
+        cached.cache_clear()
+    yield names
+    for cached in (registry._shipped, registry._aliases):
+        cached.cache_clear()
+
+
+def test_a_format_is_read_alone_and_once(read_files: list[str]) -> None:
+    assert unspool.get_format("hermes") == unspool.get_format("Hermes")
+    unspool.Parser("hermes", reasoning="qwen3")
+    assert read_files == ["hermes.toml", "qwen3.toml"]
+
+
+def test_an_alias_and_the_list_read_every_file_once(read_files: list[str]) -> None:
+    assert unspool.get_format("qwen25").name == "hermes"
+    assert len(unspool.formats()) == len(read_files) == len(set(read_files)) == 80
+
+
+def test_a_file_has_its_formats_name() -> None:
+    """`find_source` opens the file of this name."""
+    assert all(file.source == f"{file.name}.toml" for file in unspool.formats())
+
+
+def test_the_same_object_comes_back() -> None:
+    assert unspool.get_format("hermes") is unspool.get_format("qwen25")
+    assert unspool.get_format("hermes") in unspool.formats()
+
+
+def test_no_json_crosses_for_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    import json
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a format crosses as JSON text")
+
+    text = registry._files()["hermes"].read_text(encoding="utf-8")
+    for name in ("dumps", "loads"):
+        monkeypatch.setattr(json, name, refuse)
+    file = unspool.FormatFile(text, "hermes.toml")
+    assert unspool.Format(file).name == file.name
+    assert (file.facts.ends, file.split_patterns.call[0].holes[0].kind) == (
+        ("<|im_end|>", "<|endoftext|>"),
+        "object",
+    )
+    assert file.sentences
+    assert file.with_reasoning(unspool.get_format("qwen3")).has_reasoning
+
+
+def test_equal_patterns_have_one_fingerprint() -> None:
+    patterns = {"call": ["<c>${object}</c>"], "end": ["<e>"]}
+    made = unspool.FormatFile(name="x", patterns=patterns)
+    read = unspool.FormatFile('end = "<e>"\nnotes = "n"\nname = "x"\ncall = "<c>${object}</c>"\n')
+    assert made.fingerprint == read.fingerprint
+    assert made != read
+    assert made.fingerprint != unspool.FormatFile(name="y", patterns=patterns).fingerprint
+    assert type(made.with_reasoning(None)) is unspool.FormatFile
