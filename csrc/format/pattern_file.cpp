@@ -105,7 +105,7 @@ std::uint64_t fingerprint_of_keys(const JsonValue& file) {
     const JsonValue* value = file.find(key.name);
     if (value == nullptr || !(is_patterns(key) || key.name == "name")) continue;
     made = fingerprint_of(key.name, made);
-    made = fingerprint_of(value->text, made);
+    if (value->items.empty()) made = fingerprint_of(value->text, made);  // as a list of one
     for (const JsonValue& item : value->items) made = fingerprint_of(item.text, made);
   }
   return made;

@@ -15,7 +15,7 @@
 
 namespace unspool {
 
-/// In the order of unspool.labels.REGIONS.
+/// In the order of unspool.core.stream.labels.REGIONS.
 enum class LabelRegion : std::uint8_t {
   content,
   reasoning,

@@ -188,6 +188,6 @@ def test_defaults_are_the_structs() -> None:
     text = 'a <tool_call>{"name": "f", "arguments": {"a": [1, 2]}}</tool_call> b'
     bare = _core.TokenStreamer(_core.StreamRecipe(compile_format("hermes"), {"id_seed": 1}))
     given = {name: option.default for name, option in PARSER_OPTIONS.items()}
-    recipe, _, _ = make_recipe({**given, "format": "hermes", "tools": None, "id_seed": 1})
+    recipe = make_recipe({**given, "format": "hermes", "tools": None, "id_seed": 1})
     full = _core.TokenStreamer(recipe)
     assert bare.parse_chunk(text, None, "stop") == full.parse_chunk(text, None, "stop")

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool import Vocabulary, vocabulary_sources
+from unspool import Vocabulary
+from unspool.core.vocabulary import vocabulary_sources
 
 tokenizers = pytest.importorskip("tokenizers")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from unspool._core import Format, FormatSource, StreamRecipe
@@ -13,7 +12,7 @@ __all__ = ["choose_recipe"]
 
 
 def choose_recipe(
-    given: Mapping[str, Any],
+    given: dict[str, Any],
 ) -> tuple[StreamRecipe, str | FormatSource | Format, str | bool | None]:
     """Compile what streams share; also return the chosen format and reasoning.
 
@@ -25,4 +24,6 @@ def choose_recipe(
     """
     kept = kept_reasoning(given["format"], given["reasoning"])
     format, reasoning = choose_format(given["format"], given["tokenizer"], given["reasoning"])
-    return make_recipe({**given, "format": format, "reasoning": reasoning}, kept), format, reasoning
+    if format is not given["format"]:
+        given = {**given, "format": format, "reasoning": reasoning}
+    return make_recipe(given, kept), format, reasoning

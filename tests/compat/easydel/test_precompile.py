@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 import torch
-from unspool import ArgumentError, ConditioningHook, Vocabulary, vocabulary_sources
+from unspool import ArgumentError, ConditioningHook, Vocabulary
+from unspool.core.vocabulary import vocabulary_sources
 from unspool.generation import active_workers
 from unspool.integrations.easydel import InferenceConfig, PreCompileConfig, vInference
 
@@ -103,7 +104,7 @@ def test_the_global_generator_is_left_alone(generator: Any) -> None:
 def test_the_vocabulary_is_compiled_once(
     counted: Counted, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unspool import vocabulary_sources
+    from unspool.core.vocabulary import vocabulary_sources
 
     compiled = []
     compile_tokenizer = vocabulary_sources._from_hugging_face

@@ -29,7 +29,7 @@ def with_defaults(format: Any, tools: Any, options: Mapping[str, Any]) -> dict[s
     return {**given, **options, "format": format, "tools": tools}
 
 
-def make_recipe(given: Mapping[str, Any], kept: Format | None = None) -> StreamRecipe:
+def make_recipe(given: dict[str, Any], kept: Format | None = None) -> StreamRecipe:
     """Compile what streams share.
 
     Args:
@@ -63,4 +63,4 @@ def make_recipe(given: Mapping[str, Any], kept: Format | None = None) -> StreamR
         strict_markers=given["strict_markers"],
     )
     starts = None if start_in == "auto" else start_in == "reasoning"
-    return StreamRecipe(compiled, dict(given), schemas, vocabulary, given["prompt"], starts, kept)
+    return StreamRecipe(compiled, given, schemas, vocabulary, given["prompt"], starts, kept)
