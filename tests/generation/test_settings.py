@@ -44,12 +44,12 @@ def test_sampling_parameters_of_the_config_are_defaults(llama: Any) -> None:
     defaults = SamplingParams(temperature=0.5, max_tokens=9, seed=3, n=2, stop="END", presence_penalty=1)
     config = GenerationDefaults(sampling_params=defaults)
     settings = read(llama, config)
-    assert (settings.limit, settings.seed, settings.n, settings.stop) == (9, 3, 2, ("END",))
+    assert (settings.limit, settings.sampling.seed, settings.n, settings.sampling.stop) == (9, 3, 2, ("END",))
     assert settings.does_sample
     assert settings.options["temperature"] == 0.5
-    assert settings.presence_penalty == 1
+    assert settings.sampling.presence_penalty == 1
     settings = read(llama, config, {"max_tokens": 4, "temperature": 0, "n": 1, "stop": ["x"]})
-    assert (settings.limit, settings.seed, settings.n, settings.stop) == (4, 3, 1, ("x",))
+    assert (settings.limit, settings.sampling.seed, settings.n, settings.sampling.stop) == (4, 3, 1, ("x",))
     assert not settings.does_sample
     settings = read(llama, config, {"max_tokens": 4}, max_new_tokens=5, num_return_sequences=3)
     assert (settings.limit, settings.n) == (5, 3)

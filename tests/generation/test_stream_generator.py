@@ -348,9 +348,9 @@ def test_sampling_params(generator: Any) -> None:
 
 def test_penalties_count_the_answers_own_tokens() -> None:
     from unspool.generation.logits import make_penalties
-    from unspool.generation.settings import GenerationSettings
+    from unspool.generation.settings import GenerationSettings, SamplingParams
 
-    settings = GenerationSettings({}, presence_penalty=1.0, frequency_penalty=0.5)
+    settings = GenerationSettings({}, SamplingParams(presence_penalty=1.0, frequency_penalty=0.5))
     [penalty] = make_penalties(settings, prompt_length=2)
     scores = penalty(torch.tensor([[5, 5, 1, 1, 2]]), torch.zeros((1, 8)))
     assert scores.tolist() == [[0, -2.0, -1.5, 0, 0, 0, 0, 0]]

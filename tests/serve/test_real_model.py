@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 import torch
-from unspool import StreamGenerator
+from unspool import StreamGenerator, StreamResult
+from unspool.generation import run
 
 from .conftest import TEMPLATE, USER, events_of, running
 
@@ -40,6 +41,24 @@ async def test_the_same_text_in_every_protocol(make_client: Any, generator: Stre
     answer = (await client.post("/v1/responses", json=response)).json()
     assert answer["output"][0]["content"][0]["text"] == wanted.text
     assert answer["status"] == "incomplete"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+async def test_the_result_of_a_request_is_built_once(
+    make_client: Any, generator: StreamGenerator, monkeypatch: pytest.MonkeyPatch, path: str, stream: bool
+) -> None:
+    """It has the message of each choice, which is not free."""
+    built = []
+
+    def build(**fields: Any) -> StreamResult:
+        built.append(StreamResult(**fields))
+        return built[-1]
+
+    monkeypatch.setattr(run, "StreamResult", build)
+    answer = await make_client({"m": generator}).post(path, json={**CHAT, "stream": stream})
+    assert answer.status_code == 200
+    assert [result.usage.completion_tokens for result in built] == [24]
 
 
 async def test_counts_are_those_of_the_usage(make_client: Any, generator: StreamGenerator) -> None:

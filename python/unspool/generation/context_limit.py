@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from unspool.errors import ContextLengthError
 from unspool.generation.prompts.prompt import Prompt
-
-if TYPE_CHECKING:
-    from unspool.generation.prompts.prompt_encoder import PromptEncoder
-    from unspool.generation.settings import GenerationSettings
+from unspool.generation.prompts.prompt_encoder import PromptEncoder
+from unspool.generation.settings import GenerationSettings
 
 __all__ = ["fit_context"]
 
@@ -44,10 +40,7 @@ def fit_context(
             f"{count}{answer}; shorten it, or ask for less"
         )
     if limit is not None and count + limit > positions:
-        room = positions - count
-        settings = dataclasses.replace(
-            settings, limit=room, options={**settings.options, "max_new_tokens": room}
-        )
+        settings = settings.with_options(max_new_tokens=positions - count)
     elif limit is None and (settings.option("max_length") or 0) > positions:
-        settings = dataclasses.replace(settings, options={**settings.options, "max_length": positions})
+        settings = settings.with_options(max_length=positions)
     return Prompt(inputs=inputs), settings

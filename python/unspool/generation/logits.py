@@ -6,25 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from unspool.errors import ArgumentError
+from unspool.generation.sampling_params import GENERATE_NAMES
 from unspool.generation.settings import GenerationSettings
 
 __all__ = ["IdPicker", "check_native", "make_penalties", "make_warpers"]
-
-# What the native loop reads from a generation config; any other value there is rejected.
-_NATIVE_OPTIONS = {
-    "max_new_tokens", "max_length", "do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "top_h",
-    "epsilon_cutoff", "eta_cutoff", "repetition_penalty", "no_repeat_ngram_size", "bad_words_ids",
-    "suppress_tokens", "min_new_tokens", "eos_token_id", "pad_token_id", "bos_token_id", "num_beams",
-    "num_return_sequences", "use_cache", "generation_config",
-}  # fmt: skip
-# Fields of a generation config that do not change the ids.
-_HARMLESS = {
-    "transformers_version", "return_dict_in_generate", "output_attentions", "output_hidden_states",
-    "output_scores", "output_logits", "decoder_start_token_id", "early_stopping", "length_penalty",
-    "is_assistant", "num_assistant_tokens", "num_assistant_tokens_schedule", "assistant_confidence_threshold",
-    "cache_implementation", "cache_config", "renormalize_logits", "prefill_chunk_size", "compile_config",
-    "disable_compile", "trust_remote_code", "num_beam_groups", "diversity_penalty", "max_time",
-}  # fmt: skip
 
 # Options of `generate`, the values that have an effect, and their processors, in the order of transformers.
 _WARPERS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
@@ -37,6 +22,20 @@ _WARPERS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("epsilon_cutoff", lambda value: 0.0 < value < 1.0, "EpsilonLogitsWarper"),
     ("eta_cutoff", lambda value: 0.0 < value < 1.0, "EtaLogitsWarper"),
 )
+# What the native loop reads from a generation config; any other value there is rejected.
+_NATIVE_OPTIONS = {*GENERATE_NAMES.values(), *(name for name, _, _ in _WARPERS)} | {
+    "max_length", "do_sample", "no_repeat_ngram_size", "bad_words_ids", "suppress_tokens", "min_new_tokens",
+    "eos_token_id", "pad_token_id", "bos_token_id", "num_beams", "num_return_sequences", "use_cache",
+    "generation_config",
+}  # fmt: skip
+# Fields of a generation config that do not change the ids.
+_HARMLESS = {
+    "transformers_version", "return_dict_in_generate", "output_attentions", "output_hidden_states",
+    "output_scores", "output_logits", "decoder_start_token_id", "early_stopping", "length_penalty",
+    "is_assistant", "num_assistant_tokens", "num_assistant_tokens_schedule", "assistant_confidence_threshold",
+    "cache_implementation", "cache_config", "renormalize_logits", "prefill_chunk_size", "compile_config",
+    "disable_compile", "trust_remote_code", "num_beam_groups", "diversity_penalty", "max_time",
+}  # fmt: skip
 
 
 def check_native(settings: GenerationSettings) -> None:
@@ -54,9 +53,8 @@ def check_native(settings: GenerationSettings) -> None:
 
 def make_penalties(settings: GenerationSettings, prompt_length: int) -> list[Any]:
     """Presence and frequency penalties, which `generate` lacks. They count the answer's tokens."""
-    if not settings.presence_penalty and not settings.frequency_penalty:
-        return []
-    return [_CountPenalty(settings.presence_penalty, settings.frequency_penalty, prompt_length)]
+    presence, frequency = settings.sampling.presence_penalty, settings.sampling.frequency_penalty
+    return [_CountPenalty(presence or 0.0, frequency or 0.0, prompt_length)] if presence or frequency else []
 
 
 def make_warpers(settings: GenerationSettings) -> list[Any]:
@@ -71,6 +69,25 @@ def make_warpers(settings: GenerationSettings) -> list[Any]:
     return warpers
 
 
+def _make_processors(settings: GenerationSettings, prompt_length: int, device: Any) -> list[Any]:
+    """The processors that `generate` applies first."""
+    from transformers.generation import logits_process as transformers
+
+    option, eos = settings.option, sorted(settings.eos)
+    made: list[Any] = []
+    if option("repetition_penalty", 1.0) != 1.0:
+        made.append(transformers.RepetitionPenaltyLogitsProcessor(option("repetition_penalty")))
+    if option("no_repeat_ngram_size", 0) > 0:
+        made.append(transformers.NoRepeatNGramLogitsProcessor(option("no_repeat_ngram_size")))
+    if (words := option("bad_words_ids")) is not None:
+        made.append(transformers.NoBadWordsLogitsProcessor(words, eos))
+    if (least := option("min_new_tokens", 0)) > 0 and eos:
+        made.append(transformers.MinNewTokensLengthLogitsProcessor(prompt_length, least, eos, device=device))
+    if (suppressed := option("suppress_tokens")) is not None:
+        made.append(transformers.SuppressTokensLogitsProcessor(suppressed, device=device))
+    return made
+
+
 class IdPicker:
     """The native loop's choice of the next ids: greedy or sampled.
 
@@ -80,30 +97,12 @@ class IdPicker:
     """
 
     def __init__(self, settings: GenerationSettings, prompt_length: int, device: Any) -> None:
-        from transformers.generation import logits_process as transformers
-
-        option = settings.option
-        self._processors: list[Any] = []
-        add = self._processors.append
-        if option("repetition_penalty", 1.0) != 1.0:
-            add(transformers.RepetitionPenaltyLogitsProcessor(option("repetition_penalty")))
-        if option("no_repeat_ngram_size", 0) > 0:
-            add(transformers.NoRepeatNGramLogitsProcessor(option("no_repeat_ngram_size")))
-        if option("bad_words_ids") is not None:
-            add(transformers.NoBadWordsLogitsProcessor(option("bad_words_ids"), sorted(settings.eos)))
-        if option("min_new_tokens", 0) > 0 and settings.eos:
-            add(
-                transformers.MinNewTokensLengthLogitsProcessor(
-                    prompt_length, option("min_new_tokens"), sorted(settings.eos), device=device
-                )
-            )
-        if option("suppress_tokens") is not None:
-            add(transformers.SuppressTokensLogitsProcessor(option("suppress_tokens"), device=device))
+        self._processors = _make_processors(settings, prompt_length, device)
         self._processors += [*settings.logits_processors, *make_penalties(settings, prompt_length)]
         self._sampler: SeededSampler | None = None
         if settings.does_sample:
             self._processors += make_warpers(settings)
-            self._sampler = SeededSampler(settings.seed, device)
+            self._sampler = SeededSampler(settings.sampling.seed, device)
         #: Whether a processor reads the ids so far.
         self.needs_ids = bool(self._processors)
 
@@ -139,10 +138,8 @@ class SeededSampler:
         return torch.multinomial(probabilities, 1, generator=self._generator).squeeze(1)
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
-        import torch
-
-        drawn = self.draw(scores)
-        return torch.full_like(scores, float("-inf")).scatter_(1, drawn[:, None], 0.0)
+        drawn = self.draw(scores)[:, None]
+        return scores.new_full(scores.shape, float("-inf")).scatter_(1, drawn, 0.0)
 
 
 class _CountPenalty:
@@ -152,8 +149,6 @@ class _CountPenalty:
         self._presence, self._frequency, self._prompt_length = presence, frequency, prompt_length
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        import torch
-
         output = input_ids[:, self._prompt_length :]
-        counts = torch.zeros_like(scores).scatter_add_(1, output, torch.ones_like(output, dtype=scores.dtype))
+        counts = scores.new_zeros(scores.shape).scatter_add_(1, output, scores.new_ones(output.shape))
         return scores - self._frequency * counts - self._presence * (counts > 0)

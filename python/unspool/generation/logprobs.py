@@ -12,14 +12,7 @@ from typing import Any
 from unspool._core import Vocabulary
 from unspool.errors import ArgumentError
 
-__all__ = [
-    "MAX_TOP_LOGPROBS",
-    "LogprobRecorder",
-    "TokenLogprob",
-    "check_recordable",
-    "check_top_count",
-    "recorded",
-]
+__all__ = ["MAX_TOP_LOGPROBS", "LogprobRecorder", "TokenLogprob", "check_recordable", "recorded"]
 
 #: The most alternatives that are listed for a token, as in OpenAI's API.
 MAX_TOP_LOGPROBS = 20
@@ -52,6 +45,10 @@ class TokenLogprob:
     token: bytes
     logprob: float
     top: tuple[TokenLogprob, ...] = ()
+
+    def to_wire(self) -> tuple[bytes, float, list[tuple[bytes, float]]]:
+        """The entry as `WireWriter.add_logprobs` takes it."""
+        return self.token, self.logprob, [(rival.token, rival.logprob) for rival in self.top]
 
 
 class LogprobRecorder:
@@ -97,18 +94,6 @@ class LogprobRecorder:
         # A model that overflows has NaN here.
         logprob = -math.inf if math.isnan(value) else value
         return TokenLogprob(id, self._vocabulary.token_bytes(id), logprob, top)
-
-
-def check_top_count(name: str, value: Any) -> None:
-    """Raise unless the value is a number of alternatives: 0 to 20, or None."""
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} is {value!r}; pass an integer")
-    if not 0 <= value <= MAX_TOP_LOGPROBS:
-        raise ArgumentError(
-            f"{name} is {value}; pass 0 to {MAX_TOP_LOGPROBS}, how many of the most likely tokens to list"
-        )
 
 
 def _not_one_id_a_step() -> ArgumentError:

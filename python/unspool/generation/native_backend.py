@@ -42,22 +42,20 @@ def generate_natively(
     if arguments["cache"] is None:
         arguments["cache"] = make_cache(model)
     output = forward(**arguments)
-    logits, cache = output.logits[:, -1], output_cache(output)
-    problem = continuation_problem(cache, prepared.token_count)
+    logits, cache, length = output.logits[:, -1], output_cache(output), prepared.token_count
+    problem = continuation_problem(cache, length)
     if problem is not None:
         raise NotContinuable(problem)
     count, device = logits.shape[0], logits.device
     ids = prepared.prompt_ids.to(device).expand(count, -1)
-    length = prepared.token_count
     picker = IdPicker(settings, ids.shape[1], device)
-    limit = settings.limit if settings.limit is not None else settings.option("max_length") - length
-    if limit < 1:
-        raise ArgumentError(
-            f"max_length is {settings.option('max_length')} and the prompt has {length} tokens"
-        )
-    mask = torch.ones((count, length + min(limit, 1024)), dtype=torch.long, device=device)
     keeps_ids = picker.needs_ids or bool(settings.stopping_criteria)
-    for step in range(limit):
+    most = settings.option("max_length")
+    limit = settings.limit if settings.limit is not None else most - length
+    if limit < 1:
+        raise ArgumentError(f"max_length is {most} and the prompt has {length} tokens")
+    mask = torch.ones((count, length + min(limit, 1024)), dtype=torch.long, device=device)
+    for step in range(1, limit + 1):
         if is_cancelled():
             raise ChannelCancelledError("the consumer has left")
         if rows.recorder is not None:
@@ -66,8 +64,8 @@ def generate_natively(
         rows.put_step(next_ids.tolist())
         if keeps_ids:
             ids = torch.cat([ids, next_ids[:, None]], dim=1)
-        ask_criteria(settings.stopping_criteria, rows, step + 1, ids, logits)
-        if step + 1 == limit or all(rows.is_done(row) for row in range(count)):
+        ask_criteria(settings.stopping_criteria, rows, step, ids, logits)
+        if step == limit or all(map(rows.is_done, range(count))):
             return
         length += 1
         if length > mask.shape[1]:

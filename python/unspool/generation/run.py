@@ -55,6 +55,8 @@ class GenerationRun:
     metadata: Mapping[str, str] = field(default_factory=dict)
     #: The finish reason if the model did not end by itself.
     broken_off: str | None = None
+    is_over: bool = False
+    _result: StreamResult | None = None
 
     def work(self) -> None:
         """The job of the `GenerationWorker`."""
@@ -65,12 +67,11 @@ class GenerationRun:
                 self.rows.flush()
             for row, streamer in enumerate(self.rows.streamers):
                 streamer.end(self.rows.finish_reason(row))
-        except ChannelCancelledError:
-            self.broken_off = "cancelled"
+        except BaseException as error:
+            self.broken_off = "cancelled" if isinstance(error, ChannelCancelledError) else "error"
             raise
-        except BaseException:
-            self.broken_off = "error"
-            raise
+        finally:
+            self.is_over = True
 
     def _generate(self) -> None:
         prompt = self.read_prompt()
@@ -98,15 +99,14 @@ class GenerationRun:
         )
         self.prepared = prepared
         self.rows.put_prompt(prepared.prompt_ids)
+        rest = (prepared, self.rows, self.settings, self._is_cancelled)
         if self.backend == "native" and prepared.runs_natively:
             try:
-                generate_natively(self.model, prepared, self.rows, self.settings, self._is_cancelled)
+                generate_natively(self.model, *rest)
                 return
             except NotContinuable as problem:
                 self.prepared = prepared.refused(str(problem))
-        output = generate_with_transformers(
-            self.model, prepared, self.rows, self.settings, self._is_cancelled
-        )
+        output = generate_with_transformers(self.model, *rest)
         given = getattr(output, "metadata", None)
         if isinstance(given, Mapping):  # from a model that runs the prompt itself
             self.metadata = given
@@ -117,21 +117,24 @@ class GenerationRun:
     @property
     def description(self) -> str:
         """The request, for a log; it has no text of the prompt."""
-        prompt = (
-            "its prompt not yet read"
-            if self.prepared is None
-            else f"{self.prepared.token_count} prompt tokens"
-        )
-        count = sum(len(ids) for ids in self.rows.token_ids)
-        return f"request of {type(self.model).__name__} with {prompt}, {count} tokens generated"
+        usage, name = self.usage, type(self.model).__name__
+        prompt = f"{usage.prompt_tokens} prompt tokens" if self.prepared else "its prompt not yet read"
+        return f"request of {name} with {prompt}, {usage.completion_tokens} tokens generated"
+
+    @property
+    def usage(self) -> Usage:
+        """The token counts so far, without a look at the messages."""
+        prompt_tokens = 0 if self.prepared is None else self.prepared.token_count
+        return Usage(prompt_tokens, sum(map(len, self.rows.token_ids)))
 
     def result(self) -> StreamResult:
-        """The result so far."""
-        prepared = self.prepared
+        """The result so far. That of a run that is over is built once."""
+        if self._result is not None:
+            return self._result
+        is_over, prepared = self.is_over, self.prepared
         # An answer that is complete stays so, even if the consumer left before the end of the channel.
         broken_off = self.broken_off or ("cancelled" if self.channel.is_cancelled else None)
-        scope = prepared.scope if prepared is not None else _NOT_YET
-        prompt_tokens = prepared.token_count if prepared is not None else 0
+        scope = _NOT_YET if prepared is None else prepared.scope
         logprobs = self.rows.logprobs
         messages = [streamer.message for streamer in self.rows.streamers]
         choices = tuple(
@@ -145,16 +148,15 @@ class GenerationRun:
             )
             for row, message in enumerate(messages)
         )
-        return StreamResult(
+        usage = self.usage
+        decode_prefix_tokens = 0 if prepared is None else prepared.decode_prefix_tokens
+        times_s, last_s = list(self.rows.times_s), self.rows.last_put_s
+        result = StreamResult(
             choices=choices,
-            usage=Usage(prompt_tokens, sum(len(choice.token_ids) for choice in choices)),
-            metrics=measure(
-                self.begin_s,
-                list(self.rows.times_s),
-                prompt_tokens,
-                prepared.decode_prefix_tokens if prepared is not None else 0,
-                self.rows.last_put_s,
-            ),
+            usage=usage,
+            metrics=measure(self.begin_s, times_s, usage.prompt_tokens, decode_prefix_tokens, last_s),
             prefill=scope,
             metadata={**scope.metadata(), **self.metadata},
         )
+        self._result = result if is_over else None
+        return result

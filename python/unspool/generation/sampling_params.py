@@ -1,16 +1,43 @@
-"""`SamplingParams`: how the tokens of one request are chosen."""
+"""`SamplingParams`, how the tokens of one request are chosen, and `GenerationDefaults`, those of every request."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from unspool.core.records import Record, require_at_least
 from unspool.errors import ArgumentError
-from unspool.generation.logprobs import check_top_count
+from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 
-__all__ = ["SamplingParams"]
+__all__ = ["GENERATE_NAMES", "GenerationDefaults", "SamplingParams"]
+
+#: Parameters that `generate` of transformers has too, with its names.
+GENERATE_NAMES = {
+    "max_tokens": "max_new_tokens",
+    **{name: name for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},
+}
+# Parameters that only sampling reads.
+_SHAPING = ("top_p", "top_k", "min_p")
+
+# What each parameter may be, and how an error says it.
+_RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "max_tokens": (lambda value: value >= 1, "1 or more"),
+    "temperature": (lambda value: value >= 0, "0 or more"),
+    "top_p": (lambda value: 0 < value <= 1, "a number above 0, at most 1 (off)"),
+    "top_k": (lambda value: value >= 0, "0 or more"),
+    "min_p": (lambda value: 0 <= value <= 1, "a number from 0 (off) to 1"),
+    "presence_penalty": (lambda value: -2 <= value <= 2, "a number from -2 to 2"),
+    "frequency_penalty": (lambda value: -2 <= value <= 2, "a number from -2 to 2"),
+    "repetition_penalty": (lambda value: value > 0, "a number above 0; 1 is off"),
+    "seed": (lambda value: 0 <= value < 2**64, "0 to 2**64 - 1"),
+    "n": (lambda value: value >= 1, "1 or more"),
+    "stop": (all, "texts that are not empty: an empty one would stop at once"),
+    "logprobs": (
+        lambda value: 0 <= value <= MAX_TOP_LOGPROBS,
+        f"0 to {MAX_TOP_LOGPROBS}, how many of the most likely tokens to list",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,28 +84,10 @@ class SamplingParams(Record):
         Record.__post_init__(self)
 
     def _check(self) -> None:
-        require_at_least("max_tokens", self.max_tokens, 1)
-        require_at_least("temperature", self.temperature, 0)
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise ArgumentError(f"top_p is {self.top_p}; pass a number above 0, at most 1 (off)")
-        require_at_least("top_k", self.top_k, 0)
-        if self.min_p is not None and not 0 <= self.min_p <= 1:
-            raise ArgumentError(f"min_p is {self.min_p}; pass a number from 0 (off) to 1")
-        for key in ("presence_penalty", "frequency_penalty"):
-            penalty = getattr(self, key)
-            if penalty is not None and not -2 <= penalty <= 2:
-                raise ArgumentError(f"{key} is {penalty}; pass a number from -2 to 2")
-        if self.repetition_penalty is not None and self.repetition_penalty <= 0:
-            raise ArgumentError(
-                f"repetition_penalty is {self.repetition_penalty}; pass a number above 0, 1 is off"
-            )
-        if self.seed is not None and not 0 <= self.seed < 2**64:
-            raise ArgumentError(f"seed is {self.seed}; pass 0 to 2**64 - 1")
-        require_at_least("n", self.n, 1)
-        check_top_count("logprobs", self.logprobs)
-        for index, text in enumerate(self.stop):
-            if not text:
-                raise ArgumentError(f"stop[{index}] is empty and would stop at once; leave it out")
+        for name, (is_valid, words) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not is_valid(value):
+                raise ArgumentError(f"{name} is {value}; pass {words}")
 
     @classmethod
     def read(cls, value: SamplingParams | Mapping[str, Any] | None) -> SamplingParams:
@@ -94,21 +103,15 @@ class SamplingParams(Record):
             return value
         if isinstance(value, Mapping):
             return cls.from_dict(value)
-        raise TypeError(
-            f"sampling_params is of type {type(value).__name__}; pass SamplingParams, a mapping or None"
-        )
+        kind = type(value).__name__
+        raise TypeError(f"sampling_params is of type {kind}; pass SamplingParams, a mapping or None")
 
     def with_defaults(self, defaults: SamplingParams | None) -> SamplingParams:
         """These parameters, with those that are not set (None; no stop) taken from `defaults`."""
         if defaults is None:
             return self
-        return defaults.replace(
-            **{
-                field.name: getattr(self, field.name)
-                for field in fields(self)
-                if getattr(self, field.name) not in (None, ())
-            }
-        )
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return defaults.replace(**{name: value for name, value in values.items() if value not in (None, ())})
 
     def to_generation_kwargs(self) -> dict[str, Any]:
         """The keyword arguments of transformers' `generate` for the parameters that are set.
@@ -117,14 +120,49 @@ class SamplingParams(Record):
         `repetition_penalty`. At temperature 0 it has `do_sample=False` and no option of sampling. It leaves out
         presence_penalty, frequency_penalty, seed, n, stop and logprobs, which `generate` has no argument for.
         """
-        kwargs: dict[str, Any] = {
-            "max_new_tokens": self.max_tokens,
-            "repetition_penalty": self.repetition_penalty,
-        }
+        values = {own: getattr(self, name) for name, own in GENERATE_NAMES.items()}
+        if self.temperature is not None:
+            values["do_sample"] = self.temperature > 0
         if self.temperature == 0:
-            kwargs["do_sample"] = False
+            values.update(dict.fromkeys(("temperature", *_SHAPING)))
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationDefaults(Record):
+    """Limits and token ids of a `StreamGenerator`; each request may override them.
+
+    Attributes:
+        max_new_tokens: The limit of an answer if the request has none.
+        pad_token_id, bos_token_id, eos_token_id: Token ids; None is filled in by `resolve_token_ids`.
+            Any of several `eos_token_id` ends an answer; a list is kept as a tuple.
+        sampling_params: The defaults of every request: `SamplingParams` or a mapping of its fields.
+
+    Raises:
+        TypeError: A value is of the wrong type. A bool or a float is not a count.
+        ArgumentError: A count is below 1, a token id is below 0, or a list is empty.
+    """
+
+    max_new_tokens: int = 64
+    pad_token_id: int | None = None
+    bos_token_id: int | None = None
+    eos_token_id: int | Sequence[int] | None = None
+    sampling_params: SamplingParams | None = None
+
+    def _check(self) -> None:
+        require_at_least("max_new_tokens", self.max_new_tokens, 1)
+        ids = {"pad_token_id": self.pad_token_id, "bos_token_id": self.bos_token_id}
+        eos = self.eos_token_id
+        if eos == ():
+            raise ArgumentError("eos_token_id is empty; pass a token id, or None for the model's own")
+        if isinstance(eos, Sequence):
+            ids |= {f"eos_token_id[{index}]": token_id for index, token_id in enumerate(eos)}
         else:
-            if self.temperature is not None:
-                kwargs.update(do_sample=True, temperature=self.temperature)
-            kwargs.update(top_p=self.top_p, top_k=self.top_k, min_p=self.min_p)
-        return {key: value for key, value in kwargs.items() if value is not None}
+            ids["eos_token_id"] = eos
+        for name, token_id in ids.items():
+            require_at_least(name, token_id, 0)
+
+    @property
+    def answer_count(self) -> int:
+        """How many answers a request gets if it does not set `n`."""
+        return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,10 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.generation.defaults import GenerationDefaults
-from unspool.generation.logprobs import check_top_count
 from unspool.generation.prefill.cache_name import CACHE_NAMES, pop_cache
-from unspool.generation.sampling_params import SamplingParams
+from unspool.generation.sampling_params import GenerationDefaults, SamplingParams
 
 __all__ = ["GenerationSettings", "check_options", "own_limit", "read_settings"]
 
@@ -35,40 +34,44 @@ class GenerationSettings:
 
     Attributes:
         options: The options of `generate` besides the inputs.
-        n: The number of answers.
-        limit: The most tokens of an answer; None: as in the model's generation config.
+        sampling: The parameters that count, from all sources. `max_tokens` is None if `max_length` of the options
+            or the model's generation config is the limit.
         eos: Ids that end an answer.
-        stop: Stop strings.
         does_sample: Whether tokens are sampled.
-        seed: The seed of the sampling; None: torch's global generator.
-        logprobs: How many of the most likely ids are listed for each id; None: no log-probabilities.
         has_own_limit: Whether the call has set the limit.
         cache: A cache of the prompt's first tokens.
     """
 
     options: dict[str, Any]
-    n: int = 1
-    limit: int | None = None
+    sampling: SamplingParams = field(default_factory=SamplingParams)
     eos: frozenset[int] = frozenset()
     pad_token_id: int | None = None
-    stop: tuple[str, ...] = ()
     does_sample: bool = False
-    seed: int | None = None
-    presence_penalty: float = 0.0
-    frequency_penalty: float = 0.0
-    logprobs: int | None = None
     has_own_limit: bool = True
     stopping_criteria: tuple[Any, ...] = ()
     logits_processors: tuple[Any, ...] = ()
     cache: Any = field(default=None, repr=False)
     generation_config: Any = field(default=None, repr=False)
 
+    @property
+    def limit(self) -> int | None:
+        """The most tokens of an answer; None: as in the model's generation config."""
+        return self.sampling.max_tokens
+
+    @property
+    def n(self) -> int:
+        """The number of answers."""
+        return self.sampling.n or 1
+
     def option(self, name: str, default: Any = None) -> Any:
         """An option of the call, else of the generation config, else `default`."""
-        value = self.options.get(name)
-        if value is None:
-            value = getattr(self.generation_config, name, None)
+        value = _first(self.options.get(name), getattr(self.generation_config, name, None))
         return default if value is None else value
+
+    def with_options(self, **options: Any) -> GenerationSettings:
+        """The same settings with other options of `generate`; `max_new_tokens` is the limit too."""
+        sampling = self.sampling.replace(max_tokens=options.get("max_new_tokens", self.limit))
+        return dataclasses.replace(self, sampling=sampling, options={**self.options, **options})
 
 
 def read_settings(
@@ -86,12 +89,9 @@ def read_settings(
         TypeError: `sampling` is neither SamplingParams nor a mapping.
     """
     asked = SamplingParams.read(sampling)
-    has_own_limit = any(
-        limit is not None
-        for limit in (asked.max_tokens, options.get("max_new_tokens"), options.get("max_length"))
-    )
-    sampling = asked.with_defaults(config.sampling_params)
-    merged: dict[str, Any] = {**sampling.to_generation_kwargs(), **options}
+    limits = (asked.max_tokens, options.get("max_new_tokens"), options.get("max_length"))
+    params = asked.with_defaults(config.sampling_params)
+    merged: dict[str, Any] = {**params.to_generation_kwargs(), **options}
     given = merged.get("generation_config")
     for name, advice in _REFUSED.items():
         if merged.get(name) is not None or getattr(given, name, None) is not None:
@@ -106,13 +106,12 @@ def read_settings(
             merged.pop(name, None)
         else:
             _check_positive(name, merged[name])
-    limit = merged.get("max_new_tokens")
+    count = getattr(given, "num_return_sequences", None)
     n = _first(
         merged.pop("num_return_sequences", None),
         merged.pop("n", None),
-        sampling.n,
-        # The default of older transformers is 1, not None.
-        count if (count := getattr(given, "num_return_sequences", None)) != 1 else None,
+        params.n,
+        None if count == 1 else count,  # the default of older transformers is 1, not None
         config.answer_count,
     )
     _check_positive("n", n)
@@ -121,27 +120,22 @@ def read_settings(
         raise ArgumentError(
             f"n is {n} and decoding is greedy, so all answers would be the same; set a temperature above 0"
         )
-    seed = _first(merged.pop("seed", None), sampling.seed)
-    logprobs = _first(merged.pop("logprobs", None), sampling.logprobs)
-    check_top_count("logprobs", logprobs)
-    eos = _first(*(_token_id(source, "eos_token_id") for source in (merged, given, config, base)))
+    sources = (merged, given, config, base)
+    eos = _first(*(_token_id(source, "eos_token_id") for source in sources))
     eos_ids = frozenset(eos if isinstance(eos, (list, tuple, set)) else () if eos is None else (int(eos),))
-    pad = _first(*(_token_id(source, "pad_token_id") for source in (merged, given, config, base)))
-    if pad is None and eos_ids:
-        pad = min(eos_ids)
-    given_stop = stop or sampling.stop
+    pad = _first(*(_token_id(source, "pad_token_id") for source in sources))
     return GenerationSettings(
-        n=n,
-        limit=limit,
+        sampling=params.replace(
+            max_tokens=merged.get("max_new_tokens"),
+            n=n,
+            stop=(stop if isinstance(stop, str) else tuple(stop)) or params.stop,
+            seed=_first(merged.pop("seed", None), params.seed),
+            logprobs=_first(merged.pop("logprobs", None), params.logprobs),
+        ),
         eos=eos_ids,
-        pad_token_id=pad,
-        stop=(given_stop,) if isinstance(given_stop, str) else tuple(given_stop),
+        pad_token_id=min(eos_ids, default=None) if pad is None else pad,
         does_sample=do_sample,
-        seed=seed,
-        presence_penalty=sampling.presence_penalty or 0.0,
-        frequency_penalty=sampling.frequency_penalty or 0.0,
-        logprobs=logprobs,
-        has_own_limit=has_own_limit,
+        has_own_limit=any(limit is not None for limit in limits),
         stopping_criteria=tuple(merged.pop("stopping_criteria", None) or ()),
         logits_processors=tuple(merged.pop("logits_processor", None) or ()),
         cache=pop_cache(merged),

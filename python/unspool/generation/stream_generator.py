@@ -8,39 +8,33 @@ import dataclasses
 import functools
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
 
-from unspool._core import DeltaChannel, ToolSchemas, Vocabulary
+from unspool._core import DeltaChannel, ToolSchemas
 from unspool.core.records import require_at_least
 from unspool.core.stream.stream_options import PARSER_OPTIONS
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.formats.choose_format import check_format_names, choose_format
-from unspool.generation.defaults import (
-    GenerationDefaults,
-    model_positions,
-    resolve_token_ids,
-)
+from unspool.generation.defaults import model_positions, resolve_token_ids
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.logits import check_native
 from unspool.generation.logprobs import LogprobRecorder, check_recordable
 from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.strategy import choose_strategy, model_kind
-from unspool.generation.prompts.chat_template import render_messages
-from unspool.generation.prompts.prompt import Prompt, check_ids, prompt_end, read_prompt
+from unspool.generation.prompts.prompt import prompt_end
 from unspool.generation.prompts.prompt_encoder import PromptEncoder
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
-from unspool.generation.sampling_params import SamplingParams
+from unspool.generation.sampling_params import GenerationDefaults, SamplingParams
 from unspool.generation.settings import GenerationSettings, check_options, read_settings
 from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.streams.token_streamer import TokenStreamer
 from unspool.writing.grammar.mask import GrammarMask
-from unspool.writing.grammar.matcher import GrammarMatcher
 from unspool.writing.grammar.request import request_grammar
 from unspool.writing.grammar.result import Grammar
-from unspool.writing.grammar.tools import without_strict
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -177,82 +171,47 @@ class StreamGenerator:
                 before any thread starts.
             ImportError: A grammar is needed, and llguidance is missing.
         """
-        return self.prepare_stream(
-            prompt,
-            input_ids=input_ids,
-            inputs_embeds=inputs_embeds,
-            sampling=sampling,
-            tools=tools,
-            tool_choice=tool_choice,
-            response_format=response_format,
-            grammar=grammar,
-            stop=stop,
-            raw=raw,
-            timeout=timeout,
-            stream_timeout=stream_timeout,
-            chat_template_kwargs=chat_template_kwargs,
-            within_context=within_context,
-            flush_tokens=flush_tokens,
-            flush_ms=flush_ms,
-            **generation_kwargs,
-        )()
+        return self.prepare_stream(**_flat(locals()))()
 
-    def prepare_stream(
-        self,
-        prompt: Any = None,
-        *,
-        input_ids: Any = None,
-        inputs_embeds: Any = None,
-        sampling: SamplingParams | Mapping[str, Any] | None = None,
-        tools: Iterable[Any] | ToolSchemas | None = None,
-        tool_choice: str | Mapping[str, Any] | None = "auto",
-        response_format: Any = None,
-        grammar: str | Grammar | None = None,
-        stop: str | Sequence[str] = (),
-        raw: bool = False,
-        timeout: float | None = None,
-        stream_timeout: float | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-        within_context: bool = False,
-        flush_tokens: int = 1,
-        flush_ms: float = 0,
-        **options: Any,
-    ) -> Callable[[], DeltaStream]:
+    def prepare_stream(self, prompt: Any = None, **options: Any) -> Callable[[], DeltaStream]:
         """Check a request now and start it later, with the arguments and errors of `stream`.
 
         Returns:
             A function to call once: it starts the model and returns the stream.
         """
-        tools = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
-        given = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
-        inputs = {name: value for name, value in given.items() if value is not None}
-        for name in [name for name, value in options.items() if _is_model_input(name, value)]:
-            inputs[name] = options.pop(name)
-        read = functools.partial(self._read, prompt, tools, chat_template_kwargs, inputs)
+        given, options = _split(options)
+        tools: Any = given.tools
+        if tools is not None and not isinstance(tools, ToolSchemas):
+            tools = list(tools)
+        inputs = {"input_ids": given.input_ids, "inputs_embeds": given.inputs_embeds}
+        inputs |= {name: options.pop(name) for name in list(options) if _is_model_input(name, options[name])}
+        inputs = {name: value for name, value in inputs.items() if value is not None}
+        read = functools.partial(self._encoder.read, prompt, tools, given.chat_template_kwargs, inputs)
         known = None if callable(prompt) else read()
-        timeout = stream_timeout if timeout is None else timeout
+        timeout = given.stream_timeout if given.timeout is None else given.timeout
         check_timeout(timeout)
-        require_at_least("flush_tokens", flush_tokens, 1)
-        require_at_least("flush_ms", flush_ms, 0)
-        parser_options = {name: value for name, value in options.items() if name in _PARSER_OPTIONS}
-        options = {name: value for name, value in options.items() if name not in _PARSER_OPTIONS}
-        settings = self.check_options(sampling=sampling, stop=stop, **options)
-        format, reasoning = ("none", None) if raw else self._choose_format(tools)
+        require_at_least("flush_tokens", given.flush_tokens, 1)
+        require_at_least("flush_ms", given.flush_ms, 0)
+        stream_options = dict(self.parser_options)
+        stream_options |= {name: options.pop(name) for name in _PARSER_OPTIONS & options.keys()}
+        settings = self.check_options(sampling=given.sampling, stop=given.stop, **options)
+        sampling = settings.sampling
+        format, reasoning = ("none", None) if given.raw else self._choose_format(tools)
         vocabulary = from_tokenizer(self.tokenizer)
-        stream_options = {**self.parser_options, **parser_options}
-        made = request_grammar(
+        tool_choice = given.tool_choice
+        grammar = request_grammar(
             format,
             reasoning,
-            None if raw else tools,
+            None if given.raw else tools,
             tool_choice=tool_choice,
-            response_format=response_format,
+            response_format=given.response_format,
             parallel=stream_options.get("parallel_tool_calls", True),
             read_prompt_end=lambda: None if known is None else prompt_end(known, vocabulary),
             start_in=stream_options.get("start_in", "auto"),
             vocabulary=vocabulary,
-            own=grammar,
+            own=given.grammar,
         )
-        if made is not None and grammar is None:
+        if grammar is not None and given.grammar is None:
             # Calls come in the model's own syntax, and without tools no text is a call.
             tool_choice = "none" if tool_choice == "none" or not tools else "auto"
         channel = DeltaChannel()
@@ -263,7 +222,7 @@ class StreamGenerator:
                 tools,
                 reasoning=reasoning,
                 tool_choice=tool_choice,
-                stop=settings.stop,
+                stop=tuple(sampling.stop),
                 channel=channel,
                 closes_channel=False,
                 choice=choice,
@@ -272,25 +231,30 @@ class StreamGenerator:
             )
             for choice in range(settings.n)
         ]
-        recorder = None if settings.logprobs is None else LogprobRecorder(settings.logprobs, vocabulary)
-        flush_tokens = 1 if settings.stop else flush_tokens
-        rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, flush_ms)
-        if made is not None:
-            settings = _keep_to(made, settings, rows, vocabulary)
+        recorder = None if sampling.logprobs is None else LogprobRecorder(sampling.logprobs, vocabulary)
+        flush_tokens = 1 if sampling.stop else given.flush_tokens
+        rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, given.flush_ms)
+        if grammar is not None:
+            # The mask is last, so that no other processor undoes it.
+            mask = GrammarMask.of(grammar, vocabulary, settings.eos, settings.n, rows.is_done)
+            settings = dataclasses.replace(
+                settings,
+                logits_processors=(*settings.logits_processors, mask.process),
+                stopping_criteria=(*settings.stopping_criteria, mask.ends),
+            )
+        has_processor, kind = self.processor is not None, model_kind(self.model)
         run = GenerationRun(
             model=self.model,
             backend=self.backend,
             encoder=self._encoder,
-            strategy=choose_strategy(
-                self.prefill.strategy, self.backend, self.processor is not None, model_kind(self.model)
-            ),
+            strategy=choose_strategy(self.prefill.strategy, self.backend, has_processor, kind),
             prefill=self.prefill,
             read_prompt=read if known is None else lambda: known,
             channel=channel,
             rows=rows,
             settings=settings,
             hook=self.hook,
-            positions=self.context_length if within_context else None,
+            positions=self.context_length if given.within_context else None,
         )
         return functools.partial(_start, run, timeout)
 
@@ -312,7 +276,7 @@ class StreamGenerator:
             check_native(settings)
             return settings
         check_options(self.model, options)
-        if settings.logprobs is not None:
+        if settings.sampling.logprobs is not None:
             check_recordable(self.model, settings.option)
         return settings
 
@@ -382,7 +346,7 @@ class StreamGenerator:
         Raises:
             ArgumentError: The prompt is empty, or is not a prompt.
         """
-        read = self._read(prompt, tools, chat_template_kwargs)
+        read = self._encoder.read(prompt, tools, chat_template_kwargs)
         embeds = read.inputs.get("inputs_embeds")
         return len(self._encoder.ids(read)) if embeds is None else int(embeds.shape[1])
 
@@ -394,27 +358,7 @@ class StreamGenerator:
         chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
         """The token ids of a prompt, with the arguments and errors of `count_tokens`."""
-        return self._encoder.ids(self._read(prompt, tools, chat_template_kwargs))
-
-    def _read(
-        self,
-        prompt: Any,
-        tools: Any,
-        template_kwargs: Mapping[str, Any] | None,
-        inputs: Mapping[str, Any] | None = None,
-    ) -> Prompt:
-        """Check a prompt. Messages without media become text; with media they stay, for the processor."""
-        read = read_prompt(prompt() if callable(prompt) else prompt, inputs)
-        check_ids(self.model, read)
-        if read.messages is None:
-            return read
-        given = without_strict(tools) if not isinstance(tools, ToolSchemas) else None
-        options: dict[str, Any] = {"tools": given, "chat_template_kwargs": dict(template_kwargs or {})}
-        if self.processor is not None and read.has_media:
-            return dataclasses.replace(read, template_options=options)
-        renderer = self.tokenizer if self.processor is None else self.processor
-        text, is_template = render_messages(renderer, read.messages, fallback=self.tokenizer, **options)
-        return Prompt(text=text, inputs=read.inputs, adds_special_tokens=not is_template)
+        return self._encoder.ids(self._encoder.read(prompt, tools, chat_template_kwargs))
 
     def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
         if self.format == "auto" and not tools and not _has_template(self.tokenizer):
@@ -430,23 +374,6 @@ def _start(run: GenerationRun, timeout: float | None) -> DeltaStream:
     return stream
 
 
-def _keep_to(
-    grammar: str | Grammar, settings: GenerationSettings, rows: Rows, vocabulary: Vocabulary
-) -> GenerationSettings:
-    """The settings with a mask for the grammar. The mask is last, so that no other processor undoes it."""
-    if isinstance(grammar, Grammar):
-        if grammar.syntax != "lark":
-            raise ArgumentError(f"the grammar's syntax is '{grammar.syntax}'; make it with syntax='lark'")
-        grammar = grammar.text
-    matchers = [GrammarMatcher(vocabulary, grammar, settings.eos) for _ in range(settings.n)]
-    mask = GrammarMask(matchers, rows.is_done)
-    return dataclasses.replace(
-        settings,
-        logits_processors=(*settings.logits_processors, mask.process),
-        stopping_criteria=(*settings.stopping_criteria, mask.ends),
-    )
-
-
 def _resolve(config: GenerationDefaults | None, model: Any, tokenizer: Any) -> GenerationDefaults:
     """The config with token ids. Only a config of the caller requires that an end token is known."""
     try:
@@ -459,6 +386,20 @@ def _resolve(config: GenerationDefaults | None, model: Any, tokenizer: Any) -> G
 
 def _has_template(tokenizer: Any) -> bool:
     return any(getattr(tokenizer, name, None) for name in ("chat_template", "response_template"))
+
+
+def _flat(given: dict[str, Any]) -> dict[str, Any]:
+    """The `locals()` of `stream` as the arguments of `prepare_stream`."""
+    options: dict[str, Any] = given.pop("generation_kwargs")
+    del given["self"]
+    return given | options
+
+
+def _split(options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The parameters of `stream` by name, with its defaults, and the other options."""
+    defaults = StreamGenerator.stream.__kwdefaults__ or {}
+    given = SimpleNamespace(**{name: options.get(name, value) for name, value in defaults.items()})
+    return given, {name: value for name, value in options.items() if name not in defaults}
 
 
 def _is_model_input(name: str, value: Any) -> bool:

@@ -35,15 +35,12 @@ class TextGatherer:
         if self._size is None:
             return [text] if text else []
         end = delta.token_span[1]
-        group = (end - 1) // self._size
-        pieces = []
+        group, pieces = max((end - 1) // self._size, self._group), []
         if group > self._group:
-            pieces += self.end()
-            self._group = group
+            pieces = self.end()
+        self._group = group
         self._gathered += text
-        if text and end % self._size == 0:
-            pieces += self.end()
-        return pieces
+        return [*pieces, *self.end()] if text and end % self._size == 0 else pieces
 
     def end(self) -> list[str]:
         """Return the last piece, if there is one; call this after the last delta."""

@@ -17,9 +17,7 @@ from unspool.generation.settings import GenerationSettings
 __all__ = ["ask_criteria", "generate_with_transformers"]
 
 # All are set: transformers 4 warns if a generation config has options that a greedy call does not use.
-_GREEDY = {
-    "temperature": 1.0, "top_k": 50, "top_p": 1.0, "min_p": None, "typical_p": 1.0,
-}  # fmt: skip
+_GREEDY = {"temperature": 1.0, "top_k": 50, "top_p": 1.0, "min_p": None, "typical_p": 1.0}
 
 
 def generate_with_transformers(
@@ -34,6 +32,8 @@ def generate_with_transformers(
     Raises:
         ChannelCancelledError: The consumer has left.
     """
+    from transformers import LogitsProcessorList, StoppingCriteriaList
+
     options = dict(settings.options)
     options["num_return_sequences"] = 1  # the inputs already have a row for each answer
     if settings.pad_token_id is not None:
@@ -46,34 +46,33 @@ def generate_with_transformers(
     # Ids of the decoder that processors see before the first new id.
     prompt_length = 1 if is_seq2seq else 0 if ids is None else ids.shape[1]
     processors = [*settings.logits_processors, *make_penalties(settings, prompt_length)]
-    if settings.does_sample and settings.seed is not None:
+    seed = settings.sampling.seed
+    if settings.does_sample and seed is not None:
         device = inputs["inputs_embeds" if ids is None else "input_ids"].device
-        processors += [*make_warpers(settings), SeededSampler(settings.seed, device)]
+        processors += [*make_warpers(settings), SeededSampler(seed, device)]
         options |= {name: value for name, value in _GREEDY.items() if settings.option(name) is not None}
         options["do_sample"] = False
-    if processors:
-        options["logits_processor"] = processors
     if rows.recorder is not None:
         check_recordable(model, settings.option)
         model = recorded(model, rows.recorder.see)
-    options["stopping_criteria"] = [_Stop(settings.stopping_criteria, rows, is_cancelled)]
+    stop = _Stop(settings.stopping_criteria, rows, is_cancelled)
+
+    def run(**streamer: Any) -> Any:
+        lists: dict[str, Any] = {"stopping_criteria": StoppingCriteriaList([stop])}
+        if processors:
+            lists["logits_processor"] = LogitsProcessorList(processors)
+        return model.generate(**inputs, **options, **lists, **streamer)
+
     try:
-        output = model.generate(**inputs, **_criteria_lists(options), streamer=rows)
+        output = run(streamer=rows)
     except TypeError as error:
         if "streamer" not in str(error) or rows.has_output:
             raise
-        output = model.generate(**inputs, **_criteria_lists(options))
+        output = run()
         _put_output(output, ids, is_seq2seq, rows)
     if is_cancelled():
         raise ChannelCancelledError("the consumer has left")
     return output
-
-
-def _criteria_lists(options: dict[str, Any]) -> dict[str, Any]:
-    from transformers import LogitsProcessorList, StoppingCriteriaList
-
-    lists = {"stopping_criteria": StoppingCriteriaList, "logits_processor": LogitsProcessorList}
-    return {name: lists[name](value) if name in lists else value for name, value in options.items()}
 
 
 class _Stop:

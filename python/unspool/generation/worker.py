@@ -94,12 +94,12 @@ class GenerationWorker:
                 job()
         except ChannelCancelledError:
             pass  # the consumer has left
-        except (StopIteration, StopAsyncIteration) as error:
-            # Unchanged, it would end the consumer's loop without an error.
-            self._error = RuntimeError(f"the model raised {type(error).__name__}")
-            self._error.__cause__ = error
         except BaseException as error:  # raised in the consumer
             self._error = error
+            if isinstance(error, (StopIteration, StopAsyncIteration)):
+                # Unchanged, it would end the consumer's loop without an error.
+                self._error = RuntimeError(f"the model raised {type(error).__name__}")
+                self._error.__cause__ = error
         finally:
             self._channel.close()
             _running.discard(self)

@@ -323,7 +323,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
             include_usage=True,
             reasoning_field=self.options.reasoning_field,
             incomplete_calls=(request and request.incomplete_calls) or self.options.incomplete_calls,
-            prompt_token_count=begun.result.usage.prompt_tokens if begun else 0,
+            prompt_token_count=begun.usage.prompt_tokens if begun else 0,
             extra={"model_version": self.version} if self.version else None,
         )
 

@@ -168,7 +168,7 @@ class Answer:
         return stream
 
     async def _collect(self, stream: DeltaStream, beats: AsyncGenerator[bool, None]) -> bytes:
-        writer = self._writer(stream.result.usage.prompt_tokens)
+        writer = self._writer(stream.usage.prompt_tokens)
         async for is_ready in beats:
             if is_ready:
                 await self._write(stream, writer)
@@ -178,7 +178,7 @@ class Answer:
     async def _send_events(self, stream: DeltaStream, beats: AsyncGenerator[bool, None], send: Send) -> None:
         # An error that comes before the first delta, or before patience ends, still has its status.
         is_ready = await anext(beats, None)
-        writer = self._writer(stream.result.usage.prompt_tokens)
+        writer = self._writer(stream.usage.prompt_tokens)
         await self._begin_events(send)
         self._has_events = True
         self._open_writer, self._begun = writer, writer.begin()
@@ -206,7 +206,7 @@ class Answer:
             self._check_calls(stream, deltas)
         for delta in deltas:
             if self._has_schemas and delta.finish_reason in ("stop", "tool_calls"):
-                message = stream.result.choices[delta.choice].message
+                message = stream.message_of(delta.choice)
                 await anyio.to_thread.run_sync(check_values, self._request, message)
         return stream.write_to(writer, deltas)
 
@@ -217,7 +217,7 @@ class Answer:
             if delta.kind == counts and delta.status in (None, "complete"):
                 self._choices_with_calls.add(delta.choice)
             elif delta.finish_reason == "stop" and delta.choice not in self._choices_with_calls:
-                raise no_tool_call(self._request, stream.result.choices[delta.choice].message.content)
+                raise no_tool_call(self._request, stream.message_of(delta.choice).content)
 
     @property
     def _incomplete_calls(self) -> IncompleteCalls:

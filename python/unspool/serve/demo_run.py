@@ -62,7 +62,8 @@ class DemoRun:
         self._prompt_token_count = prompt_token_count
         self._delay_s = delay_s
         self._begin_s = time.perf_counter()
-        self._is_cancelled = False
+        self._is_cancelled = self._is_over = False
+        self._result: StreamResult | None = None
         self.rows = _Rows([answer.parser for answer in answers])
 
     def work(self) -> None:
@@ -76,6 +77,8 @@ class DemoRun:
         except ChannelCancelledError:
             self._is_cancelled = True
             raise
+        finally:
+            self._is_over = True
 
     def _put(self, step: int) -> None:
         if self._delay_s:
@@ -95,8 +98,16 @@ class DemoRun:
         """The request, for a log."""
         return f"request of a demo with {self._prompt_token_count} prompt tokens"
 
+    @property
+    def usage(self) -> Usage:
+        """The token counts so far."""
+        return Usage(self._prompt_token_count, sum(answer.put_count for answer in self._answers))
+
     def result(self) -> StreamResult:
-        """All that is known by now."""
+        """All that is known by now. That of a run that is over is built once."""
+        if self._result is not None:
+            return self._result
+        is_over = self._is_over
         broken_off = "cancelled" if self._is_cancelled or self._channel.is_cancelled else None
         choices = []
         for index, answer in enumerate(self._answers):
@@ -105,10 +116,12 @@ class DemoRun:
             ids = tuple(range(answer.put_count))
             stop_reason = answer.parser.stop_reason or answer.stop_reason
             choices.append(Choice(index, message, finish_reason, stop_reason, ids))
-        return StreamResult(
+        result = StreamResult(
             choices=tuple(choices),
-            usage=Usage(self._prompt_token_count, sum(answer.put_count for answer in self._answers)),
+            usage=self.usage,
             metrics=measure(self._begin_s, list(self.rows.times_s), self._prompt_token_count, 0),
             prefill=_NO_PREFILL,
             metadata=_NO_PREFILL.metadata(),
         )
+        self._result = result if is_over else None
+        return result

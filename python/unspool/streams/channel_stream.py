@@ -1,14 +1,22 @@
-"""The consumer's side of a request that a host runs."""
+"""The consumer's side of a request: its deltas, from another thread."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NoReturn
 
-from unspool._core import Delta, DeltaChannel
-from unspool.core.stream.message import Message
+from unspool._core import Delta, DeltaChannel, WireWriter
+from unspool.core.stream.channel_async import wait
 from unspool.errors import ChannelCancelledError, ChannelTimeoutError, StreamTimeout
-from unspool.streams.token_streamer import TokenStreamer
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from unspool.core.stream.message import Message
+    from unspool.streams.parser import Parser
+    from unspool.streams.token_streamer import TokenStreamer
 
 __all__ = ["ChannelStream"]
 
@@ -16,75 +24,96 @@ __all__ = ["ChannelStream"]
 class ChannelStream(Iterator[Delta]):
     """The deltas of a request; iterate with `for` or `async for`.
 
-    The request stops on `cancel()`, at the end of the `with` block, and when the stream is garbage-collected.
+    The request stops on `cancel()`, at the end of the `with` block, when a wait for a delta is interrupted, and when
+    the stream is garbage-collected.
 
     Args:
-        check: Called after the last delta; raises the host's error, if there was one.
+        check: Called after the last delta; raises the error of the model or the host, if there was one.
         timeout: Seconds to wait for the next token before StreamTimeout is raised; None: no limit.
     """
 
     def __init__(
         self,
         channel: DeltaChannel,
-        streamer: TokenStreamer,
+        streamer: TokenStreamer | Parser,
         check: Callable[[], None] | None = None,
         timeout: float | None = None,
     ) -> None:
-        self._streamer = streamer
-        self._check = check
-        self._timeout = timeout
-        self._channel = channel
+        self._channel, self._streamer, self._check, self._timeout = channel, streamer, check, timeout
+        self._waits_since_s = time.perf_counter()
+        self._token_count, self._token_s = -1, 0.0
+        self._is_over = self._is_awaited = False
 
     def __next__(self) -> Delta:
-        while True:
-            count = self._count()
+        while not self._is_over:
             try:
-                return self._take(self._channel.get(self._timeout), StopIteration)
-            except ChannelCancelledError:
-                raise StopIteration from None
-            except ChannelTimeoutError:
-                self._give_up(count)
+                delta = self._channel.get(self._remaining_s())
+            except BaseException as error:
+                self._interrupt(error)
+            else:
+                if self._takes(delta):
+                    return delta
+        raise StopIteration
 
-    async def __aiter__(self) -> AsyncIterator[Delta]:
-        with contextlib.suppress(StopAsyncIteration):
-            while True:
-                yield await self._next_of_loop()
+    def __aiter__(self) -> ChannelStream:
+        return self
 
-    async def _next_of_loop(self) -> Delta:
-        while True:
-            count = self._count()
+    async def __anext__(self) -> Delta:
+        if self._is_awaited:
+            raise RuntimeError("another task waits for this stream; a stream has one consumer")
+        self._is_awaited = True
+        try:
+            while not self._is_over:
+                try:
+                    delta = await self._channel.aget(self._remaining_s())
+                except BaseException as error:
+                    self._interrupt(error)
+                else:
+                    if self._takes(delta):
+                        return delta
+        finally:
+            self._is_awaited = False
+        raise StopAsyncIteration
+
+    async def ready(self) -> bool:
+        """Wait until there are deltas to drain; returns False after the last one.
+
+        Raises:
+            BaseException: What the model raised, after its last delta.
+        """
+        while not self._is_over:
+            if self._channel.is_finished or self._channel.is_cancelled:
+                self._end()
+                break
             try:
-                return self._take(await self._channel.aget(self._timeout), StopAsyncIteration)
-            except ChannelCancelledError:
-                raise StopAsyncIteration from None
-            except ChannelTimeoutError:
-                self._give_up(count)
+                await wait(self._channel, self._remaining_s())
+            except BaseException as error:
+                self._interrupt(error)
+            if len(self._channel):
+                return True
+        return False
 
-    def _take(self, delta: Delta | None, end: type[Exception]) -> Delta:
-        if delta is None:
-            if self._check is not None:
-                self._check()
-            raise end
-        return delta
+    def drain(self) -> list[Delta]:
+        """Return the deltas that are ready, without waiting."""
+        self._waits_since_s = time.perf_counter()
+        with contextlib.suppress(ChannelCancelledError):
+            return self._channel.drain()
+        return []
 
-    def _count(self) -> int | None:
-        return None if self._timeout is None else self._streamer.token_count
-
-    def _give_up(self, count: int | None) -> None:
-        """Raise, unless tokens arrived that no delta shows yet."""
-        if self._count() == count:
-            self.cancel()
-            raise StreamTimeout(
-                f"the model gave nothing for {self._timeout:g} s; it is asked to stop"
-            ) from None
+    def drain_to(self, writer: WireWriter) -> bytes:
+        """Return the bytes of the deltas that are ready, without waiting; no delta becomes a Python object."""
+        self._waits_since_s = time.perf_counter()
+        with contextlib.suppress(ChannelCancelledError):
+            return writer.drain(self._channel)
+        return b""
 
     @property
     def message(self) -> Message:
-        """The message; complete when the iteration has ended."""
+        """The first answer's message; complete after the iteration has ended."""
         return self._streamer.message
 
     def cancel(self) -> None:
-        """Stop the request, from any thread; the iteration then ends."""
+        """Stop the request, from any thread; the iteration ends."""
         if not self._channel.is_finished:
             self._channel.cancel()
 
@@ -94,6 +123,54 @@ class ChannelStream(Iterator[Delta]):
     def __exit__(self, *_: object) -> None:
         self.cancel()
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: it is a running generation")
+
     def __del__(self) -> None:
         if hasattr(self, "_channel"):
             self.cancel()
+
+    def _last_token_s(self) -> float:
+        """When the last token came, as far as it is known: also one that no delta shows yet."""
+        count = self._streamer.token_count
+        if count != self._token_count:
+            self._token_count, self._token_s = count, time.perf_counter()
+        return self._token_s
+
+    def _remaining_s(self) -> float | None:
+        """Seconds to wait."""
+        if self._timeout is None:
+            return None
+        last_s = max(self._waits_since_s, self._last_token_s())
+        return max(0.0, last_s + self._timeout - time.perf_counter())
+
+    def _takes(self, delta: Delta | None) -> TypeGuard[Delta]:
+        """Whether this is a delta. At the end, raises what `check` raises unless the consumer has left."""
+        if delta is None:
+            self._end()
+            return False
+        self._waits_since_s = time.perf_counter()
+        return True
+
+    def _end(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            if self._check is not None:
+                self._check()
+
+    def _interrupt(self, error: BaseException) -> None:
+        """Handle an interrupted wait: continue while tokens arrive, and end silently if the consumer left."""
+        if isinstance(error, ChannelTimeoutError):
+            if self._remaining_s() != 0.0:
+                return
+            error = StreamTimeout(
+                f"the model gave nothing for {self._timeout:g} s; it was asked to stop, and ends after its current step"
+            )
+            error.__suppress_context__ = True
+        self._is_over = True
+        self.cancel()
+        try:
+            if not isinstance(error, ChannelCancelledError):
+                raise error
+        finally:
+            del error  # its traceback has this frame, which has the stream

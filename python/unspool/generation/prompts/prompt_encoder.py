@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from unspool._core import ToolSchemas
 from unspool.errors import ChannelCancelledError
+from unspool.generation.prompts.chat_template import render_messages
 from unspool.generation.prompts.pieces.pieces import iter_prompt_ids
 from unspool.generation.prompts.processor_inputs import build_multimodal_inputs
-from unspool.generation.prompts.prompt import Prompt
+from unspool.generation.prompts.prompt import Prompt, check_ids, read_prompt
+from unspool.writing.grammar.tools import without_strict
 
 __all__ = ["PromptEncoder"]
 
@@ -25,6 +29,27 @@ class PromptEncoder:
 
     def __init__(self, model: Any, tokenizer: Any, processor: Any) -> None:
         self._model, self._tokenizer, self._processor = model, tokenizer, processor
+
+    def read(
+        self, prompt: Any, tools: Any, template_kwargs: Any, inputs: Mapping[str, Any] | None = None
+    ) -> Prompt:
+        """Check a prompt. Messages without media become text; with media they stay, for the processor.
+
+        Args:
+            prompt: As of `read_prompt`, or a function that returns one.
+            tools, template_kwargs: For the chat template.
+        """
+        read = read_prompt(prompt() if callable(prompt) else prompt, inputs)
+        check_ids(self._model, read)
+        if read.messages is None:
+            return read
+        shown = None if isinstance(tools, ToolSchemas) else without_strict(tools)
+        options: dict[str, Any] = {"tools": shown, "chat_template_kwargs": dict(template_kwargs or {})}
+        if self._processor is not None and read.has_media:
+            return dataclasses.replace(read, template_options=options)
+        renderer = self._tokenizer if self._processor is None else self._processor
+        text, is_template = render_messages(renderer, read.messages, fallback=self._tokenizer, **options)
+        return Prompt(text=text, inputs=read.inputs, adds_special_tokens=not is_template)
 
     def pieces(self, prompt: Prompt, chunk_tokens: int) -> Iterator[list[int]]:
         """The prompt's ids, piece by piece. They equal those of one tokenization, and are never in one list."""

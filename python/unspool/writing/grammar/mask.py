@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from unspool.errors import StreamError
+from unspool._core import Vocabulary
+from unspool.errors import ArgumentError, StreamError
 from unspool.writing.grammar.matcher import GrammarMatcher
+from unspool.writing.grammar.result import Grammar
 
 __all__ = ["GrammarMask"]
 
@@ -25,6 +27,26 @@ class GrammarMask:
     def __init__(self, matchers: Sequence[GrammarMatcher], is_done: Callable[[int], bool]) -> None:
         self._matchers = matchers
         self._is_done = is_done
+
+    @classmethod
+    def of(
+        cls,
+        grammar: str | Grammar,
+        vocabulary: Vocabulary,
+        eos: Collection[int],
+        count: int,
+        is_done: Callable[[int], bool],
+    ) -> GrammarMask:
+        """The mask for `count` answers of one request.
+
+        Raises:
+            ArgumentError: The grammar is not in Lark, or cannot be read.
+        """
+        if isinstance(grammar, Grammar):
+            if grammar.syntax != "lark":
+                raise ArgumentError(f"the grammar's syntax is '{grammar.syntax}'; make it with syntax='lark'")
+            grammar = grammar.text
+        return cls([GrammarMatcher(vocabulary, grammar, eos) for _ in range(count)], is_done)
 
     def process(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
         """The scores, of shape (rows, vocabulary), with -inf for what is not allowed."""
