@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 from unspool.errors import ArgumentError
 
-__all__ = ["Record", "require_at_least"]
+__all__ = ["Record", "require_at_least", "require_int"]
 
 R = TypeVar("R", bound="Record")
 
@@ -113,6 +113,12 @@ def require_at_least(key: str, value: float | None, least: int) -> None:
     """Raise ArgumentError if a value is given and is below `least`."""
     if value is not None and value < least:
         raise ArgumentError(f"{key} is {value}; pass {least} or more")
+
+
+def require_int(key: str, value: Any) -> None:
+    """Raise TypeError unless a value is an int; a bool is none."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{key} is {_describe(value)}; pass an int")
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""What a model and its tokenizer say about themselves: special tokens and the number of positions."""
+"""The special tokens that a model and its tokenizer name."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from typing import Any, TypeVar
 from unspool.errors import ArgumentError
 from unspool.generation.sampling_params import GenerationDefaults
 
-__all__ = ["POSITION_NAMES", "GenerationDefaults", "model_positions", "resolve_token_ids"]
-
-#: The names under which configs of transformers hold the number of positions.
-POSITION_NAMES = (
-    "max_position_embeddings", "n_positions", "max_sequence_length", "max_seq_len", "seq_length", "n_ctx",
-)  # fmt: skip
+__all__ = ["resolve_token_ids"]
 
 D = TypeVar("D", bound=GenerationDefaults)
 
@@ -55,30 +50,6 @@ def resolve_token_ids(config: D, model: Any, tokenizer: Any) -> D:
     )
 
 
-def model_positions(model: Any) -> tuple[int, str] | None:
-    """The number of positions of a model, and its name in the config; None if the config has neither.
-
-    Searches the config of the model's text part first, if there is one, then `model.config`.
-    """
-    config = getattr(model, "config", None)
-    for part in (_text_config(config), config):
-        for name in POSITION_NAMES:
-            limit = getattr(part, name, None)
-            if isinstance(limit, int) and limit > 0:  # XLNet has -1 for "no limit"
-                return limit, name
-    return None
-
-
-def _text_config(config: Any) -> Any:
-    get_text_config = getattr(config, "get_text_config", None)
-    if get_text_config is None:
-        return getattr(config, "text_config", None)
-    try:
-        return get_text_config()
-    except ValueError:  # transformers finds several and cannot choose
-        return None
-
-
 def _token_ids(key: str, value: Any) -> int | tuple[int, ...] | None:
     """Ids as a model or tokenizer may hold them: None, an int, a list of ints, a tensor."""
     value = value.tolist() if hasattr(value, "tolist") else value
@@ -87,9 +58,8 @@ def _token_ids(key: str, value: Any) -> int | tuple[int, ...] | None:
         if token_id is not None and (not isinstance(token_id, int) or isinstance(token_id, bool)):
             raise TypeError(f"{key} is {value!r}; make it an int or a list of ints")
     ids = [token_id for token_id in ids if token_id is not None and token_id >= 0]
-    if not ids:
-        return None
-    return tuple(ids) if isinstance(value, (list, tuple)) else ids[0]
+    is_list = isinstance(value, (list, tuple))
+    return (tuple(ids) if is_list else ids[0]) if ids else None
 
 
 def _first_id(ids: int | tuple[int, ...] | None) -> int | None:

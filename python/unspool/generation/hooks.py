@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from unspool.core.fork_safety import ForkSafeLock, in_child
-from unspool.errors import ChannelCancelledError
+from unspool.shared_lock import SharedLock
 
 __all__ = ["ConditioningHook", "conditioned"]
-
-# Seconds between two looks at whether the consumer has left.
-_POLL_S = 0.02
 
 
 class ConditioningHook:
@@ -39,39 +35,7 @@ class ConditioningHook:
         raise NotImplementedError(f"{type(self).__name__}.cleanup() is missing")
 
 
-class _ModelLock:
-    """A readers-writer lock: generations without a hook share the model, one with a hook has it alone."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._shared_count = 0
-        self._is_exclusive = False
-        self._waiting_exclusive = 0  # new shared holders wait for these, so that they get their turn
-
-    @contextlib.contextmanager
-    def hold(self, exclusive: bool, is_cancelled: Callable[[], bool]) -> Iterator[None]:
-        """Hold the lock; raises ChannelCancelledError if the consumer leaves before it is free."""
-        with self._changed:
-            self._waiting_exclusive += exclusive
-            try:
-                while self._is_exclusive or (self._shared_count if exclusive else self._waiting_exclusive):
-                    self._changed.wait(_POLL_S)
-                    if is_cancelled():
-                        raise ChannelCancelledError("the consumer left before the model was free")
-            finally:
-                self._waiting_exclusive -= exclusive
-            self._is_exclusive = exclusive
-            self._shared_count += not exclusive
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._is_exclusive = False
-                self._shared_count -= not exclusive
-                self._changed.notify_all()
-
-
-_locks: weakref.WeakKeyDictionary[Any, _ModelLock] = weakref.WeakKeyDictionary()
+_locks: weakref.WeakKeyDictionary[Any, SharedLock] = weakref.WeakKeyDictionary()
 _locks_lock = ForkSafeLock()
 in_child(_locks.clear)  # their holders are in the parent, as all workers are
 
@@ -106,7 +70,7 @@ def _hold(
 ) -> contextlib.AbstractContextManager[None]:
     try:
         with _locks_lock:
-            lock = _locks.setdefault(model, _ModelLock())
+            lock = _locks.setdefault(model, SharedLock())
     except TypeError:  # no weak references to it, or no hash: with a hook this is an error
         if exclusive:
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,7 +59,7 @@ class StreamMetrics:
 
 def measure(
     begin_s: float,
-    token_times_s: list[float],
+    times_s: list[float],
     prompt_tokens: int,
     decode_prefix_tokens: int,
     last_s: float | None = None,
@@ -68,20 +69,18 @@ def measure(
     Args:
         last_s: When the last token of any answer arrived; None: that of this answer.
     """
-    if not token_times_s:
+    if not times_s:
         return StreamMetrics(prompt_tokens, decode_prefix_tokens)
-    first_s = token_times_s[0] - begin_s
-    decode_s = token_times_s[-1] - token_times_s[0]
-    gaps = zip(token_times_s[1:], token_times_s, strict=False)
+    first_s, decode_s = times_s[0] - begin_s, times_s[-1] - times_s[0]
     return StreamMetrics(
         prompt_tokens,
         decode_prefix_tokens,
-        len(token_times_s),
+        len(times_s),
         time_to_first_token_ms=first_s * 1000,
-        inter_token_ms=tuple((later - earlier) * 1000 for later, earlier in gaps),
+        inter_token_ms=tuple((later - earlier) * 1000 for earlier, later in itertools.pairwise(times_s)),
         prompt_tokens_per_second=prompt_tokens / first_s if first_s > 0 else None,
-        output_tokens_per_second=(len(token_times_s) - 1) / decode_s if decode_s > 0 else None,
-        decode_time_s=max(decode_s, (last_s or 0.0) - token_times_s[0]),
+        output_tokens_per_second=(len(times_s) - 1) / decode_s if decode_s > 0 else None,
+        decode_time_s=max(decode_s, (last_s or 0.0) - times_s[0]),
     )
 
 

@@ -39,16 +39,13 @@ class Rows:
         flush_tokens: int = 1,
         flush_ms: float = 0,
     ) -> None:
-        self.streamers = streamers
-        self.recorder = recorder
+        self.streamers, self.recorder = streamers, recorder
         self.times_s = array("d")  # when the first row's tokens arrived
         self.last_put_s: float | None = None
-        self._eos = frozenset(eos)
-        self._limit = limit
+        self._eos, self._limit = frozenset(eos), limit
         self._ended_by_eos = [False] * len(streamers)
         self._step_count = 0
-        #: The last step of a row that a stopping criterion of the caller has ended.
-        self._last_steps: list[int | None] = [None] * len(streamers)
+        self._last_steps: dict[int, int] = {}  # of rows that a stopping criterion of the caller has ended
         self._takes_prompt = True
         self._flush_tokens, self._flush_s = flush_tokens, flush_ms / 1000
         self._gathered: list[list[int]] = [[] for _ in streamers]
@@ -74,11 +71,9 @@ class Rows:
         self._takes_prompt = False
         self._step_count += 1
         logprobs = () if self.recorder is None else self.recorder.take(ids)
-        if len(self.streamers) == 1:
-            self._put_row(0, ids, logprobs)
-            return
-        for row, id in enumerate(ids):
-            self._put_row(row, [id], logprobs[row : row + 1])
+        rows = [ids] if len(self.streamers) == 1 else [[id] for id in ids]
+        for row, new in enumerate(rows):
+            self._put_row(row, new, logprobs[row : row + len(new)])
 
     def end(self) -> None:
         """Do nothing: the worker knows when and why `generate` ended, also if it does not call this."""
@@ -88,12 +83,11 @@ class Rows:
 
         The token may arrive later: transformers 5 calls the criteria before it puts.
         """
-        if self._last_steps[row] is None:
-            self._last_steps[row] = step
+        self._last_steps.setdefault(row, step)
 
     def is_done(self, row: int) -> bool:
         """Whether this row needs no more tokens."""
-        return self._has_stopped(row) or self._last_steps[row] is not None or self._is_full(row)
+        return self._has_stopped(row) or row in self._last_steps or self._is_full(row)
 
     @property
     def has_output(self) -> bool:
@@ -102,9 +96,8 @@ class Rows:
 
     def finish_reason(self, row: int) -> str:
         """Why this row ended, by the request's own limit."""
-        if self._has_stopped(row):
-            return "stop"
-        return "length" if self._last_steps[row] is None or self._is_full(row) else "stop"
+        by_limit = row not in self._last_steps or self._is_full(row)
+        return "length" if by_limit and not self._has_stopped(row) else "stop"
 
     def _has_stopped(self, row: int) -> bool:
         return self._ended_by_eos[row] or self.streamers[row].is_stopped
@@ -113,14 +106,12 @@ class Rows:
         return self._limit is not None and len(self.token_ids[row]) >= self._limit
 
     def _put_row(self, row: int, ids: list[int], logprobs: Sequence[TokenLogprob]) -> None:
-        last_step = self._last_steps[row]
-        if self._has_stopped(row) or (last_step is not None and self._step_count > last_step):
+        if self._has_stopped(row) or self._step_count > self._last_steps.get(row, self._step_count):
             return
-        for at, id in enumerate(ids):
-            if id in self._eos:
-                self._ended_by_eos[row] = True
-                ids = ids[: at + 1]
-                break
+        end = next((at for at, id in enumerate(ids) if id in self._eos), None)
+        if end is not None:
+            self._ended_by_eos[row] = True
+            ids = ids[: end + 1]
         self.last_put_s = time.perf_counter()
         if row == 0:
             self.times_s.extend([self.last_put_s] * len(ids))

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ChannelCancelledError
-from unspool.generation.context_limit import fit_context
 from unspool.generation.hooks import conditioned
 from unspool.generation.native_backend import NotContinuable, generate_natively
+from unspool.generation.prefill.context_limit import fit_context
 from unspool.generation.prefill.prepare import prepare_prompt
 from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.prompts.prompt import Prompt, read_prompt

@@ -73,6 +73,14 @@ class GenerationSettings:
         sampling = self.sampling.replace(max_tokens=options.get("max_new_tokens", self.limit))
         return dataclasses.replace(self, sampling=sampling, options={**self.options, **options})
 
+    def with_mask(self, processor: Any, criterion: Any) -> GenerationSettings:
+        """The same settings with a grammar's mask; it is last, so that no other processor undoes it."""
+        return dataclasses.replace(
+            self,
+            logits_processors=(*self.logits_processors, processor),
+            stopping_criteria=(*self.stopping_criteria, criterion),
+        )
+
 
 def read_settings(
     model: Any,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import dataclasses
 import functools
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -17,12 +16,13 @@ from unspool.core.stream.stream_options import PARSER_OPTIONS
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.formats.choose_format import check_format_names, choose_format
-from unspool.generation.defaults import model_positions, resolve_token_ids
+from unspool.generation.defaults import resolve_token_ids
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.logits import check_native
 from unspool.generation.logprobs import LogprobRecorder, check_recordable
 from unspool.generation.prefill.config import PrefillConfig
+from unspool.generation.prefill.context_limit import model_positions
 from unspool.generation.prefill.strategy import choose_strategy, model_kind
 from unspool.generation.prompts.prompt import prompt_end
 from unspool.generation.prompts.prompt_encoder import PromptEncoder
@@ -102,15 +102,10 @@ class StreamGenerator:
         unknown = set(parser_options) - _PARSER_OPTIONS
         if unknown:
             raise TypeError(f"StreamGenerator takes no {', '.join(sorted(unknown))}")
-        self.model = model
-        self.tokenizer = tokenizer
-        self.processor = processor
-        self.backend = backend
-        self.hook = hook
-        self.prefill = PrefillConfig.read(prefill)
+        self.model, self.tokenizer, self.processor = model, tokenizer, processor
+        self.format, self.reasoning, self.parser_options = format, reasoning, parser_options
+        self.backend, self.hook, self.prefill = backend, hook, PrefillConfig.read(prefill)
         self.config = _resolve(config, model, tokenizer)
-        self.format, self.reasoning = format, reasoning
-        self.parser_options = parser_options
         self._encoder = PromptEncoder(model, tokenizer, processor)
         with contextlib.suppress(VocabularyError):  # raised by `stream`
             from_tokenizer(tokenizer)  # too slow for the first stream, which may be on an event loop
@@ -215,33 +210,18 @@ class StreamGenerator:
             # Calls come in the model's own syntax, and without tools no text is a call.
             tool_choice = "none" if tool_choice == "none" or not tools else "auto"
         channel = DeltaChannel()
+        stream_options |= {"tool_choice": tool_choice, "stop": tuple(sampling.stop), "reasoning": reasoning}
+        stream_options |= {"channel": channel, "closes_channel": False, "skip_prompt": True}
         streamers = [
-            TokenStreamer(
-                vocabulary,
-                format,
-                tools,
-                reasoning=reasoning,
-                tool_choice=tool_choice,
-                stop=tuple(sampling.stop),
-                channel=channel,
-                closes_channel=False,
-                choice=choice,
-                skip_prompt=True,
-                **stream_options,
-            )
+            TokenStreamer(vocabulary, format, tools, choice=choice, **stream_options)
             for choice in range(settings.n)
         ]
         recorder = None if sampling.logprobs is None else LogprobRecorder(sampling.logprobs, vocabulary)
         flush_tokens = 1 if sampling.stop else given.flush_tokens
         rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, given.flush_ms)
         if grammar is not None:
-            # The mask is last, so that no other processor undoes it.
             mask = GrammarMask.of(grammar, vocabulary, settings.eos, settings.n, rows.is_done)
-            settings = dataclasses.replace(
-                settings,
-                logits_processors=(*settings.logits_processors, mask.process),
-                stopping_criteria=(*settings.stopping_criteria, mask.ends),
-            )
+            settings = settings.with_mask(mask.process, mask.ends)
         has_processor, kind = self.processor is not None, model_kind(self.model)
         run = GenerationRun(
             model=self.model,
@@ -330,11 +310,7 @@ class StreamGenerator:
         return start().text()
 
     def count_tokens(
-        self,
-        prompt: Any,
-        *,
-        tools: Sequence[Any] | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
+        self, prompt: Any, *, tools: Sequence[Any] | None = None, chat_template_kwargs: Any = None
     ) -> int:
         """How many token ids a prompt has: `usage.prompt_tokens` of its answer.
 
@@ -351,11 +327,7 @@ class StreamGenerator:
         return len(self._encoder.ids(read)) if embeds is None else int(embeds.shape[1])
 
     def tokenize(
-        self,
-        prompt: Any,
-        *,
-        tools: Sequence[Any] | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
+        self, prompt: Any, *, tools: Sequence[Any] | None = None, chat_template_kwargs: Any = None
     ) -> list[int]:
         """The token ids of a prompt, with the arguments and errors of `count_tokens`."""
         return self._encoder.ids(self._encoder.read(prompt, tools, chat_template_kwargs))

@@ -109,12 +109,11 @@ class GenerationWorker:
 
 def _warn(thread: threading.Thread, request: str, asked_s: float) -> None:
     if thread.is_alive():
-        _log.warning(
+        text = (
             "%s: the model has been in one step for %.1f s after it was asked to stop; its thread ends with that"
-            " step, and keeps the model until then",
-            request,
-            time.monotonic() - asked_s,
+            " step, and keeps the model until then"
         )
+        _log.warning(text, request, time.monotonic() - asked_s)
 
 
 _running: set[GenerationWorker] = set()

@@ -12,15 +12,15 @@ from unspool.generation.prefill.strategy import STRATEGY_IDS
 
 @pytest.mark.parametrize("chunk_tokens", [0, -1])
 def test_a_chunk_has_a_token(chunk_tokens: int) -> None:
-    with pytest.raises(ArgumentError, match="chunk_tokens must be at least 1"):
+    with pytest.raises(ArgumentError, match=r"chunk_tokens is -?[0-9]; pass 1 or more"):
         PrefillConfig(chunk_tokens=chunk_tokens)
-    with pytest.raises(ValueError, match="chunk_tokens must be at least 1"):
+    with pytest.raises(ValueError, match=r"chunk_tokens is -?[0-9]; pass 1 or more"):
         PrefillConfig.read(chunk_tokens)
 
 
 @pytest.mark.parametrize("chunk_tokens", [True, 8.0, "8", None])
 def test_a_chunk_is_an_integer(chunk_tokens: Any) -> None:
-    with pytest.raises(TypeError, match="chunk_tokens is a "):
+    with pytest.raises(TypeError, match=r"chunk_tokens is .*; pass int"):
         PrefillConfig(chunk_tokens=chunk_tokens)
 
 
@@ -32,7 +32,7 @@ def test_the_known_strategies(strategy: str) -> None:
 def test_an_unknown_strategy() -> None:
     with pytest.raises(ArgumentError, match="transformers-generic-text"):
         PrefillConfig(strategy="generic")
-    with pytest.raises(TypeError, match="strategy is a int"):
+    with pytest.raises(TypeError, match="strategy is 1, of type int; pass str"):
         PrefillConfig(strategy=1)  # type: ignore[arg-type]
 
 
@@ -52,7 +52,7 @@ def test_read(value: Any, expected: PrefillConfig) -> None:
 
 
 def test_read_refuses_the_rest() -> None:
-    with pytest.raises(ArgumentError, match="no field 'size'"):
+    with pytest.raises(ArgumentError, match="unknown key 'size'"):
         PrefillConfig.read({"size": 3})
     for value in ("auto", 3.0, [1]):
         with pytest.raises(TypeError, match="pass a PrefillConfig"):

@@ -16,16 +16,10 @@ __all__ = [
 ]
 
 # Allocated once, for a length that is not known at the first chunk (transformers 4.46 to 5.x).
-_FIXED_SIZE = frozenset(
-    {
-        "StaticCache",
-        "SlidingWindowCache",
-        "HybridCache",
-        "HybridChunkedCache",
-        "OffloadedHybridCache",
-        "OffloadedStaticCache",
-    }
-)
+_FIXED_SIZE = frozenset({
+    "StaticCache", "SlidingWindowCache", "HybridCache", "HybridChunkedCache", "OffloadedHybridCache",
+    "OffloadedStaticCache",
+})  # fmt: skip
 
 
 def is_transformers_model(model: Any) -> bool:

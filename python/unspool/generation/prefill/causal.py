@@ -79,15 +79,14 @@ def prefill_causal(
         ChannelCancelledError: The consumer has left.
     """
     prefill = _Prefill(model, strategy, (config or PrefillConfig()).chunk_tokens, cache, is_cancelled, rows)
+    options, caller = generation_kwargs or {}, prefill.caller
     if inputs is None:
-        prefill.refuse(cannot_continue(model, generation_kwargs or {}, caller=prefill.caller))
+        prefill.refuse(cannot_continue(model, options, caller=caller))
         return prefill.read_pieces(pieces)
     prompt = split_inputs(inputs, prefill.device)
     has_static = bool(prompt.static_inputs)
-    prefill.refuse(
-        cannot_continue(model, generation_kwargs or {}, caller=prefill.caller, has_static_inputs=has_static)
-    )
-    prefill.refuse(_inputs_problem(prefill.caller, prompt, is_native(strategy)))
+    prefill.refuse(cannot_continue(model, options, caller=caller, has_static_inputs=has_static))
+    prefill.refuse(_inputs_problem(caller, prompt, is_native(strategy)))
     return prefill.read_inputs(prompt)
 
 

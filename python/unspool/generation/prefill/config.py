@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
+from unspool.core.records import Record, require_at_least
 from unspool.errors import ArgumentError
-from unspool.generation.prefill.strategy import StrategyId
+from unspool.generation.prefill.strategy import STRATEGY_IDS
 
 __all__ = ["PrefillConfig"]
 
-_CHOICES = ("auto", "off", *get_args(StrategyId))
+_CHOICES = ("auto", "off", *STRATEGY_IDS)
 
 
 @dataclass(frozen=True, slots=True)
-class PrefillConfig:
+class PrefillConfig(Record):
     """How a prompt runs before the first token is generated.
 
     Args:
@@ -32,13 +33,8 @@ class PrefillConfig:
     chunk_tokens: int = 512
     strategy: str = "auto"
 
-    def __post_init__(self) -> None:
-        if isinstance(self.chunk_tokens, bool) or not isinstance(self.chunk_tokens, int):
-            raise TypeError(f"chunk_tokens is a {type(self.chunk_tokens).__name__}; pass an int")
-        if self.chunk_tokens < 1:
-            raise ArgumentError(f"chunk_tokens must be at least 1, not {self.chunk_tokens}")
-        if not isinstance(self.strategy, str):
-            raise TypeError(f"strategy is a {type(self.strategy).__name__}; pass a str")
+    def _check(self) -> None:
+        require_at_least("chunk_tokens", self.chunk_tokens, 1)
         if self.strategy not in _CHOICES:
             raise ArgumentError(f"unknown strategy {self.strategy!r}; use one of {', '.join(_CHOICES)}")
 
@@ -51,19 +47,13 @@ class PrefillConfig:
             TypeError: Another type.
             ArgumentError: A value out of range, or a key that is no field.
         """
-        if value is None or value is True:
-            return cls()
-        if value is False:
-            return cls(strategy="off")
+        if value is None or isinstance(value, bool):
+            return cls(strategy="off" if value is False else "auto")
         if isinstance(value, PrefillConfig):
             return value
         if isinstance(value, int):
             return cls(chunk_tokens=value)
         if isinstance(value, Mapping):
-            unknown = [key for key in value if key not in ("chunk_tokens", "strategy")]
-            if unknown:
-                raise ArgumentError(f"prefill has no field {unknown[0]!r}; use chunk_tokens and strategy")
-            return cls(**value)
-        raise TypeError(
-            f"prefill is a {type(value).__name__}; pass a PrefillConfig, an int, a mapping or False"
-        )
+            return cls.from_dict(value)
+        kind = type(value).__name__
+        raise TypeError(f"prefill is a {kind}; pass a PrefillConfig, an int, a mapping or False")

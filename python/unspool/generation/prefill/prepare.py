@@ -52,12 +52,8 @@ def prepare_prompt(
         raise ArgumentError("the prompt and the call both have a cache; pass one of them")
     cache = settings.cache if cache is None else cache
     prompt = replace(prompt, inputs=inputs)
-    is_source = model_kind(model) == "seq2seq"
-    if is_source or inputs.get("inputs_embeds") is not None:
-        inputs = encoder.whole(prompt, is_cancelled)
-        if inputs.get("inputs_embeds") is not None:
-            return _prepare_embeds(model, inputs, settings, strategy, cache)
-        return _prepare_source(inputs, settings, strategy, config, cache)
+    if model_kind(model) == "seq2seq" or inputs.get("inputs_embeds") is not None:
+        return _prepare_whole(model, encoder.whole(prompt, is_cancelled), settings, strategy, config, cache)
     only_ids = set(inputs) <= {"input_ids"} and prompt.messages is None
     prepared = prefill_causal(
         model,
@@ -70,10 +66,11 @@ def prepare_prompt(
         is_cancelled=is_cancelled,
         rows=settings.n,
     )
-    scope = prepared.scope
-    if is_conditioned:
-        scope = PrefillReport(strategy, runtime_eligible=False, applied=False, activation_reason=CONDITIONED)
-    return replace(prepared, scope=scope, runs_natively=_runs_natively(model, prepared, settings))
+    runs_natively = _runs_natively(model, prepared, settings)
+    if not is_conditioned:
+        return replace(prepared, runs_natively=runs_natively)
+    scope = PrefillReport(strategy, runtime_eligible=False, applied=False, activation_reason=CONDITIONED)
+    return replace(prepared, scope=scope, runs_natively=runs_natively)
 
 
 def _runs_natively(model: Any, prepared: PreparedPrompt, settings: GenerationSettings) -> bool:
@@ -86,59 +83,43 @@ def _runs_natively(model: Any, prepared: PreparedPrompt, settings: GenerationSet
     return cannot_continue(model, settings.options, has_static_inputs=has_static) is None
 
 
-def _prepare_embeds(
+def _prepare_whole(
     model: Any,
-    inputs: dict[str, Any],
-    settings: GenerationSettings,
-    strategy: StrategyId | None,
-    cache: Any,
-) -> PreparedPrompt:
-    """In one forward: embeddings cannot be cut safely. A cache is for `generate`, which knows what to run."""
-    embeds, ids = inputs["inputs_embeds"], inputs.pop("input_ids", None)
-    mask = inputs.pop("attention_mask", None)
-    return PreparedPrompt(
-        token_count=embeds.shape[1],
-        input_ids=ids,
-        attention_mask=_ones(embeds) if mask is None else mask,
-        cache=repeat_cache(cache, settings.n),
-        scope=PrefillReport(strategy, runtime_eligible=False, applied=False, activation_reason=EMBEDDED),
-        static_inputs=inputs,
-        rows=settings.n,
-        runs_natively=cache is None and cannot_continue(model, settings.options) is None,
-    )
-
-
-def _prepare_source(
     inputs: dict[str, Any],
     settings: GenerationSettings,
     strategy: StrategyId | None,
     config: PrefillConfig,
     cache: Any,
 ) -> PreparedPrompt:
-    """An encoder needs its whole source, so only the tokenization is in pieces."""
-    count = inputs["input_ids"].shape[1]
-    if count == 0:
-        raise PrefillError(f"{strategy or 'prefill'}: the prompt has no tokens; pass some text")
-    mask = inputs.pop("attention_mask", None)
-    applied = strategy is not None and count > config.chunk_tokens
-    return PreparedPrompt(
-        token_count=count,
-        prefilled=count,
-        attention_mask=_ones(inputs["input_ids"]) if mask is None else mask,
-        cache=repeat_cache(cache, settings.n),
-        scope=PrefillReport(
-            strategy,
-            runtime_eligible=strategy is not None,
-            applied=applied,
-            activation_reason=APPLIED if applied else NOT_LONGER,
-        ),
-        static_inputs=inputs,
-        rows=settings.n,
-        runs_natively=False,
-    )
+    """In one forward: embeddings cannot be cut safely, and an encoder needs its whole source.
 
-
-def _ones(like: Any) -> Any:
+    Only the tokenization of a source is in pieces. A cache is for `generate`, which knows what to run.
+    """
     import torch
 
-    return torch.ones(like.shape[:2], dtype=torch.long, device=like.device)
+    embeds = inputs.get("inputs_embeds")
+    whole = inputs["input_ids"] if embeds is None else embeds
+    count, ids = whole.shape[1], None
+    if embeds is None:
+        if count == 0:
+            raise PrefillError(f"{strategy or 'prefill'}: the prompt has no tokens; pass some text")
+        applied = strategy is not None and count > config.chunk_tokens
+        scope = PrefillReport(strategy, strategy is not None, applied, APPLIED if applied else NOT_LONGER)
+    else:
+        scope = PrefillReport(strategy, False, False, EMBEDDED)
+        ids = inputs.pop("input_ids", None)
+    mask = inputs.pop("attention_mask", None)
+    if mask is None:
+        mask = torch.ones(whole.shape[:2], dtype=torch.long, device=whole.device)
+    continues = embeds is not None and cache is None and cannot_continue(model, settings.options) is None
+    return PreparedPrompt(
+        token_count=count,
+        prefilled=count if embeds is None else 0,
+        input_ids=ids,
+        attention_mask=mask,
+        cache=repeat_cache(cache, settings.n),
+        scope=scope,
+        static_inputs=inputs,
+        rows=settings.n,
+        runs_natively=continues,
+    )

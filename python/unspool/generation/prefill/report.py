@@ -13,9 +13,11 @@ __all__ = ["APPLIED", "NOT_LONGER", "PrefillReport"]
 APPLIED = "prompt length exceeds the chunk"
 NOT_LONGER = "prompt length does not exceed the chunk"
 
-# What is streamed, and how masks are made: fixed values of the metadata, empty without a lane.
-_EXECUTION_BOUNDARY = "streamed-prompt-preparation"
-_ATTENTION_MASK_MODE = "lazy-prefix-synthesis"
+# What is streamed, and how masks are made.
+_EXECUTION = {
+    "execution_boundary": "streamed-prompt-preparation",
+    "attention_mask_mode": "lazy-prefix-synthesis",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,17 @@ class PrefillReport:
     applied: bool
     activation_reason: str
 
+    def execution(self) -> dict[str, str]:
+        """What is streamed, and how masks are made: fixed values, empty without a lane."""
+        return {name: text if self.strategy_id else "" for name, text in _EXECUTION.items()}
+
     def metadata(self) -> dict[str, str]:
         """Six strings for a result's metadata; those of the lane are empty without one."""
-        return {
-            "chunked_prefill_strategy_id": self.strategy_id or "",
-            "chunked_prefill_runtime_eligible": "true" if self.runtime_eligible else "false",
-            "chunked_prefill_applied": "true" if self.applied else "false",
-            "chunked_prefill_activation_reason": self.activation_reason,
-            "chunked_prefill_execution_boundary": _EXECUTION_BOUNDARY if self.strategy_id else "",
-            "chunked_prefill_attention_mask_mode": _ATTENTION_MASK_MODE if self.strategy_id else "",
+        values = {
+            "strategy_id": self.strategy_id or "",
+            "runtime_eligible": "true" if self.runtime_eligible else "false",
+            "applied": "true" if self.applied else "false",
+            "activation_reason": self.activation_reason,
+            **self.execution(),
         }
+        return {f"chunked_prefill_{name}": value for name, value in values.items()}

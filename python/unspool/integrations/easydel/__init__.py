@@ -1,10 +1,16 @@
-"""EasyDeL's inference API: `vInference`, its configs and its results."""
+"""EasyDeL's inference API: `vInference`, its configs, its results and its server, under EasyDeL's names and ours."""
 
+from typing import TYPE_CHECKING, Any
+
+from unspool.generation import SamplingParams
 from unspool.integrations.easydel.config import InferenceConfig, PreCompileConfig, power_of_two_lengths
 from unspool.integrations.easydel.engine import vInference
 from unspool.integrations.easydel.outputs import PromptOutput, SampleState
 from unspool.integrations.easydel.process_prompts import PromptEvent
 from unspool.integrations.easydel.progress import ProgressCallback
+
+if TYPE_CHECKING:
+    from unspool.integrations.easydel.api_server import vInferenceApiServer
 
 __all__ = [
     "InferenceConfig",
@@ -13,6 +19,21 @@ __all__ = [
     "PromptEvent",
     "PromptOutput",
     "SampleState",
+    "SamplingParams",
     "power_of_two_lengths",
     "vInference",
+    "vInferenceApiServer",
+    "vInferenceConfig",
+    "vInferencePreCompileConfig",
 ]
+
+vInferenceConfig = InferenceConfig
+vInferencePreCompileConfig = PreCompileConfig
+
+
+def __getattr__(name: str) -> Any:
+    if name != "vInferenceApiServer":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from unspool.integrations.easydel.api_server import vInferenceApiServer  # needs the server's packages
+
+    return vInferenceApiServer

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unspool.core.records import Record, require_at_least
+from unspool.core.records import Record, require_at_least, require_int
 from unspool.errors import ArgumentError
 from unspool.generation import GenerationDefaults
 
@@ -42,12 +42,12 @@ class InferenceConfig(GenerationDefaults):
         counts = self.num_return_sequences
         if not isinstance(counts, Mapping):
             require_at_least("num_return_sequences", counts, 1)
-            return
-        if not counts:
+        elif not counts:
             raise ArgumentError("num_return_sequences is empty; pass a prefill length with its count")
-        for length, count in counts.items():
-            require_at_least("a prefill length in num_return_sequences", length, 1)
-            require_at_least(f"num_return_sequences[{length}]", count, 1)
+        else:
+            for length, count in counts.items():
+                require_at_least("a prefill length in num_return_sequences", length, 1)
+                require_at_least(f"num_return_sequences[{length}]", count, 1)
 
     @property
     def _loop_rows(self) -> int:
@@ -113,12 +113,35 @@ class PreCompileConfig(Record):
         text = json.dumps(["PreCompileConfig", shapes], separators=(",", ":"))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
+    def get_standalones(self) -> list[PreCompileConfig]:
+        """`expand`, under EasyDeL's name."""
+        return list(self.expand())
+
+    def get_default_hash(self) -> int:
+        """`stable_hash`, under EasyDeL's name."""
+        return self.stable_hash()
+
+    def extract(self) -> dict[str, Any]:
+        """`to_dict`, under EasyDeL's name."""
+        return self.to_dict()
+
     @classmethod
     def create_optimized_compo(
-        cls, min_length: int = 64, max_length: int = 2048, *, batch_size: int | Sequence[int] = 1
+        cls,
+        min_length: int = 64,
+        max_length: int = 2048,
+        *,
+        batch_size: int | Sequence[int] = 1,
+        min_prefill_length: int | None = None,
+        max_prefill_length: int | None = None,
     ) -> PreCompileConfig:
-        """Prefill lengths for prompts of every size: see `power_of_two_lengths`."""
-        return cls(batch_size=batch_size, prefill_length=power_of_two_lengths(min_length, max_length))
+        """Prefill lengths for prompts of every size: see `power_of_two_lengths`.
+
+        `min_prefill_length` and `max_prefill_length` are EasyDeL's names of the lengths.
+        """
+        least = min_length if min_prefill_length is None else min_prefill_length
+        most = max_length if max_prefill_length is None else max_prefill_length
+        return cls(batch_size=batch_size, prefill_length=power_of_two_lengths(least, most))
 
 
 def power_of_two_lengths(min_length: int = 64, max_length: int = 2048) -> tuple[int, ...]:
@@ -129,14 +152,10 @@ def power_of_two_lengths(min_length: int = 64, max_length: int = 2048) -> tuple[
         ArgumentError: A length below 1, or no power of two between them.
     """
     for key, length in (("min_length", min_length), ("max_length", max_length)):
-        if not isinstance(length, int) or isinstance(length, bool):
-            raise TypeError(f"{key} is {length!r}, of type {type(length).__name__}; pass an int")
+        require_int(key, length)
         require_at_least(key, length, 1)
-    lengths = []
-    length = 1 << (min_length - 1).bit_length()  # the first power that is not below
-    while length <= max_length:
-        lengths.append(length)
-        length *= 2
+    first = (min_length - 1).bit_length()  # of the first power that is not below
+    lengths = tuple(1 << power for power in range(first, max_length.bit_length()))
     if not lengths:
         raise ArgumentError(f"no power of two from {min_length} to {max_length}; pass a wider range")
-    return tuple(lengths)
+    return lengths

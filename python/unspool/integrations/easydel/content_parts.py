@@ -7,36 +7,26 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 
-__all__ = ["join_content_parts", "join_parts_of_prompt"]
+__all__ = ["join_content_parts"]
 
 _TEXT_PARTS = ("text", "input_text")
 
 
-def join_parts_of_prompt(prompt: Any) -> Any:
-    """A prompt of `StreamGenerator.stream`, with the text parts of its messages joined."""
-    if isinstance(prompt, Mapping):
-        if "role" in prompt:
-            return join_content_parts([prompt])
-        return (
-            {**prompt, "messages": join_content_parts(prompt["messages"])} if "messages" in prompt else prompt
-        )
-    if isinstance(prompt, (list, tuple)) and prompt and all(isinstance(item, Mapping) for item in prompt):
-        return join_content_parts(prompt)
-    return prompt
+def join_content_parts(prompt: Any) -> Any:
+    """A prompt of `StreamGenerator.stream` whose messages have text as content.
 
-
-def join_content_parts(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the messages with text as content: OpenAI's lists of parts are joined without a separator.
+    OpenAI's lists of parts are joined without a separator.
 
     Raises:
         ArgumentError: A part is not text.
     """
-    return [
-        {**message, "content": _join(message["content"])}
-        if isinstance(message.get("content"), (list, tuple))
-        else dict(message)
-        for message in messages
-    ]
+    if isinstance(prompt, Mapping):
+        if "messages" in prompt:
+            return {**prompt, "messages": join_content_parts(prompt["messages"])}
+        content = prompt.get("content")
+        return {**prompt, "content": _join(content)} if isinstance(content, (list, tuple)) else prompt
+    is_chat = isinstance(prompt, (list, tuple)) and all(isinstance(item, Mapping) for item in prompt)
+    return [join_content_parts(message) for message in prompt] if is_chat else prompt
 
 
 def _join(parts: Sequence[Any]) -> str:

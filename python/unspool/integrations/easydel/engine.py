@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from collections.abc import AsyncGenerator, Coroutine, Generator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
-from unspool.generation import SamplingParams
-from unspool.generation.hooks import ConditioningHook
+from unspool.errors import ArgumentError
+from unspool.generation import ConditioningHook, SamplingParams, StreamResult
 from unspool.generation.stream_generator import StreamGenerator
 from unspool.integrations.easydel.config import InferenceConfig, PreCompileConfig
-from unspool.integrations.easydel.content_parts import join_parts_of_prompt
-from unspool.integrations.easydel.inference_name import read_inference_name
+from unspool.integrations.easydel.content_parts import join_content_parts
 from unspool.integrations.easydel.outputs import PromptOutput, SampleState
-from unspool.integrations.easydel.precompile import PrecompiledShapes, TooLong, fit_prompt
+from unspool.integrations.easydel.precompile import PrecompiledShapes, TooLong, cut_prompt
 from unspool.integrations.easydel.prefill_length import prefill_length
-from unspool.integrations.easydel.process_prompts import (
-    PromptEvent,
-    process_prompt,
-    process_prompts_concurrently,
-)
+from unspool.integrations.easydel.process_prompts import PromptEvent, Requests, sample_states
 from unspool.integrations.easydel.progress import ProgressCallback
-from unspool.integrations.easydel.saved_inference import load_inference, save_inference
+from unspool.integrations.easydel.saved_inference import FILE_NAME, read_inference, write_inference
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -39,7 +35,11 @@ class vInference(StreamGenerator):
         model, tokenizer, processor, options: As of `StreamGenerator`.
         config: An `InferenceConfig`; None: its defaults.
         name: The engine's name (`inference_name`); None: "{model_type}-{size}B-{date}", such as
-            "llama-8.03B-2026-11-21".
+            "llama-8.03B-2026-11-21". The size is in billions of parameters, 0.00 if the model does not show it.
+        processor_class, generation_config, inference_name: EasyDeL's names of tokenizer or processor, config, name.
+        max_new_tokens: The limit of an answer, in place of the config's.
+        seed: The seed of every request that has none.
+        input_partition_spec: JAX's sharding of the inputs; no effect.
 
     Raises:
         ArgumentError: As of `StreamGenerator`, or the name is empty.
@@ -56,32 +56,51 @@ class vInference(StreamGenerator):
         *,
         config: InferenceConfig | None = None,
         name: str | None = None,
+        processor_class: Any = None,
+        generation_config: InferenceConfig | None = None,
+        inference_name: str | None = None,
+        max_new_tokens: int | None = None,
+        seed: int | None = None,
+        input_partition_spec: Any = None,  # noqa: ARG002
         **options: Any,
     ) -> None:
+        if hasattr(processor_class, "tokenizer"):
+            processor = processor_class
+        elif processor_class is not None:
+            tokenizer = processor_class
+        config = generation_config if config is None else config
         super().__init__(model, tokenizer, processor, config=config, **options)
         if not isinstance(self.config, InferenceConfig):
             self.config = InferenceConfig.from_dict(self.config.to_dict())
-        self.inference_name = read_inference_name(name, model)
-        self._shapes = PrecompiledShapes()
+        if max_new_tokens is not None:
+            self.config = self.config.replace(max_new_tokens=max_new_tokens)
+        if seed is not None:
+            params = SamplingParams(seed=seed).with_defaults(self.config.sampling_params)
+            self.config = self.config.replace(sampling_params=params)
+        self.inference_name = _read_name(inference_name if name is None else name, model)
+        self.shapes = PrecompiledShapes()
 
-    @overload
-    def process_prompt(
-        self, prompt: list[str], sampling_params: Sampling = None, stream: Literal[False] = False
-    ) -> list[PromptOutput]: ...
-    @overload
-    def process_prompt(
-        self, prompt: list[str], sampling_params: Sampling = None, *, stream: Literal[True]
-    ) -> list[Generator[str, None, SampleState]]: ...
-    @overload
-    def process_prompt(
-        self, prompt: Any, sampling_params: Sampling = None, stream: Literal[False] = False
-    ) -> PromptOutput: ...
-    @overload
-    def process_prompt(
-        self, prompt: Any, sampling_params: Sampling = None, *, stream: Literal[True]
-    ) -> Generator[str, None, SampleState]: ...
-    @overload
-    def process_prompt(self, prompt: Any, sampling_params: Sampling = None, stream: bool = False) -> Any: ...
+    def generate(  # type: ignore[override]
+        self, prompt: Any = None, attention_mask: Any = None, sampling_params: Sampling = None, **options: Any
+    ) -> StreamResult | Generator[SampleState, None, None]:
+        """As of `StreamGenerator.generate`; or, for the ids of a tensor, EasyDeL's iteration of states.
+
+        Args:
+            prompt: As of `stream`. A tensor of ids of shape (1, n), here or as `input_ids=`, is iterated: each
+                `config.streaming_chunks` tokens yield a `SampleState`, the last one when the answer has ended.
+            attention_mask: Of the ids.
+            sampling_params: Of this request, as of `process_prompt`.
+            options: As of `stream`.
+        """
+        mask = {} if attention_mask is None else {"attention_mask": attention_mask}
+        if not hasattr(prompt, "shape") and options.get("input_ids") is None:
+            if sampling_params is not None:
+                options["sampling"] = sampling_params
+            return super().generate(prompt, **mask, **options)
+        requests = Requests(self, self.config, sampling_params)
+        start = requests.check(prompt, **mask, **options)
+        return sample_states(start, self.config.streaming_chunks)
+
     def process_prompt(self, prompt: Any, sampling_params: Sampling = None, stream: bool = False) -> Any:
         """Answer a prompt, with one output or with a stream of text.
 
@@ -96,37 +115,15 @@ class vInference(StreamGenerator):
                 first `next`.
 
         Returns:
-            An output or a generator; for a list of texts a list of these. In a list, an output reports its prompt's
-            failure in `error`. All other errors of the model are raised unchanged.
+            A `PromptOutput` or a generator; for a list of texts a list of these. In a list, an output reports its
+            prompt's failure in `error`. All other errors of the model are raised unchanged.
 
         Raises:
             TypeError: `sampling_params` is neither SamplingParams nor a mapping.
             ArgumentError: A prompt is empty or is not a prompt, or as of `stream`; at the call.
         """
-        return process_prompt(self, prompt, sampling_params, stream)
+        return Requests(self, self.config, sampling_params).process(prompt, stream)
 
-    @overload
-    def process_prompts_concurrently(
-        self,
-        prompts: Sequence[Any],
-        max_concurrent_requests: int,
-        sampling_params: Sampling = None,
-        stream: Literal[False] = False,
-        progress_callback: ProgressCallback | None = None,
-        progress: bool = False,
-    ) -> Coroutine[Any, Any, list[PromptOutput]]: ...
-    @overload
-    def process_prompts_concurrently(
-        self,
-        prompts: Sequence[Any],
-        max_concurrent_requests: int,
-        sampling_params: Sampling = None,
-        *,
-        stream: Literal[True],
-        progress_callback: ProgressCallback | None = None,
-        progress: bool = False,
-    ) -> AsyncGenerator[PromptEvent, None]: ...
-    @overload
     def process_prompts_concurrently(
         self,
         prompts: Sequence[Any],
@@ -135,16 +132,7 @@ class vInference(StreamGenerator):
         stream: bool = False,
         progress_callback: ProgressCallback | None = None,
         progress: bool = False,
-    ) -> Any: ...
-    def process_prompts_concurrently(
-        self,
-        prompts: Sequence[Any],
-        max_concurrent_requests: int,
-        sampling_params: Sampling = None,
-        stream: bool = False,
-        progress_callback: ProgressCallback | None = None,
-        progress: bool = False,
-    ) -> Any:
+    ) -> Coroutine[Any, Any, list[PromptOutput]] | AsyncGenerator[PromptEvent, None]:
         """Answer several prompts at a time; the event loop is never blocked.
 
         Args:
@@ -164,29 +152,23 @@ class vInference(StreamGenerator):
             ArgumentError: The sampling parameters are invalid, as of `stream`; at the call. An invalid prompt is
                 an "error" event, or the `error` of its output.
         """
-        return process_prompts_concurrently(
-            self, prompts, max_concurrent_requests, sampling_params, stream, progress_callback, progress
+        requests = Requests(self, self.config, sampling_params)
+        return requests.process_concurrently(
+            prompts, max_concurrent_requests, stream, progress_callback, progress
         )
 
-    def count_tokens(
-        self,
-        prompt: Any,
-        oai_like: bool = False,
-        *,
-        tools: Sequence[Any] | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-    ) -> int:
+    def count_tokens(self, prompt: Any, oai_like: bool = False, **options: Any) -> int:
         """As of `StreamGenerator.count_tokens`.
 
         Args:
             oai_like: Join contents that are OpenAI's lists of parts ({"type": "text"}) to text first, for
                 chat templates that accept only text.
+            options: `tools` and `chat_template_kwargs`, as of `stream`.
 
         Raises:
             ArgumentError: As of `StreamGenerator.count_tokens`, or `oai_like` is set and a part is not text.
         """
-        prompt = join_parts_of_prompt(prompt) if oai_like else prompt
-        return super().count_tokens(prompt, tools=tools, chat_template_kwargs=chat_template_kwargs)
+        return super().count_tokens(join_content_parts(prompt) if oai_like else prompt, **options)
 
     def precompile(self, config: PreCompileConfig) -> bool:
         """Warm up: generate one token after a prompt of each shape, as a request does.
@@ -207,7 +189,7 @@ class vInference(StreamGenerator):
                 config has no length.
             BaseException: The model's exception. It is raised in all waiting callers; the next call tries again.
         """
-        return self._shapes.run(self, config)
+        return self.shapes.run(config, self._read_length, self._run_shape)
 
     @property
     def model_prefill_length(self) -> int:
@@ -221,11 +203,11 @@ class vInference(StreamGenerator):
     @property
     def precompiled_shapes(self) -> tuple[tuple[int, int], ...]:
         """(batch size, prefill length) of each shape that `precompile` has run or a loaded file lists."""
-        return self._shapes.shapes
+        return self.shapes.shapes
 
     def choose_bucket(self, length: int) -> int | None:
         """The smallest precompiled prefill length for this many token ids; None if all are shorter."""
-        return self._shapes.choose_bucket(length)
+        return self.shapes.choose_bucket(length)
 
     def fit_prompt(self, prompt: Any, too_long: TooLong = "error") -> list[int]:
         """Return a prompt's token ids, at most as many as the longest precompiled prefill length.
@@ -240,7 +222,10 @@ class vInference(StreamGenerator):
         Raises:
             ArgumentError: The prompt is longer and `too_long` is "error", or cannot be cut.
         """
-        return fit_prompt(self, prompt, too_long)
+        lengths = [length for _, length in self.precompiled_shapes]
+        return cut_prompt(
+            prompt, self.tokenize, lambda: max(lengths) if lengths else self.model_prefill_length, too_long
+        )
 
     def save_inference(self, directory: str | os.PathLike[str]) -> Path:
         """Write name, config, format, reasoning, backend, prefill, parser options and precompiled shapes.
@@ -255,7 +240,7 @@ class vInference(StreamGenerator):
             ArgumentError: The format is an object that is not registered under a name.
             TypeError: `partition_rules` or `partition_axis` of the config has no JSON form.
         """
-        return save_inference(self, directory)
+        return write_inference(directory, self, self.inference_name, self.precompiled_shapes)
 
     @classmethod
     def load_inference(
@@ -276,8 +261,53 @@ class vInference(StreamGenerator):
             FileNotFoundError: The directory has no such file.
             ArgumentError: The file is broken or of another version, or its format is not registered.
         """
-        return load_inference(cls, directory, model, tokenizer, processor, hook)
+        file = Path(directory) / FILE_NAME
+        arguments, shapes = read_inference(file)
+        try:
+            engine = cls(model, tokenizer, processor, hook=hook, **arguments)
+        except TypeError as error:  # an option of another version's parser
+            raise ArgumentError(f"{file} does not fit: {error}; save it again") from error
+        engine.shapes = PrecompiledShapes(shapes)
+        return engine
 
-    def restore_shapes(self, shapes: Sequence[tuple[int, int]]) -> None:
-        """Restore the buckets of a saved file, without running them."""
-        self._shapes = PrecompiledShapes(shapes)
+    def _read_length(self, length: int | None) -> int:
+        """A prefill length; None is the longest one."""
+        if length is None:
+            return self.model_prefill_length
+        try:
+            most = self.model_prefill_length
+        except ArgumentError:  # the config has no length
+            return length
+        if length > most:
+            raise ArgumentError(
+                f"prefill_length is {length}, but a prompt may have {most} token ids, so that max_new_tokens="
+                f"{self.config.max_new_tokens} fit after it; pass at most {most}"
+            )
+        return length
+
+    def _run_shape(self, batch_size: int, length: int) -> None:
+        """Generate one token after a prompt of this length, as a request does."""
+        bos, pad = self.config.bos_token_id, self.config.pad_token_id
+        ids = [pad or 0 if bos is None else bos] * length
+        options: dict[str, Any] = {"do_sample": True} if batch_size > 1 else {}
+        super().generate(ids, max_new_tokens=1, n=batch_size, seed=0, **options)
+
+
+def _read_name(name: str | None, model: Any) -> str:
+    """The given name, checked, or the default."""
+    if name is None:
+        kind = getattr(getattr(model, "config", None), "model_type", None) or type(model).__name__.lower()
+        return f"{kind}-{_parameter_count(model) / 1e9:.2f}B-{datetime.date.today().isoformat()}"
+    if not isinstance(name, str):
+        raise TypeError(f"name is of type {type(name).__name__}; pass a str")
+    if not name:
+        raise ArgumentError("name is empty; pass some text, or None for the default")
+    return name
+
+
+def _parameter_count(model: Any) -> int:
+    count = getattr(model, "num_parameters", None)  # of transformers; counts quantized weights too
+    if callable(count):
+        return int(count())
+    parameters = getattr(model, "parameters", None)
+    return sum(parameter.numel() for parameter in parameters()) if callable(parameters) else 0

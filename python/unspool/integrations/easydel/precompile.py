@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from unspool.errors import ArgumentError
 from unspool.integrations.easydel.config import PreCompileConfig
 
-if TYPE_CHECKING:
-    from unspool.integrations.easydel.engine import vInference
-
-__all__ = ["PrecompiledShapes", "TooLong", "fit_prompt"]
+__all__ = ["PrecompiledShapes", "TooLong", "cut_prompt"]
 
 TooLong = Literal["error", "truncate-left", "truncate-right"]
 
@@ -39,23 +36,36 @@ class PrecompiledShapes:
         """(batch size, prefill length), in the order in which they were added."""
         return tuple(self._shapes)
 
-    def run(self, engine: vInference, config: PreCompileConfig) -> bool:
-        """As of `vInference.precompile`."""
+    def run(
+        self,
+        config: PreCompileConfig,
+        read_length: Callable[[int | None], int],
+        run_shape: Callable[[int, int], None],
+    ) -> bool:
+        """Run each shape of the config that has not run; wait for those that another thread runs.
+
+        Args:
+            read_length: Checks a prefill length; of None it returns the longest one.
+            run_shape: Runs a prompt of a batch size and a prefill length.
+        """
         if not isinstance(config, PreCompileConfig):
             raise TypeError(f"config is of type {type(config).__name__}; pass a PreCompileConfig")
         pairs: Any = [(one.batch_size, one.prefill_length) for one in config.expand()]  # without lists
-        shapes: list[tuple[int, int]] = [(size, self._length(engine, length)) for size, length in pairs]
+        shapes = [(size, read_length(length)) for size, length in pairs]
         key = PreCompileConfig([size for size, _ in shapes], [length for _, length in shapes]).stable_hash()
+        mine: Future[bool] = Future()
         with self._lock:
-            running = self._runs.get(key)
-            mine: Future[bool] = Future()
-            if running is None:
-                self._runs[key] = mine
-        if running is not None:
+            running = self._runs.setdefault(key, mine)
+        if running is not mine:
             return running.result()
         try:
             with self._work_lock:  # a shape in two configs runs once
-                self._run_shapes(engine, shapes)
+                for shape in shapes:
+                    if shape not in self._warm:
+                        run_shape(*shape)
+                    self._warm.add(shape)
+                    with self._lock:
+                        self._shapes = {**self._shapes, shape: None}
         except BaseException as error:
             with self._lock:
                 del self._runs[key]
@@ -68,43 +78,10 @@ class PrecompiledShapes:
         """As of `vInference.choose_bucket`."""
         return min((bucket for _, bucket in self._shapes if bucket >= length), default=None)
 
-    def _length(self, engine: vInference, length: Any) -> int:
-        if length is None:
-            return engine.model_prefill_length
-        try:
-            most = engine.model_prefill_length
-        except ArgumentError:  # the config has no length
-            return int(length)
-        if length > most:
-            raise ArgumentError(
-                f"prefill_length is {length}, but a prompt may have {most} token ids, so that max_new_tokens="
-                f"{engine.config.max_new_tokens} fit after it; pass at most {most}"
-            )
-        return int(length)
 
-    def _run_shapes(self, engine: vInference, shapes: Sequence[tuple[int, int]]) -> None:
-        for shape in shapes:
-            if shape not in self._warm:
-                self._run_shape(engine, *shape)
-            self._warm.add(shape)
-            with self._lock:
-                self._shapes = {**self._shapes, shape: None}
-
-    def _run_shape(self, engine: vInference, batch_size: int, length: int) -> None:
-        """Generate one token after a prompt of this length, as a request does."""
-        import torch
-
-        config = engine.config
-        token_id = config.bos_token_id if config.bos_token_id is not None else config.pad_token_id or 0
-        options: dict[str, Any] = {"max_new_tokens": 1, "n": batch_size, "seed": 0}
-        if batch_size > 1:
-            options["do_sample"] = True
-        with engine.stream(input_ids=torch.full((1, length), token_id), **options) as stream:
-            for _ in stream:
-                pass
-
-
-def fit_prompt(engine: vInference, prompt: Any, too_long: TooLong) -> list[int]:
+def cut_prompt(
+    prompt: Any, tokenize: Callable[[Any], list[int]], limit: Callable[[], int], too_long: TooLong
+) -> list[int]:
     """As of `vInference.fit_prompt`."""
     if too_long not in ("error", "truncate-left", "truncate-right"):
         raise ArgumentError(f"too_long is {too_long!r}; use 'error', 'truncate-left' or 'truncate-right'")
@@ -112,17 +89,15 @@ def fit_prompt(engine: vInference, prompt: Any, too_long: TooLong) -> list[int]:
         raise ArgumentError(
             "a prompt with images, sounds or embeddings cannot be cut; pass text or token ids"
         )
-    lengths = [length for _, length in engine.precompiled_shapes]
-    limit = max(lengths) if lengths else engine.model_prefill_length
-    ids = engine.tokenize(prompt)
-    if len(ids) <= limit:
+    most, ids = limit(), tokenize(prompt)
+    if len(ids) <= most:
         return ids
     if too_long == "error":
         raise ArgumentError(
-            f"the prompt has {len(ids)} token ids, and the longest prefill length is {limit}; shorten it, pass "
+            f"the prompt has {len(ids)} token ids, and the longest prefill length is {most}; shorten it, pass "
             "too_long='truncate-left' or 'truncate-right', or precompile a longer one"
         )
-    return ids[-limit:] if too_long == "truncate-left" else ids[:limit]
+    return ids[-most:] if too_long == "truncate-left" else ids[:most]
 
 
 def _has_media(prompt: Any) -> bool:

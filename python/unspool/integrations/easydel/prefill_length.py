@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unspool.core.records import require_at_least
+from unspool.core.records import require_at_least, require_int
 from unspool.errors import ArgumentError
 from unspool.generation import POSITION_NAMES, model_positions
 
@@ -19,9 +19,7 @@ def prefill_length(model: Any, max_new_tokens: int) -> int:
             room for a prompt.
         TypeError: `max_new_tokens` is not an int.
     """
-    if not isinstance(max_new_tokens, int) or isinstance(max_new_tokens, bool):
-        kind = type(max_new_tokens).__name__
-        raise TypeError(f"max_new_tokens is {max_new_tokens!r}, of type {kind}; pass an int")
+    require_int("max_new_tokens", max_new_tokens)
     require_at_least("max_new_tokens", max_new_tokens, 1)
     positions = model_positions(model)
     if positions is None:
@@ -32,7 +30,6 @@ def prefill_length(model: Any, max_new_tokens: int) -> int:
     limit, name = positions
     if max_new_tokens >= limit:
         raise ArgumentError(
-            f"max_new_tokens is {max_new_tokens}, but the model has {limit} positions ({name});"
-            f" pass less than {limit}"
+            f"max_new_tokens is {max_new_tokens}, but the model has {limit} positions ({name}); pass less than {limit}"
         )
     return limit - max_new_tokens

@@ -5,62 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from typing import Any, Literal
 
 from unspool.errors import ArgumentError
-from unspool.generation import SamplingParams
+from unspool.generation import DeltaStream, SamplingParams
+from unspool.generation.stream_generator import StreamGenerator
+from unspool.integrations.easydel.config import InferenceConfig
 from unspool.integrations.easydel.outputs import PromptOutput, SampleState
 from unspool.integrations.easydel.progress import ProgressCallback, ProgressCounter
 
-if TYPE_CHECKING:
-    from unspool.generation import DeltaStream
-    from unspool.integrations.easydel.engine import vInference
-
-__all__ = ["PromptEvent", "process_prompt", "process_prompts_concurrently"]
+__all__ = ["PromptEvent", "Requests", "sample_states"]
 
 #: The prompt's index, the kind of event, and a text, an error message or the output.
 PromptEvent = tuple[int, Literal["text", "error", "final"], str | PromptOutput]
 
-
-def process_prompt(
-    engine: vInference, prompt: Any, sampling_params: Any, stream: bool
-) -> PromptOutput | list[PromptOutput] | Generator[str, None, SampleState] | list[Any]:
-    """As of `vInference.process_prompt`."""
-    requests = Requests(engine, sampling_params)
-    if not _is_batch(prompt):
-        start = requests.check(prompt)
-        return _texts(start, requests.tokens_per_text) if stream else _run(start)
-    starts = []
-    for index, one in enumerate(prompt):
-        try:
-            starts.append(requests.check(one))
-        except ArgumentError as error:
-            raise ArgumentError(f"prompt {index}: {error}") from None
-    if stream:
-        return [_texts(start, requests.tokens_per_text) for start in starts]
-    return [_run(start, reports_errors=True) for start in starts]
-
-
-def process_prompts_concurrently(
-    engine: vInference,
-    prompts: Sequence[Any],
-    max_concurrent_requests: int,
-    sampling_params: Any,
-    stream: bool,
-    progress_callback: ProgressCallback | None,
-    progress: bool,
-) -> Awaitable[list[PromptOutput]] | AsyncGenerator[PromptEvent, None]:
-    """As of `vInference.process_prompts_concurrently`."""
-    if isinstance(prompts, (str, bytes, Mapping)) or not isinstance(prompts, Sequence):
-        raise TypeError(f"prompts is of type {type(prompts).__name__}; pass a list of prompts")
-    if isinstance(max_concurrent_requests, bool) or not isinstance(max_concurrent_requests, int):
-        raise TypeError(f"max_concurrent_requests is {max_concurrent_requests!r}; pass an int")
-    requests = Requests(engine, sampling_params)
-    starts = [functools.partial(requests.start, prompt) for prompt in prompts]
-    items = _iterate(starts, max(1, max_concurrent_requests), requests.tokens_per_text if stream else None)
-    counter = ProgressCounter(len(starts), progress_callback, shows_bar=progress)
-    return _events(items, counter) if stream else _outputs(items, counter)
+Start = Callable[[], DeltaStream]
+Items = AsyncGenerator[tuple[int, str | PromptOutput], None]
 
 
 class Requests:
@@ -71,44 +32,76 @@ class Requests:
         ArgumentError: They do not fit the model or the engine; see `StreamGenerator.stream`.
     """
 
-    def __init__(self, engine: vInference, sampling_params: Any) -> None:
-        config = engine.config
-        self._engine = engine
-        self._sampling = SamplingParams.read(sampling_params).with_defaults(config.sampling_params)
-        limit = min(self._sampling.max_tokens or config.max_new_tokens, config.max_new_tokens)
-        self._options: dict[str, Any] = {"sampling": self._sampling, "max_new_tokens": limit}
-        self.tokens_per_text = config.streaming_chunks
-        self._counts_by_length = self._sampling.n is None and isinstance(config.num_return_sequences, Mapping)
-        some_count: dict[str, Any] = {"n": 1} if self._counts_by_length else {}
-        engine.check_options(**self._options, **some_count)
+    def __init__(self, engine: StreamGenerator, config: InferenceConfig, sampling_params: Any) -> None:
+        self._engine, self._config = engine, config
+        sampling = SamplingParams.read(sampling_params).with_defaults(config.sampling_params)
+        limit = min(sampling.max_tokens or config.max_new_tokens, config.max_new_tokens)
+        self._options: dict[str, Any] = {"sampling": sampling, "max_new_tokens": limit}
+        self._counts_by_length = sampling.n is None and isinstance(config.num_return_sequences, Mapping)
+        engine.check_options(**(self._options | ({"n": 1} if self._counts_by_length else {})))
         engine.format_name()
 
-    def check(self, prompt: Any) -> Callable[[], DeltaStream]:
+    def check(self, prompt: Any, **options: Any) -> Start:
         """Check this prompt and return the function that starts it.
 
         Raises:
             ArgumentError: This is not a prompt.
         """
-        options = dict(self._options)
+        options = {**self._options, **options}
         if self._counts_by_length:
-            options["n"] = self._engine.config.sequence_count(self._engine.count_tokens(prompt))
+            options["n"] = self._config.sequence_count(self._engine.count_tokens(prompt))
         return self._engine.prepare_stream(prompt, **options)
 
-    def start(self, prompt: Any) -> DeltaStream:
-        """`check`, and start it."""
-        return self.check(prompt)()
+    def process(self, prompt: Any, stream: bool) -> Any:
+        """As of `vInference.process_prompt`."""
+        size = self._config.streaming_chunks
+        is_list = isinstance(prompt, (list, tuple)) and len(prompt) > 0
+        if not (is_list and all(isinstance(one, str) for one in prompt)):
+            start = self.check(prompt)
+            return _texts(start, size) if stream else _run(start)
+        starts = []
+        for index, one in enumerate(prompt):
+            try:
+                starts.append(self.check(one))
+            except ArgumentError as error:
+                raise ArgumentError(f"prompt {index}: {error}") from None
+        return [_texts(start, size) if stream else _run(start, reports_errors=True) for start in starts]
+
+    def process_concurrently(
+        self,
+        prompts: Sequence[Any],
+        most: int,
+        stream: bool,
+        callback: ProgressCallback | None,
+        shows_bar: bool,
+    ) -> Coroutine[Any, Any, list[PromptOutput]] | AsyncGenerator[PromptEvent, None]:
+        """As of `vInference.process_prompts_concurrently`."""
+        if isinstance(prompts, (str, bytes, Mapping)) or not isinstance(prompts, Sequence):
+            raise TypeError(f"prompts is of type {type(prompts).__name__}; pass a list of prompts")
+        if isinstance(most, bool) or not isinstance(most, int):
+            raise TypeError(f"max_concurrent_requests is {most!r}; pass an int")
+        starts = [lambda prompt=prompt: self.check(prompt)() for prompt in prompts]
+        items = _iterate(starts, max(1, most), self._config.streaming_chunks if stream else None)
+        counter = ProgressCounter(len(starts), callback, shows_bar=shows_bar)
+        return _events(items, counter) if stream else _outputs(items, counter)
 
 
-def _is_batch(prompt: Any) -> bool:
-    is_list = isinstance(prompt, (list, tuple)) and len(prompt) > 0
-    return is_list and all(isinstance(one, str) for one in prompt)
+def sample_states(start: Start, tokens_per_state: int) -> Generator[SampleState, None, None]:
+    """The state of a stream after each so many tokens of its first answer, and after its end."""
+    with start() as stream:
+        seen = 0
+        for delta in stream:
+            if delta.choice == 0 and delta.token_span[1] >= seen + tokens_per_state:
+                seen = delta.token_span[1]
+                yield SampleState.of(stream)
+        yield SampleState.of(stream)
 
 
-def _texts(start: Callable[[], DeltaStream], tokens_per_text: int) -> Generator[str, None, SampleState]:
+def _texts(start: Start, tokens_per_text: int) -> Generator[str, None, SampleState]:
     return SampleState.of((yield from start().text(tokens_per_text)))
 
 
-def _run(start: Callable[[], DeltaStream], reports_errors: bool = False) -> PromptOutput:
+def _run(start: Start, reports_errors: bool = False) -> PromptOutput:
     stream = None
     try:
         with start() as stream:
@@ -135,22 +128,21 @@ def _read_output(stream: DeltaStream) -> PromptOutput:
 def _report(error: Exception, stream: DeltaStream | None) -> PromptOutput:
     """The output of a prompt that failed, with the text before the failure."""
     output = PromptOutput() if stream is None else _read_output(stream)
-    return output.replace(
-        text=output.text or None, error=f"{type(error).__name__}: {error}", finish_reason="error"
-    )
+    message = f"{type(error).__name__}: {error}"
+    return output.replace(text=output.text or None, error=message, finish_reason="error")
 
 
-async def _iterate(
-    starts: Sequence[Callable[[], DeltaStream]], limit: int, tokens_per_text: int | None
-) -> AsyncGenerator[tuple[int, str | PromptOutput], None]:
+async def _iterate(starts: Sequence[Start], limit: int, tokens_per_text: int | None) -> Items:
     """Yield each prompt's texts (none without `tokens_per_text`), then its output; `limit` prompts run at a time."""
     items: asyncio.Queue[tuple[int, str | PromptOutput]] = asyncio.Queue(limit)
     waiting = iter(enumerate(starts))
 
+    async def send(index: int, item: str | PromptOutput) -> None:
+        await items.put((index, item))
+
     async def work() -> None:
         for index, start in waiting:
-            send = functools.partial(_send, items, index)
-            await send(await _answer(start, tokens_per_text, send))
+            await send(index, await _answer(start, tokens_per_text, functools.partial(send, index)))
 
     tasks = [asyncio.create_task(work()) for _ in range(min(limit, len(starts)))]
     try:
@@ -165,12 +157,8 @@ async def _iterate(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _send(items: asyncio.Queue[Any], index: int, item: str | PromptOutput) -> None:
-    await items.put((index, item))
-
-
 async def _answer(
-    start: Callable[[], DeltaStream], tokens_per_text: int | None, send: Callable[[str], Awaitable[None]]
+    start: Start, tokens_per_text: int | None, send: Callable[[str], Awaitable[None]]
 ) -> PromptOutput:
     """Run one prompt to its end. If the task is cancelled, the model stops by itself."""
     stream = None
@@ -186,9 +174,7 @@ async def _answer(
         return _report(error, stream)
 
 
-async def _events(
-    items: AsyncGenerator[tuple[int, str | PromptOutput], None], counter: ProgressCounter
-) -> AsyncGenerator[PromptEvent, None]:
+async def _events(items: Items, counter: ProgressCounter) -> AsyncGenerator[PromptEvent, None]:
     with counter:
         async with contextlib.aclosing(items):
             async for index, item in items:
@@ -202,9 +188,7 @@ async def _events(
                     yield index, "final", item
 
 
-async def _outputs(
-    items: AsyncGenerator[tuple[int, str | PromptOutput], None], counter: ProgressCounter
-) -> list[PromptOutput]:
+async def _outputs(items: Items, counter: ProgressCounter) -> list[PromptOutput]:
     outputs: dict[int, PromptOutput] = {}
     with counter:
         async with contextlib.aclosing(items):
@@ -212,4 +196,4 @@ async def _outputs(
                 assert isinstance(item, PromptOutput)
                 outputs[index] = item
                 counter.advance()
-    return [outputs[index] for index in range(len(outputs))]
+    return [outputs[index] for index in sorted(outputs)]

@@ -26,12 +26,11 @@ class ProgressCounter:
         self._total, self._callback, self._shows_bar = total, callback, shows_bar
         self._completed = 0
         self._bar: Any = None
-        self._task: Any = None
 
     def __enter__(self) -> ProgressCounter:
         if self._shows_bar:
             self._bar = _make_bar()
-            self._task = self._bar.add_task("prompts", total=self._total)
+            self._bar.add_task("prompts", total=self._total)
             self._bar.start()
         return self
 
@@ -43,7 +42,7 @@ class ProgressCounter:
         """Count one more completed prompt."""
         self._completed += 1
         if self._bar is not None:
-            self._bar.update(self._task, advance=1, refresh=True)
+            self._bar.update(self._bar.task_ids[0], advance=1, refresh=True)
         if self._callback is None:
             return
         try:
@@ -59,14 +58,7 @@ def _make_bar() -> Any:
     except ImportError as error:
         raise ImportError(f"progress=True: {error}; pip install 'unspool[cli]'") from None
 
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # Without auto_refresh it starts no thread; sys.stdout is not replaced.
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        auto_refresh=False,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
+    redirects: Any = {"redirect_stdout": False, "redirect_stderr": False}
+    return Progress(*columns, console=Console(stderr=True), auto_refresh=False, **redirects)

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from unspool._core import Format
 from unspool.errors import ArgumentError, UnknownFormatError
 from unspool.formats.format_file import FormatFile, get_format
-from unspool.generation.prefill.config import PrefillConfig
+from unspool.generation.prefill import PrefillConfig
+from unspool.generation.stream_generator import StreamGenerator
 from unspool.integrations.easydel.config import InferenceConfig
-from unspool.integrations.easydel.inference_name import read_inference_name
 
-if TYPE_CHECKING:
-    from unspool.generation.hooks import ConditioningHook
-    from unspool.integrations.easydel.engine import vInference
-
-__all__ = ["FILE_NAME", "VERSION", "load_inference", "save_inference"]
+__all__ = ["FILE_NAME", "VERSION", "read_inference", "write_inference"]
 
 FILE_NAME = "inference.json"
 VERSION = 1
-BACKENDS = ("transformers", "native")
 
 # Format names that are resolved with the tokenizer; they name no file.
 _ASK_THE_TOKENIZER = ("auto", "hf", "response_template")
@@ -32,24 +27,22 @@ _KEYS = {
     "version", "name", "config", "format", "reasoning", "backend", "prefill", "parser_options", "precompiled",
 }  # fmt: skip
 
-T = TypeVar("T", bound="vInference")
 
-
-def save_inference(engine: vInference, directory: str | os.PathLike[str]) -> Path:
+def write_inference(
+    directory: str | os.PathLike[str], engine: StreamGenerator, name: str, shapes: Sequence[tuple[int, int]]
+) -> Path:
     """As of `vInference.save_inference`."""
+    prefill = engine.prefill
     data = {
         "version": VERSION,
-        "name": engine.inference_name,
+        "name": name,
         "config": json.loads(engine.config.to_json()),
         "format": _format_name(engine.format),
         "reasoning": engine.reasoning,
         "backend": engine.backend,
-        "prefill": {
-            "chunk_tokens": engine.prefill.chunk_tokens,
-            "strategy": engine.prefill.strategy,
-        },
+        "prefill": {"chunk_tokens": prefill.chunk_tokens, "strategy": prefill.strategy},
         "parser_options": dict(engine.parser_options),
-        "precompiled": [list(shape) for shape in engine.precompiled_shapes],
+        "precompiled": [list(shape) for shape in shapes],
     }
     text = json.dumps(data, indent=2, allow_nan=False) + "\n"
     path = Path(directory)
@@ -62,51 +55,31 @@ def save_inference(engine: vInference, directory: str | os.PathLike[str]) -> Pat
     return file
 
 
-def load_inference(
-    cls: type[T],
-    directory: str | os.PathLike[str],
-    model: Any,
-    tokenizer: Any,
-    processor: Any,
-    hook: ConditioningHook | None,
-) -> T:
-    """As of `vInference.load_inference`."""
-    file = Path(directory) / FILE_NAME
+def read_inference(file: Path) -> tuple[dict[str, Any], list[tuple[int, int]]]:
+    """The arguments of an engine, and its shapes. See `vInference.load_inference` for the errors."""
     data = _read(file)
     try:
-        config: InferenceConfig | None = InferenceConfig.from_dict(data["config"])
-        prefill = PrefillConfig.read(data["prefill"])
+        config = InferenceConfig.from_dict(data["config"])
         shapes = [(_count(size), _count(length)) for size, length in data["precompiled"]]
         if data["format"] not in _ASK_THE_TOKENIZER:
             get_format(data["format"])
-        if data["backend"] not in BACKENDS:
-            raise ArgumentError(f"backend is {data['backend']!r}, which is none of {', '.join(BACKENDS)}")
-        name = read_inference_name(data["name"], model)
-        parser_options = dict(data["parser_options"])
+        if data["backend"] not in ("transformers", "native"):
+            raise ArgumentError(f"backend is {data['backend']!r}; it must be 'transformers' or 'native'")
+        if not isinstance(data["name"], str) or not data["name"]:
+            raise ArgumentError(f"name is {data['name']!r}; it must be text")
+        arguments = {
+            **dict(data["parser_options"]),
+            **{name: data[name] for name in ("name", "format", "reasoning", "backend")},
+            "config": None
+            if config == InferenceConfig()
+            else config,  # None: of a model without an end token
+            "prefill": PrefillConfig.read(data["prefill"]),
+        }
     except UnknownFormatError as error:
         raise ArgumentError(f"{file}: {error}; register_format adds one of your own") from None
     except (TypeError, ValueError, AttributeError) as error:
         raise ArgumentError(f"{file} is broken: {error}; save it again") from error
-    if config == InferenceConfig():
-        config = None  # of a model without an end token
-    try:
-        engine = cls(
-            model,
-            tokenizer,
-            processor,
-            format=data["format"],
-            reasoning=data["reasoning"],
-            config=config,
-            backend=data["backend"],
-            prefill=prefill,
-            hook=hook,
-            name=name,
-            **parser_options,
-        )
-    except TypeError as error:  # an option of another version's parser
-        raise ArgumentError(f"{file} does not fit: {error}; save it again") from error
-    engine.restore_shapes(shapes)
-    return engine
+    return arguments, shapes
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -138,12 +111,11 @@ def _format_name(format: str | FormatFile | Format) -> str:
     """The name under which another process finds the same format."""
     if isinstance(format, str):
         return format
-    if isinstance(format, FormatFile):
-        try:
-            if get_format(format.name) == format:
-                return format.name
-        except UnknownFormatError:
-            pass
+    try:
+        if isinstance(format, FormatFile) and get_format(format.name) == format:
+            return format.name
+    except UnknownFormatError:
+        pass
     raise ArgumentError(
         f"the format {getattr(format, 'name', '')!r} was given as an object, and no name leads to it; "
         "register_format it, and pass its name as format="

@@ -2,59 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar, get_args
 
+from unspool.core.records import Record
 from unspool.errors import ArgumentError
 from unspool.generation.prefill import PrefillReport, StrategyId
 
-__all__ = [
-    "ATTENTION_MASK_MODE",
-    "EXECUTION_BOUNDARY",
-    "GapId",
-    "PrefillGap",
-    "PrefillScope",
-    "Recommendation",
-    "gap_inventory",
-]
+__all__ = ["GapId", "PrefillGap", "PrefillScope", "Recommendation", "gap_inventory"]
 
 GapId = Literal[
-    "prompt-tokenization-before-prefill",
-    "full-attention-mask-before-prefill",
-    "seq2seq-source-prefill",
+    "prompt-tokenization-before-prefill", "full-attention-mask-before-prefill", "seq2seq-source-prefill"
 ]
 Recommendation = Literal["implement", "defer", "reject"]
 
-_STRATEGY_IDS = get_args(StrategyId)
-EXECUTION_BOUNDARY = "streamed-prompt-preparation"
-ATTENTION_MASK_MODE = "lazy-prefix-synthesis"
+R = TypeVar("R", bound=Record)
 
 
-def _check_keys(record: type, value: Any) -> None:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"a {record.__name__} is read from a mapping, not from a {type(value).__name__}")
-    names = [entry.name for entry in fields(record)]
-    for key in value:
-        if key not in names:
-            raise ArgumentError(f"{record.__name__} has no key {key!r}; it has {', '.join(names)}")
-    for name in names:
-        if name not in value:
-            raise ArgumentError(f"{record.__name__} needs the key {name!r}")
-
-
-def _check_type(name: str, value: Any, expected: type) -> None:
-    if not isinstance(value, expected):
-        raise TypeError(f"{name} is a {type(value).__name__}; it must be a {expected.__name__}")
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+def _check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
     if value not in choices:
         raise ArgumentError(f"{name} is {value!r}; use one of {', '.join(map(repr, choices))}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrefillGap:
+class _ExactRecord(Record):
+    """A record that is read with all its keys."""
+
+    @classmethod
+    def from_dict(cls: type[R], mapping: Mapping[str, Any]) -> R:
+        """The inverse of `to_dict`.
+
+        Raises:
+            TypeError: A value of another type; the message names its key.
+            ArgumentError: A key is missing or unknown, or a field does not accept its value.
+        """
+        names = [field.name for field in fields(cls)]
+        missing = [name for name in names if isinstance(mapping, Mapping) and name not in mapping]
+        if missing:
+            raise ArgumentError(f"{cls.__name__} needs the key {missing[0]!r}")
+        return super(_ExactRecord, cls).from_dict(mapping)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrefillGap(_ExactRecord):
     """One requirement of chunked prefill, and its state.
 
     Raises:
@@ -62,26 +53,14 @@ class PrefillGap:
         ArgumentError: An unknown gap or recommendation.
     """
 
-    gap_id: GapId
+    gap_id: str
     current_behavior: str
-    recommendation: Recommendation
+    recommendation: str
     rationale: str
 
-    def __post_init__(self) -> None:
-        for entry in fields(self):
-            _check_type(entry.name, getattr(self, entry.name), str)
+    def _check(self) -> None:
         _check_choice("gap_id", self.gap_id, get_args(GapId))
         _check_choice("recommendation", self.recommendation, get_args(Recommendation))
-
-    def to_dict(self) -> dict[str, str]:
-        """The fields by name, as JSON has them."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
-
-    @classmethod
-    def from_dict(cls, value: Mapping[str, Any]) -> PrefillGap:
-        """The inverse of `to_dict`; a missing or unknown key raises an ArgumentError that names it."""
-        _check_keys(cls, value)
-        return cls(**value)
 
 
 _GAPS = (
@@ -112,7 +91,7 @@ def gap_inventory() -> tuple[PrefillGap, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrefillScope:
+class PrefillScope(_ExactRecord):
     """Which lane a prompt took, and whether it ran in chunks.
 
     Args:
@@ -129,81 +108,40 @@ class PrefillScope:
         ArgumentError: A field does not accept its value.
     """
 
-    strategy_id: StrategyId | None
+    strategy_id: str | None
     runtime_eligible: bool
     applied: bool
     activation_reason: str
     execution_boundary: str
     attention_mask_mode: str
-    gap_inventory: tuple[PrefillGap, ...] = field(default=_GAPS)
+    gap_inventory: Sequence[PrefillGap] = _GAPS
 
-    def __post_init__(self) -> None:
-        if self.strategy_id is not None:
-            _check_type("strategy_id", self.strategy_id, str)
-            _check_choice("strategy_id", self.strategy_id, _STRATEGY_IDS)
-        _check_type("runtime_eligible", self.runtime_eligible, bool)
-        _check_type("applied", self.applied, bool)
-        _check_type("activation_reason", self.activation_reason, str)
-        has_lane = self.strategy_id is not None
-        for name, text in (
-            ("execution_boundary", EXECUTION_BOUNDARY),
-            ("attention_mask_mode", ATTENTION_MASK_MODE),
-        ):
-            _check_type(name, getattr(self, name), str)
-            _check_choice(name, getattr(self, name), (text if has_lane else "",))
+    def _check(self) -> None:
+        _check_choice("strategy_id", self.strategy_id, (None, *get_args(StrategyId)))
+        for name, text in self._report().execution().items():
+            _check_choice(name, getattr(self, name), (text,))
         if self.applied and not self.runtime_eligible:
             raise ArgumentError(
                 "applied is True but runtime_eligible is False; pass runtime_eligible=True, or applied=False"
             )
-        _check_type("gap_inventory", self.gap_inventory, tuple)
-        for gap in self.gap_inventory:
-            _check_type("gap_inventory", gap, PrefillGap)
 
     @classmethod
     def of(
         cls, strategy_id: StrategyId | None, *, eligible: bool, applied: bool, reason: str
     ) -> PrefillScope:
         """A scope with the boundary and the mask mode of its lane."""
-        return cls(
-            strategy_id=strategy_id,
-            runtime_eligible=eligible,
-            applied=applied,
-            activation_reason=reason,
-            execution_boundary=EXECUTION_BOUNDARY if strategy_id else "",
-            attention_mask_mode=ATTENTION_MASK_MODE if strategy_id else "",
-        )
+        return cls.from_report(PrefillReport(strategy_id, eligible, applied, reason))
 
     @classmethod
     def from_report(cls, report: PrefillReport) -> PrefillScope:
         """The scope of `StreamResult.prefill`."""
-        return cls.of(
-            report.strategy_id,
-            eligible=report.runtime_eligible,
-            applied=report.applied,
-            reason=report.activation_reason,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields by name, as JSON has them: `gap_inventory` is a list of dicts."""
-        record = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        record["gap_inventory"] = [gap.to_dict() for gap in self.gap_inventory]
-        return record
-
-    @classmethod
-    def from_dict(cls, value: Mapping[str, Any]) -> PrefillScope:
-        """The inverse of `to_dict`.
-
-        Raises:
-            TypeError: A value of another type; the message names its key.
-            ArgumentError: A key is missing or unknown, or a field does not accept its value.
-        """
-        _check_keys(cls, value)
-        gaps = value["gap_inventory"]
-        if not isinstance(gaps, (list, tuple)):
-            raise TypeError(f"gap_inventory is a {type(gaps).__name__}; it must be a list")
-        return cls(**{**value, "gap_inventory": tuple(PrefillGap.from_dict(gap) for gap in gaps)})
+        values: Any = {field.name: getattr(report, field.name) for field in fields(report)}
+        return cls(**{**values, **report.execution()})
 
     def metadata(self) -> dict[str, str]:
         """Six strings for a result's metadata; those of the lane are empty without one."""
-        report = PrefillReport(self.strategy_id, self.runtime_eligible, self.applied, self.activation_reason)
-        return report.metadata()
+        return self._report().metadata()
+
+    def _report(self) -> PrefillReport:
+        names: Any = [field.name for field in fields(PrefillReport)]
+        return PrefillReport(*(getattr(self, name) for name in names))

@@ -1,15 +1,23 @@
-"""Keeps a prompt and its answer within the model's positions."""
+"""A model's positions, and a prompt with its answer within them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ContextLengthError
 from unspool.generation.prompts.prompt import Prompt
 from unspool.generation.prompts.prompt_encoder import PromptEncoder
-from unspool.generation.settings import GenerationSettings
 
-__all__ = ["fit_context"]
+if TYPE_CHECKING:
+    from unspool.generation.settings import GenerationSettings
+
+__all__ = ["POSITION_NAMES", "fit_context", "model_positions"]
+
+#: The names under which configs of transformers hold the number of positions.
+POSITION_NAMES = (
+    "max_position_embeddings", "n_positions", "max_sequence_length", "max_seq_len", "seq_length", "n_ctx",
+)  # fmt: skip
 
 
 def fit_context(
@@ -44,3 +52,27 @@ def fit_context(
     elif limit is None and (settings.option("max_length") or 0) > positions:
         settings = settings.with_options(max_length=positions)
     return Prompt(inputs=inputs), settings
+
+
+def model_positions(model: Any) -> tuple[int, str] | None:
+    """The number of positions of a model, and its name in the config; None if the config has neither.
+
+    Searches the config of the model's text part first, if there is one, then `model.config`.
+    """
+    config = getattr(model, "config", None)
+    for part in (_text_config(config), config):
+        for name in POSITION_NAMES:
+            limit = getattr(part, name, None)
+            if isinstance(limit, int) and limit > 0:  # XLNet has -1 for "no limit"
+                return limit, name
+    return None
+
+
+def _text_config(config: Any) -> Any:
+    get_text_config = getattr(config, "get_text_config", None)
+    if get_text_config is None:
+        return getattr(config, "text_config", None)
+    try:
+        return get_text_config()
+    except ValueError:  # transformers finds several and cannot choose
+        return None
