@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "Chunk",
-    "Unit",
-    "find_units",
-    "placeholder_ids",
-    "plan_chunks",
-]
+__all__ = ["Chunk", "Unit", "find_units", "placeholder_ids", "plan_chunks"]
 
 _PLACEHOLDER_NAMES = tuple(
     f"{kind}_token_{ending}" for kind in ("image", "video", "audio") for ending in ("id", "index")

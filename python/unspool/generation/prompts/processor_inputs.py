@@ -111,9 +111,7 @@ def _media_argument(kind: str, names: frozenset[str] | None) -> str:
     raise ArgumentError(f"the messages have {plural}, which the processor does not accept; leave them out")
 
 
-def _collect_media(
-    messages: Iterable[Mapping[str, Any]],
-) -> tuple[dict[str, list[Any]], int | None]:
+def _collect_media(messages: Iterable[Mapping[str, Any]]) -> tuple[dict[str, list[Any]], int | None]:
     media: dict[str, list[Any]] = {}
     sampling_rate = None
     for message in messages:
