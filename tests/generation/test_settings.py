@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from unspool import ArgumentError, GenerationDefaults, SamplingParams, StreamGenerator
 from unspool.generation.settings import read_settings
-from unspool.generation.text_gatherer import TextGatherer
+from unspool.streams.channel_stream import TextGatherer
 
 
 def read(model: Any, config: GenerationDefaults | None = None, sampling: Any = None, **options: Any) -> Any:

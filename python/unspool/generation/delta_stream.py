@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING
 
 from unspool._core import Delta, DeltaChannel, WireWriter
-from unspool.generation.text_gatherer import TextGatherer
 from unspool.streams.channel_stream import ChannelStream
 
 if TYPE_CHECKING:
@@ -39,36 +37,6 @@ class DeltaStream(ChannelStream):
         super().__init__(channel, run.rows.streamers[0], worker.raise_error, timeout)
         self._worker, self._run = worker, run
         self._written_counts: Counter[int] = Counter()  # of log-probabilities, by choice
-
-    def text(self, tokens_per_text: int | None = None) -> Generator[str, None, StreamResult]:
-        """The first answer's content, without empty strings; returns the `StreamResult`.
-
-        Args:
-            tokens_per_text: Gather the text of this many tokens, 1 or more; None: one piece for each delta. A
-                character that is cut between two tokens belongs to the second one.
-        """
-        return self._text(TextGatherer(tokens_per_text))  # raises now, not at the first `next`
-
-    def _text(self, gatherer: TextGatherer) -> Generator[str, None, StreamResult]:
-        with self:
-            for delta in self:
-                yield from gatherer.put(delta)
-            yield from gatherer.end()
-            return self.result
-
-    async def atext(self, tokens_per_text: int | None = None) -> AsyncGenerator[str, None]:
-        """`text`, for `async for`. Text that is gathered when the model raises is yielded first."""
-        gatherer = TextGatherer(tokens_per_text)
-        try:
-            async for delta in self:
-                for text in gatherer.put(delta):
-                    yield text
-        except Exception:
-            for text in gatherer.end():
-                yield text
-            raise
-        for text in gatherer.end():
-            yield text
 
     def drain_to(self, writer: WireWriter) -> bytes:
         """Return the bytes of the deltas that are ready, without waiting.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from unspool._core import Delta, DeltaChannel, WireWriter
+from unspool.core.records import require_at_least
 from unspool.core.stream.channel_async import wait
 from unspool.errors import ChannelCancelledError, ChannelTimeoutError, StreamTimeout
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from unspool.streams.parser import Parser
     from unspool.streams.token_streamer import TokenStreamer
 
-__all__ = ["ChannelStream"]
+__all__ = ["ChannelStream", "TextGatherer"]
 
 
 class ChannelStream(Iterator[Delta]):
@@ -75,6 +76,36 @@ class ChannelStream(Iterator[Delta]):
             self._is_awaited = False
         raise StopAsyncIteration
 
+    def text(self, tokens_per_text: int | None = None) -> Generator[str, None, Any]:
+        """The first answer's content, without empty strings; returns the stream's result.
+
+        Args:
+            tokens_per_text: Gather the text of this many tokens, 1 or more; None: one piece for each delta. A
+                character that is cut between two tokens belongs to the second one.
+        """
+        return self._text(TextGatherer(tokens_per_text))  # raises now, not at the first `next`
+
+    def _text(self, gatherer: TextGatherer) -> Generator[str, None, Any]:
+        with self:
+            for delta in self:
+                yield from gatherer.put(delta)
+            yield from gatherer.end()
+            return self.result
+
+    async def atext(self, tokens_per_text: int | None = None) -> AsyncGenerator[str, None]:
+        """`text`, for `async for`. Text that is gathered when the model raises is yielded first."""
+        gatherer = TextGatherer(tokens_per_text)
+        try:
+            async for delta in self:
+                for text in gatherer.put(delta):
+                    yield text
+        except Exception:
+            for text in gatherer.end():
+                yield text
+            raise
+        for text in gatherer.end():
+            yield text
+
     async def ready(self) -> bool:
         """Wait until there are deltas to drain; returns False after the last one.
 
@@ -111,6 +142,11 @@ class ChannelStream(Iterator[Delta]):
     def message(self) -> Message:
         """The first answer's message; complete after the iteration has ended."""
         return self._streamer.message
+
+    @property
+    def result(self) -> Any:
+        """The message so far; a stream that knows more has more here."""
+        return self.message
 
     def cancel(self) -> None:
         """Stop the request, from any thread; the iteration ends."""
@@ -174,3 +210,43 @@ class ChannelStream(Iterator[Delta]):
                 raise error
         finally:
             del error  # its traceback has this frame, which has the stream
+
+
+class TextGatherer:
+    """The first answer's content, without empty strings.
+
+    Args:
+        tokens_per_text: Piece k is the text that the tokens from `k * tokens_per_text` on made certain. A group
+            of tokens without text has no piece. None: every delta is a piece.
+
+    Raises:
+        ArgumentError: `tokens_per_text` is below 1.
+    """
+
+    def __init__(self, tokens_per_text: int | None = None) -> None:
+        require_at_least("tokens_per_text", tokens_per_text, 1)
+        self._size = tokens_per_text
+        self._gathered = ""
+        self._group = 0
+
+    def put(self, delta: Delta) -> list[str]:
+        """Put the next delta of any kind; returns the pieces that it completes."""
+        if delta.choice:
+            return []
+        # A malformed call that was never announced counts as content.
+        is_content = delta.kind == "content" or (delta.kind == "malformed" and delta.index is None)
+        text = delta.text if is_content else ""
+        if self._size is None:
+            return [text] if text else []
+        end = delta.token_span[1]
+        group, pieces = max((end - 1) // self._size, self._group), []
+        if group > self._group:
+            pieces = self.end()
+        self._group = group
+        self._gathered += text
+        return [*pieces, *self.end()] if text and end % self._size == 0 else pieces
+
+    def end(self) -> list[str]:
+        """Return the last piece, if there is one; call this after the last delta."""
+        gathered, self._gathered = self._gathered, ""
+        return [gathered] if gathered else []

@@ -10,8 +10,8 @@ import pytest
 import torch
 from unspool import ArgumentError, SamplingParams
 from unspool.generation import active_workers
-from unspool.generation.text_gatherer import TextGatherer
 from unspool.integrations.easydel import InferenceConfig, PromptOutput, SampleState, vInference
+from unspool.streams.channel_stream import TextGatherer
 
 PROMPT = "Tell me a story."
 EMOJI = "ok 👩‍👩‍👧 naïve – 日本語, done 🙂"

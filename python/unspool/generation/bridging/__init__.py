@@ -68,12 +68,8 @@ def bridge(
         UnknownFormatError, VocabularyError: As in `Parser`.
         ImportError: jinja2 is missing.
     """
+    given = dict(locals())
     from unspool.generation.bridging.build import build_bridge
     from unspool.generation.bridging.request import read_request
 
-    request = read_request(
-        ids, next_messages, format=format, tokenizer=tokenizer, prompt_length=prompt_length, template=template,
-        encode=encode, message=message, messages=messages, tools=tools, variables=variables, history=history,
-        on_cut=on_cut, check=check, timeout=timeout,
-    )  # fmt: skip
-    return build_bridge(request)
+    return build_bridge(read_request(**given))

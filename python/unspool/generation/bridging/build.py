@@ -64,10 +64,8 @@ def _refusal(request: Request, ended: Ended) -> tuple[Kind, str] | None:
     if ended.end and ended.region == "reasoning":
         return "stopped in reasoning", f"the answer ends with {ended.end!r} inside its reasoning"
     if not ended.end and not request.closes:
-        return (
-            "cut off",
-            f"the answer has no end token; it is cut off in its {ended.region.replace('_', ' ')}",
-        )
+        region = ended.region.replace("_", " ")
+        return "cut off", f"the answer has no end token; it is cut off in its {region}"
     return None
 
 

@@ -53,12 +53,13 @@ def find_difference(request: Request, ended: Ended, texts: Texts, ids: list[int]
     if request.messages is None:
         generation = texts.prompt.removeprefix(texts.bare)
         if not prompt.endswith(generation):
-            return _shown("generation prompt", prompt, len(prompt), generation, len(generation), before=True)
+            return _shown("generation prompt", "end with", prompt[-_SHOWN:], generation[-_SHOWN:])
         text, prompt = texts.prompt + text[len(prompt) :], texts.prompt
     if text == texts.whole:
         return None
     place = len(common_start(text, texts.whole))
-    return _shown(_kind(request, ended, texts, (text, prompt), place), text, place, texts.whole, place)
+    kind = _kind(request, ended, texts, (text, prompt), place)
+    return _shown(kind, "go on with", *(one[place : place + _SHOWN] for one in (text, texts.whole)))
 
 
 def _kind(request: Request, ended: Ended, texts: Texts, ours: tuple[str, str], place: int) -> Kind:
@@ -109,15 +110,5 @@ def _after_space(text: str, place: int) -> str:
     return text[place : place + _SHOWN * 4].lstrip()[: _SHOWN // 4]
 
 
-def _shown(
-    kind: Kind, ours: str, place: int, theirs: str, their_place: int, *, before: bool = False
-) -> Difference:
-    """An excerpt of both texts, from the difference on or before it."""
-    mine = ours[max(0, place - _SHOWN) : place] if before else ours[place : place + _SHOWN]
-    other = (
-        theirs[max(0, their_place - _SHOWN) : their_place]
-        if before
-        else theirs[their_place : their_place + _SHOWN]
-    )
-    verb = "end with" if before else "go on with"
-    return Difference(kind, f"the ids {verb} {mine!r}, the template with {other!r}")
+def _shown(kind: Kind, verb: str, ours: str, theirs: str) -> Difference:
+    return Difference(kind, f"the ids {verb} {ours!r}, the template with {theirs!r}")

@@ -8,18 +8,9 @@ from typing import Literal
 __all__ = ["Bridge", "Kind"]
 
 Kind = Literal[
-    "cut off",
-    "stopped in reasoning",
-    "template",
-    "unfinished call",
-    "generation prompt",
-    "history rewritten",
-    "reasoning dropped",
-    "arguments re-serialised",
-    "white space",
-    "end of turn",
-    "spelled marker",
-]
+    "cut off", "stopped in reasoning", "template", "unfinished call", "generation prompt", "history rewritten",
+    "reasoning dropped", "arguments re-serialised", "white space", "end of turn", "spelled marker",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,9 +26,7 @@ class Bridge:
         kind: The kind of difference, or why there are no ids; None if there is neither.
         reason: An explanation, with both texts at the first difference. "spelled marker" is not a difference
             of the texts: a message spells a marker, which is text here but would become a marker in the
-            template's
-                own
-            encoding.
+            template's own encoding.
         closed: The ids that were added because the answer has no end.
     """
 

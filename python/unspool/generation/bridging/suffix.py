@@ -48,11 +48,9 @@ def find_suffix(
         None if the template does not write the known answer.
     """
     count = alone.count(HELD)
-    places = _places(followed)
-    if not count or len(places) < count:
+    if not count or followed.count(HELD) < count:
         return None
-    tail = alone[alone.rindex(HELD) + len(HELD) :]
-    whole = followed[places[count - 1] + len(HELD) :]
+    tail, whole = alone.rpartition(HELD)[2], followed.split(HELD, count)[-1]
     end = _first(tail, ends)
     if not end and whole.startswith(tail):
         place = tail.rfind(last) + len(last) if last in tail else len(tail)
@@ -71,14 +69,6 @@ def _split_at(whole: str, place: int, end: str, token: str, alone: str) -> Suffi
         users_end = alone.partition(str(USER["content"]))[2].lstrip()
         end = token if token and users_end.startswith(token) else ""
     return Suffix(end, whole[place + len(end) :])
-
-
-def _places(text: str) -> list[int]:
-    found, place = [], text.find(HELD)
-    while place >= 0:
-        found.append(place)
-        place = text.find(HELD, place + 1)
-    return found
 
 
 def _first(text: str, ends: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ArgumentError, ChannelCancelledError, PrefillError
@@ -228,8 +229,8 @@ class _Prefill:
     def _run(
         self,
         ids: torch.Tensor,
-        token_inputs: Mapping[str, torch.Tensor] | None = None,
-        static_inputs: Mapping[str, Any] | None = None,
+        token_inputs: Mapping[str, torch.Tensor] = MappingProxyType({}),
+        static_inputs: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Run one forward over `ids` of shape (1, n), which follow the tokens in the cache."""
         import torch
@@ -249,8 +250,8 @@ class _Prefill:
             "cache": self._cache,
             "cache_position": torch.arange(self._position, end, device=ids.device),
             **ONE_STEP,
-            **(token_inputs or {}),
-            **(static_inputs or {}),
+            **token_inputs,
+            **static_inputs,
         }
         try:
             with torch.no_grad():
@@ -289,6 +290,7 @@ class _Prefill:
     ) -> PreparedPrompt:
         import torch
 
+        prompt = prompt or PromptInputs(ids, {}, {})
         cache, prefilled = self._cache, self._position
         if self._problem is None and cache is not None:
             cache = repeat_cache(cache, self._rows)
@@ -296,24 +298,20 @@ class _Prefill:
                 self.refuse(f"the cache cannot be repeated for {self._rows} answers")
         if self._problem is not None:
             # The caller's cache is still valid if nothing ran, unless pixels go with the prompt.
-            keeps_given = not self._is_touched and self._rows == 1 and not (prompt and prompt.static_inputs)
+            keeps_given = not self._is_touched and self._rows == 1 and not prompt.static_inputs
             cache, prefilled = (self._given_cache, self._cached) if keeps_given else (None, 0)
-            static_inputs = prompt.static_inputs if prompt else None
-        applied = self._problem is None and self._run_count > 0
-        padding_mask = prompt.padding_mask if prompt else None
+            static_inputs = prompt.static_inputs
+        eligible = self._problem is None
+        applied = eligible and self._run_count > 0
+        reason = self._problem or (APPLIED if applied else NOT_LONGER)
         return PreparedPrompt(
             token_count=int(ids.shape[1]),
             prefilled=prefilled,
             input_ids=ids,
-            attention_mask=torch.ones_like(ids) if padding_mask is None else padding_mask,
+            attention_mask=torch.ones_like(ids) if prompt.padding_mask is None else prompt.padding_mask,
             cache=cache,
-            scope=PrefillReport(
-                self._strategy,
-                runtime_eligible=self._problem is None,
-                applied=applied,
-                activation_reason=self._problem or (APPLIED if applied else NOT_LONGER),
-            ),
-            token_inputs=prompt.token_inputs if prompt else {},
+            scope=PrefillReport(self._strategy, eligible, applied, reason),
+            token_inputs=prompt.token_inputs,
             static_inputs=static_inputs or {},
             rows=self._rows,
             peak_buffered_count=peak,

@@ -5,7 +5,7 @@ A model that is rejected here would not fail in chunks: it would write other tok
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from unspool.generation.prefill.cache import cache_problem, is_transformers_model, make_cache
@@ -111,31 +111,23 @@ def generation_option(model: Any, generation_kwargs: Mapping[str, Any], name: st
     return getattr(config, name, None)
 
 
-def _parts(model: Any) -> Iterator[Any]:
+def _parts(model: Any) -> list[Any]:
     """The model, and the models that it wraps under the usual names."""
-    yield model
-    for name in ("model", "base_model", "language_model", "thinker", "text_model"):
-        part = getattr(model, name, None)
-        if part is not None and part is not model:
-            yield part
+    return _with_members(model, ("model", "base_model", "language_model", "thinker", "text_model"))
 
 
-def _configs(model: Any) -> Iterator[Any]:
-    config = getattr(model, "config", None)
-    if config is None:
-        return
-    yield config
-    for name in ("text_config", "thinker_config", "llm_config", "language_config"):
-        part = getattr(config, name, None)
-        if part is not None:
-            yield part
+def _configs(model: Any) -> list[Any]:
+    names = ("text_config", "thinker_config", "llm_config", "language_config")
+    return _with_members(getattr(model, "config", None), names)
+
+
+def _with_members(owner: Any, names: Sequence[str]) -> list[Any]:
+    found = [owner, *(getattr(owner, name, None) for name in names)]
+    return [part for part in found if part is not None]
 
 
 def _rope_settings(config: Any) -> Iterator[Mapping[str, Any]]:
     for name in ("rope_scaling", "rope_parameters"):
         rope = getattr(config, name, None)
         if isinstance(rope, Mapping):
-            yield rope
-            yield from (
-                part for part in rope.values() if isinstance(part, Mapping)
-            )  # one for each layer type
+            yield from (rope, *(part for part in rope.values() if isinstance(part, Mapping)))  # by layer type

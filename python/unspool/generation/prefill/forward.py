@@ -33,17 +33,13 @@ class ForwardCaller:
     """
 
     def __init__(self, model: Any) -> None:
-        self._model = model
         forward: Any = getattr(model, "forward", None)
         self.missing_reason: str | None = None
         self.names: frozenset[str] | None = None
         self.takes_any = True
         self.cache_name: str | None = None
-        if forward is None:
-            self.missing_reason = "model.forward is missing"
-        elif not callable(forward):
-            self.missing_reason = "model.forward is not callable"
-        if self.missing_reason is not None:
+        if not callable(forward):
+            self.missing_reason = f"model.forward is {'missing' if forward is None else 'not callable'}"
             return
         # Through the object itself, so that a module's hooks run.
         self._call: Any = model if callable(model) else forward

@@ -70,13 +70,11 @@ def find_units(
 
 
 def _runs(ids: Sequence[int], placeholders: frozenset[int]) -> list[tuple[int, int]]:
-    runs = []
-    begin = 0
+    runs, end = [], 0
     for id, run in groupby(ids):
-        end = begin + sum(1 for _ in run)
+        begin, end = end, end + sum(1 for _ in run)
         if id in placeholders:
             runs.append((begin, end))
-        begin = end
     return runs
 
 

@@ -61,10 +61,9 @@ def _plain(message: Mapping[str, Any], renderer: Any) -> str:
     content = message.get("content")
     if content is None or isinstance(content, str):
         return content or ""
-    written = []
-    for part in content:
-        if part.get("type") in TEXT_PARTS:
-            written.append(str(part.get("text", "")))
-        else:
-            written.append(str(getattr(renderer, f"{part.get('type')}_token", None) or ""))
-    return "".join(written)
+    return "".join(
+        str(part.get("text", ""))
+        if part.get("type") in TEXT_PARTS
+        else str(getattr(renderer, f"{part.get('type')}_token", None) or "")
+        for part in content
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.generation.prompts.chat_template import TEXT_PARTS, RenderedPrompt, render_messages
+from unspool.generation.prompts.chat_template import TEXT_PARTS, render_messages
 from unspool.generation.prompts.split_inputs import as_inputs, as_row, split_inputs
 
 __all__ = ["build_multimodal_inputs"]
@@ -60,11 +60,11 @@ def build_multimodal_inputs(
         tools=tools,
         chat_template_kwargs=chat_template_kwargs,
     )
+    options = {"return_tensors": "pt", "add_special_tokens": not prompt.is_template}
     if callable(processor):
-        output = _call_processor(processor, prompt, messages)
-        made = as_inputs(output, device, "the processor")
+        made = as_inputs(_call_processor(processor, prompt.text, options, messages), device, "the processor")
     else:
-        made = as_inputs(tokenizer(prompt.text, **_tokenizer_options(prompt)), device, "the tokenizer")
+        made = as_inputs(tokenizer(prompt.text, **options), device, "the tokenizer")
     made["input_ids"] = as_row(made.get("input_ids"), device)
     if given:
         # Its own features replace the processor's.
@@ -73,19 +73,21 @@ def build_multimodal_inputs(
     return {**made, **given}
 
 
-def _call_processor(processor: Any, prompt: RenderedPrompt, messages: Sequence[Mapping[str, Any]]) -> Any:
-    arguments: dict[str, Any] = {"return_tensors": "pt", "add_special_tokens": not prompt.is_template}
+def _call_processor(
+    processor: Any, text: str, options: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]
+) -> Any:
     names = _argument_names(processor)
-    if names is not None:
-        arguments = {name: value for name, value in arguments.items() if name in names or "**" in names}
+
+    def takes(name: str) -> bool:
+        return names is None or name in names or "**" in names
+
+    arguments: dict[str, Any] = {name: value for name, value in options.items() if takes(name)}
     media, sampling_rate = _collect_media(messages)
     for kind, values in media.items():
         arguments[_media_argument(kind, names)] = values
-    if sampling_rate is not None and (names is None or "sampling_rate" in names or "**" in names):
+    if sampling_rate is not None and takes("sampling_rate"):
         arguments["sampling_rate"] = sampling_rate
-    if names is None or "text" in names or "**" in names:
-        return processor(text=[prompt.text], **arguments)
-    return processor([prompt.text], **arguments)
+    return processor(text=[text], **arguments) if takes("text") else processor([text], **arguments)
 
 
 def _argument_names(function: Any) -> frozenset[str] | None:
@@ -114,25 +116,19 @@ def _media_argument(kind: str, names: frozenset[str] | None) -> str:
 def _collect_media(messages: Iterable[Mapping[str, Any]]) -> tuple[dict[str, list[Any]], int | None]:
     media: dict[str, list[Any]] = {}
     sampling_rate = None
-    for message in messages:
-        content = message.get("content")
-        if content is None or isinstance(content, str):
+    contents = [message.get("content") for message in messages]
+    parts = [part for content in contents if content and not isinstance(content, str) for part in content]
+    for part in parts:
+        kind = part.get("type")
+        if kind in TEXT_PARTS:
             continue
-        for part in content:
-            kind = part.get("type")
-            if kind in TEXT_PARTS:
-                continue
-            if kind not in _MEDIA_TYPES:
-                raise ArgumentError(
-                    f"a content part of type {kind!r} is not known; use text, {', '.join(_MEDIA_TYPES)}"
-                )
-            values = [part[key] for key in (kind, "url", "path") if part.get(key) is not None]
-            if not values:
-                raise ArgumentError(f"a content part of type {kind!r} has no data; pass it under {kind!r}")
-            media.setdefault(kind, []).append(values[0])
-            sampling_rate = part.get("sampling_rate", sampling_rate)
+        if kind not in _MEDIA_TYPES:
+            raise ArgumentError(
+                f"a content part of type {kind!r} is not known; use text, {', '.join(_MEDIA_TYPES)}"
+            )
+        values = [part[key] for key in (kind, "url", "path") if part.get(key) is not None]
+        if not values:
+            raise ArgumentError(f"a content part of type {kind!r} has no data; pass it under {kind!r}")
+        media.setdefault(kind, []).append(values[0])
+        sampling_rate = part.get("sampling_rate", sampling_rate)
     return media, sampling_rate
-
-
-def _tokenizer_options(prompt: RenderedPrompt) -> dict[str, Any]:
-    return {"return_tensors": "pt", "add_special_tokens": not prompt.is_template}

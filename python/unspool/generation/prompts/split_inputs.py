@@ -104,8 +104,7 @@ def as_row(ids: Any, device: Any) -> torch.Tensor:
 
 
 def _is_per_token(name: str, value: Any, length: int) -> bool:
+    shape = tuple(getattr(value, "shape", ()))
     if isinstance(value, (list, tuple)) and len(value) == 1 and isinstance(value[0], (list, tuple)):
         shape = (1, len(value[0]))
-    else:
-        shape = tuple(getattr(value, "shape", ()))
     return shape == (1, length) and not name.startswith(_FEATURE_PREFIXES)

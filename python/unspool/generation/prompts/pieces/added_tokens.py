@@ -89,17 +89,8 @@ def read_added_tokens(backend: Any, *, skips_special_tokens: bool) -> list[Added
             # Older releases keep the spelling by the normalizer at the time when the token was added.
             if pattern != content and token_id not in backend.encode(content, add_special_tokens=False).ids:
                 pattern = content
-        tokens.append(
-            AddedToken(
-                pattern,
-                content,
-                token.normalized,
-                token.lstrip,
-                token.rstrip,
-                token.single_word,
-                skips_special_tokens and token.special,
-            )
-        )
+        rules = (token.normalized, token.lstrip, token.rstrip, token.single_word)
+        tokens.append(AddedToken(pattern, content, *rules, skips_special_tokens and token.special))
     return tokens
 
 

@@ -61,13 +61,6 @@ def _read_ids(result: Any) -> list[int]:
     if isinstance(result, Mapping):
         result = result["input_ids"]
     else:
-        for name in ("input_ids", "ids"):
-            if hasattr(result, name):
-                result = getattr(result, name)
-                break
-    if hasattr(result, "tolist"):
-        result = result.tolist()
-    ids = list(result)
-    if len(ids) == 1 and isinstance(ids[0], (list, tuple)):
-        ids = list(ids[0])
-    return ids
+        result = getattr(result, "input_ids", getattr(result, "ids", result))
+    ids = list(result.tolist() if hasattr(result, "tolist") else result)
+    return list(ids[0]) if len(ids) == 1 and isinstance(ids[0], (list, tuple)) else ids
