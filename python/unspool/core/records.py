@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 from unspool.errors import ArgumentError
 
-__all__ = ["Record", "require_at_least", "require_int"]
+__all__ = ["Record", "require_at_least", "require_count"]
 
 R = TypeVar("R", bound="Record")
 
@@ -115,10 +115,11 @@ def require_at_least(key: str, value: float | None, least: int) -> None:
         raise ArgumentError(f"{key} is {value}; pass {least} or more")
 
 
-def require_int(key: str, value: Any) -> None:
-    """Raise TypeError unless a value is an int; a bool is none."""
+def require_count(key: str, value: Any) -> None:
+    """Raise TypeError unless a value is an int, and no bool; ArgumentError if it is below 1."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{key} is {_describe(value)}; pass an int")
+        raise TypeError(f"{key} is {_describe(value)}; pass an integer")
+    require_at_least(key, value, 1)
 
 
 @functools.cache

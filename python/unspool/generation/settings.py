@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from unspool.core.records import require_count
 from unspool.errors import ArgumentError
 from unspool.generation.prefill.cache_name import CACHE_NAMES, pop_cache
 from unspool.generation.sampling_params import GenerationDefaults, SamplingParams
@@ -113,7 +114,7 @@ def read_settings(
         if merged.get(name) is None:
             merged.pop(name, None)
         else:
-            _check_positive(name, merged[name])
+            require_count(name, merged[name])
     count = getattr(given, "num_return_sequences", None)
     n = _first(
         merged.pop("num_return_sequences", None),
@@ -122,7 +123,7 @@ def read_settings(
         None if count == 1 else count,  # the default of older transformers is 1, not None
         config.answer_count,
     )
-    _check_positive("n", n)
+    require_count("n", n)
     do_sample = bool(_first(merged.get("do_sample"), getattr(base, "do_sample", None), False))
     if n > 1 and not do_sample:
         raise ArgumentError(
@@ -199,10 +200,3 @@ def _token_id(source: Any, name: str) -> Any:
 
 def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
-
-
-def _check_positive(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} is {value!r}; pass an integer")
-    if value < 1:
-        raise ArgumentError(f"{name} is {value}; it must be at least 1")

@@ -16,7 +16,6 @@ from unspool.core.stream.stream_options import PARSER_OPTIONS
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.formats.choose_format import check_format_names, choose_format
-from unspool.generation.defaults import resolve_token_ids
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.logits import check_native
@@ -28,7 +27,7 @@ from unspool.generation.prompts.prompt import prompt_end
 from unspool.generation.prompts.prompt_encoder import PromptEncoder
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
-from unspool.generation.sampling_params import GenerationDefaults, SamplingParams
+from unspool.generation.sampling_params import GenerationDefaults, SamplingParams, resolve_token_ids
 from unspool.generation.settings import GenerationSettings, check_options, read_settings
 from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.streams.token_streamer import TokenStreamer

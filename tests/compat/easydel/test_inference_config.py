@@ -23,8 +23,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )  # fmt: skip
 from unspool import ArgumentError
-from unspool.generation.defaults import resolve_token_ids
-from unspool.generation.sampling_params import SamplingParams
+from unspool.generation.sampling_params import SamplingParams, resolve_token_ids
 from unspool.integrations.easydel import InferenceConfig, PreCompileConfig, power_of_two_lengths
 from unspool.integrations.easydel.prefill_length import prefill_length as model_prefill_length
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unspool.core.records import Record, require_at_least, require_int
+from unspool.core.records import Record, require_at_least, require_count
 from unspool.errors import ArgumentError
 from unspool.generation import GenerationDefaults
 
@@ -152,8 +152,7 @@ def power_of_two_lengths(min_length: int = 64, max_length: int = 2048) -> tuple[
         ArgumentError: A length below 1, or no power of two between them.
     """
     for key, length in (("min_length", min_length), ("max_length", max_length)):
-        require_int(key, length)
-        require_at_least(key, length, 1)
+        require_count(key, length)
     first = (min_length - 1).bit_length()  # of the first power that is not below
     lengths = tuple(1 << power for power in range(first, max_length.bit_length()))
     if not lengths:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unspool.core.records import require_at_least, require_int
+from unspool.core.records import require_count
 from unspool.errors import ArgumentError
 from unspool.generation import POSITION_NAMES, model_positions
 
@@ -19,8 +19,7 @@ def prefill_length(model: Any, max_new_tokens: int) -> int:
             room for a prompt.
         TypeError: `max_new_tokens` is not an int.
     """
-    require_int("max_new_tokens", max_new_tokens)
-    require_at_least("max_new_tokens", max_new_tokens, 1)
+    require_count("max_new_tokens", max_new_tokens)
     positions = model_positions(model)
     if positions is None:
         raise ArgumentError(
