@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from unspool.core.fork_safety import ForkSafeLock, in_child
-from unspool.shared_lock import SharedLock
+from unspool.core.shared_lock import SharedLock
 
 __all__ = ["ConditioningHook", "conditioned"]
 
