@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from unspool import Parser
 from unspool.testing.outputs import TOOLS, render
 
@@ -21,18 +20,26 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("kind", list(HOSTILE))
-@pytest.mark.parametrize("place", ["content", "arguments"])
-def test_held_bytes_stay_bounded(format: str, kind: str, place: str) -> None:
-    piece = HOSTILE[kind]
+def test_held_bytes_stay_bounded(format: str) -> None:
+    in_arguments = render(format, "", "", [("get_weather", {"city": "@"})], 1).split("@")[0]
+    held = {
+        (place, kind): most_held(format, opened, piece)
+        for place, opened in (("content", ""), ("arguments", in_arguments))
+        for kind, piece in HOSTILE.items()
+    }
+    assert {what: most for what, most in held.items() if most > 1024} == {}
+
+
+def most_held(format: str, opened: str, piece: str) -> int:
+    """The most bytes that a stream holds while it reads a piece 3,000 times after an opening."""
     parser = Parser(format, TOOLS, keep_message=False)
-    if place == "arguments":
-        opened = render(format, "", "", [("get_weather", {"city": "@"})], 1).split("@")[0]
-        parser.parse_chunk(opened)
+    parser.parse_chunk(opened)
+    most = 0
     for _ in range(3000):
         parser.parse_chunk(piece)
-        assert parser.held_bytes <= 1024
+        most = max(most, parser.held_bytes)
     parser.finish("length")
+    return most
 
 
 def test_depth_is_bounded_not_recursive() -> None:

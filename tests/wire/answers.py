@@ -16,6 +16,8 @@ FORMATS = [
 ]  # fmt: skip
 CASES = [case for format in FORMATS for case in shipped_cases(format)]
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
+# For what a writer does with any deltas, as its forks and snapshots: some cases of every format.
+one_case_in_three = pytest.mark.parametrize("case", CASES[::3], ids=str)
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
 
 

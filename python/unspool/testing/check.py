@@ -27,7 +27,8 @@ def assert_format(format: str | FormatFile, case: Case, *, random_splits: int = 
     Args:
         format: A format's name, or a format file.
         case: From `load_cases`, `shipped_cases` or `example_cases`, or built by hand.
-        random_splits: Number of random splits, in addition to the whole, byte by byte, and every cut in two.
+        random_splits: Number of random splits, in addition to the whole, byte by byte, character by character, and every
+            cut in two.
 
     Raises:
         AssertionError: A result differs; the message has the split, the expected and the actual result.
@@ -35,6 +36,7 @@ def assert_format(format: str | FormatFile, case: Case, *, random_splits: int = 
     data = case.input.encode()
     for pieces in byte_splits(data):
         check_case(format, case, pieces)
+    check_case(format, case, list(case.input))
     rng = random.Random(str(case))
     for _ in range(random_splits):
         cuts = [rng.randrange(len(data) + 1) for _ in range(rng.randint(2, 8))]
