@@ -23,6 +23,8 @@ from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# With a thread for each processor in each worker, torch's threads spend more time waiting for each other than working.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 _COMMON: dict[str, Any] = {
     "deadline": None,
