@@ -128,7 +128,7 @@ class GenerationRun:
         return Usage(prompt_tokens, sum(map(len, self.rows.token_ids)))
 
     def result(self) -> StreamResult:
-        """The result so far. That of a run that is over is built once."""
+        """The result so far; after the run has ended, it is built once."""
         if self._result is not None:
             return self._result
         is_over, prepared = self.is_over, self.prepared

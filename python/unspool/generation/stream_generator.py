@@ -360,14 +360,14 @@ def _has_template(tokenizer: Any) -> bool:
 
 
 def _flat(given: dict[str, Any]) -> dict[str, Any]:
-    """The `locals()` of `stream` as the arguments of `prepare_stream`."""
+    """Turn the `locals()` of `stream` into arguments of `prepare_stream`."""
     options: dict[str, Any] = given.pop("generation_kwargs")
     del given["self"]
     return given | options
 
 
 def _split(options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The parameters of `stream` by name, with its defaults, and the other options."""
+    """Separate the parameters of `stream`, with its defaults, from the other options."""
     defaults = StreamGenerator.stream.__kwdefaults__ or {}
     given = SimpleNamespace(**{name: options.get(name, value) for name, value in defaults.items()})
     return given, {name: value for name, value in options.items() if name not in defaults}

@@ -104,7 +104,7 @@ class DemoRun:
         return Usage(self._prompt_token_count, sum(answer.put_count for answer in self._answers))
 
     def result(self) -> StreamResult:
-        """All that is known by now. That of a run that is over is built once."""
+        """The result so far; after the run has ended, it is built once."""
         if self._result is not None:
             return self._result
         is_over = self._is_over

@@ -145,7 +145,7 @@ class ChannelStream(Iterator[Delta]):
 
     @property
     def result(self) -> Any:
-        """The message so far; a stream that knows more has more here."""
+        """The message so far; a `DeltaStream` has a `StreamResult`."""
         return self.message
 
     def cancel(self) -> None:
@@ -167,7 +167,7 @@ class ChannelStream(Iterator[Delta]):
             self.cancel()
 
     def _last_token_s(self) -> float:
-        """When the last token came, as far as it is known: also one that no delta shows yet."""
+        """When the last token arrived, as far as this is known; it may not have made a delta yet."""
         count = self._streamer.token_count
         if count != self._token_count:
             self._token_count, self._token_s = count, time.perf_counter()

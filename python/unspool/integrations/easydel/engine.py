@@ -93,7 +93,9 @@ class vInference(StreamGenerator):
             options: As of `stream`.
         """
         mask = {} if attention_mask is None else {"attention_mask": attention_mask}
-        if not hasattr(prompt, "shape") and options.get("input_ids") is None:
+        if prompt is None:
+            prompt = options.pop("input_ids", None)
+        if not hasattr(prompt, "shape"):
             if sampling_params is not None:
                 options["sampling"] = sampling_params
             return super().generate(prompt, **mask, **options)

@@ -87,7 +87,7 @@ class Requests:
 
 
 def sample_states(start: Start, tokens_per_state: int) -> Generator[SampleState, None, None]:
-    """The state of a stream after each so many tokens of its first answer, and after its end."""
+    """Yield the state of a stream every `tokens_per_state` tokens of its first answer, and at its end."""
     with start() as stream:
         seen = 0
         for delta in stream:
