@@ -28,7 +28,11 @@ def generate(
     format: str | FormatFile | Format = "auto",
     reasoning: str | bool | None = None,
     tools: Iterable[Any] | ToolSchemas | None = None,
-    **options: Any,
+    tool_choice: str | Mapping[str, Any] | None = "auto",
+    response_format: Any = None,
+    timeout: float | None = None,
+    chat_template_kwargs: Mapping[str, Any] | None = None,
+    **generation_kwargs: Any,
 ) -> DeltaStream:
     """Generate with a transformers model; iterate the deltas as they come.
 
@@ -42,17 +46,20 @@ def generate(
         format: The format of the model's output. "auto" uses the best result of `detect` for the tokenizer: its own
             response template, if it has one; plain text without a chat template.
         reasoning: As of `Parser`.
-        tools: The request's tools.
-        options: As of `StreamGenerator.stream`: `tool_choice`, `response_format`, `timeout`, `chat_template_kwargs`,
-            `do_sample`, …. Without `max_new_tokens`, the limit of the model's generation config applies, or 1,000
-            if it has none.
+        tools, tool_choice, response_format, chat_template_kwargs: As of `StreamGenerator.stream`.
+        timeout: Seconds to wait for the next token. Then StreamTimeout (a TimeoutError) is raised and the model
+            stops.
+        generation_kwargs: As of `StreamGenerator.stream`. Without `max_new_tokens`, the limit of the
+            model's generation config applies, or 1,000 if it has none.
 
     Raises:
         ArgumentError: As of `StreamGenerator.stream`.
         ImportError: transformers or torch is missing.
     """
     generator = StreamGenerator(model, tokenizer, format=format, reasoning=reasoning)
-    return generator.stream(messages_or_prompt, tools=tools, **with_limit(model, options))
+    generation_kwargs |= {"tool_choice": tool_choice, "response_format": response_format, "timeout": timeout}
+    generation_kwargs |= {"tools": tools, "chat_template_kwargs": chat_template_kwargs}
+    return generator.stream(messages_or_prompt, **with_limit(model, generation_kwargs))
 
 
 def with_limit(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -309,7 +309,11 @@ class StreamGenerator:
         return start().text()
 
     def count_tokens(
-        self, prompt: Any, *, tools: Sequence[Any] | None = None, chat_template_kwargs: Any = None
+        self,
+        prompt: Any,
+        *,
+        tools: Sequence[Any] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> int:
         """How many token ids a prompt has: `usage.prompt_tokens` of its answer.
 
@@ -326,7 +330,11 @@ class StreamGenerator:
         return len(self._encoder.ids(read)) if embeds is None else int(embeds.shape[1])
 
     def tokenize(
-        self, prompt: Any, *, tools: Sequence[Any] | None = None, chat_template_kwargs: Any = None
+        self,
+        prompt: Any,
+        *,
+        tools: Sequence[Any] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
         """The token ids of a prompt, with the arguments and errors of `count_tokens`."""
         return self._encoder.ids(self._encoder.read(prompt, tools, chat_template_kwargs))
