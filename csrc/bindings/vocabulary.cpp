@@ -37,7 +37,7 @@ std::uint32_t read_u32(const py::handle& value, const std::string& what) {
 
 TokenId read_id(const py::handle& value) { return read_u32(value, "a token's id"); }
 
-std::string read_text(const py::handle& value) {
+std::string read_token_text(const py::handle& value) {
   try {
     return value.cast<std::string>();
   } catch (const py::cast_error&) {
@@ -48,7 +48,7 @@ std::string read_text(const py::handle& value) {
 
 DecoderStep read_step(const py::dict& dict) {
   const auto text = [&](const char* key) {
-    return dict.contains(key) ? read_text(dict[key]) : std::string();
+    return dict.contains(key) ? read_token_text(dict[key]) : std::string();
   };
   const auto number = [&](const char* key) {
     return dict.contains(key) ? read_u32(dict[key], key) : 0U;
@@ -90,11 +90,12 @@ std::shared_ptr<Vocabulary> make_vocabulary(const py::dict& tokens, const py::li
   // Copies: an id's __index__ may change the container.
   const auto copy = py::reinterpret_steal<py::dict>(PyDict_Copy(tokens.ptr()));
   if (!copy) throw py::error_already_set();
-  for (const auto& [text, id] : copy) source.tokens.emplace_back(read_id(id), read_text(text));
+  for (const auto& [text, id] : copy)
+    source.tokens.emplace_back(read_id(id), read_token_text(text));
   for (const py::handle& item : py::tuple(added)) {
     const auto entry = item.cast<py::tuple>();
-    source.added.push_back(
-        {read_id(entry[0]), read_text(entry[1]), read_text(entry[2]), entry[3].cast<bool>()});
+    source.added.push_back({read_id(entry[0]), read_token_text(entry[1]), read_token_text(entry[2]),
+                            entry[3].cast<bool>()});
   }
   for (const py::handle& step : py::tuple(steps))
     source.steps.push_back(read_step(step.cast<py::dict>()));

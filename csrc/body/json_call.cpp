@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "body/names.h"
+#include "format/program.h"
 #include "format/tool_schemas.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
@@ -18,10 +19,6 @@ constexpr std::size_t kMaxUnreadBytes = 1 << 16;
 constexpr std::size_t kOuterDepth = 3;
 
 constexpr const char* kNotMended = "the call cannot be mended";
-
-bool contains(const std::vector<std::string>& list, std::string_view text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace unspool {
 namespace {
 
 // Longer white space after a closing tag is not markup; bounds the held text.
-constexpr std::size_t kMaxSpaceBytes = 256;
+constexpr std::size_t kMaxCloserSpace = 256;
 
 TypeSet types_of(const ValueSchema* schema) {
   return schema == nullptr || schema->types.is_empty() ? TypeSet::any() : schema->types;
@@ -213,7 +213,7 @@ void XmlElements::take_closer_as_text() {
 
 void XmlElements::read_text(std::string_view text) {
   if (!maybe_closer_.is_empty() && !has_failed()) {
-    if (is_blank(text) && maybe_closer_.size() + text.size() <= closer_size_ + kMaxSpaceBytes) {
+    if (is_blank(text) && maybe_closer_.size() + text.size() <= closer_size_ + kMaxCloserSpace) {
       return maybe_closer_.put(text);
     }
     take_closer_as_text();

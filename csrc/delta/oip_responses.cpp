@@ -53,13 +53,12 @@ class OipResponses final : public WireWriter {
       }
       return;
     }
-    const std::string_view event = event_of(delta);
-    if (event.empty()) return;
-    const bool goes_on = !event_.empty() && event == event_ && choice_ == delta.choice &&
+    if (event_of(delta).empty()) return;
+    const bool goes_on = !event_.empty() && event_of(delta) == event_ && choice_ == delta.choice &&
                          delta.kind != EventKind::tool_call_begin;
     if (!goes_on) {
       flush(out);
-      event_ = event;
+      event_ = event_of(delta);
       choice_ = delta.choice;
       pending_.kind = delta.kind;
       pending_.index = delta.index;

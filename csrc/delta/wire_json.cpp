@@ -34,8 +34,8 @@ void append_field(std::string_view name, std::int64_t number, std::string& out) 
 
 namespace {
 
-void append_field(std::string_view name, std::uint64_t count, std::string& out) {
-  unspool::append_field(name, static_cast<std::int64_t>(count), out);
+void append_count(std::string_view name, std::uint64_t count, std::string& out) {
+  append_field(name, static_cast<std::int64_t>(count), out);
 }
 
 }  // namespace
@@ -43,8 +43,8 @@ void append_field(std::string_view name, std::uint64_t count, std::string& out) 
 void append_openai_usage(const Usage& usage, std::string& out) {
   out += "{\"prompt_tokens\":";
   append_number(static_cast<std::int64_t>(usage.prompt()), out);
-  append_field("completion_tokens", usage.completion(), out);
-  append_field("total_tokens", usage.prompt() + usage.completion(), out);
+  append_count("completion_tokens", usage.completion(), out);
+  append_count("total_tokens", usage.prompt() + usage.completion(), out);
   if (usage.cached_tokens) {
     out += ",\"prompt_tokens_details\":{\"cached_tokens\":";
     append_number(static_cast<std::int64_t>(*usage.cached_tokens), out);
@@ -62,13 +62,13 @@ void append_responses_usage(const Usage& usage, std::string& out) {
   out += "{\"input_tokens\":";
   append_number(static_cast<std::int64_t>(usage.prompt()), out);
   out += ",\"input_tokens_details\":{\"cache_write_tokens\":0";
-  append_field("cached_tokens", usage.cached_tokens.value_or(0), out);
+  append_count("cached_tokens", usage.cached_tokens.value_or(0), out);
   out += '}';
-  append_field("output_tokens", usage.completion(), out);
+  append_count("output_tokens", usage.completion(), out);
   out += ",\"output_tokens_details\":{\"reasoning_tokens\":";
   append_number(static_cast<std::int64_t>(usage.reasoning_tokens.value_or(0)), out);
   out += '}';
-  append_field("total_tokens", usage.prompt() + usage.completion(), out);
+  append_count("total_tokens", usage.prompt() + usage.completion(), out);
   out.append(usage.extra).append("}");
 }
 
@@ -76,8 +76,8 @@ void append_anthropic_usage(const Usage& usage, std::string& out) {
   const std::uint64_t cached = usage.cached_tokens.value_or(0);
   out += "{\"input_tokens\":";
   append_number(static_cast<std::int64_t>(usage.prompt() - std::min(cached, usage.prompt())), out);
-  if (usage.cached_tokens) append_field("cache_read_input_tokens", cached, out);
-  append_field("output_tokens", usage.completion(), out);
+  if (usage.cached_tokens) append_count("cache_read_input_tokens", cached, out);
+  append_count("output_tokens", usage.completion(), out);
   out.append(usage.extra).append("}");
 }
 

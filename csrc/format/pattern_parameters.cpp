@@ -9,8 +9,6 @@ namespace {
 
 using Kind = HoleKind;
 
-constexpr std::size_t npos = std::string_view::npos;
-
 // Short type names that models write.
 constexpr Word<TypeSet> kShortTypes[] = {
     {"str", TypeSet(TypeSet::string)},

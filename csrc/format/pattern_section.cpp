@@ -6,8 +6,6 @@ namespace unspool {
 
 namespace {
 
-constexpr std::size_t npos = std::string_view::npos;
-
 void set_section(const std::vector<std::string_view>& opens,
                  const std::vector<std::string_view>& closes, Program& program) {
   program.section.open = to_marker(opens);

@@ -15,6 +15,8 @@ namespace unspool {
 
 using Texts = std::vector<std::string>;
 
+inline constexpr std::size_t npos = std::string_view::npos;
+
 /// A marker with the white space around it.
 struct Edges {
   std::string_view before, text, after;
@@ -30,10 +32,6 @@ inline Edges split_edges(std::string_view literal) {
 template <typename List, typename Test>
 bool has_any(const List& list, Test&& test) {
   return std::any_of(std::begin(list), std::end(list), test);
-}
-
-inline bool contains(const Texts& list, std::string_view text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
 }
 
 /// Appends a text, unless it is empty or already in the list.

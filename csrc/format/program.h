@@ -15,6 +15,11 @@
 
 namespace unspool {
 
+/// Whether one of `texts` equals `text`.
+inline bool contains(const std::vector<std::string>& texts, std::string_view text) {
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
 /// The texts that open or close a region or a slot, with the white space that the template writes
 /// around them. White space is markup as far as it is present: a prefix of `after` and a suffix of
 /// `before` are accepted too.
@@ -24,9 +29,7 @@ struct MarkerTexts {
   std::string after;
 
   bool is_empty() const { return texts.empty(); }
-  bool has(std::string_view text) const {
-    return std::find(texts.begin(), texts.end(), text) != texts.end();
-  }
+  bool has(std::string_view text) const { return contains(texts, text); }
   bool operator==(const MarkerTexts&) const = default;
 };
 

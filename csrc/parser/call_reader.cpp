@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "body/names.h"
 #include "parser/call_name.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
@@ -13,9 +14,8 @@ namespace unspool {
 
 namespace {
 
-// Longer white space after an opener is not a call's, and a longer name is not a name.
-constexpr std::size_t kMaxSpaceBytes = 64;
-constexpr std::size_t kMaxNameBytes = 1024;
+// Longer white space after an opener is not a call's.
+constexpr std::size_t kMaxOpenerSpace = 64;
 
 bool has_space(std::string_view text) { return text.find(' ') != std::string_view::npos; }
 
@@ -97,7 +97,7 @@ std::size_t CallReader::read_opening(char byte) {
     if (on_opener_again(found)) return 1;
     raw.pop_back();
   }
-  if (is_space(byte) && raw.size() < opener_bytes_ + kMaxSpaceBytes) {
+  if (is_space(byte) && raw.size() < opener_bytes_ + kMaxOpenerSpace) {
     raw += byte;
     return 1;
   }

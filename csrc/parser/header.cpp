@@ -8,10 +8,6 @@ namespace unspool {
 
 namespace {
 
-bool has(const std::vector<std::string>& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 // Whether `text` contains `word` as a whole word.
 bool has_word(std::string_view text, std::string_view word) {
   const auto is_edge = [&](std::size_t at) {
@@ -47,12 +43,12 @@ bool Header::names_stranger(std::string_view text, const ToolSchemas* tools, boo
   const std::string_view name = recipient(text);
   if (name.empty()) return true;
   return tools != nullptr && !has_calls && tools->find(name) == nullptr &&
-         !has(markup().not_tools, name);
+         !contains(markup().not_tools, name);
 }
 
 std::string_view Header::tool(std::string_view text) const {
   const std::string_view name = recipient(text);
-  return has(markup().not_tools, name) ? std::string_view{} : name;
+  return contains(markup().not_tools, name) ? std::string_view{} : name;
 }
 
 std::string_view Header::recipient(std::string_view text) const {
@@ -76,7 +72,7 @@ bool Header::announces_reasoning(std::string_view text) const {
 }
 
 bool Header::announces_calls(std::string_view text) const {
-  return has(markup().calls, trim(text));
+  return contains(markup().calls, trim(text));
 }
 
 int Header::call() const {

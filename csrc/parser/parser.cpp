@@ -10,10 +10,6 @@ namespace unspool {
 
 namespace {
 
-bool has(const std::vector<std::string>& texts, std::string_view text) {
-  return std::find(texts.begin(), texts.end(), text) != texts.end();
-}
-
 // Whether a marker's bytes are the reasoning's, for the audit. A format may list a reasoning tag
 // also as markup, for places where it closes nothing. If headers announce reasoning, the same tags
 // also close other messages.
@@ -24,8 +20,7 @@ bool belongs_to_reasoning(const ParserCore& core, const MarkerCursor::Found& fou
   const bool is_first = !core.at.has_content && core.calls.index() < 0;
   if (role != Role::markup_open || !is_first) return false;
   return program.reasoning && !program.has_reasoning_headers() &&
-         (has(program.reasoning->open.texts, found.text) ||
-          has(program.reasoning->close.texts, found.text));
+         (program.reasoning->open.has(found.text) || program.reasoning->close.has(found.text));
 }
 
 // The end of a turn, or markup around text without a header.
@@ -185,7 +180,7 @@ void Parser::read_letter(Symbol symbol, std::string_view literal) {
   if (echo_.is_on() && echo_.read({literal, symbol})) return;
   // The end of a turn given by id is never text, not even inside a string.
   const bool is_inside = at.is_in_call() || at.state == State::fence;
-  if (is_inside && has(core_.program().ends, literal)) {
+  if (is_inside && contains(core_.program().ends, literal)) {
     return core_.ignore(literal, 0, call_.pending_bytes());
   }
   if (at.state == State::body && call_.read_token_in_body(symbol, literal)) return;

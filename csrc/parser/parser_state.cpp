@@ -35,18 +35,17 @@ std::uint64_t fingerprint_of(const ToolSchema& tool, std::uint64_t made) {
 
 // Whether an output can lead to this state.
 bool is_sound(const Place& at, const Program& program) {
-  using State = Place::State;
   const std::size_t calls = program.calls.size();
   const bool needs_call = at.is_in_call() || at.may_chain || at.closer_pending ||
-                          at.state == State::fence || at.bare_candidate >= 0;
+                          at.state == Place::State::fence || at.bare_candidate >= 0;
   const bool has_label = at.label_read != std::string::npos;
   if (needs_call ? at.call >= calls : at.call > calls) return false;
   if (at.bare_candidate < -1 || !std::cmp_less(at.bare_candidate, calls)) return false;
-  if (at.state == State::markup ? at.markup >= program.markup.size()
-                                : at.markup > program.markup.size()) {
+  if (at.state == Place::State::markup ? at.markup >= program.markup.size()
+                                       : at.markup > program.markup.size()) {
     return false;
   }
-  if (at.state == State::reasoning && !program.reasoning) return false;
+  if (at.state == Place::State::reasoning && !program.reasoning) return false;
   return !has_label || (program.reasoning && at.label_read < program.reasoning->label.size());
 }
 

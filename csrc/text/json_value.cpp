@@ -12,9 +12,9 @@ namespace unspool {
 
 namespace {
 
-class Reader {
+class JsonReader {
  public:
-  Reader(std::string_view text, DeepJson deep) : text_(text), deep_(deep) {}
+  JsonReader(std::string_view text, DeepJson deep) : text_(text), deep_(deep) {}
 
   bool read_whole(JsonValue& value) {
     if (!read(value)) return false;
@@ -288,7 +288,7 @@ bool JsonValue::is_empty() const {
 
 std::optional<JsonValue> parse_json(std::string_view text, DeepJson deep) {
   JsonValue value;
-  if (!is_valid_utf8(text) || !Reader(text, deep).read_whole(value)) return std::nullopt;
+  if (!is_valid_utf8(text) || !JsonReader(text, deep).read_whole(value)) return std::nullopt;
   return value;
 }
 

@@ -35,9 +35,9 @@ struct Node {
   std::uint32_t slot = 0;  // of group
 };
 
-class Reader {
+class RegexReader {
  public:
-  Reader(std::string_view pattern, RegexProgram& program, std::vector<std::string>& groups)
+  RegexReader(std::string_view pattern, RegexProgram& program, std::vector<std::string>& groups)
       : pattern_(pattern), program_(program), groups_(groups) {}
 
   Node read() {
@@ -466,10 +466,10 @@ class Writer {
   std::size_t writes_ = 0;
 };
 
-Node Reader::read_look(bool is_negative) {
+Node RegexReader::read_look(bool is_negative) {
   if (in_look_) refuse("a look-ahead inside a look-ahead");
   RegexProgram ahead;
-  Reader reader(pattern_, ahead, groups_);
+  RegexReader reader(pattern_, ahead, groups_);
   reader.at_ = at_;
   reader.in_look_ = true;
   reader.depth_ = depth_;
@@ -514,7 +514,7 @@ std::shared_ptr<const Regex> Regex::compile(std::string_view pattern) {
                       std::to_string(kMaxPattern) + " are read");
   }
   auto regex = std::make_shared<Regex>();
-  const Node node = Reader(pattern, regex->program_, regex->groups_).read();
+  const Node node = RegexReader(pattern, regex->program_, regex->groups_).read();
   regex->program_.slot_count = static_cast<std::uint32_t>(2 * regex->groups_.size());
   Writer(regex->program_).finish(node);
   return regex;
