@@ -54,8 +54,9 @@ def build_core(folder: Path, target: Path, jobs: int | None) -> None:
     """Compile what has changed, and link."""
     folder.mkdir(parents=True, exist_ok=True)
     library = Path(subprocess.check_output([sys.executable, "-c", _FIND_ZIG], text=True).strip()) / "lib"
-    listed = re.findall(r"^  (csrc/\S+\.cpp)$", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)
-    core = [name for name in listed if "bindings/" not in name and not _LEFT_OUT.search(name)]
+    lists = (ROOT / "csrc" / "CMakeLists.txt").read_text(encoding="utf-8")
+    listed = re.findall(r"^  (\w+/\w+\.cpp)$", lists, re.M)
+    core = [f"csrc/{name}" for name in listed if not _LEFT_OUT.search(name)]
     include = ["-std=c++20", f"-I{ROOT / 'csrc'}"]
     tasks = [(ROOT / name, include) for name in [*core, "csrc/wasm/run_stream.cpp"]]
     tasks += [(ROOT / "csrc" / "wasm" / "exception_tag.s", []), *_runtime(library)]

@@ -30,7 +30,7 @@ def compile_core(target: str, folder: Path) -> int:
         CMAKE_INSTALL_NAME_TOOL="true",
     )
     build = folder / "build"
-    options = (f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", "-DUNSPOOL_PYTHON=OFF")
+    options = (f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", "-DUNSPOOL_PYTHON=OFF", "-DCMAKE_UNITY_BUILD=OFF")
     quick = "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG"
     for command in (
         ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *options, quick],
