@@ -1,4 +1,4 @@
-"""Tiny random models, and a tokenizer that writes bytes."""
+"""Fixtures of tiny random models, with what they need beside them."""
 
 from __future__ import annotations
 
@@ -10,53 +10,14 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-TEMPLATE = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
+from ..tiny_models import NAMES, make_byte_tokenizer, make_llama
 
 
 @pytest.fixture(scope="session")
 def byte_tokenizer() -> Any:
-    """256 tokens for the bytes, and special ones."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE({token: id for id, token in enumerate(alphabet)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    names = [
-        "<eos>",
-        "<bos>",
-        "<image>",
-        "<|im_start|>",
-        "<|im_end|>",
-        "<think>",
-        "</think>",
-        "<tool_call>",
-        "</tool_call>",
-    ]
-    tokenizer.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        eos_token="<eos>",
-        bos_token="<bos>",
-        pad_token="<eos>",
-        model_input_names=["input_ids", "attention_mask"],
-    )
-
-
-def make_llama(tokenizer: Any, seed: int = 0, **options: Any) -> Any:
-    """Two layers, 32 wide."""
-    torch.manual_seed(seed)
-    settings = {
-        "vocab_size": len(tokenizer), "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
-        "num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": 1024,
-        "eos_token_id": tokenizer.eos_token_id, "bos_token_id": tokenizer.bos_token_id,
-        "pad_token_id": tokenizer.pad_token_id, "initializer_range": 0.5,
-    }  # fmt: skip
-    return LlamaForCausalLM(LlamaConfig(**{**settings, **options})).eval()
+    names = ["<eos>", "<bos>", "<image>", *NAMES[1:]]
+    return make_byte_tokenizer(names, bos_token="<bos>", model_input_names=["input_ids", "attention_mask"])
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from unspool import ContextLengthError, GenerationDefaults, SamplingParams, Stre
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.prompts import prompt_encoder
 
-from .conftest import make_llama
+from ..tiny_models import make_llama
 
 POSITIONS = 48
 BACKENDS = ["transformers", "native"]

@@ -10,7 +10,7 @@ import torch
 from transformers import GenerationConfig
 from unspool import ArgumentError, GenerationDefaults, SamplingParams, StreamGenerator, generate
 
-from .conftest import make_llama
+from ..tiny_models import make_llama
 
 PROMPT = "Tell me."
 END = 67

@@ -15,7 +15,7 @@ from unspool.generation import TokenLogprob
 from unspool.generation.logprobs import LogprobRecorder, recorded
 from unspool.generation.rows import Rows
 
-from .conftest import make_llama
+from ..tiny_models import make_llama
 
 BACKENDS = ["transformers", "native"]
 PROMPT = "The quick brown fox jumps over the lazy dog."

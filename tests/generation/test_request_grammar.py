@@ -16,7 +16,7 @@ from unspool.generation.prompts.prompt import Prompt, prompt_end
 from unspool.writing.grammar.request import request_grammar
 from unspool.writing.grammar.response_format import read_response_format
 
-from .conftest import TEMPLATE
+from ..tiny_models import TEMPLATE
 
 SCHEMA = {
     "type": "object",

@@ -20,7 +20,7 @@ from unspool import ArgumentError, ConditioningHook, StreamGenerator, StreamTime
 from unspool.generation import active_workers
 from unspool.integrations.easydel import SampleState
 
-from .conftest import make_llama
+from ..tiny_models import make_llama
 from .helpers import wait_for
 
 BACKENDS = ["transformers", "native"]

@@ -21,7 +21,6 @@ transformers = pytest.importorskip("transformers", reason="pip install 'unspool[
 import unspool  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
 from unspool.errors import ArgumentError, ChannelTimeoutError, StreamError  # noqa: E402
 from unspool.integrations.transformers import (  # noqa: E402
     ContinuousBatching,
@@ -31,14 +30,12 @@ from unspool.integrations.transformers import (  # noqa: E402
 )
 from unspool.testing.outputs import TOOLS, outputs  # noqa: E402
 
+from ..tiny_models import TEMPLATE, make_byte_tokenizer, make_llama  # noqa: E402
+
 ROOT = Path(__file__).parents[2]
 in_checkout = pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="runs in a checkout")
 has_batching = pytest.mark.skipif(
     int(transformers.__version__.split(".")[0]) < 5, reason="continuous batching needs transformers 5"
-)
-TEMPLATE = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich"}}\n</tool_call>'
 CHAT = [{"role": "user", "content": "hi"}]
@@ -46,29 +43,12 @@ CHAT = [{"role": "user", "content": "hi"}]
 
 @pytest.fixture(scope="session")
 def tokenizer() -> Any:
-    """256 tokens for the bytes, and special ones."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    made = Tokenizer(models.BPE({token: id for id, token in enumerate(alphabet)}, []))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    names = ("<eos>", "<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>")
-    made.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, eos_token="<eos>", pad_token="<eos>", chat_template=TEMPLATE,
-        model_input_names=["input_ids", "attention_mask"],
-    )  # fmt: skip
+    return make_byte_tokenizer(chat_template=TEMPLATE, model_input_names=["input_ids", "attention_mask"])
 
 
 @pytest.fixture(scope="session")
 def model(tokenizer: Any) -> Any:
-    """Two layers, 32 wide; what it writes means nothing."""
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2,
-        num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=1024, initializer_range=0.5,
-        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, bos_token_id=None,
-    )  # fmt: skip
-    return transformers.LlamaForCausalLM(config).eval()
+    return make_llama(tokenizer)
 
 
 @pytest.fixture

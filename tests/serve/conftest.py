@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-import torch
 from unspool import DeltaChannel, DeltaStream, StreamGenerator
 from unspool.errors import ChannelCancelledError
 from unspool.generation.worker import GenerationWorker
@@ -164,32 +163,16 @@ TEMPLATE = (
 
 @pytest.fixture(scope="session")
 def tokenizer() -> Any:
-    """256 tokens for the bytes, and special ones."""
-    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
+    from ..tiny_models import make_byte_tokenizer
 
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    made = Tokenizer(models.BPE({token: id for id, token in enumerate(alphabet)}, []))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    names = ["<eos>", "<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>"]
-    made.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<eos>", pad_token="<eos>")
-    tokenizer.chat_template = TEMPLATE
-    return tokenizer
+    return make_byte_tokenizer(chat_template=TEMPLATE)
 
 
 @pytest.fixture(scope="session")
 def llama(tokenizer: Any) -> Any:
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from ..tiny_models import make_llama
 
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
-        num_key_value_heads=2, max_position_embeddings=1024, eos_token_id=tokenizer.eos_token_id,
-        bos_token_id=None, pad_token_id=tokenizer.pad_token_id, initializer_range=0.5,
-    )  # fmt: skip
-    return LlamaForCausalLM(config).eval()
+    return make_llama(tokenizer)
 
 
 @pytest.fixture(params=["transformers", "native"])

@@ -12,7 +12,7 @@ import torch
 from unspool import ArgumentError
 from unspool.integrations.easydel import InferenceConfig, vInference
 
-from ...generation.conftest import TEMPLATE
+from ...tiny_models import TEMPLATE
 
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Héllo 🙂"}]
 
