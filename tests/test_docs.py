@@ -118,7 +118,7 @@ def test_the_page_on_training_runs(capsys: pytest.CaptureFixture[str]) -> None:
 #: Pages whose blocks a test elsewhere runs: it reads the page by name.
 RUN_ELSEWHERE = {
     "add-a-format.md": "test_docs.py",
-    "easydel.md": "compat/easydel/test_docs.py",
+    "easydel.md": "integrations/easydel/test_docs.py",
     "generation.md": "generation/test_docs.py",
     "mlserver.md": "integrations/test_mlserver_docs.py",
     "openvino.md": "integrations/test_openvino_page.py",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from unspool import ArgumentError, SamplingParams
-from unspool.compat import easydel
+from unspool.integrations import easydel
 
 PAGE = Path(__file__).parents[3] / "docs" / "easydel.md"
 
