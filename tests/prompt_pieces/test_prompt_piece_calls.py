@@ -13,8 +13,8 @@ import pytest
 from tokenizers import Tokenizer, processors
 from transformers import PreTrainedTokenizerFast
 from unspool import ArgumentError
+from unspool.generation.prompts.pieces.encode import special_affixes
 from unspool.generation.prompts.pieces.pieces import iter_prompt_ids, iter_prompt_token_pieces
-from unspool.generation.prompts.pieces.special_affixes import special_affixes
 
 from ..generation.helpers import encode_whole, join_pieces
 

@@ -9,8 +9,12 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.generation.prompts.pieces.cut_points import CutFinder
-from unspool.generation.prompts.pieces.encode import encode_batch, encode_whole, tokenizers_backend
-from unspool.generation.prompts.pieces.special_affixes import special_affixes
+from unspool.generation.prompts.pieces.encode import (
+    encode_batch,
+    encode_whole,
+    special_affixes,
+    tokenizers_backend,
+)
 
 __all__ = ["iter_prompt_ids", "iter_prompt_token_pieces"]
 

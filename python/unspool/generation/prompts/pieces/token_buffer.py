@@ -12,25 +12,24 @@ _COMPACT_AT = 1024  # consumed ids after which the list is compacted
 
 
 class TokenBuffer:
-    """A queue of token ids; n ids cost O(n) in all, whatever the sizes of puts and pops."""
+    """A queue of token ids; n ids cost O(n) in all, whatever the sizes of puts and pops.
+
+    Attributes:
+        peak: The most ids that were buffered at one time.
+    """
 
     def __init__(self) -> None:
         self._ids: list[int] = []
         self._head = 0  # ids before it are consumed
-        self._peak = 0
+        self.peak = 0
 
     def __len__(self) -> int:
         return len(self._ids) - self._head
 
-    @property
-    def peak(self) -> int:
-        """The most ids that were buffered at one time."""
-        return self._peak
-
     def put(self, ids: Iterable[int]) -> None:
         """Append these ids."""
         self._ids.extend(ids)
-        self._peak = max(self._peak, len(self))
+        self.peak = max(self.peak, len(self))
 
     def pop(self, count: int) -> list[int]:
         """Remove and return the first `count` ids.
