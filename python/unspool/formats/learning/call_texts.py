@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unspool.formats.learning.calls import CallText
-from unspool.formats.learning.known import CALLS, CONTENT, REASONING
 from unspool.formats.learning.messages import Frames
-from unspool.formats.learning.probe import Shape
+from unspool.formats.learning.probe import CALLS, CONTENT, REASONING, Shape
 from unspool.formats.learning.rendered import Rendered, without_ids
 from unspool.formats.learning.shown import Shown
 from unspool.formats.learning.texts import has_words

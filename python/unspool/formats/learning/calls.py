@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from unspool.formats.learning import holes
 from unspool.formats.learning.forms import Core, cores
-from unspool.formats.learning.known import CALLS
 from unspool.formats.learning.parameters import with_types
+from unspool.formats.learning.probe import CALLS
 from unspool.formats.learning.texts import Repeat, has_words, repeats
 
 __all__ = ["CallText", "Keys", "propose_calls"]

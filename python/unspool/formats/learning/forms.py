@@ -41,8 +41,8 @@ def cores(text: str, call: Call, index: int, start: int) -> Iterator[Core]:
     yield from _python_calls(text, call, place)
     yield from _json_arguments(text, call, place)
     yield from _bare_keys(text, call, place)
-    for part in tagged(text, call, place):
-        yield Core(place, part.end, holes.NAME + part.pattern, {"parameter": part.parameters})
+    for end, pattern, parameter in tagged(text, call, place):
+        yield Core(place, end, holes.NAME + pattern, {"parameter": (parameter,)})
 
 
 def _first_value(text: str, call: Call, start: int) -> int:
@@ -58,7 +58,7 @@ def _objects(text: str, call: Call, index: int, start: int) -> Iterator[Core]:
         if found is None:
             continue
         value, end = found
-        pattern = _Object(call, index).pattern(value)
+        pattern = _object_pattern(value, call, index)
         if holes.NAME not in pattern or holes.ARGUMENTS not in pattern:
             continue
         default = f'{{"name": {holes.NAME}, "arguments": {holes.ARGUMENTS}}}'
@@ -75,26 +75,19 @@ def _decode(text: str, begin: int) -> tuple[Any, int] | None:
     return found
 
 
-@dataclass
-class _Object:
-    call: Call
-    index: int
-
-    def pattern(self, value: Any, key: str = "") -> str:
-        """The value as JSON, with holes for the call's values."""
-        if value == self.call.arguments:
-            return holes.ARGUMENTS
-        if value == self.call.name:
-            return holes.NAME
-        if isinstance(value, dict):
-            items = (f"{self._key(key)}: {self.pattern(item, key)}" for key, item in value.items())
-            return "{" + ", ".join(items) + "}"
-        if isinstance(value, str) and (holes.ID in value or ("id" in key and value == str(self.index))):
-            return holes.ID
-        return json.dumps(value, ensure_ascii=False)
-
-    def _key(self, key: str) -> str:
-        return holes.NAME if key == self.call.name else json.dumps(key, ensure_ascii=False)
+def _object_pattern(value: Any, call: Call, index: int, key: str = "") -> str:
+    """The value of the key as JSON, with holes for the call's values."""
+    if value == call.arguments:
+        return holes.ARGUMENTS
+    if value == call.name:
+        return holes.NAME
+    if isinstance(value, dict):
+        keys = {key: holes.NAME if key == call.name else json.dumps(key, ensure_ascii=False) for key in value}
+        items = (f"{keys[key]}: {_object_pattern(item, call, index, key)}" for key, item in value.items())
+        return "{" + ", ".join(items) + "}"
+    if isinstance(value, str) and (holes.ID in value or ("id" in key and value == str(index))):
+        return holes.ID
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _python_calls(text: str, call: Call, place: int) -> Iterator[Core]:

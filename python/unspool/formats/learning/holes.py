@@ -6,26 +6,9 @@ __all__ = ["ARGUMENTS", "CALLS", "CONTENT", "ID", "KEY", "MORE", "NAME", "PARAME
 __all__ += ["INDEX", "INDEX_1", "OBJECT", "VALUE", "to_pattern"]
 
 # Private-use letters, which no template writes.
-(
-    NAME,
-    ARGUMENTS,
-    OBJECT,
-    PARAMETERS,
-    KEY,
-    VALUE,
-    TYPE,
-    ID,
-    MORE,
-    CALLS,
-    CONTENT,
-    REASONING,
-    INDEX,
-    INDEX_1,
-    ANY,
-) = (chr(0xE100 + number) for number in range(15))
-VALUE_VERBATIM, VALUE_JSON, VALUE_PYTHON, VALUE_XML, VALUE_XML_PYTHON = (
-    chr(0xE120 + number) for number in range(5)
-)
+NAME, ARGUMENTS, OBJECT, PARAMETERS, KEY, VALUE, TYPE, ID = map(chr, range(0xE100, 0xE108))
+MORE, CALLS, CONTENT, REASONING, INDEX, INDEX_1, ANY = map(chr, range(0xE108, 0xE10F))
+VALUE_VERBATIM, VALUE_JSON, VALUE_PYTHON, VALUE_XML, VALUE_XML_PYTHON = map(chr, range(0xE120, 0xE125))
 
 _WORDS = {
     NAME: "name", ARGUMENTS: "arguments", OBJECT: "object", PARAMETERS: "parameters", KEY: "key", VALUE: "value",

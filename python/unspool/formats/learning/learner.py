@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unspool._core import PATTERN_KEYS, ToolSchemas
+from unspool.core.format.compile_format import compile_format
+from unspool.core.stream.reading import read_chunks
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import FormatError, LearnError
 from unspool.formats.format_file import FormatFile
 from unspool.formats.learning import holes
 from unspool.formats.learning.call_texts import call_texts
 from unspool.formats.learning.calls import Keys, propose_calls
-from unspool.formats.learning.example import with_example
 from unspool.formats.learning.headers import with_header
-from unspool.formats.learning.known import CALLS, TYPED
 from unspool.formats.learning.messages import Frames, propose_messages
-from unspool.formats.learning.probe import Shape, tools_of
+from unspool.formats.learning.probe import CALLS, TYPED, Shape, tools_of
 from unspool.formats.learning.proof_answers import NEEDED, PLAIN, PROOFS, TOOLS_OF_PROOFS, with_markers
 from unspool.formats.learning.prove import Failure, Reading, prove
 from unspool.formats.learning.readings import Renderer, markers_of
@@ -27,6 +27,7 @@ from unspool.formats.learning.shapes import find_shape
 from unspool.formats.learning.shown import Shown, render_known
 from unspool.formats.learning.source import TemplateSource
 from unspool.formats.learning.texts import has_words
+from unspool.formats.learning.write_toml import to_toml
 
 __all__ = ["learn_template"]
 
@@ -126,7 +127,7 @@ class _Search:
             if failure is not None:
                 self._note(failure)
             elif isinstance(file, FormatFile):
-                return with_example(file, self._all)
+                return _with_example(file, self._all)
         return None
 
     def _propose(self, proposal: _Proposal, is_plain_read: bool) -> Iterator[Keys]:
@@ -170,3 +171,27 @@ class _Search:
 
     def _note(self, failure: Failure) -> None:
         self._worst = max(self._worst, failure, key=lambda one: one.passed)
+
+
+def _with_example(file: FormatFile, readings: list[Reading]) -> FormatFile:
+    """The format with the reading that has the most parts as its example."""
+    if not readings:
+        return file
+    best = max(readings, key=_part_count)
+    message = read_chunks(compile_format(file), [best.text], prompt=best.lead or None)
+    if len(message.tool_calls) != len(best.answer.calls) or message.malformed:
+        return file  # it needs the request's tools
+    example: dict[str, Any] = {"input": best.text}
+    if best.lead.strip() and best.lead not in file.patterns.get("turn", ()):
+        example["prompt"] = best.lead
+    for key in ("reasoning", "content"):
+        if getattr(message, key):
+            example[key] = getattr(message, key)
+    if message.tool_calls:
+        example["calls"] = [{"name": call.name, "arguments": call.arguments} for call in message.tool_calls]
+    return FormatFile(to_toml(file, examples=(example,)), file.source)
+
+
+def _part_count(reading: Reading) -> tuple[int, int]:
+    answer = reading.answer
+    return bool(answer.reasoning) + bool(answer.content) + bool(answer.calls), -len(reading.text)

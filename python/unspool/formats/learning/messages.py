@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from unspool.formats.learning import holes
-from unspool.formats.learning.known import CONTENT, REASONING
+from unspool.formats.learning.probe import CALLS, CONTENT, REASONING
 from unspool.formats.learning.rendered import Rendered
 from unspool.formats.learning.texts import TAG, boundaries, common_end, common_start, has_words, tag_start
 
@@ -24,7 +24,6 @@ class Messages:
         thought_call: Reasoning, then a call.
         content_call: Content, then a call.
         turn: The text that the generation prompt adds.
-        call_name: The name of the call's tool.
         hidden: Tags that the template removes from a content, with the text before them.
     """
 
@@ -33,8 +32,15 @@ class Messages:
     thought_call: Rendered | None
     content_call: Rendered | None
     turn: str
-    call_name: str
     hidden: tuple[str, ...] = ()
+
+    @property
+    def around_content(self) -> tuple[str, str, str] | None:
+        """The prompt's end, and the texts before and after the content; None if it is not written."""
+        if self.content is None or CONTENT not in self.content.text:
+            return None
+        before, _, after = self.content.text.partition(CONTENT)
+        return self.content.lead, before, after
 
     @property
     def repeats_turn(self) -> bool:
@@ -82,6 +88,7 @@ class Frames:
 def propose_messages(shown: Messages) -> Iterator[Frames]:
     """The frames that fit the renderings."""
     closes = _content_closes(shown)
+    _, before, _ = shown.around_content or ("", "", "")
     if not shown.shows_reasoning:
         for tag in shown.hidden:
             name = tag.strip("</>")
@@ -91,14 +98,8 @@ def propose_messages(shown: Messages) -> Iterator[Frames]:
         for content_close in closes:
             frames = Frames(bool(opener), opener, closer, content_open, content_close)
             yield frames
-            if opener and closer.strip() in _before_content(shown):
+            if opener and closer.strip() in before:
                 yield replace(frames, is_closed_alone=True)
-
-
-def _before_content(shown: Messages) -> str:
-    if shown.content is None or CONTENT not in shown.content.text:
-        return ""
-    return shown.content.text.split(CONTENT, 1)[0]
 
 
 def _splits(shown: Messages) -> Iterator[tuple[str, str, str]]:
@@ -152,9 +153,9 @@ def _places(gap: str, shown: Messages) -> list[int]:
     if shown.thought_call is not None and REASONING in shown.thought_call.text:
         after = shown.thought_call.text.split(REASONING, 1)[1]
         first.append(tag_start(gap, len(common_start(gap, after))))
-    if shown.content is not None and CONTENT in shown.content.text:
-        before = shown.content.lead + shown.content.text.split(CONTENT, 1)[0]
-        shared = common_end(gap, before)
+    if shown.around_content is not None:
+        lead, before, _ = shown.around_content
+        shared = common_end(gap, lead + before)
         if has_words(shared):
             first.append(next(cut for cut in boundaries(gap) if cut >= len(gap) - len(shared)))
     first.append(len(gap))
@@ -164,25 +165,24 @@ def _places(gap: str, shown: Messages) -> list[int]:
 
 def _unseen(shown: Messages) -> Iterator[tuple[str, str, str]]:
     """Reasoning that the prompt opens and the template does not repeat."""
-    content = shown.content
-    if content is None or CONTENT not in content.text:
+    if shown.around_content is None:
         return
-    before = content.text.split(CONTENT, 1)[0]
+    lead, before, _ = shown.around_content
     word = re.search(r"\w+", before)
-    for opener in _suffixes(content.lead, ""):
+    for opener in _suffixes(lead, ""):
         if word and word[0] in opener:  # a closer, not the opener of the content
             yield opener, before, ""
 
 
 def _content_openers(shown: Messages) -> list[str]:
-    if shown.content is None or CONTENT not in shown.content.text:
+    if shown.around_content is None:
         return [""]
-    before = shown.content.text.split(CONTENT, 1)[0]
+    lead, before, _ = shown.around_content
     if shown.repeats_turn:
-        return [shown.content.lead + before, before, ""]
+        return [lead + before, before, ""]
     if not has_words(before):
         return [""]
-    word = re.search(r"[^\w\s]+$", shown.content.lead)
+    word = re.search(r"[^\w\s]+$", lead)
     longer = [word[0] + before] if word and word[0].strip() and not re.match(r"[<\[]", before) else []
     return [*longer, before, ""]
 
@@ -190,23 +190,19 @@ def _content_openers(shown: Messages) -> list[str]:
 def _within(shown: Messages) -> list[str]:
     """The texts before the calls, and between reasoning and content."""
     found = [
-        part.text.rsplit(shown.call_name, 1)[0] for part in (shown.content_call, shown.thought_call) if part
+        part.text.rsplit(CALLS[0].name, 1)[0] for part in (shown.content_call, shown.thought_call) if part
     ]
     return [*found, shown.both.text.split(CONTENT, 1)[0]] if shown.both else found
 
 
 def _content_closes(shown: Messages) -> list[str]:
     """Possible closers of the content, most likely first."""
-    if shown.content is None or CONTENT not in shown.content.text:
+    if shown.around_content is None:
         return [""]
-    after = shown.content.text.split(CONTENT, 1)[1]
+    _, _, after = shown.around_content
     found = []
     call = shown.content_call
-    if (
-        call is not None
-        and CONTENT in call.text
-        and call.text.find(CONTENT) < call.text.find(shown.call_name)
-    ):
+    if call is not None and CONTENT in call.text and call.text.find(CONTENT) < call.text.find(CALLS[0].name):
         gap = call.text.split(CONTENT, 1)[1]
         found.append(gap[: tag_start(gap, len(common_start(gap, after)))])
     found += [after, ""]

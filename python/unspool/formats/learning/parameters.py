@@ -4,37 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from unspool.formats.learning import holes
-from unspool.formats.learning.known import NUMBER
-from unspool.formats.learning.probe import Call
-from unspool.formats.learning.texts import Repeat, repeats
+from unspool.formats.learning.probe import NUMBER, Call
+from unspool.formats.learning.texts import repeats
 
-__all__ = ["Tagged", "tagged", "with_types"]
+__all__ = ["tagged", "with_types"]
 
 _MARKUP = re.compile(r"[<>\[\]|\w]")
 _PLAIN_OPTIONS = (holes.VALUE, holes.VALUE_JSON, holes.VALUE_PYTHON)
 
 
-@dataclass(frozen=True)
-class Tagged:
-    """The text after a call's name.
+def tagged(text: str, call: Call, place: int) -> Iterator[tuple[int, str, str]]:
+    """The possible interpretations of parameters after the name at `place`.
 
-    Attributes:
-        end: Where the last parameter ends.
-        pattern: The text before the parameters, with their hole.
-        parameters: One parameter.
+    Each is the end of the last parameter, the pattern before the parameters with their hole, and one parameter.
     """
-
-    end: int
-    pattern: str
-    parameters: tuple[str, ...]
-
-
-def tagged(text: str, call: Call, place: int) -> Iterator[Tagged]:
-    """The possible interpretations of parameters after the name at `place`."""
     places = _places(text, call, place + len(call.name))
     if places is None:
         return
@@ -47,13 +33,9 @@ def tagged(text: str, call: Call, place: int) -> Iterator[Tagged]:
         if holes.KEY in repeat.open or not _MARKUP.search(repeat.close):
             continue
         length = len(repeat.close.replace(holes.KEY, last_key))
-        pattern = repeat.before + holes.PARAMETERS
-        yield Tagged(end + length, pattern, (_parameter(repeat, middle),))
-
-
-def _parameter(repeat: Repeat, middle: str) -> str:
-    blank = repeat.separator if not repeat.separator.strip() else ""
-    return repeat.open + holes.KEY + middle + holes.VALUE + repeat.close + blank
+        blank = repeat.separator if not repeat.separator.strip() else ""
+        parameter = repeat.open + holes.KEY + middle + holes.VALUE + repeat.close + blank
+        yield end + length, repeat.before + holes.PARAMETERS, parameter
 
 
 def _places(text: str, call: Call, start: int) -> list[tuple[str, int, int]] | None:

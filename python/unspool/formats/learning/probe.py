@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Answer", "Call", "Shape", "call_id", "job_of", "prompt_job", "tools_of"]
+__all__ = [
+    "CALLS", "CONTENT", "NUMBER", "REASONING", "TYPED", "USER", "Answer", "Call", "Shape", "assistant_message",
+    "call_id", "job_of", "prompt_job", "tools_of",
+]  # fmt: skip
 
 USER = {"role": "user", "content": "zquser"}
 
@@ -18,6 +21,19 @@ class Call:
 
     name: str
     arguments: dict[str, Any]
+
+
+# The known values: a unique word for each hole.
+CONTENT, REASONING = "zqcontent", "zqreason"
+#: A number that occurs nowhere else.
+NUMBER = 70317
+
+CALLS = (
+    Call("zqtoola", {"zqkeya": "zqvala", "zqkeyb": "zqvalb", "zqkeyc": "zqvalc"}),
+    Call("zqtoolb", {"zqkeya": "zqseca", "zqkeyb": "zqsecb", "zqkeyc": "zqsecc"}),
+)
+#: A call with a number, and with text that markup must escape.
+TYPED = Call("zqtoola", {"zqkeya": "zqv<a&l", "zqkeyn": NUMBER})
 
 
 @dataclass(frozen=True)
@@ -60,7 +76,10 @@ def job_of(answers: Answer | Iterable[Answer], shape: Shape) -> dict[str, Any]:
     answers = [answers] if isinstance(answers, Answer) else answers
     messages: list[dict[str, Any]] = []
     for answer in answers:
-        messages += [USER, _message(answer, shape)]
+        calls = [
+            (call_id(shape, call, at), call.name, call.arguments) for at, call in enumerate(answer.calls)
+        ]
+        messages += [USER, assistant_message(shape, answer.content, answer.reasoning, calls)]
     return {"messages": messages, "add_generation_prompt": False, **shape.variables}
 
 
@@ -69,29 +88,24 @@ def prompt_job(shape: Shape, add_generation_prompt: bool = True) -> dict[str, An
     return {"messages": [USER], "add_generation_prompt": add_generation_prompt, **shape.variables}
 
 
-def _message(answer: Answer, shape: Shape) -> dict[str, Any]:
-    content: Any = answer.content or (None if shape.has_no_content else "")
-    message: dict[str, Any] = {"role": "assistant", "content": content}
-    if answer.reasoning and shape.reasoning == "parts":
-        parts = [{"type": "thinking", "thinking": answer.reasoning}]
-        message["content"] = parts + ([{"type": "text", "text": answer.content}] if answer.content else [])
-    elif answer.reasoning:
-        message.update(dict.fromkeys(("reasoning_content", "reasoning", "thinking"), answer.reasoning))
-    if answer.calls:
-        message["tool_calls"] = [
-            {
-                "id": call_id(shape, call, index),
-                "type": "function",
-                "function": {
-                    "name": call.name,
-                    "arguments": json.dumps(call.arguments, ensure_ascii=False)
-                    if shape.has_text_arguments
-                    else call.arguments,
-                },
-            }
-            for index, call in enumerate(answer.calls)
-        ]
-    return message
+def assistant_message(
+    shape: Shape, content: str = "", reasoning: str = "", calls: Iterable[tuple[str, str, Any]] = ()
+) -> dict[str, Any]:
+    """An assistant's message; each call is an id, the tool's name and the arguments."""
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": content or (None if shape.has_no_content else ""),
+    }
+    if reasoning and shape.reasoning == "parts":
+        text = [{"type": "text", "text": content}] if content else []
+        message["content"] = [{"type": "thinking", "thinking": reasoning}, *text]
+    elif reasoning:
+        message.update(dict.fromkeys(("reasoning_content", "reasoning", "thinking"), reasoning))
+    made = []
+    for id, name, arguments in calls:
+        given = json.dumps(arguments, ensure_ascii=False) if shape.has_text_arguments else arguments
+        made.append({"id": id, "type": "function", "function": {"name": name, "arguments": given}})
+    return {**message, "tool_calls": made} if made else message
 
 
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}

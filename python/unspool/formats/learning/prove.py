@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,30 +98,19 @@ def prove(
     ends = file.patterns.get("end", ())
     for passed, reading in enumerate(readings):
         for given, text in reading.as_written(opener.strip(), closer, is_hidden=is_hidden, ends=ends):
-            for prompt, pieces in _ways(given, text) if thorough else [(given, _Cut(text, 0))]:
-                reason = difference(read_chunks(format, pieces(), tools, prompt=prompt), reading.answer)
+            for prompt, pieces in _ways(given, text) if thorough else [(given, [text])]:
+                reason = difference(read_chunks(format, pieces, tools, prompt=prompt), reading.answer)
                 if reason:
                     return Failure(reading.name, f"{reason}, in {_short(text)}", passed)
     return None
 
 
-_Way = tuple[str, Callable[[], Iterable[str]]]
-
-
-def _ways(prompt: str, text: str) -> list[_Way]:
+def _ways(prompt: str, text: str) -> Iterator[tuple[str, list[str]]]:
     """The prompt and the pieces, for each way to feed a text."""
-    end = prompt[-_PROMPT_END:]
-    cuts = [(end, _Cut(text, place)) for place in range(1, len(text))]
-    return [(prompt, _Cut(text, 0)), (prompt, lambda: list(text)), *cuts]
-
-
-@dataclass(frozen=True)
-class _Cut:
-    text: str
-    place: int
-
-    def __call__(self) -> list[str]:
-        return [self.text[: self.place], self.text[self.place :]]
+    yield prompt, [text]
+    yield prompt, list(text)
+    for place in range(1, len(text)):
+        yield prompt[-_PROMPT_END:], [text[:place], text[place:]]
 
 
 def difference(message: Message, answer: Answer) -> str:

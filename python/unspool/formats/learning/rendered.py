@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from unspool.formats.learning import holes
-from unspool.formats.learning.known import CALLS
-from unspool.formats.learning.probe import USER, Shape, call_id
+from unspool.formats.learning.probe import CALLS, USER, Shape, call_id
 from unspool.formats.learning.texts import TAG, common_end, common_start, has_words, tag_start
 
 __all__ = ["EOS", "Rendered", "common_tail", "cut", "turn_start", "without_ids", "without_tail"]

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from unspool.errors import LearnError
-from unspool.formats.learning.known import CALLS, CONTENT, REASONING
-from unspool.formats.learning.probe import Answer, Shape, job_of
+from unspool.formats.learning.probe import CALLS, CONTENT, REASONING, Answer, Shape, job_of
 from unspool.formats.learning.sandbox import Sandbox
 
 __all__ = ["THINKING", "find_shape"]

@@ -7,9 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from unspool.errors import LearnError
-from unspool.formats.learning.known import CALLS, CONTENT, REASONING, TYPED
 from unspool.formats.learning.messages import Frames, Messages
-from unspool.formats.learning.probe import USER, Answer, Shape, job_of, prompt_job
+from unspool.formats.learning.probe import (
+    CALLS,
+    CONTENT,
+    REASONING,
+    TYPED,
+    USER,
+    Answer,
+    Shape,
+    job_of,
+    prompt_job,
+)
 from unspool.formats.learning.rendered import EOS, Rendered, common_tail, cut, turn_start, without_tail
 from unspool.formats.learning.sandbox import Sandbox
 from unspool.formats.learning.shapes import THINKING
@@ -79,7 +88,6 @@ class Shown:
             thought_call=self.texts.get("thought_call"),
             content_call=self.texts.get("content_call"),
             turn=turn,
-            call_name=CALLS[0].name,
             hidden=hidden,
         )
 
@@ -199,11 +207,7 @@ def _tail(found: dict[str, Rendered]) -> str:
     if not afters:
         return ""
     tail = common_tail(afters)
-    within = [
-        found[name].text.rsplit(CALLS[0].name, 1)[0]
-        for name in ("content_call", "thought_call")
-        if name in found
-    ]
+    within = _within(found)
     tags = list(TAG.finditer(tail))
     own = [tag for tag in tags if not any(tag[0] in text for text in within)]
     if not tags or own[:1] == tags[:1]:
