@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from unspool._core import Detokenizer, Vocabulary
 from unspool.core.stream.labels import REGIONS, Labels
@@ -43,10 +42,12 @@ def read_ended(request: Request) -> Ended:
     message = _parser(request).parse(answer)
     labels = message.labels
     assert labels is not None
-    length = _end_length(labels)
+    length = len(answer)
+    while length and REGIONS[labels.regions[length - 1]] == "end":
+        length -= 1
     open_parser = _parser(request)
-    open_parser.parse_chunk(None, answer[: len(answer) - length])
-    end = decode(request.vocabulary, answer[len(answer) - length :])
+    open_parser.parse_chunk(None, answer[:length])
+    end = decode(request.vocabulary, answer[length:])
     return Ended(_with_ids(request, message), labels, end, open_parser.region)
 
 
@@ -56,12 +57,6 @@ def _parser(request: Request) -> TokenStreamer:
     )
     parser._tag_formats = None  # here a tag in the content does not mean that the prompt is missing
     return parser
-
-
-def _end_length(labels: Labels) -> int:
-    """How many tokens form the answer's end; 0 if it has none."""
-    end = REGIONS.index("end")
-    return sum(1 for _ in itertools.takewhile(lambda region: int(region) == end, reversed(labels.regions)))
 
 
 def decode(vocabulary: Vocabulary, ids: Sequence[int]) -> str:
@@ -78,7 +73,7 @@ def _with_ids(request: Request, message: Message) -> Message:
         if [call.name for call in given] != [call.name for call in calls]:
             raise ArgumentError("message has other calls than the ids; pass what was parsed from these ids")
         calls = tuple(replace(call, id=one.id) for call, one in zip(calls, given, strict=True))
-    named = _named(request)
+    named = [one["tool_call_id"] for one in request.next_messages if one.get("tool_call_id")]
     unknown = [id for id in named if id not in {call.id for call in calls}]
     if unknown and request.message is None and len(calls) == 1 and len(set(named)) == 1:
         calls = (replace(calls[0], id=named[0]),)
@@ -87,7 +82,3 @@ def _with_ids(request: Request, message: Message) -> Message:
             f"tool_call_id {unknown[0]!r} is none of the answer's calls; pass message=, the answer as it was sent"
         )
     return replace(message, tool_calls=calls)
-
-
-def _named(request: Request) -> list[Any]:
-    return [message["tool_call_id"] for message in request.next_messages if message.get("tool_call_id")]

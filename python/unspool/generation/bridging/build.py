@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from unspool.core.stream.loss_mask import loss_mask
@@ -13,9 +12,9 @@ from unspool.formats.learning.shapes import find_shape
 from unspool.generation.bridging.answer import Ended, decode, read_ended
 from unspool.generation.bridging.conversation import USER, known_answer, parsed_answer
 from unspool.generation.bridging.encode import SuffixEncoder
-from unspool.generation.bridging.prove import Difference, Texts, find_difference
+from unspool.generation.bridging.prove import Texts, find_difference
 from unspool.generation.bridging.request import Messages, Request
-from unspool.generation.bridging.result import Bridge, Kind
+from unspool.generation.bridging.result import Bridge, Reason
 from unspool.generation.bridging.spelled import Spelled, free_letter
 from unspool.generation.bridging.suffix import Suffix, find_suffix
 
@@ -27,40 +26,37 @@ def build_bridge(request: Request) -> Bridge:
     ended = read_ended(request)
     refused = _refusal(request, ended)
     if refused is not None:
-        return _refused(request, *refused)
+        return _refused(request, refused)
     given = json.dumps([request.next_messages, request.template], ensure_ascii=False)
     spelled = Spelled(request.vocabulary, free_letter(given))
     rendered = _render(request, ended, spelled)
     if isinstance(rendered, str):
-        return _refused(request, "template", rendered)
+        return _refused(request, ("template", rendered))
+    suffix, texts = rendered
     encoder = SuffixEncoder(request.vocabulary, request.encode, spelled.letter)
     kept, closed = list(request.ids), []
     if not ended.end:
-        closed = encoder.ids(_closing(request, ended, rendered.suffix), kept)
-    added = encoder.ids(rendered.suffix.after(ended.end or rendered.suffix.end), [*kept, *closed])
+        closed = encoder.ids(_closing(request, ended, suffix), kept)
+    added = encoder.ids(suffix.after(ended.end or suffix.end), [*kept, *closed])
     ids = [*kept, *closed, *added]
     mask = [int(one) for one in loss_mask(ended.labels, prompt=request.prompt_length)]
     mask += [0] * (len(ids) - len(mask))
-    difference, is_exact = None, None
-    if request.checks:
-        difference = find_difference(request, ended, rendered.texts, ids)
-        is_exact = difference is None
+    difference = find_difference(request, ended, texts, ids) if request.checks else None
+    is_exact = difference is None if request.checks else None
     if difference is not None and not request.keeps_history:
-        return _refused(request, difference.kind, difference.text, is_exact)
+        return _refused(request, difference, is_exact)
     if difference is None and spelled.found:
-        difference = Difference(
-            "spelled marker",
-            f"a message spells {spelled.found[0]!r}, which is text here; the template's own encoding makes it a marker",
-        )
-    kind, reason = (difference.kind, difference.text) if difference else (None, None)
+        text = f"a message spells {spelled.found[0]!r}, which is text here; the template's own encoding makes it a marker"
+        difference = "spelled marker", text
+    kind, reason = difference or (None, None)
     return Bridge(ids, len(kept), mask, is_exact, kind, reason, tuple(closed))
 
 
-def _refused(request: Request, kind: Kind, reason: str, is_exact: bool | None = None) -> Bridge:
-    return Bridge(None, len(request.ids), [], is_exact, kind, reason)
+def _refused(request: Request, why: Reason, is_exact: bool | None = None) -> Bridge:
+    return Bridge(None, len(request.ids), [], is_exact, *why)
 
 
-def _refusal(request: Request, ended: Ended) -> tuple[Kind, str] | None:
+def _refusal(request: Request, ended: Ended) -> Reason | None:
     if ended.end and ended.region == "reasoning":
         return "stopped in reasoning", f"the answer ends with {ended.end!r} inside its reasoning"
     if not ended.end and not request.closes:
@@ -69,13 +65,7 @@ def _refusal(request: Request, ended: Ended) -> tuple[Kind, str] | None:
     return None
 
 
-@dataclass(frozen=True)
-class _Rendered:
-    suffix: Suffix
-    texts: Texts
-
-
-def _render(request: Request, ended: Ended, spelled: Spelled) -> _Rendered | str:
+def _render(request: Request, ended: Ended, spelled: Spelled) -> tuple[Suffix, Texts] | str:
     """Render the template; on failure return the reason."""
     with Sandbox(request.template, request.timeout) as sandbox:
         common = request.variables
@@ -106,7 +96,9 @@ def _job(messages: Messages, add_generation_prompt: bool = True) -> dict[str, An
     return {"messages": messages, "add_generation_prompt": add_generation_prompt}
 
 
-def _read(ends: tuple[str, ...], last: str, made: list[Rendering], spelled: Spelled) -> _Rendered | str:
+def _read(
+    ends: tuple[str, ...], last: str, made: list[Rendering], spelled: Spelled
+) -> tuple[Suffix, Texts] | str:
     (alone, error), (followed, later), (marked, _), (bare, _), (prompt, _), (whole, refusal) = made
     if alone is None or followed is None:
         return f"the template does not render the next messages: {error or later}"
@@ -115,7 +107,7 @@ def _read(ends: tuple[str, ...], last: str, made: list[Rendering], spelled: Spel
     suffix = find_suffix(alone, marked or followed, ends, spelled.token_at, last)
     if suffix is None:
         return "the template leaves the answer out, so that its end cannot be found"
-    return _Rendered(suffix, Texts(bare or "", prompt or "", whole, refusal))
+    return suffix, Texts(bare or "", prompt or "", whole, refusal)
 
 
 def _closing(request: Request, ended: Ended, suffix: Suffix) -> str:

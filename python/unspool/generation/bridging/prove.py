@@ -9,19 +9,11 @@ from unspool.core.stream.labels import REGIONS
 from unspool.formats.learning.texts import common_start
 from unspool.generation.bridging.answer import Ended, decode
 from unspool.generation.bridging.request import Request
-from unspool.generation.bridging.result import Kind
+from unspool.generation.bridging.result import Kind, Reason
 
-__all__ = ["Difference", "Texts", "find_difference"]
+__all__ = ["Texts", "find_difference"]
 
 _SHOWN = 40
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The first difference between the texts."""
-
-    kind: Kind
-    text: str
 
 
 @dataclass(frozen=True)
@@ -41,13 +33,13 @@ class Texts:
     error: str
 
 
-def find_difference(request: Request, ended: Ended, texts: Texts, ids: list[int]) -> Difference | None:
+def find_difference(request: Request, ended: Ended, texts: Texts, ids: list[int]) -> Reason | None:
     """The first difference, or None if the texts are equal."""
     bad = [call for call in ended.message.tool_calls if not call.is_complete]
     if bad:
-        return Difference("unfinished call", f"the call to {bad[0].name!r} is {bad[0].status}")
+        return "unfinished call", f"the call to {bad[0].name!r} is {bad[0].status}"
     if texts.whole is None:
-        return Difference("template", f"the template does not render the parsed answer: {texts.error}")
+        return "template", f"the template does not render the parsed answer: {texts.error}"
     prompt = decode(request.vocabulary, request.prompt)
     text = decode(request.vocabulary, ids)
     if request.messages is None:
@@ -110,5 +102,5 @@ def _after_space(text: str, place: int) -> str:
     return text[place : place + _SHOWN * 4].lstrip()[: _SHOWN // 4]
 
 
-def _shown(kind: Kind, verb: str, ours: str, theirs: str) -> Difference:
-    return Difference(kind, f"the ids {verb} {ours!r}, the template with {theirs!r}")
+def _shown(kind: Kind, verb: str, ours: str, theirs: str) -> Reason:
+    return kind, f"the ids {verb} {ours!r}, the template with {theirs!r}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Bridge", "Kind"]
+__all__ = ["Bridge", "Kind", "Reason"]
 
 Kind = Literal[
     "cut off", "stopped in reasoning", "template", "unfinished call", "generation prompt", "history rewritten",
     "reasoning dropped", "arguments re-serialised", "white space", "end of turn", "spelled marker",
 ]  # fmt: skip
+#: A kind, and its explanation.
+Reason = tuple[Kind, str]
 
 
 @dataclass(frozen=True)
