@@ -17,12 +17,13 @@ import uvicorn.config
 from prometheus_client import start_http_server
 from starlette.routing import BaseRoute
 
-from unspool.errors import ArgumentError
+from unspool._core import __version__
+from unspool.errors import ArgumentError, UnspoolError
 from unspool.serve.app import create_app
 from unspool.serve.guard import is_loopback
 from unspool.serve.options import ServeOptions
+from unspool.serve.served_model import format_name
 from unspool.serve.state import ServerState
-from unspool.serve.summary import summary
 from unspool.serve.timed_protocol import timed_protocol
 
 __all__ = ["ApiServer"]
@@ -32,6 +33,8 @@ _log = logging.getLogger("unspool.serve")
 _KEEP_CONNECTION_S = 5
 # Time to send the error events of answers that are cut off, in seconds.
 _LAST_EVENTS_S = 5
+# Names of models in the line that is logged when the server is ready.
+_MOST_SHOWN = 8
 
 
 class ApiServer:
@@ -148,7 +151,7 @@ class ApiServer:
         """Log one line when the server listens and its models are loaded."""
         models = self.app.state.server.models
         if models is not None and self._has_started.is_set():
-            _log.info("%s", summary(f"{self._address}:{self.port}", models))
+            _log.info("%s", _summary(f"{self._address}:{self.port}", models))
 
     def stop(self) -> None:
         """End `fire`, from any thread; /readiness returns 503 at once."""
@@ -247,3 +250,29 @@ def _name(model: Any) -> str:
     name = getattr(model, "inference_name", None)
     path = getattr(getattr(getattr(model, "model", None), "config", None), "_name_or_path", "")
     return str(name or str(path).rstrip("/").rsplit("/", 1)[-1] or "model")
+
+
+def _summary(address: str, models: Mapping[str, Any]) -> str:
+    """The address, and what is served there."""
+    names = list(models)
+    if type(models) is dict and len(names) <= _MOST_SHOWN:
+        served = "; ".join(f"model {name}{_facts_of(model)}" for name, model in models.items())
+    else:
+        more = ", …" if len(names) > _MOST_SHOWN else ""
+        served = f"{len(names)} models: {', '.join(names[:_MOST_SHOWN])}{more}"
+    return f"ready at {address}: {served}; unspool {__version__}"
+
+
+def _facts_of(model: Any) -> str:
+    try:
+        format = format_name(model, None, raw=False)
+    except UnspoolError:
+        format = "unknown"
+    inner = getattr(model, "model", None)
+    facts = {
+        "format": format,
+        "device": getattr(inner, "device", None),
+        "dtype": str(getattr(inner, "dtype", None) or "").removeprefix("torch."),
+        "context length": getattr(model, "context_length", None),
+    }
+    return "".join(f", {name} {value}" for name, value in facts.items() if value)

@@ -87,7 +87,8 @@ def create_app(
             group.cancel_scope.cancel()
 
     # Further routes come after the API's own, which they cannot replace.
-    api = [*_answer_routes(), *model_routes(), *tokenizing_routes()]
+    answers = [Route(path, _endpoint(reader), methods=["POST"]) for path, reader in _READERS.items()]
+    api = [*answers, *model_routes(), *tokenizing_routes()]
     # With keys, the page's own paths need none. A further route may stand there: then the page is left out.
     has_page = not (options.api_keys and routes)
     page = playground_routes(has_chat=True, needs_key=bool(options.api_keys)) if has_page else []
@@ -112,11 +113,10 @@ def _cross_origin(options: ServeOptions) -> list[Middleware]:
     """CORS for the allowed origins; a browser's preflight needs no key."""
     if not options.allowed_origins:
         return []
-    origins = list(options.allowed_origins)
     return [
         Middleware(
             CORSMiddleware,
-            allow_origins=origins,
+            allow_origins=list(options.allowed_origins),
             allow_methods=["*"],
             allow_headers=["*"],
             expose_headers=["x-request-id", "request-id", "retry-after"],
@@ -151,10 +151,6 @@ async def _report(request: Request, error: Exception) -> Response:
         message = messages.get(error.status_code, error.detail)
         error = ApiError(error.status_code, message, headers=dict(error.headers or {}))
     return error_response(as_api_error(error), dialect_of(path))
-
-
-def _answer_routes() -> list[Route]:
-    return [Route(path, _endpoint(reader), methods=["POST"]) for path, reader in _READERS.items()]
 
 
 def _endpoint(reader: Callable[[Any], GenerationRequest]) -> Callable[[Request], Awaitable[Any]]:

@@ -10,10 +10,8 @@ from unspool.serve.api_errors import ApiError
 from unspool.serve.served_model import (
     check_template,
     check_template_kwargs,
-    context_options,
     effort_kwargs,
     response_options,
-    thinking_kwargs,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ def begin_answer(
         # Without a format, no marker counts.
         **({"strict_markers": True} if strict_markers and not request.raw else {}),
         **response_options(model, request.response_schema),
-        **context_options(model),
+        **({} if getattr(model, "context_length", None) is None else {"within_context": True}),
     )
     if request.sampling.logprobs is not None and not stream.has_logprobs:
         stream.cancel()
@@ -90,7 +88,10 @@ def template_kwargs_of(model: Any, request: GenerationRequest) -> dict[str, Any]
     if request.effort is not None:
         template_kwargs = {**effort_kwargs(model, request.effort), **template_kwargs}
     if request.thinking is not None:
-        template_kwargs = {**thinking_kwargs(model, request.thinking), **template_kwargs}
+        template_kwargs = {
+            **effort_kwargs(model, "medium" if request.thinking else "none"),
+            **template_kwargs,
+        }
     check_template_kwargs(model, template_kwargs)
     return template_kwargs
 

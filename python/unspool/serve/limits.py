@@ -19,32 +19,26 @@ class Limits:
         max_workers: The number of turns at a time.
         max_queue: The length of the queue.
         retry_after_s: Seconds that a rejected client should wait.
+
+    Attributes:
+        running_count: Answers that are being generated.
+        waiting_count: Requests that wait for a turn.
     """
 
     def __init__(self, max_workers: int, max_queue: int, retry_after_s: int = 1) -> None:
         self._turns = anyio.Semaphore(max_workers)
         self._max_queue = max_queue
         self._retry_after_s = retry_after_s
-        self._running_count = 0
-        self._waiting_count = 0
-
-    @property
-    def running_count(self) -> int:
-        """Answers that are being generated."""
-        return self._running_count
-
-    @property
-    def waiting_count(self) -> int:
-        """Requests that wait for a turn."""
-        return self._waiting_count
+        self.running_count = 0
+        self.waiting_count = 0
 
     def check_room(self) -> None:
         """Raise ApiError 429 if a request could not even wait now."""
-        if self._waiting_count >= self._max_queue and self._turns.value == 0:
+        if self.waiting_count >= self._max_queue and self._turns.value == 0:
             raise ApiError(
                 429,
-                f"the server is busy: {self._running_count} answers are being generated and "
-                f"{self._waiting_count} requests wait; try again in {self._retry_after_s} s",
+                f"the server is busy: {self.running_count} answers are being generated and "
+                f"{self.waiting_count} requests wait; try again in {self._retry_after_s} s",
                 code="too_many_requests",
                 headers={"Retry-After": str(self._retry_after_s)},
             )
@@ -60,17 +54,17 @@ class Limits:
             self._turns.acquire_nowait()
         except anyio.WouldBlock:
             await self._wait()
-        self._running_count += 1
+        self.running_count += 1
         try:
             yield
         finally:
-            self._running_count -= 1
+            self.running_count -= 1
             self._turns.release()
 
     async def _wait(self) -> None:
         self.check_room()
-        self._waiting_count += 1
+        self.waiting_count += 1
         try:
             await self._turns.acquire()
         finally:
-            self._waiting_count -= 1
+            self.waiting_count -= 1

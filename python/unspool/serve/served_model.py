@@ -18,13 +18,11 @@ __all__ = [
     "ServedModel",
     "check_template",
     "check_template_kwargs",
-    "context_options",
     "count_tokens",
     "effort_kwargs",
     "format_name",
     "has_template",
     "response_options",
-    "thinking_kwargs",
     "tokenize",
 ]
 
@@ -91,11 +89,6 @@ def effort_kwargs(model: Any, effort: str) -> dict[str, Any]:
         f"reasoning effort '{effort}' cannot be honoured: the model's chat template reads neither "
         "reasoning_effort nor enable_thinking; leave it out"
     )
-
-
-def thinking_kwargs(model: Any, is_on: bool) -> dict[str, Any]:
-    """Reasoning switched on or off, as the chat template's own variables."""
-    return effort_kwargs(model, "medium" if is_on else "none")
 
 
 def check_template_kwargs(model: Any, given: Mapping[str, Any]) -> None:
@@ -181,11 +174,6 @@ def format_name(model: Any, tools: Sequence[Mapping[str, Any]] | None, raw: bool
         return "none"
     name = getattr(model, "format_name", None)
     return "" if name is None else str(name(tools))
-
-
-def context_options(model: Any) -> dict[str, Any]:
-    """Options of `stream` for a model that knows how long a prompt and its answer may be."""
-    return {} if getattr(model, "context_length", None) is None else {"within_context": True}
 
 
 def response_options(model: Any, schema: Mapping[str, Any] | None) -> dict[str, Any]:

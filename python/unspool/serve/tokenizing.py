@@ -130,11 +130,6 @@ def _chat_request(body: TokenizeMessages, data: Any, wants_texts: bool = False) 
     )
 
 
-def read_detokenize(data: Any) -> DetokenizeRequest:
-    """A body of /detokenize."""
-    return take(DetokenizeRequest, data)
-
-
 def read_count(data: Any) -> tuple[str, Any]:
     """A body of /v1/count_tokens: the model's name, and a text or messages."""
     body = take(ConversationRequest, data)
@@ -157,7 +152,7 @@ async def _tokenize(request: Request) -> Response:
 
 
 async def _detokenize(request: Request) -> Response:
-    body = await read_body(request, read_detokenize)
+    body = await read_body(request, lambda data: take(DetokenizeRequest, data))
     _, model = await _find(request, body.model)
     tokenizer = _tokenizer_of(model, "detokenize")
     unknown = next((id for id in body.tokens if not 0 <= id < len(tokenizer)), None)

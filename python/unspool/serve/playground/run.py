@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from unspool._core import ArgumentEvent, ArgumentReader, Delta
+from unspool._core import ArgumentReader, Delta
 from unspool.core.stream.message import Message
 from unspool.errors import UnspoolError
 from unspool.formats.format_file import FormatFile
@@ -77,8 +77,7 @@ def why_held(reason: str, markers: list[str]) -> str:
         return _WHY.get(reason, "")
     if not markers:
         return "may be the start of a marker"
-    named = [marker.strip() or repr(marker) for marker in dict.fromkeys(markers)]
-    named = list(dict.fromkeys(named))
+    named = list(dict.fromkeys(marker.strip() or repr(marker) for marker in markers))
     if len(named) == 1:
         return f"may be the start of the marker {named[0]}"
     rest = len(named) - _MAX_MARKERS
@@ -138,7 +137,9 @@ def _step(
         "emitted": emitted,
         "region": parser.region,
         "deltas": [_delta(delta) for delta in deltas],
-        "arguments": [_argument(event) for event in reader.put(deltas)],
+        "arguments": [
+            _fields(event, "call", "path", "kind", "text", "is_final") for event in reader.put(deltas)
+        ],
         "held": None,
     }
     text, reason = parser.held
@@ -162,35 +163,18 @@ def _delta(delta: Delta) -> dict[str, Any]:
     return found
 
 
-def _argument(event: ArgumentEvent) -> dict[str, Any]:
-    return {
-        "call": event.call,
-        "path": event.path,
-        "kind": event.kind,
-        "text": event.text,
-        "is_final": event.is_final,
-    }
+def _fields(item: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in names}
 
 
 def _message(message: Message) -> dict[str, Any]:
-    def reports(items: Any) -> list[dict[str, Any]]:
-        return [{"text": item.text, "reason": item.reason, "index": item.index} for item in items]
-
     return {
         "wire": {"message": message.to_openai(), "finish_reason": message.finish_reason},
-        "content": message.content,
-        "reasoning": message.reasoning,
-        "finish_reason": message.finish_reason,
+        **_fields(message, "content", "reasoning", "finish_reason"),
         "calls": [
-            {
-                "id": call.id,
-                "name": call.name,
-                "arguments": call.arguments,
-                "status": call.status,
-                "repairs": list(call.repairs),
-            }
+            {**_fields(call, "id", "name", "arguments", "status"), "repairs": list(call.repairs)}
             for call in message.tool_calls
         ],
-        "malformed": reports(message.malformed),
-        "dropped": reports(message.dropped),
+        "malformed": [_fields(item, "text", "reason", "index") for item in message.malformed],
+        "dropped": [_fields(item, "text", "reason", "index") for item in message.dropped],
     }

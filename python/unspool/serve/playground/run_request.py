@@ -175,22 +175,13 @@ def _one_of(where: str, value: Any, choices: tuple[str, ...]) -> str:
     return str(value)
 
 
-def _boolean(where: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise RunError(where, "must be true or false")
-    return value
+def _instance_of(types: tuple[type, ...], meaning: str) -> Callable[[str, Any], Any]:
+    def check(where: str, value: Any) -> Any:
+        if not isinstance(value, types):
+            raise RunError(where, f"must be {meaning}")
+        return value
 
-
-def _reasoning(where: str, value: Any) -> Any:
-    if not isinstance(value, (str, bool)):
-        raise RunError(where, "must be the name of a format, or false")
-    return value
-
-
-def _tool_choice(where: str, value: Any) -> Any:
-    if not isinstance(value, (str, dict)):
-        raise RunError(where, "must be 'auto', 'none', 'required' or the name of a tool")
-    return value
+    return check
 
 
 def _choice_of(name: str) -> Callable[[str, Any], str]:
@@ -199,9 +190,9 @@ def _choice_of(name: str) -> Callable[[str, Any], str]:
 
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     **{name: _choice_of(name) for name in _CHOICES},
-    "parallel_tool_calls": _boolean,
-    "repair": _boolean,
-    "reasoning": _reasoning,
+    "parallel_tool_calls": _instance_of((bool,), "true or false"),
+    "repair": _instance_of((bool,), "true or false"),
+    "reasoning": _instance_of((str, bool), "the name of a format, or false"),
     "prompt": _text,
-    "tool_choice": _tool_choice,
+    "tool_choice": _instance_of((str, dict), "'auto', 'none', 'required' or the name of a tool"),
 }
