@@ -10,8 +10,8 @@ from unspool._core import Vocabulary
 
 __all__ = ["Spelled", "free_letter"]
 
-_Expression = re.Pattern[str] | None
-_expressions: weakref.WeakKeyDictionary[Vocabulary, _Expression] = weakref.WeakKeyDictionary()
+_expressions: weakref.WeakKeyDictionary[Vocabulary, re.Pattern[str]] = weakref.WeakKeyDictionary()
+_NEVER = "(?!)"  # an expression that matches nothing
 
 
 class Spelled:
@@ -43,7 +43,7 @@ class Spelled:
 
     def token_at(self, text: str, place: int) -> str:
         """The added token at this place of the text, or an empty text."""
-        found = self._expression.match(text, place) if self._expression else None
+        found = self._expression.match(text, place)
         return found.group() if found else ""
 
     def without(self, text: str) -> str:
@@ -52,7 +52,7 @@ class Spelled:
 
     def _mark_text(self, text: str) -> str:
         made = ""
-        while self._expression and (found := self._expression.search(text)):
+        while found := self._expression.search(text):
             self.found.append(found.group())
             made += text[: found.start() + 1] + self.letter
             text = text[found.start() + 1 :]
@@ -64,15 +64,11 @@ def free_letter(text: str) -> str:
     return next(chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
 
 
-def _expression_of(vocabulary: Vocabulary) -> _Expression:
+def _expression_of(vocabulary: Vocabulary) -> re.Pattern[str]:
     """Built once per vocabulary, because a vocabulary can have thousands of added tokens."""
     if vocabulary not in _expressions:
-        _expressions[vocabulary] = _compile(list(vocabulary.added_tokens.values()))
+        texts = vocabulary.added_tokens.values()
+        markers = [text for text in texts if text.strip() and not text.isalnum()]
+        longest_first = sorted(markers, key=len, reverse=True)
+        _expressions[vocabulary] = re.compile("|".join(map(re.escape, longest_first)) or _NEVER)
     return _expressions[vocabulary]
-
-
-def _compile(contents: list[str]) -> _Expression:
-    markers = sorted(
-        (text for text in contents if text.strip() and not text.isalnum()), key=len, reverse=True
-    )
-    return re.compile("|".join(map(re.escape, markers))) if markers else None
