@@ -13,7 +13,7 @@ from starlette.routing import Route
 from unspool.errors import UnknownFormatError
 from unspool.serve.playground.examples import example_list, format_list
 from unspool.serve.playground.run import run
-from unspool.serve.playground.run_request import RunError, RunRequest, read_request
+from unspool.serve.playground.run_request import RunError, read_request
 
 __all__ = ["OPEN_PATHS", "create_playground_app", "playground_routes"]
 
@@ -99,13 +99,9 @@ def _examples(request: Request) -> Response:
 async def _run(request: Request) -> Response:
     try:
         body = await _body(request)
-        return await run_in_threadpool(lambda: _answer(read_request(body)))
+        return await run_in_threadpool(lambda: JSONResponse(run(read_request(body)), headers=_HEADERS))
     except RunError as error:
         return _failure(error)
-
-
-def _answer(request: RunRequest) -> Response:
-    return JSONResponse(run(request), headers=_HEADERS)
 
 
 async def _body(request: Request) -> bytes:
