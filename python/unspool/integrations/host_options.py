@@ -1,14 +1,17 @@
-"""Options that have no setting in the host; they are read from the environment."""
+"""What hosts do not have: a setting for `white_space`, and a compiled vocabulary."""
 
 from __future__ import annotations
 
+import functools
+import logging
 import os
-from typing import get_args
+from typing import Any, get_args
 
+from unspool._core import Vocabulary
 from unspool.core.stream.stream_options import WhiteSpace
-from unspool.errors import ArgumentError
+from unspool.errors import ArgumentError, VocabularyError
 
-__all__ = ["WHITE_SPACE", "white_space"]
+__all__ = ["WHITE_SPACE", "vocabulary_of", "white_space"]
 
 #: The variable that `white_space` reads.
 WHITE_SPACE = "UNSPOOL_WHITE_SPACE"
@@ -25,3 +28,14 @@ def white_space() -> WhiteSpace:
         if value == choice:
             return choice  # type: ignore[no-any-return]
     raise ArgumentError(f"the variable {WHITE_SPACE} is '{value}'; use 'keep' or 'trim'")
+
+
+@functools.lru_cache(maxsize=8)
+def vocabulary_of(tokenizer: Any, logger: logging.Logger) -> Vocabulary | None:
+    """The tokenizer's vocabulary. On failure logs a warning and returns None: markers are then matched by
+    text."""
+    try:
+        return Vocabulary.from_tokenizer(tokenizer)
+    except VocabularyError as error:
+        logger.warning("markers are known by their text alone, without token ids: %s", error)
+        return None

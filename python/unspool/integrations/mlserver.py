@@ -101,18 +101,14 @@ class RuntimeSettings(Record):
 
     def to_options(self) -> ServeOptions:
         """The settings that the OpenAI routes share."""
-        field: Any = self.reasoning_field
-        choices: dict[str, Any] = {"incomplete_calls": self.incomplete_calls, "stop_in": self.stop_in}
-        return ServeOptions(
-            max_workers=self.max_workers,
-            max_queue=self.max_queue,
-            stream_timeout_s=self.stream_timeout_s,
-            reasoning_field=field,
-            strict_markers=self.strict_markers,
-            **choices,
-        )
+        given: dict[str, Any] = {name: getattr(self, name) for name in _SHARED}
+        return ServeOptions(**given)
 
 
+_LOADING = ("format", "reasoning", "backend", "device", "dtype", "max_new_tokens", "strict_markers")
+_SHARED = (
+    "max_workers", "max_queue", "stream_timeout_s", "reasoning_field", "incomplete_calls", "stop_in", "strict_markers",
+)  # fmt: skip
 _CHOICES = {
     "backend": ("transformers", "native"),
     "stream_errors": ("auto", "inband", "raise"),
@@ -351,16 +347,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
 
             return DemoModels(options.delay_s)["hermes" if options.format == "auto" else options.format]
         if options.factory is None:
-            return load_checkpoint(
-                uri,
-                format=options.format,
-                reasoning=options.reasoning,
-                backend=options.backend,
-                device=options.device,
-                dtype=options.dtype,
-                max_new_tokens=options.max_new_tokens,
-                strict_markers=options.strict_markers,
-            )
+            return load_checkpoint(uri, **{name: getattr(options, name) for name in _LOADING})
         source = getattr(self.settings, "_source", None)  # the model-settings.json
         model = call_factory(options.factory, str(Path(source).parent) if source else None)
         if options.format != "auto" or options.reasoning is not None:

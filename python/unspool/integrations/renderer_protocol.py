@@ -109,10 +109,8 @@ class FormatRenderer:
         it.
         """
         ids = self.render_ids(messages, tools=tools, add_generation_prompt=add_generation_prompt)
-        made = RenderedIds(ids, [-1] * len(ids), [False] * len(ids))
+        made = _unmarked(ids, messages)
         for number, message in enumerate(messages):
-            made.message_roles.append(message["role"])
-            made.message_tool_names.append(message.get("name") if message["role"] == "tool" else None)
             if message["role"] == "assistant":
                 prompt = self.render_ids(messages[:number], tools=tools, add_generation_prompt=True)
                 self._mark(made, number, prompt, tools)
@@ -167,11 +165,7 @@ class FormatRenderer:
             ).ids
         except (ArgumentError, LearnError, ImportError):
             return None
-        if ids is None:
-            return None
-        roles = [message["role"] for message in new_messages]
-        names = [message.get("name") if message["role"] == "tool" else None for message in new_messages]
-        return RenderedIds(ids, [-1] * len(ids), [False] * len(ids), roles, names)
+        return None if ids is None else _unmarked(ids, new_messages)
 
     def _chat_template(self, messages: Messages, tools: Tools, opens: bool) -> Sequence[int]:
         made = self._tokenizer.apply_chat_template(
@@ -212,3 +206,10 @@ class FormatRenderer:
             status="unknown_tool" if is_unknown else _STATUS[call.status],
             id=call.id,
         )
+
+
+def _unmarked(ids: list[int], messages: Messages) -> RenderedIds:
+    """The ids of these messages, none of them marked as a message's or as sampled."""
+    roles = [message["role"] for message in messages]
+    names = [message.get("name") if message["role"] == "tool" else None for message in messages]
+    return RenderedIds(ids, [-1] * len(ids), [False] * len(ids), roles, names)

@@ -375,11 +375,11 @@ def register() -> None:
         for name in (file.name, *file.aliases):
             kept = kept_reasoning_file(name)
             if file.has_tools:
-                _add_tools(name, file)
+                _add_detector(name, file, ToolDetector, _TOOLS)
             if kept is not None:
-                _add_reasoning(name, kept, KeptReasoningDetector)
+                _add_detector(name, kept, KeptReasoningDetector, _REASONING)
             elif file.has_reasoning:
-                _add_reasoning(name, file, ReasoningDetector)
+                _add_detector(name, file, ReasoningDetector, _REASONING)
     for name in TEMPLATE_NAMES:
         for registry, names in (_TOOLS, _REASONING):
             if name in registry:
@@ -391,16 +391,11 @@ _TOOLS: _Registry = (FunctionCallParser.ToolCallParserEnum, TOOL_CALL_PARSER_NAM
 _REASONING: _Registry = (ReasoningParser.DetectorMap, REASONING_PARSER_NAMES)
 
 
-def _add_tools(name: str, file: FormatFile) -> None:
-    own = _own_name((name, file.name, *file.aliases), _TOOLS[0], BaseFormatDetector)
-    members = {"format": file, "own_name": own, "own_class": _TOOLS[0].get(own)}
-    _add(name, type(f"ToolDetector_{name}", (ToolDetector,), members), *_TOOLS)
-
-
-def _add_reasoning(name: str, file: FormatFile, detector: type) -> None:
-    own = _own_name((name, file.name, *file.aliases), _REASONING[0], BaseReasoningFormatDetector)
-    members = {"format": file, "own_class": _REASONING[0].get(own)}
-    _add(name, type(f"{detector.__name__}_{name}", (detector,), members), *_REASONING)
+def _add_detector(name: str, file: FormatFile, detector: type, registry: _Registry) -> None:
+    base = BaseFormatDetector if detector is ToolDetector else BaseReasoningFormatDetector
+    own = _own_name((name, file.name, *file.aliases), registry[0], base)
+    members = {"format": file, "own_name": own, "own_class": registry[0].get(own)}
+    _add(name, type(f"{detector.__name__}_{name}", (detector,), members), *registry)
 
 
 def _add(name: str, detector: type, registry: dict[str, Any], names: list[str]) -> None:

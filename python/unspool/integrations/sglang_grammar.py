@@ -10,7 +10,7 @@ from typing import Any
 
 from unspool._core import Vocabulary
 from unspool.formats.format_file import FormatFile
-from unspool.integrations.host_vocabulary import vocabulary_of
+from unspool.integrations.host_options import vocabulary_of
 
 __all__ = ["make_tag"]
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from unspool._core import Delta, Format, Vocabulary
 from unspool.formats.format_file import FormatFile, get_format
-from unspool.integrations import host_vocabulary
-from unspool.integrations.host_options import white_space
+from unspool.integrations import host_options
 from unspool.streams.parser import Parser
 
 __all__ = ["ends_with_eos", "feed", "keep_special_tokens", "request_options", "vocabulary_of"]
@@ -19,7 +18,7 @@ logger = logging.getLogger("vllm.unspool")
 
 def vocabulary_of(tokenizer: Any) -> Vocabulary | None:
     """The host's tokenizer, compiled; None: markers are matched by their text."""
-    return host_vocabulary.vocabulary_of(tokenizer, logger)
+    return host_options.vocabulary_of(tokenizer, logger)
 
 
 def request_options(request: Any, format: str | FormatFile | Format) -> dict[str, Any]:
@@ -33,7 +32,7 @@ def request_options(request: Any, format: str | FormatFile | Format) -> dict[str
     return {
         "tool_choice": choice,
         "parallel_tool_calls": getattr(request, "parallel_tool_calls", None) is not False,
-        "white_space": white_space(),
+        "white_space": host_options.white_space(),
     }
 
 
