@@ -250,7 +250,8 @@ void register_source(py::module_& module) {
       .def_property_readonly("source", [](const FormatSource& self) { return self.source; })
       .def_property_readonly("patterns", &patterns_of)
       .def_property_readonly(
-          "split_patterns", [](const FormatSource& self) -> const PatternFile& { return self.patterns; })
+          "split_patterns",
+          [](const FormatSource& self) -> const PatternFile& { return self.patterns; })
       .def_property_readonly(
           "facts", [](const FormatSource& self) -> const FormatFacts& { return self.facts; })
       .def_property_readonly("sentences",

@@ -1,4 +1,5 @@
-// Vocabulary and Detokenizer. Tokenizers are read in Python (unspool.core.vocabulary.vocabulary_sources).
+// Vocabulary and Detokenizer. Tokenizers are read in Python
+// (unspool.core.vocabulary.vocabulary_sources).
 #include "vocabulary/vocabulary.h"
 
 #include <pybind11/stl.h>
@@ -166,7 +167,8 @@ PyMethodDef kEnd = {"end", as_method(end_stream), METH_NOARGS,
                     "end($self, /)\n--\n\nEnd the stream, get what was held."};
 
 py::object load(const char* function, const py::args& args, const py::kwargs& kwargs) {
-  return py::module_::import("unspool.core.vocabulary.vocabulary_sources").attr(function)(*args, **kwargs);
+  return py::module_::import("unspool.core.vocabulary.vocabulary_sources")
+      .attr(function)(*args, **kwargs);
 }
 
 py::bytes to_bytes(const Vocabulary& self) {
@@ -195,8 +197,8 @@ std::unique_ptr<PyDetokenizer> make_detokenizer(const py::object& source, bool s
                                                 const py::object& stop, bool include_stop,
                                                 bool exact, bool clean_up_tokenization_spaces,
                                                 const py::object& context) {
-  const py::object object =
-      py::module_::import("unspool.core.vocabulary.vocabulary_sources").attr("from_tokenizer")(source);
+  const py::object object = py::module_::import("unspool.core.vocabulary.vocabulary_sources")
+                                .attr("from_tokenizer")(source);
   std::shared_ptr<const Vocabulary> shared = object.cast<std::shared_ptr<Vocabulary>>();
   DetokenizerOptions options;
   options.skip_special_tokens = skip_special_tokens;
