@@ -16,7 +16,15 @@ from unspool.core.format.compile_format import compile_format
 CLASSES = [value for value in vars(_core).values() if isinstance(value, type)]
 CLEAN = (TypeError, AttributeError, ValueError, BufferError, unspool.UnspoolError)
 # Static methods, and those of the class.
-STATIC = {"parse", "from_tokenizer", "from_file", "from_tiktoken", "from_bytes", "from_response_template", "restore"}
+STATIC = {
+    "parse",
+    "from_tokenizer",
+    "from_file",
+    "from_tiktoken",
+    "from_bytes",
+    "from_response_template",
+    "restore",
+}
 
 
 def make(cls: type) -> Any:
