@@ -7,14 +7,7 @@ from typing import Any
 from unspool.formats.format_file import FormatFile
 from unspool.writing.render.render import write_text
 
-__all__ = [
-    "SAMPLE_CALL",
-    "SAMPLE_CONTENT",
-    "SAMPLE_REASONING",
-    "SAMPLE_TOOLS",
-    "reading_of",
-    "sample_of",
-]
+__all__ = ["SAMPLE_CALL", "SAMPLE_CONTENT", "SAMPLE_REASONING", "SAMPLE_TOOLS", "reading_of", "sample_of"]
 
 SAMPLE_CALL: tuple[str, dict[str, Any]] = ("get_weather", {"city": "Paris"})
 #: The tool that the sample calls.

@@ -53,9 +53,7 @@ def from_description(data: Any) -> Vocabulary:
 
 
 def compile_chain(
-    tokens: Mapping[str, int],
-    added: list[tuple[int, str, str, bool]],
-    decoder: dict[str, Any] | None,
+    tokens: Mapping[str, int], added: list[tuple[int, str, str, bool]], decoder: dict[str, Any] | None
 ) -> Vocabulary:
     """Compile tokens with a decoder as described in `tokenizer.json`; None: there is no decoder."""
     steps = [] if decoder is None else [step for part in _flatten(decoder) for step in _step(part)]
@@ -129,11 +127,7 @@ def _step(part: dict[str, Any]) -> list[dict[str, Any]]:
         scheme = _field(part, "prepend_scheme", str, where, None)
         prepends = scheme != "never" if scheme else _flag(part, "add_prefix_space", where, True)
         return [
-            {
-                "kind": "metaspace",
-                "content": _field(part, "replacement", str, where),
-                "prepends": prepends,
-            }
+            {"kind": "metaspace", "content": _field(part, "replacement", str, where), "prepends": prepends}
         ]
     if kind == "WordPiece":
         return [

@@ -114,14 +114,7 @@ def from_tokenizer(tokenizer: Any) -> Vocabulary:
 
 def _layers(tokenizer: Any) -> Iterable[Any]:
     """The tokenizer and those that it wraps; libraries keep them under a few attribute names."""
-    names = (
-        "instruct_tokenizer",
-        "backend_tokenizer",
-        "tokenizer",
-        "_tokenizer",
-        "model",
-        "_model",
-    )
+    names = ("instruct_tokenizer", "backend_tokenizer", "tokenizer", "_tokenizer", "model", "_model")
     seen: list[Any] = [tokenizer]
     for layer in seen:
         yield layer
@@ -260,12 +253,7 @@ def _from_sentencepiece(model: Any) -> Vocabulary:
     if pieces and pieces[0].startswith(_SPACE):
         steps.append({"kind": "strip", "content": " ", "start": 1})
     return Vocabulary(
-        tokens,
-        added,
-        steps,
-        refuses_unknown=True,
-        special_breaks_text=True,
-        is_sentencepiece=True,
+        tokens, added, steps, refuses_unknown=True, special_breaks_text=True, is_sentencepiece=True
     )
 
 
