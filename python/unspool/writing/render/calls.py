@@ -11,7 +11,7 @@ from unspool.writing.render.answer import AnswerCall
 from unspool.writing.render.call_ids import id_of
 from unspool.writing.render.parameters import write_parameters
 from unspool.writing.render.pieces import Written, as_text, fill, join, without_prefix
-from unspool.writing.render.values import json_text, literal, python_text
+from unspool.writing.render.values import json_text, literal
 
 __all__ = ["CallsWriter"]
 
@@ -112,8 +112,8 @@ class CallsWriter:
 
     def _object(self, pattern: Pattern, call: AnswerCall, index: int) -> Written:
         is_python = "python" in pattern.options("object")
-        write = python_text if is_python else json_text
-        arguments = as_text(python_text(call.arguments) if is_python else call.text)
+        write = repr if is_python else json_text
+        arguments = as_text(repr(call.arguments) if is_python else call.text)
         shape = self.patterns.object[0] if self.patterns.object else _OBJECT
         id = as_text(write(id_of(call, index, self.patterns.id)))
         return fill(shape, {"name": as_text(write(call.name)), "arguments": arguments, "id": id})
@@ -122,8 +122,7 @@ class CallsWriter:
 def _python_call(pattern: Pattern, call: AnswerCall) -> Written:
     after_key, between = pattern.after("key"), pattern.after("value")
     members = [
-        join([as_text(key), as_text(python_text(value))], "", after_key, "")
-        for key, value in call.arguments.items()
+        join([as_text(key), as_text(repr(value))], "", after_key, "") for key, value in call.arguments.items()
     ]
     return (*as_text(call.name), *join(members, pattern.after("name"), between, ")"))
 

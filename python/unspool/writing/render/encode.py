@@ -54,8 +54,7 @@ class _Markers:
         return self.expression.finditer(text) if self.expression else iter(())
 
 
-_Tables = weakref.WeakKeyDictionary[Vocabulary, dict[FormatSource, _Markers]]
-_tables: _Tables = weakref.WeakKeyDictionary()
+_tables: weakref.WeakKeyDictionary[Vocabulary, dict[FormatSource, _Markers]] = weakref.WeakKeyDictionary()
 
 
 def _markers_of(file: FormatSource, vocabulary: Vocabulary) -> _Markers:

@@ -9,7 +9,7 @@ from typing import Any
 
 from unspool._core import Pattern
 from unspool.writing.render.pieces import Written, as_text, fill
-from unspool.writing.render.values import json_text, python_text
+from unspool.writing.render.values import json_text
 
 __all__ = ["ways_to_write", "write_parameters"]
 
@@ -59,7 +59,7 @@ def _ways(patterns: tuple[Pattern, ...], value: Any) -> list[tuple[Pattern, _Wri
 
 def _writers(pattern: Pattern, value: Any) -> list[_Write]:
     is_python = "python" in pattern.options("value") and isinstance(value, (Mapping, list, tuple))
-    return [python_text, json_text] if is_python else [json_text]
+    return [repr, json_text] if is_python else [json_text]
 
 
 def _parameter(pattern: Pattern, key: str, value: Any, write: _Write) -> Written:

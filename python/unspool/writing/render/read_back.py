@@ -1,28 +1,17 @@
-"""Checks whether a written answer parses to the intended message, and finds the first difference."""
+"""Finds the first difference between a written answer and the message that it parses to."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unspool._core import FormatSource, ToolSchemas, Vocabulary
-from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.message import Message, ToolCall
-from unspool.core.stream.reading import read_chunks
 from unspool.writing.render.answer import Answer, AnswerCall
 
-__all__ = ["read_back", "what_differs"]
+__all__ = ["what_differs"]
 
-Tools = Iterable[Any] | ToolSchemas | None
 _SHOWN = 60
-
-
-def read_back(
-    file: FormatSource, output: str | Sequence[int], tools: Tools, vocabulary: Vocabulary | None = None
-) -> Message:
-    """Parse the text or ids without a prompt, starting at the format's own turn."""
-    return read_chunks(compile_format(file, vocabulary=vocabulary), [output], tools, vocabulary=vocabulary)
 
 
 def what_differs(answer: Answer, read: Message, exact: bool, ids: Sequence[str] = ()) -> str | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from unspool._core import FormatSource
+from unspool._core import FormatSource, ToolSchemas, Vocabulary
+from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.message import Message
+from unspool.core.stream.reading import read_chunks
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError
@@ -15,13 +17,15 @@ from unspool.writing.render.answer import Answer, read_answer
 from unspool.writing.render.calls import CallsWriter
 from unspool.writing.render.encode import Encode, encode_written
 from unspool.writing.render.pieces import Written, text_of
-from unspool.writing.render.read_back import Tools, read_back, what_differs
+from unspool.writing.render.read_back import what_differs
 from unspool.writing.render.way import way_of_form, ways_of
 from unspool.writing.render.write import write_answer
 
 __all__ = ["render_ids", "render_text", "write_text"]
 
 _Output = TypeVar("_Output", str, list[int])
+
+Tools = Iterable[Any] | ToolSchemas | None
 
 
 def render_text(
@@ -33,13 +37,7 @@ def render_text(
     exact: bool = True,
 ) -> str:
     """See `FormatFile.render`."""
-
-    answer, schemas = _checked(file, message), compile_tools(tools)
-
-    def read(text: str) -> Message:
-        return read_back(file, text, schemas)
-
-    return _first_right(file, answer, continues, exact, text_of, read)
+    return _first_right(file, message, tools, continues, exact, text_of)
 
 
 def render_ids(
@@ -53,16 +51,12 @@ def render_ids(
     exact: bool = True,
 ) -> list[int]:
     """See `FormatFile.render_ids`."""
-    answer, schemas = _checked(file, message), compile_tools(tools)
     table = from_tokenizer(vocabulary)
 
     def make(written: Written) -> list[int]:
         return encode_written(written, file, table, encode)
 
-    def read(ids: list[int]) -> Message:
-        return read_back(file, ids, schemas, table)
-
-    return _first_right(file, answer, continues, exact, make, read)
+    return _first_right(file, message, tools, continues, exact, make, table)
 
 
 def write_text(
@@ -86,18 +80,21 @@ def write_text(
 
 def _first_right(
     file: FormatSource,
-    answer: Answer,
+    message: Message | Mapping[str, Any],
+    tools: Tools,
     continues: bool,
     exact: bool,
     make: Callable[[Written], _Output],
-    read: Callable[[_Output], Message],
+    vocabulary: Vocabulary | None = None,
 ) -> _Output:
-    """The first rendering of the answer that parses as intended."""
-    patterns, difference = file.split_patterns, None
+    """The first rendering of the message that parses as intended, without a prompt."""
+    answer, schemas = _checked(file, message), compile_tools(tools)
+    format, patterns, difference = compile_format(file, vocabulary=vocabulary), file.split_patterns, None
     for way in ways_of(patterns, answer):
         output = make(write_answer(patterns, answer, way, continues))
         ids = CallsWriter(patterns, way.form).ids(answer.calls) if way.form else ()
-        found = what_differs(answer, read(output), exact, ids)
+        read = read_chunks(format, [output], schemas, vocabulary=vocabulary)
+        found = what_differs(answer, read, exact, ids)
         if found is None:
             return output
         difference = difference or found

@@ -1,4 +1,4 @@
-"""Writes values in each dialect: JSON, Python literals, and objects with bare keys and quoted strings."""
+"""Writes values as JSON, and as objects with bare keys and quoted strings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from unspool._core import Pattern
 from unspool.writing.render.pieces import Written, as_text, fill, join
 
-__all__ = ["json_text", "literal", "python_text"]
+__all__ = ["json_text", "literal"]
 
 _BARE_KEY = re.compile(r"[\w.$-]+")
 
@@ -18,11 +18,6 @@ _BARE_KEY = re.compile(r"[\w.$-]+")
 def json_text(value: Any) -> str:
     """The value as JSON."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def python_text(value: Any) -> str:
-    """The value as a Python literal."""
-    return repr(value)
 
 
 def literal(value: Any, string: Pattern) -> Written:

@@ -8,7 +8,6 @@ from unspool._core import Pattern, Patterns
 from unspool.writing.render.answer import Answer
 from unspool.writing.render.calls import CallsWriter
 from unspool.writing.render.pieces import Written, as_text, fill, text_of, without_prefix
-from unspool.writing.render.turn import opens, without_turn
 from unspool.writing.render.way import Way
 
 __all__ = ["write_answer"]
@@ -29,7 +28,11 @@ def write_answer(patterns: Patterns, answer: Answer, way: Way, continues: bool =
         made += _after(made, _content(answer.content, way.content, text_of(calls)))
     if way.form is not None:
         made += _after(made, calls, is_bare=way.form.is_bare)
-    return without_turn(made, turn, continues)
+    first = made[0].text if made and made[0].is_markup else ""
+    # The part that the prompt has already written: with `continues` any end of the turn, otherwise all of it, so that
+    # the reasoning's opener stays part of the answer.
+    ends = [turn[begin:] for begin in range(len(turn) if continues else min(1, len(turn)))]
+    return without_prefix(made, next((end for end in ends if first.startswith(end)), ""))
 
 
 def _content(text: str, pattern: Pattern | None, after: str) -> Written:
@@ -45,7 +48,7 @@ def _content(text: str, pattern: Pattern | None, after: str) -> Written:
 
 def _reasoning(text: str, pattern: Pattern | None, turn: str) -> Written:
     """Write the reasoning. If the turn opens it, it is closed even if it is empty."""
-    if pattern is None or not (text or opens(turn, pattern.first)):
+    if pattern is None or not (text or turn.rstrip().endswith(pattern.first.strip())):
         return ()
     return fill(pattern, {"reasoning": as_text(text)})
 
