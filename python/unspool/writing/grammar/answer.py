@@ -17,7 +17,6 @@ from unspool.writing.grammar.nodes import (
     Chars,
     Literal,
     Node,
-    Reference,
     Repeat,
     Sequence,
     Terminal,
@@ -138,7 +137,7 @@ class Answer:
     def _text_to(self, closer: str) -> Node:
         """Text up to its closer, and the white space after it."""
         end = closer.rstrip()
-        words = [*self.markers.reasoning, closer.strip()]
+        words = [*self.markers.content, closer.strip()]
         return sequence(self.lexicon.text_until(words, end.lstrip()), GAP)
 
     # Text, and calls after their openers.
@@ -267,9 +266,7 @@ class Answer:
         backtrack."""
         header = self.patterns.header[0].first
         rules = self.calls.arguments.rules
-        content = Reference(rules.new_name("content"))
-        rules.named[content.name] = EMPTY
-        message = Reference(rules.new_name("message"))
+        content, message = rules.reserve("content"), rules.reserve("message")
         said = choice(*(self._head(one.first.removeprefix(header)) for one in self.patterns.content))
         called = choice(
             *(sequence(self._call_head(unit.opener.removeprefix(header)), unit.rest) for unit in units)

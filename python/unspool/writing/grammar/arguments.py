@@ -14,7 +14,6 @@ from unspool.errors import ArgumentError
 from unspool.writing.grammar.free_text import First, Rule, Start
 from unspool.writing.grammar.lexicon import Lexicon, edge
 from unspool.writing.grammar.marked_values import BARE_KEY, MarkedJson, QuotedValues
-from unspool.writing.grammar.members import in_order
 from unspool.writing.grammar.nodes import (
     EMPTY,
     GAP,
@@ -31,11 +30,11 @@ from unspool.writing.grammar.nodes import (
     star,
 )
 from unspool.writing.grammar.result import Dropped
+from unspool.writing.grammar.schema_rules import value_rules
 from unspool.writing.grammar.schema_types import ANY_TYPE, only, resolve, types_of
-from unspool.writing.grammar.schema_values import value_rules
 from unspool.writing.grammar.tools import Tool
 
-__all__ = ["Arguments"]
+__all__ = ["Arguments", "in_order"]
 
 #: The possible first characters of a JSON value of each type; text with another one is not such a value.
 _STARTS = {
@@ -110,7 +109,7 @@ class Arguments:
 
     def _parameter(self, tool: Tool, key: str | None, schema: Any, alternatives: Sequence[Pattern]) -> Node:
         has_text = any("verbatim" in pattern.options("value") for pattern in alternatives)
-        is_paired = not all(map(_has_edges, alternatives))
+        is_paired = not all(_is_trimmed(one.before("value"), one.after("value")) for one in alternatives)
         made: list[Node] = []
         for pattern in alternatives:
             options = pattern.options("value")
@@ -245,9 +244,8 @@ class Arguments:
         """A value of a type other than string, as JSON."""
         narrowed = only(name, schema, tool.schema)
         if name not in ("object", "array"):
-            values = [value for value in _values_of(narrowed) if not isinstance(value, str)]
-            plain = {"enum": values} if values else narrowed
-            return JsonValue.of(plain)
+            values = [value for value in narrowed.get("enum", ()) if not isinstance(value, str)]
+            return JsonValue.of({"enum": values} if values else narrowed)
         without = "&<" if has_entities else ""
         written = MarkedJson(self.words, without, lambda: self._drop_text(tool, key))
         path = f"{tool.name}#/properties/{key}"
@@ -264,17 +262,15 @@ class Arguments:
         made = (tool.name, pattern.first, key, json.dumps(schema, sort_keys=True))
         if made in self.elements:
             return self.elements[made]
-        rule = self.rules.new_name("element")
-        self.rules.named[rule] = EMPTY
-        self.elements[made] = Reference(rule)
+        rule = self.elements[made] = self.rules.reserve("element")
         opener = sequence(
             edge(self.lexicon, pattern.first, after=False),
             Literal(key),
             self.lexicon.markup(pattern.texts[1]),
         )
         closer = pattern.texts[2] + key + pattern.last.rstrip()
-        self.rules.named[rule] = sequence(opener, self._inside(tool, pattern, key, schema, closer), GAP)
-        return self.elements[made]
+        self.rules.named[rule.name] = sequence(opener, self._inside(tool, pattern, key, schema, closer), GAP)
+        return rule
 
     def _inside(self, tool: Tool, pattern: Pattern, key: str, schema: Any, closer: str) -> Node:
         resolved = resolve(schema, tool.schema)
@@ -317,15 +313,27 @@ class Arguments:
         return Repeat(self._element(tool, pattern, "item", schema["items"]), least, most)
 
 
+def in_order(rules: Rules, members: list[tuple[Node, bool]], comma: Node) -> Node:
+    """The members in order, each with whether it is required; commas separate them."""
+    # `first` accepts the members from here on at the beginning, `rest` the same after a member.
+    first: Node = EMPTY
+    rest: Node = EMPTY
+    for part, is_required in reversed(members):
+        later = rules.add("members", rest) if rest != EMPTY else rest
+        here = sequence(part, later)
+        if is_required:
+            first, rest = here, sequence(comma, here)
+        else:
+            first = choice(here, first) if first != EMPTY else optional(here)
+            rest = sequence(optional(sequence(comma, part)), later)
+    return first
+
+
 def _between_lines(blank: Node, text: str, own_line: bool, end: Node, is_paired: bool) -> Node:
     """A listed text. The line break at each side may be missing, unless the text has one there too."""
     first = blank if is_paired or not text or text[0].isspace() else optional(blank)
     last = blank if own_line or not text or text[-1].isspace() else optional(blank)
     return sequence(first, Literal(text), last, end)
-
-
-def _has_edges(pattern: Pattern) -> bool:
-    return _is_trimmed(pattern.before("value"), pattern.after("value"))
 
 
 def _is_trimmed(before: str, after: str) -> bool:
@@ -346,10 +354,6 @@ def _no_json(types: Sequence[str]) -> Start | None:
 def _keywords(schema: Any) -> set[str]:
     """The keywords of a schema and of its alternatives."""
     return set(schema).union(*map(_keywords, schema.get("anyOf", ())))
-
-
-def _values_of(schema: Any) -> list[Any]:
-    return list(schema.get("enum", ())) if isinstance(schema, Mapping) else []
 
 
 def _texts_of(schema: Any, root: Any) -> list[str] | None:

@@ -9,10 +9,9 @@ from typing import Any
 from unspool._core import Pattern
 from unspool.core.format.forms import Form
 from unspool.errors import ArgumentError, FormatError
-from unspool.writing.grammar.arguments import Arguments
+from unspool.writing.grammar.arguments import Arguments, in_order
 from unspool.writing.grammar.lexicon import closing, edge, split_end
 from unspool.writing.grammar.marked_values import PYTHON
-from unspool.writing.grammar.members import in_order
 from unspool.writing.grammar.nodes import (
     GAP,
     Chars,
@@ -28,7 +27,7 @@ from unspool.writing.grammar.nodes import (
     star,
 )
 from unspool.writing.grammar.object_schema import object_schema
-from unspool.writing.grammar.schema_values import value_rules
+from unspool.writing.grammar.schema_rules import value_rules
 from unspool.writing.grammar.tools import Tool
 
 __all__ = ["Calls", "Unit"]
@@ -166,14 +165,14 @@ class Calls:
 
     # ${object}: in a list, with a separator, or each between its own markers
     def _objects(self, call: Pattern) -> Unit:
-        one = choice(*(self._object(call, tool, shape) for tool in self.tools for shape in self._shapes()))
+        shapes = self.arguments.patterns.object or (None,)
+        one = choice(*(self._object(call, tool, shape) for tool in self.tools for shape in shapes))
         place = call.index("object")
         first, before, last = call.first, call.texts[place], call.last
-        is_list = before.rstrip().endswith("[")
-        inner = self._joined(one, self._separator(call)) if call.has("...") else one
-        if is_list:
+        inner = self._joined(one, _separator(call.texts[call.index("...")])) if call.has("...") else one
+        if before.rstrip().endswith("["):
             before = before.rstrip().removesuffix("[")
-            inner = self._bracketed(inner)
+            inner = _bracketed(inner)
             last = last.lstrip().removeprefix("]")
         rest = sequence(inner, closing(self._lexicon, last))
         if place > 0:  # after a message's author
@@ -181,18 +180,6 @@ class Calls:
             return Unit(first, sequence(names, edge(self._lexicon, before, before=False), rest), True)
         opener, space = split_end(before)
         return Unit(opener, sequence(space, rest), not call.has("..."))
-
-    @staticmethod
-    def _bracketed(inner: Node) -> Node:
-        return sequence(Literal("["), GAP, inner, GAP, Literal("]"))
-
-    @staticmethod
-    def _separator(call: Pattern) -> Node:
-        place = [hole.kind for hole in call.holes].index("...")
-        return _separator(call.texts[place])
-
-    def _shapes(self) -> tuple[Pattern | None, ...]:
-        return self.arguments.patterns.object or (None,)
 
     def _object(self, call: Pattern, tool: Tool, shape: Pattern | None) -> Node:
         schema = object_schema(tool, shape)
@@ -213,7 +200,7 @@ class Calls:
             )
         inner = self._joined(one, _separator(call.texts[-2].removeprefix(")")))
         if first.rstrip().endswith("["):
-            inner = self._bracketed(inner)
+            inner = _bracketed(inner)
             first, last = first.rstrip().removesuffix("["), last.lstrip().removeprefix("]")
         opener, space = split_end(first)
         return Unit(opener, sequence(space, inner, edge(self._lexicon, last)), False)
@@ -226,17 +213,17 @@ class Calls:
         return self.tools
 
     def _python_arguments(self, tool: Tool) -> Node:
-        def value(key: str, schema: Any) -> Node:
-            path, dropped = f"{tool.name}#/properties/{key}", self.arguments.dropped
-            return value_rules(self.arguments.rules, PYTHON, schema, tool.schema, path, dropped)
+        rules, dropped, parts = self.arguments.rules, self.arguments.dropped, []
+        for key, schema in tool.properties.items():
+            if schema is not False:
+                path = f"{tool.name}#/properties/{key}"
+                value = value_rules(rules, PYTHON, schema, tool.schema, path, dropped)
+                parts.append((sequence(Literal(f"{key}="), value), key in tool.required))
+        return sequence(in_order(rules, parts, _separator(",")), Literal(")"))
 
-        parts = [
-            (sequence(Literal(f"{key}="), value(key, schema)), key in tool.required)
-            for key, schema in tool.properties.items()
-            if schema is not False
-        ]
-        comma = sequence(GAP, Literal(","), GAP)
-        return sequence(in_order(self.arguments.rules, parts, comma), Literal(")"))
+
+def _bracketed(inner: Node) -> Node:
+    return sequence(Literal("["), GAP, inner, GAP, Literal("]"))
 
 
 def _separator(text: str) -> Node:

@@ -7,7 +7,7 @@ import json
 from unspool.writing.grammar.marked_values import JSON
 from unspool.writing.grammar.nodes import Choice, JsonValue, Node, Repeat, Rules, Sequence
 from unspool.writing.grammar.result import Dropped
-from unspool.writing.grammar.schema_values import value_rules
+from unspool.writing.grammar.schema_rules import value_rules
 
 __all__ = ["without_json"]
 

@@ -69,10 +69,6 @@ class Lexicon:
             )
         )
 
-    def is_token(self, text: str) -> bool:
-        """Whether the text is one token."""
-        return text in self._ids
-
     def has_token(self, text: str) -> bool:
         """Whether the text contains a token."""
         return any(word in text for word in self._ids)

@@ -22,7 +22,7 @@ from unspool.writing.grammar.markers import Markers
 from unspool.writing.grammar.nodes import EMPTY, JsonValue, Node, Rules
 from unspool.writing.grammar.readable_parts import check_parts
 from unspool.writing.grammar.result import Dropped, Grammar, Syntax
-from unspool.writing.grammar.schema_values import value_rules
+from unspool.writing.grammar.schema_rules import value_rules
 from unspool.writing.grammar.structural_tag import to_structural_tag
 from unspool.writing.grammar.tools import chosen_tools
 
@@ -56,7 +56,9 @@ def make_grammar(
     """
     if syntax not in _PRINTERS:
         raise ArgumentError(f"syntax is '{syntax}'; use one of {', '.join(map(repr, _PRINTERS))}")
-    offered = [] if tool_choice == "none" else list(_checked(tools))
+    if tool_choice != "none" and isinstance(tools, (str, bytes, dict)):
+        raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
+    offered = [] if tool_choice == "none" else list(tools)
     has_calls = bool(offered) or response_schema is None
     if has_calls and not file.has_tools:
         raise FormatError(f"format '{file.name}' has no calls, so there is no grammar of them")
@@ -87,12 +89,6 @@ def make_grammar(
     return Grammar(syntax, _PRINTERS[syntax](rules), tuple(dict.fromkeys(dropped)))
 
 
-def _checked(tools: Iterable[Any]) -> Iterable[Any]:
-    if isinstance(tools, (str, bytes, dict)):
-        raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
-    return tools
-
-
 def _response(
     schema: Mapping[str, Any] | None, target: Target, lexicon: Lexicon, markers: Markers, rules: Rules,
     dropped: list[Dropped],
@@ -115,6 +111,4 @@ def _response(
 def _reasoning_start(file: FormatSource, reasoning: bool | None, prompt: str | None) -> ReasoningStart:
     if reasoning is False or not file.has_reasoning:
         return "none"
-    compiled = compile_format(file)
-    is_open = compiled.starts_in_reasoning("" if prompt is None else prompt)
-    return "open" if is_open else "may"
+    return "open" if compile_format(file).starts_in_reasoning(prompt or "") else "may"

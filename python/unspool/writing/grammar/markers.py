@@ -16,7 +16,6 @@ class Markers:
     """The texts that the parser looks for, by the region in which they count."""
 
     content: tuple[str, ...]
-    reasoning: tuple[str, ...]
     value: tuple[str, ...]
 
     @classmethod
@@ -40,7 +39,7 @@ class Markers:
             if parameter.has("value"):
                 tags += [parameter.after("key").strip(), parameter.after("value").strip()]
         value = _short((*content, *filter(is_structural, tags)))
-        return cls(content, content, value)
+        return cls(content, value)
 
 
 _LONG = 7

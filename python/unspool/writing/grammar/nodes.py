@@ -165,6 +165,12 @@ class Rules:
         names = (f"{stem}_{number}" for number in range(1, len(self.named) + 2))
         return next(name for name in (stem, *names) if name not in self.named)
 
+    def reserve(self, stem: str) -> Reference:
+        """A reference to a new rule whose node follows, because it may refer to itself."""
+        rule = Reference(self.new_name(stem))
+        self.named[rule.name] = EMPTY
+        return rule
+
     def add(self, stem: str, node: Node) -> Node:
         """A reference to a rule for this node; the node itself if it is as short."""
         if isinstance(node, (Literal, Token, Reference)):

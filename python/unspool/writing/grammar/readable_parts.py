@@ -12,6 +12,7 @@ from unspool._core import FormatSource
 from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.reading import read_chunks
 from unspool.errors import ArgumentError
+from unspool.writing.grammar.schema_prune import children
 from unspool.writing.grammar.schema_types import resolve
 from unspool.writing.grammar.tools import Tool
 from unspool.writing.render.render import write_text
@@ -99,11 +100,7 @@ def _inner(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for one in waiting:
         if isinstance(one, Mapping):
             yield one
-            for key in ("properties", "patternProperties"):
-                waiting += one.get(key, {}).values()
-            for key in ("anyOf", "prefixItems"):
-                waiting += one.get(key, ())
-            waiting += [one.get("items"), one.get("additionalProperties")]
+            waiting += children(one)
 
 
 def _listed(schemas: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:

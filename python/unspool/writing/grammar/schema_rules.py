@@ -4,10 +4,12 @@ JSON."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from unspool.writing.grammar.character_sets import ANY_CHARACTER, ANY_TEXT
 from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
+from unspool.writing.grammar.json_schema import normalise
 from unspool.writing.grammar.nodes import (
     EMPTY,
     Literal,
@@ -22,11 +24,29 @@ from unspool.writing.grammar.nodes import (
 )
 from unspool.writing.grammar.number_rules import number_rule
 from unspool.writing.grammar.other_keys import other_keys
+from unspool.writing.grammar.result import Dropped
 from unspool.writing.grammar.schema_patterns import parse_pattern
 from unspool.writing.grammar.schema_prune import name_of
 from unspool.writing.grammar.written_values import WrittenValues
 
-__all__ = ["SchemaRules"]
+__all__ = ["SchemaRules", "value_rules"]
+
+
+def value_rules(
+    rules: Rules, written: WrittenValues, schema: Mapping[str, Any], root: Mapping[str, Any], path: str,
+    dropped: list[Dropped],
+) -> Node:  # fmt: skip
+    """A value of the schema; references in it are relative to the root.
+
+    Args:
+        path: The schema's place, for entries in `dropped`.
+    """
+    document = {**schema, "$defs": root["$defs"]} if "$defs" in root else schema
+    made = normalise(document, target="gbnf")
+    dropped += [
+        Dropped(f"{path}{one.path.removeprefix('#')}", one.keyword, one.reason) for one in made.dropped
+    ]
+    return SchemaRules(rules, written, made.schema).value()
 
 
 class SchemaRules:
@@ -39,10 +59,9 @@ class SchemaRules:
         self._schema = schema
         self._names: dict[str, Reference] = {}
         self._count = 0
-        comma, colon = Literal(","), Literal(":")
         self._space = written.space if written.space == EMPTY else rules.add("space", written.space)
-        self._comma = sequence(self._space, comma, self._space)
-        self._colon = sequence(self._space, colon, self._space)
+        self._comma = sequence(self._space, Literal(","), self._space)
+        self._colon = sequence(self._space, Literal(":"), self._space)
 
     def value(self) -> Node:
         """A value of the whole schema."""
@@ -74,24 +93,21 @@ class SchemaRules:
         return Literal(self._written.null) if kind == "null" else self._any()
 
     def _definition(self, name: str) -> Node:
-        if name not in self._names:
-            rule = self._names[name] = Reference(self._rules.new_name(name))
-            self._rules.named[rule.name] = EMPTY  # reserves the name, because the rule may refer to itself
-            self._rules.named[rule.name] = self.node(self._definitions[name])
-        return self._names[name]
+        return self._once(name, name, lambda: self.node(self._definitions[name]))
+
+    def _once(self, key: str, stem: str, make: Callable[[], Node]) -> Node:
+        """A reference to a rule that is made once; it may refer to itself."""
+        if key not in self._names:
+            rule = self._names[key] = self._rules.reserve(stem)
+            self._rules.named[rule.name] = make()
+        return self._names[key]
 
     def _any(self) -> Node:
         """Any value."""
-        key = "any value"  # no definition has this name
-        if key not in self._names:
-            rule = self._names[key] = Reference(self._rules.new_name("value"))
-            self._rules.named[rule.name] = EMPTY
-            kinds = ("string", "number", "boolean", "null")
-            nested = [{"type": "object", "additionalProperties": {}}, {"type": "array", "items": {}}]
-            self._rules.named[rule.name] = choice(
-                *map(self.node, [*({"type": kind} for kind in kinds), *nested])
-            )
-        return self._names[key]
+        kinds = [{"type": kind} for kind in ("string", "number", "boolean", "null")]
+        nested = [{"type": "object", "additionalProperties": {}}, {"type": "array", "items": {}}]
+        # No definition has this name.
+        return self._once("any value", "value", lambda: choice(*map(self.node, [*kinds, *nested])))
 
     def _constant(self, value: Any) -> Node:
         if isinstance(value, str):
@@ -103,11 +119,7 @@ class SchemaRules:
     def _string(self, schema: dict[str, Any]) -> Node:
         if len(schema) > 1:
             return self._written.string(_text(schema))
-        key = "any string"  # no definition has this name
-        if key not in self._names:
-            self._names[key] = Reference(self._rules.new_name("string"))
-            self._rules.named[self._names[key].name] = self._written.string(ANY_TEXT)
-        return self._names[key]
+        return self._once("any string", "string", lambda: self._written.string(ANY_TEXT))
 
     # Objects.
 
@@ -115,7 +127,7 @@ class SchemaRules:
         named = schema.get("properties", {})
         required = set(schema.get("required", ()))
         members = [
-            (self._member(self._written.key(Literal(key)), self.node(value)), key in required)
+            (self._member(Literal(key), value), key in required)
             for key, value in named.items()
             if value is not False
         ]
@@ -125,14 +137,11 @@ class SchemaRules:
     def _other_member(self, schema: dict[str, Any], named: dict[str, Any]) -> Node | None:
         """A key that the schema does not name, with its value."""
         for pattern, value in schema.get("patternProperties", {}).items():
-            return self._rule(
-                "member", self._member(self._written.key(parse_pattern(pattern)), self.node(value))
-            )
+            return self._rule("member", self._member(parse_pattern(pattern), value))
         others = schema["additionalProperties"]
         if others is False:
             return None
-        key = other_keys(named) if named else ANY_TEXT
-        return self._rule("member", self._member(self._written.key(key), self.node(others)))
+        return self._rule("member", self._member(other_keys(named) if named else ANY_TEXT, others))
 
     def _in_order(self, members: list[tuple[Node, bool]], other: Node | None, schema: dict[str, Any]) -> Node:
         """Members in order, each with whether it is required; `other` may follow, repeatedly."""
@@ -150,8 +159,8 @@ class SchemaRules:
                 rest = sequence(optional(sequence(self._comma, here)), later)
         return first
 
-    def _member(self, key: Node, value: Node) -> Node:
-        return sequence(key, self._colon, value)
+    def _member(self, key: Node, value: Any) -> Node:
+        return sequence(self._written.key(key), self._colon, self.node(value))
 
     # Lists.
 
