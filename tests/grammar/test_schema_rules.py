@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
 from unspool.writing.grammar.gbnf import to_gbnf
-from unspool.writing.grammar.json_answer import json_grammar
+from unspool.writing.grammar.json_answer import json_grammar, json_rules
 from unspool.writing.grammar.json_schema import normalise
-from unspool.writing.grammar.json_text import json_rules
 from unspool.writing.grammar.match_pattern import Matcher
 from unspool.writing.grammar.nodes import (
     EMPTY,

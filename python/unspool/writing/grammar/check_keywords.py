@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -23,6 +24,8 @@ MAX_REFERENCES = 10_000
 STACK_MARGIN = 300
 
 Handler = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
+#: What is wrong with a value, from the keyword's value, the value and the schema.
+Problem = Callable[[Any, Any, Any], str | None]
 references: ContextVar[list[int]] = ContextVar("references")
 has_patterns: ContextVar[bool] = ContextVar("has_patterns")
 
@@ -54,8 +57,8 @@ def validator_class() -> Any:
         "unevaluatedProperties": _without_patterns(known["unevaluatedProperties"]),
         "uniqueItems": _reporting(ValidationError, _unique),
         "multipleOf": _reporting(ValidationError, _multiple),
-        "exclusiveMinimum": _reporting(ValidationError, _above),
-        "exclusiveMaximum": _reporting(ValidationError, _below),
+        "exclusiveMinimum": _reporting(ValidationError, _strict_bound("minimum", "above", operator.le)),
+        "exclusiveMaximum": _reporting(ValidationError, _strict_bound("maximum", "below", operator.ge)),
     }
     for keyword in ("type", "enum", "const", "$ref", "allOf", "anyOf", "oneOf"):
         handlers[keyword] = _unless_null(handlers.get(keyword, known[keyword]))
@@ -123,7 +126,7 @@ def _without_patterns(handler: Handler) -> Handler:
     return check_value
 
 
-def _reporting(error: Any, problem: Callable[[Any, Any, Any], str | None]) -> Handler:
+def _reporting(error: Any, problem: Problem) -> Handler:
     def check_value(_validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
         message = problem(said, value, schema)
         if message is not None:
@@ -200,24 +203,11 @@ def _multiple(said: Any, value: Any, _schema: Any) -> str | None:
     return None if is_multiple else f"{value!r} is not a multiple of {said!r}"
 
 
-def _above(said: Any, value: Any, schema: Any) -> str | None:
-    limit = _old_limit(said, schema.get("minimum"))
-    return (
-        f"{value!r} is not above {limit!r}"
-        if _is_number(value) and limit is not None and value <= limit
-        else None
-    )
+def _strict_bound(other: str, word: str, breaks: Callable[[Any, Any], bool]) -> Problem:
+    def problem(said: Any, value: Any, schema: Any) -> str | None:
+        # In draft 4, true excludes the bound in the other keyword.
+        limit = said if said is not True and said is not False else schema.get(other) if said else None
+        is_broken = _is_number(value) and limit is not None and breaks(value, limit)
+        return f"{value!r} is not {word} {limit!r}" if is_broken else None
 
-
-def _below(said: Any, value: Any, schema: Any) -> str | None:
-    limit = _old_limit(said, schema.get("maximum"))
-    return (
-        f"{value!r} is not below {limit!r}"
-        if _is_number(value) and limit is not None and value >= limit
-        else None
-    )
-
-
-def _old_limit(said: Any, beside: Any) -> Any:
-    """In draft 4, true excludes the bound in the other keyword."""
-    return said if said is not True and said is not False else (beside if said else None)
+    return problem

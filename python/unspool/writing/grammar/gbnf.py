@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Protocol
 
 from unspool.writing.grammar.character_sets import LAST, characters, excluding, in_set, within
 from unspool.writing.grammar.nodes import (
@@ -31,42 +30,17 @@ def to_gbnf(rules: Rules) -> str:
     Raises:
         ValueError: A node cannot be expressed in GBNF.
     """
-    return _Printer(rules, _LlamaTokens()).text()
+    return _Printer(rules).text()
 
 
 def to_ebnf(rules: Rules) -> str:
     """The same for xgrammar, which has another notation for tokens."""
-    return _Printer(rules, _XgrammarTokens()).text()
-
-
-class _Tokens(Protocol):
-    def one(self, id: int) -> str: ...
-
-    def others(self, excluded: tuple[int, ...]) -> str: ...
-
-
-class _LlamaTokens:
-    def one(self, id: int) -> str:
-        return f"<[{id}]>"
-
-    def others(self, excluded: tuple[int, ...]) -> str:
-        # GBNF can negate only one token: for more, only text is left, which cannot spell a marker that is a
-        # token.
-        return f"!<[{excluded[0]}]>*" if len(excluded) == 1 else r"[^\x00]*"
-
-
-class _XgrammarTokens:
-    def one(self, id: int) -> str:
-        return f"Token({id})"
-
-    def others(self, excluded: tuple[int, ...]) -> str:
-        return f"ExcludeToken({', '.join(map(str, excluded))})*"
+    return _XgrammarPrinter(rules).text()
 
 
 class _Printer:
-    def __init__(self, rules: Rules, tokens: _Tokens) -> None:
+    def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._tokens = tokens
         self._names = _names(rules.named)
         self._taken = set(self._names.values())
         self._texts: dict[Node, str] = {}  # each terminal becomes a shared rule
@@ -85,6 +59,14 @@ class _Printer:
     def _rule(self, node: Node) -> str:
         return self._part(node.part if isinstance(node, Terminal) else node, 0)
 
+    def _token(self, id: int) -> str:
+        return f"<[{id}]>"
+
+    def _other_tokens(self, excluded: tuple[int, ...]) -> str:
+        # GBNF can negate only one token: for more, only text is left, which cannot spell a marker that is a
+        # token.
+        return f"!<[{excluded[0]}]>*" if len(excluded) == 1 else r"[^\x00]*"
+
     def _part(self, node: Node, depth: int) -> str:
         """A node as an expression; at depth 0 nothing needs brackets, at 1 choices do, at 2 sequences do
         too."""
@@ -96,9 +78,9 @@ class _Printer:
         if isinstance(node, Literal):
             return '"' + "".join(_character(char, _QUOTED) for char in node.text) + '"'
         if isinstance(node, Token):
-            return self._tokens.one(node.id)
+            return self._token(node.id)
         if isinstance(node, OtherTokens):
-            text = self._tokens.others(node.excluded)
+            text = self._other_tokens(node.excluded)
             return f"({text})" if depth > 1 else text
         if isinstance(node, Reference):
             return self._names[node.name]
@@ -133,6 +115,14 @@ class _Printer:
         return f"({self._repeat(part)}){times(node)}"
 
 
+class _XgrammarPrinter(_Printer):
+    def _token(self, id: int) -> str:
+        return f"Token({id})"
+
+    def _other_tokens(self, excluded: tuple[int, ...]) -> str:
+        return f"ExcludeToken({', '.join(map(str, excluded))})*"
+
+
 def _names(rules: Iterable[str]) -> dict[str, str]:
     """A name of letters, digits and hyphens for each rule."""
     names = {"start": "root"}
@@ -159,16 +149,12 @@ def _characters(node: Chars) -> str:
         found, is_negated = excluding(found), True
     ranges = "".join(
         _character(first, _IN_CLASS) + (f"-{_character(last, _IN_CLASS)}" if last > first else "")
-        for first, last in _without_hyphen(found)
+        for first, last in within(found, excluding(characters("-"))).ranges
         if not "\ud800" <= first <= "\udfff"  # no text contains them
     )
     # A hyphen at the end of a class is literal in all readers; xgrammar has no escape for it.
     hyphen = "-" if in_set("-", found) else ""
     return f"[{'^' if is_negated else ''}{ranges}{hyphen}]" if ranges or hyphen else r"[^\x00]"
-
-
-def _without_hyphen(found: Chars) -> tuple[tuple[str, str], ...]:
-    return within(found, excluding(characters("-"))).ranges
 
 
 _QUOTED = {'"': '\\"', "\\": "\\\\"}

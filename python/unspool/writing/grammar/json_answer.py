@@ -7,9 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from unspool.errors import ArgumentError
+from unspool.writing.grammar.gbnf import to_gbnf
+from unspool.writing.grammar.json_schema import NormalisedSchema, normalise
+from unspool.writing.grammar.nodes import EMPTY, Rules
+from unspool.writing.grammar.number_bounds import bound_numbers
 from unspool.writing.grammar.result import Grammar, Syntax
+from unspool.writing.grammar.schema_rules import SchemaRules
+from unspool.writing.grammar.written_values import JSON_VALUES
 
-__all__ = ["json_grammar"]
+__all__ = ["json_grammar", "json_rules"]
+
+#: Maximum run of blanks and line breaks: models that may write unlimited white space do.
+_MAX_WHITE_SPACE = 8
+_WHITE_SPACE = rf"[\x20\n]{{1,{_MAX_WHITE_SPACE}}}"
 
 
 def json_grammar(
@@ -29,20 +39,37 @@ def json_grammar(
     Raises:
         ArgumentError: The schema is malformed, too large, matched by no value, or not strict.
     """
-    # Imported here because most programs build no grammar.
-    from unspool.writing.grammar.gbnf import to_gbnf
-    from unspool.writing.grammar.json_schema import normalise
-    from unspool.writing.grammar.json_text import json_rules, lark_json, tag_json
-
     if syntax == "lark":
         found = normalise(schema, target="llguidance", strict=strict)
-        text = f"start: {lark_json(found)}\n"
+        text = f"start: {_lark_json(found)}\n"
     elif syntax == "structural_tag":
         found = normalise(schema, target="xgrammar", strict=strict)
-        text = json.dumps({"type": "structural_tag", "format": tag_json(found)}, ensure_ascii=False)
+        text = json.dumps({"type": "structural_tag", "format": _tag_json(found)}, ensure_ascii=False)
     elif syntax == "gbnf":
         found = normalise(schema, target="gbnf", strict=strict)
         text = to_gbnf(json_rules(found))
     else:
         raise ArgumentError(f"syntax must be one of lark, structural_tag, gbnf; got {syntax!r}")
     return Grammar(syntax, text, found.dropped)
+
+
+def _lark_json(found: NormalisedSchema) -> str:
+    """A JSON value in a Lark rule."""
+    schema = {"x-guidance": {"whitespace_pattern": _WHITE_SPACE}, **bound_numbers(found.schema)}
+    return f"%json {json.dumps(schema, ensure_ascii=False)}"
+
+
+def _tag_json(found: NormalisedSchema) -> dict[str, object]:
+    """A JSON value in xgrammar's structural tag."""
+    return {
+        "type": "json_schema",
+        "json_schema": bound_numbers(found.schema),
+        "max_whitespace_cnt": _MAX_WHITE_SPACE,
+    }
+
+
+def json_rules(found: NormalisedSchema) -> Rules:
+    """A JSON value as rules; the schema must be normalised for "gbnf"."""
+    rules = Rules({"start": EMPTY})
+    rules.named["start"] = SchemaRules(rules, JSON_VALUES, found.schema).value()
+    return rules

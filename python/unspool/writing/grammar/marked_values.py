@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from unspool.writing.grammar.character_sets import ANY_TEXT
 from unspool.writing.grammar.free_text import Words, free_text
 from unspool.writing.grammar.nodes import Chars, Literal, Node, Repeat, Terminal, optional, sequence
-from unspool.writing.grammar.written_values import JSON_VALUES, PYTHON_VALUES
+from unspool.writing.grammar.written_values import JSON_VALUES, PYTHON_VALUES, WrittenValues
 
 __all__ = ["BARE_KEY", "JSON", "MAX_SPACE", "PYTHON", "MarkedJson", "QuotedValues"]
 
@@ -23,7 +23,7 @@ _CONTROLS = "".join(map(chr, range(32)))
 
 
 @dataclass(frozen=True)
-class MarkedJson:
+class MarkedJson(WrittenValues):
     """JSON that spells no marker.
 
     Attributes:
@@ -35,13 +35,7 @@ class MarkedJson:
     words: tuple[str, ...]
     without: str
     drop: Callable[[], None]
-    true: str = "true"
-    false: str = "false"
-    null: str = "null"
-
-    @property
-    def space(self) -> Node:
-        return _SPACE
+    space: Node = _SPACE
 
     def string(self, content: Node) -> Node:
         """A string with its quotes."""
@@ -54,13 +48,9 @@ class MarkedJson:
         inner = free_text(Words(self.words), without='"\\' + _CONTROLS + self.without, other=JSON.any_escape)
         return Terminal(sequence(Literal('"'), inner, Literal('"')))
 
-    def key(self, content: Node) -> Node:
-        """A key with its quotes."""
-        return self.string(content)
-
 
 @dataclass(frozen=True)
-class QuotedValues:
+class QuotedValues(WrittenValues):
     """Objects with bare keys and verbatim strings between special quotes.
 
     Attributes:
@@ -71,13 +61,7 @@ class QuotedValues:
     opener: Node
     closer: Node
     drop: Callable[[], None]
-    true: str = "true"
-    false: str = "false"
-    null: str = "null"
-
-    @property
-    def space(self) -> Node:
-        return _SPACE
+    space: Node = _SPACE
 
     def string(self, content: Node) -> Node:
         """A string with its quotes."""

@@ -47,9 +47,8 @@ def merge_arrays(merger: Merging, parts: Sequence[Part], depth: int) -> Any:
         if bound is not None and bound <= MAX_ITEMS:
             merged[keyword] = bound
         elif bound is not None:
-            for part in parts:
-                if part.has(keyword):
-                    merger.parts.drop(part, keyword, f"counting more than {MAX_ITEMS:,} items is too slow")
+            reason = f"counting more than {MAX_ITEMS:,} items is too slow"
+            merger.parts.drop_all(parts, (keyword,), reason)
     return merged
 
 

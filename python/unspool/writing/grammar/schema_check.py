@@ -13,6 +13,7 @@ from typing import Any
 
 from unspool.errors import ArgumentError, UnspoolError
 from unspool.writing.grammar.check_keywords import TooMuchWork, has_patterns, references, validator_class
+from unspool.writing.grammar.schema_keywords import escape_pointer
 
 __all__ = ["Violation", "check"]
 
@@ -51,9 +52,7 @@ def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation
     try:
         return [
             Violation(
-                "/".join(
-                    ("#", *(str(key).replace("~", "~0").replace("/", "~1") for key in error.absolute_path))
-                ),
+                "/".join(("#", *(escape_pointer(str(key)) for key in error.absolute_path))),
                 str(error.validator or "false"),
                 error.message[:MAX_MESSAGE],
             )

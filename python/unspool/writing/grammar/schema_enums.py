@@ -40,12 +40,8 @@ def merge_values(merger: Merging, parts: Sequence[Part], types: set[str], depth:
     scalars = [_shortest(value) for value in scalars if _fits(merger.parts, value, limits, parts)]
     nodes = [constant(value) for value in left if isinstance(value, (dict, list))]
     if nodes:
-        for part in parts:
-            for keyword in (*KEYWORDS_OF_TYPE["object"], *KEYWORDS_OF_TYPE["array"]):
-                if part.has(keyword):
-                    merger.parts.drop(
-                        part, keyword, "the values that the schema lists are not compared with it"
-                    )
+        keywords = (*KEYWORDS_OF_TYPE["object"], *KEYWORDS_OF_TYPE["array"])
+        merger.parts.drop_all(parts, keywords, "the values that the schema lists are not compared with it")
     return [{"enum": scalars}, *nodes] if scalars else nodes
 
 

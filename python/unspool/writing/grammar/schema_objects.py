@@ -119,8 +119,5 @@ class _Objects:
             merged[keyword] = bound
             if keyword == "maxProperties" or bound == 1:
                 return
-        for part in self.parts:
-            if part.has(keyword):
-                self.merger.parts.drop(
-                    part, keyword, "matchers count the keys of maps only, and a repeated key twice"
-                )
+        reason = "matchers count the keys of maps only, and a repeated key twice"
+        self.merger.parts.drop_all(self.parts, (keyword,), reason)

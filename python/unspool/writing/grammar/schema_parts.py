@@ -50,6 +50,13 @@ class Parts:
     def drop(self, part: Part, keyword: str, reason: str) -> None:
         self.dropped.setdefault((part.path, keyword), Dropped(part.path, keyword, reason))
 
+    def drop_all(self, parts: Iterable[Part], keywords: Iterable[str], reason: str) -> None:
+        """Drop these keywords from every part that has them."""
+        for part in parts:
+            for keyword in keywords:
+                if part.has(keyword):
+                    self.drop(part, keyword, reason)
+
     def collect(self, parts: Iterable[Part]) -> tuple[list[Part] | None, bool]:
         """All schemas that a value must match, and whether one came from a reference; None: no value
         matches."""

@@ -33,12 +33,10 @@ def merge_strings(notes: Parts, parts: Sequence[Part], target: str) -> Any:
     longest = lowest(count_of(part, "maxLength") for part in parts)
     if shortest is not None and longest is not None and shortest > longest:
         return False
-    shape = _format(notes, parts) or _pattern(notes, parts, target)
-    if shape is None:
-        shape = {}
+    shape = _format(notes, parts) or _pattern(notes, parts, target) or {}
     if "format" in shape or ("pattern" in shape and target != "llguidance"):
-        _drop_all(
-            notes, parts, ("minLength", "maxLength"), f"matchers do not combine it with {next(iter(shape))}"
+        notes.drop_all(
+            parts, ("minLength", "maxLength"), f"matchers do not combine it with {next(iter(shape))}"
         )
         return {"type": "string", **shape}
     if "pattern" in shape and not _has_length(parts, shortest, longest):
@@ -49,8 +47,8 @@ def merge_strings(notes: Parts, parts: Sequence[Part], target: str) -> Any:
         if bound is None or (keyword == "minLength" and bound == 0):
             continue
         if bound > _MAX_LENGTH[target]:
-            _drop_all(
-                notes, parts, (keyword,), f"counting more than {_MAX_LENGTH[target]:,} characters is too slow"
+            notes.drop_all(
+                parts, (keyword,), f"counting more than {_MAX_LENGTH[target]:,} characters is too slow"
             )
         else:
             shape[keyword] = bound
@@ -68,8 +66,8 @@ def _counted_pattern(
     if longest is not None and longest <= _MAX_LENGTH["xgrammar"]:
         return {"pattern": f"^(?:{print_pattern(Repeat(PLAIN, shortest or 0, longest))})$"}
     if longest is not None or shortest:
-        _drop_all(
-            notes, parts, ("minLength", "maxLength"), "xgrammar counts the characters of short strings only"
+        notes.drop_all(
+            parts, ("minLength", "maxLength"), "xgrammar counts the characters of short strings only"
         )
     return {}
 
@@ -100,7 +98,7 @@ def _format(notes: Parts, parts: Sequence[Part]) -> dict[str, Any] | None:
             notes.drop(part, "format", f"no matcher knows {name!r}, or another format stands beside it")
     if found is None:
         return None
-    _drop_all(notes, parts, ("pattern",), "matchers do not combine it with format")
+    notes.drop_all(parts, ("pattern",), "matchers do not combine it with format")
     return {"format": found}
 
 
@@ -154,7 +152,7 @@ def merge_numbers(notes: Parts, parts: Sequence[Part], name: str, target: str) -
     if _is_empty(bounds, step):
         return False
     if step is not None and (step > _MAX_STEP or target == "gbnf" or (target == "xgrammar" and bounds)):
-        _drop_all(notes, parts, ("multipleOf",), "the matcher ignores it, or takes too long over it")
+        notes.drop_all(parts, ("multipleOf",), "the matcher ignores it, or takes too long over it")
         step = None
     return {"type": name, **bounds, **({} if step in (None, 1) else {"multipleOf": step})}
 
@@ -222,13 +220,6 @@ def _is_empty(bounds: dict[str, int | float], step: int | None) -> bool:
     if first == last:
         return len(bounds.keys() & {"minimum", "maximum"}) < 2 or bool(step and first % step)
     return first > last or (step is not None and -(-first // step) * step > last)
-
-
-def _drop_all(notes: Parts, parts: Sequence[Part], keywords: Iterable[str], reason: str) -> None:
-    for part in parts:
-        for keyword in keywords:
-            if part.has(keyword):
-                notes.drop(part, keyword, reason)
 
 
 def highest(values: Iterable[int | None]) -> int | None:

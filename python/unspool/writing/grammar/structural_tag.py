@@ -40,9 +40,9 @@ class _Printer:
 
     def rule(self, name: str) -> dict[str, Any]:
         """A rule, written out; a recursive rule becomes EBNF."""
-        if _is_plain(self._rules, name):
-            return self._part(self._rules.named[name])
-        return _grammar(self._rules, Reference(name))
+        node = self._rules.named[name]
+        is_recursive = name in _reached(self._rules, node)
+        return _grammar(self._rules, Reference(name)) if is_recursive else self._part(node)
 
     def _part(self, node: Node) -> dict[str, Any]:
         """A node's tree. A repeated node has the same tree."""
@@ -122,7 +122,3 @@ def _names(node: Node) -> list[str]:
         found.update(dict.fromkeys(new))
         waiting += new
     return [one.name for one in found if isinstance(one, Reference)]
-
-
-def _is_plain(rules: Rules, name: str) -> bool:
-    return name not in _reached(rules, rules.named[name])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 from unspool.writing.grammar.character_sets import characters, excluding, in_set, within
 from unspool.writing.grammar.nodes import (
@@ -23,9 +22,10 @@ from unspool.writing.grammar.nodes import (
 __all__ = ["JSON_VALUES", "PYTHON_VALUES", "EscapedValues", "WrittenValues"]
 
 MAX_SPACE = 8
+_SPACE = optional(Terminal(Repeat(characters(" ", "\n"), 1, MAX_SPACE)))
 
 
-class WrittenValues(Protocol):
+class WrittenValues:
     """The words and signs of a notation.
 
     Attributes:
@@ -33,29 +33,24 @@ class WrittenValues(Protocol):
         space: The white space allowed around the signs.
     """
 
-    @property
-    def true(self) -> str: ...
-    @property
-    def false(self) -> str: ...
-    @property
-    def null(self) -> str: ...
-    @property
-    def space(self) -> Node: ...
+    true: str = "true"
+    false: str = "false"
+    null: str = "null"
+    space: Node
 
     def string(self, content: Node) -> Node:
         """A string with its quotes; the expression describes its characters."""
+        raise NotImplementedError
 
     def key(self, content: Node) -> Node:
         """The same for an object's key."""
+        return self.string(content)
 
 
 @dataclass(frozen=True)
-class EscapedValues:
+class EscapedValues(WrittenValues):
     """Strings in quotes, with escapes for some characters."""
 
-    true: str
-    false: str
-    null: str
     quotes: str
     """The possible quotation marks."""
     escapes: dict[str, str]
@@ -63,9 +58,10 @@ class EscapedValues:
     any_escape: Node
     """Any of these escapes, or an escaped quote."""
     plain: Chars
-    space: Node = field(
-        default_factory=lambda: optional(Terminal(Repeat(characters(" ", "\n"), 1, MAX_SPACE)))
-    )
+    true: str = "true"
+    false: str = "false"
+    null: str = "null"
+    space: Node = _SPACE
 
     def string(self, content: Node) -> Node:
         """A string with its quotes, as one terminal."""
@@ -77,10 +73,6 @@ class EscapedValues:
                 )
             )
         )
-
-    def key(self, content: Node) -> Node:
-        """A key, written as a string."""
-        return self.string(content)
 
     def _escaped(self, content: Node, mark: str) -> Node:
         if isinstance(content, Chars):
@@ -118,20 +110,17 @@ _CONTROLS = {chr(code): f"\\u{code:04x}" for code in range(32)}
 _CONTROL = sequence(Literal("u00"), characters("01"), characters("09", "af"))
 
 JSON_VALUES = EscapedValues(
-    "true",
-    "false",
-    "null",
     '"',
     {**_CONTROLS, **_SHORT, "\b": "\\b", "\f": "\\f"},
     sequence(_BACKSLASH, choice(characters(*'"\\bfnrt'), _CONTROL)),
     excluding(characters("\0\x1f", '"', "\\", "\ud800\udfff")),
 )
 PYTHON_VALUES = EscapedValues(
-    "True",
-    "False",
-    "None",
     "'\"",
     _SHORT,
     sequence(_BACKSLASH, characters(*"\\'\"nrt")),
     excluding(characters("\0\x1f", '"', "'", "\\", "\ud800\udfff")),
+    true="True",
+    false="False",
+    null="None",
 )
