@@ -17,26 +17,12 @@ __all__ = ["Detection", "Evidence", "detect"]
 Kind = Literal["response_template", "template", "tokens", "model_type", "name", "shared_type", "learnt"]
 
 _SCORES: dict[Kind, int] = {
-    "response_template": 5,
-    "template": 4,
-    "tokens": 3,
-    "model_type": 2,
-    "name": 1,
-    "shared_type": 0,
-    "learnt": 4,
-}
+    "response_template": 5, "template": 4, "learnt": 4, "tokens": 3, "model_type": 2, "name": 1, "shared_type": 0,
+}  # fmt: skip
 _SOURCES = (
-    "chat_template",
-    "response_template",
-    "added_tokens_decoder",
-    "get_added_vocab",
-    "get_added_tokens_decoder",
-    "added_tokens",
-    "model_type",
-    "name_or_path",
-    "init_kwargs",
-    "config",
-)
+    "chat_template", "response_template", "added_tokens_decoder", "get_added_vocab", "get_added_tokens_decoder",
+    "added_tokens", "model_type", "name_or_path", "init_kwargs", "config",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -160,18 +160,9 @@ def build_message(
 
 
 _DELTA_FIELDS = (
-    "text",
-    "index",
-    "id",
-    "name",
-    "status",
-    "finish_reason",
-    "reason",
-    "token_span",
-    "token_ids",
-    "reasoning_field",
+    "text", "index", "id", "name", "status", "finish_reason", "reason", "token_span", "token_ids", "reasoning_field",
     "choice",
-)
+)  # fmt: skip
 
 
 def _restore_delta(kind: str, *values: Any) -> Delta:

@@ -25,18 +25,13 @@ __all__ = [
 TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 KEYWORDS_OF_TYPE = {
     "object": (
-        "properties",
-        "required",
-        "additionalProperties",
-        "patternProperties",
-        "propertyNames",
-        "minProperties",
+        "properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties",
         "maxProperties",
     ),
     "array": ("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
     "string": ("minLength", "maxLength", "pattern", "format"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

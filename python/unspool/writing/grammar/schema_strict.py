@@ -12,25 +12,10 @@ from unspool.writing.grammar.schema_parts import MAX_DEPTH, MAX_WORK
 __all__ = ["require_strict"]
 
 _REFUSED = (
-    "allOf",
-    "oneOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "dependentRequired",
-    "dependentSchemas",
-    "patternProperties",
-    "propertyNames",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "minProperties",
-    "maxProperties",
-    "contains",
-    "minContains",
-    "maxContains",
-    "uniqueItems",
-)
+    "allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties",
+    "propertyNames", "unevaluatedProperties", "unevaluatedItems", "minProperties", "maxProperties", "contains",
+    "minContains", "maxContains", "uniqueItems",
+)  # fmt: skip
 
 
 def require_strict(schema: Any) -> None:
