@@ -71,9 +71,7 @@ class FormatFile(FormatSource):
             ArgumentError: There is neither a tool nor `response_schema`, this format cannot write the name of
                 a tool or parameter, `tool_choice` names no tool, or another argument has an invalid value.
         """
-        from unspool.writing.grammar.make_grammar import (
-            make_grammar,  # imported here because few callers need it
-        )
+        from unspool.writing.grammar.make_grammar import make_grammar  # imported here because few need it
 
         return make_grammar(
             self, tools, tool_choice=tool_choice, response_schema=response_schema, parallel=parallel,
@@ -140,9 +138,7 @@ class FormatFile(FormatSource):
         """
         from unspool.writing.render.render import render_ids  # imported here because few callers need it
 
-        return render_ids(
-            self, message, vocabulary, encode, tools=tools, continues=continues, exact=exact
-        )  # fmt: skip
+        return render_ids(self, message, vocabulary, encode, tools=tools, continues=continues, exact=exact)
 
 
 @functools.cache

@@ -33,21 +33,20 @@ class Form:
 
     @property
     def is_bare(self) -> bool:
-        return self.section is None and not self.call.first.strip(" \n[")
+        return self.section is None and _is_bare(self.call)
 
 
 def forms_of(patterns: Patterns) -> list[Form]:
     """The forms of calls that a model may use, without those that occur only in damaged output."""
     calls = [call for call in patterns.call if not _is_cut(call, patterns.call)]
-    keeps_bare = _is_bare(calls[0]) or calls[0].first.strip().startswith("```")
-    if not keeps_bare:
+    if not (_is_bare(calls[0]) or calls[0].first.strip().startswith("```")):
         calls = [call for call in calls if not _is_bare(call)]
     made = []
     for call in calls:
         place = patterns.call.index(call)
-        sections = _together(patterns.calls, place, len(patterns.call)) or (None,)
-        for section in sections:
-            made.append(Form(call, section, _together(patterns.parameter, place, len(patterns.call))))
+        parameters = _together(patterns.parameter, place, len(patterns.call))
+        for section in _together(patterns.calls, place, len(patterns.call)) or (None,):
+            made.append(Form(call, section, parameters))
     return made
 
 

@@ -106,16 +106,16 @@ def _flatten(decoder: Any, depth: int = 0) -> Iterable[dict[str, Any]]:
         yield from _flatten(part, depth + 1)
 
 
+#: Decoders without settings.
+_WHOLE_STEPS = {"ByteLevel": "byte_level", "ByteFallback": "byte_fallback", "Fuse": "fuse"}
+
+
 def _step(part: dict[str, Any]) -> list[dict[str, Any]]:
     """Convert one decoder of the `tokenizers` crate to steps of the native table."""
     kind = part["type"]
     where = f"the decoder {kind}"
-    if kind == "ByteLevel":
-        return [{"kind": "byte_level"}]
-    if kind == "ByteFallback":
-        return [{"kind": "byte_fallback"}]
-    if kind == "Fuse":
-        return [{"kind": "fuse"}]
+    if kind in _WHOLE_STEPS:
+        return [{"kind": _WHOLE_STEPS[kind]}]
     if kind == "Strip":
         content = _field(part, "content", str, where)
         start, stop = (_field(part, key, int, where) for key in ("start", "stop"))

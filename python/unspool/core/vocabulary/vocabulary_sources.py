@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unspool._core import Vocabulary
+from unspool.core.fork_safety import in_child
 from unspool.core.vocabulary.tokenizer_json import compile_chain, foreign, from_description, normalized
 from unspool.errors import VocabularyError
 
@@ -141,8 +142,7 @@ class _Cache:
     def __init__(self) -> None:
         self._entries: dict[int, _Entry] = {}
         self.renew_lock()
-        if hasattr(os, "register_at_fork"):  # another thread may hold the lock at a fork
-            os.register_at_fork(after_in_child=self.renew_lock)
+        in_child(self.renew_lock)  # another thread may hold the lock at a fork
 
     def renew_lock(self) -> None:
         self._lock = threading.RLock()
@@ -258,9 +258,8 @@ def _from_sentencepiece(model: Any) -> Vocabulary:
 
 
 def _from_openvino(tokenizer: Any) -> Vocabulary:
-    from unspool.core.vocabulary.openvino_vocabulary import (
-        from_openvino,
-    )  # imported here because it reads all formats for their markers
+    # Imported here because it reads all formats for their markers.
+    from unspool.core.vocabulary.openvino_vocabulary import from_openvino
 
     return from_openvino(tokenizer)
 

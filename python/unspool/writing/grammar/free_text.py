@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from functools import lru_cache
 
 from unspool.writing.grammar.nodes import EMPTY, Chars, Choice, Node, Sequence, choice, sequence, star
 
@@ -17,32 +17,37 @@ State = tuple[object, ...]
 _BLANKS = " \t\r"
 
 
-class Rule(Protocol):
-    """A constraint on text: an automaton whose state None means a violation."""
+class Rule:
+    """A constraint on text: an automaton whose state None means a violation.
 
-    @property
-    def letters(self) -> frozenset[str]:
-        """The characters that it distinguishes."""
+    Attributes:
+        letters: The characters that it distinguishes.
+        start: The state before the text.
+        key: Equal for rules with the same effect.
+    """
 
-    @property
-    def start(self) -> object:
-        """The state before the text."""
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Equal for rules with the same effect."""
+    letters: frozenset[str]
+    start: object
+    key: tuple[object, ...]
 
     def step(self, state: object, char: str | None) -> object | None:
         """The state after a character; None stands for any character that is not in `letters`."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rule) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
 
-class Words:
+class Words(Rule):
     """None of these words occurs in the text."""
 
     def __init__(self, words: Iterable[str]) -> None:
         found = sorted({word for word in words if word})
         self.words = tuple(word for word in found if not any(o != word and o in word for o in found))
-        self.key: tuple[object, ...] = ("words", *self.words)
+        self.key = ("words", *self.words)
         self.letters = frozenset("".join(self.words))
         self.start = ""
         self._prefixes = {word[:size] for word in self.words for size in range(len(word))}
@@ -56,13 +61,13 @@ class Words:
         return next(text[i:] for i in range(len(text) + 1) if text[i:] in self._prefixes or i == len(text))
 
 
-class Start:
+class Start(Rule):
     """The text (with `every_line`, each line of it) does not begin with optional white space and one of these
     words."""
 
     def __init__(self, words: Iterable[str], every_line: bool = False) -> None:
         self._words = frozenset(words)
-        self.key: tuple[object, ...] = ("start", every_line, *sorted(self._words))
+        self.key = ("start", every_line, *sorted(self._words))
         self._prefixes = {word[:size] for word in self._words for size in range(len(word))}
         self._every_line = every_line
         self.letters = frozenset("".join(self._words)) | frozenset(_BLANKS + "\n")
@@ -81,12 +86,12 @@ class Start:
         return text if text in self._prefixes else 0
 
 
-class First:
+class First(Rule):
     """The text does not begin with one of these characters."""
 
     def __init__(self, chars: str) -> None:
         self.letters = frozenset(chars)
-        self.key: tuple[object, ...] = ("first", *sorted(chars))
+        self.key = ("first", *sorted(chars))
         self.start = True
 
     def step(self, state: object, char: str | None) -> object | None:
@@ -99,7 +104,8 @@ class _Edge:
     label: Node
 
 
-def free_text(*rules: Rule, without: Iterable[str] = (), other: Node | None = None, least: int = 0) -> Node:
+@lru_cache(maxsize=4096)
+def free_text(*rules: Rule, without: str = "", other: Node | None = None, least: int = 0) -> Node:
     """Any text that satisfies all rules.
 
     Args:
@@ -107,20 +113,7 @@ def free_text(*rules: Rule, without: Iterable[str] = (), other: Node | None = No
         other: An additional item that may occur, such as an escape; the rules ignore it.
         least: 1: the text is not empty.
     """
-    key = (tuple(rule.key for rule in rules), frozenset(without), other, least)
-    found = _made.get(key)
-    if found is None:
-        if len(_made) >= _MAX_KEPT:
-            _made.clear()
-        found = _made[key] = _free_text(rules, frozenset(without), other, least)
-    return found
-
-
-_made: dict[tuple[object, ...], Node] = {}
-_MAX_KEPT = 4096
-
-
-def _free_text(rules: tuple[Rule, ...], banned: frozenset[str], other: Node | None, least: int) -> Node:
+    banned = frozenset(without)
     letters = frozenset().union(*(rule.letters for rule in rules)) | banned
     start = tuple(rule.start for rule in rules)
     edges = _explore(rules, start, letters, banned, other)
