@@ -28,12 +28,12 @@ START_IN = get_args(StartIn)
 
 
 class Option(NamedTuple):
-    """An option: its default, its allowed words if it is a choice, and its meaning."""
+    """An option: its meaning, its default, and its allowed words if it is a choice."""
 
     name: str
-    default: Any
-    words: tuple[str, ...]
     meaning: str
+    default: Any = None
+    words: tuple[str, ...] = ()
 
 
 def _table(*options: Option) -> dict[str, Option]:
@@ -41,81 +41,73 @@ def _table(*options: Option) -> dict[str, Option]:
 
 
 #: Options that the core reads.
-CORE_OPTIONS = _table(*(Option(*row) for row in _stream_options()))
+CORE_OPTIONS = _table(
+    *(Option(name, meaning, default, words) for name, default, words, meaning in _stream_options())
+)
 
 #: Every option of `Parser`.
 PARSER_OPTIONS = {
     **_table(
         Option(
             "reasoning",
-            None,
-            (),
             "The name of the format that reasoning is read with. None: this format's own. False or "
             '"none": reasoning tags are content.',
         ),
         Option(
             "prompt",
-            None,
-            (),
             "The prompt, as text or (with `tokenizer`) as token ids. It decides whether the output "
             "starts inside reasoning. None of it is emitted.",
         ),
         Option(
             "tokenizer",
-            None,
-            (),
             "A tokenizer or `Vocabulary`; required for token ids. Markers that are tokens are then "
             "matched by id, and text that only spells one stays text.",
         ),
         Option(
             "tool_choice",
-            "auto",
-            (),
             '"auto"; "none": calls are content; "required" or a tool\'s name (also as the API\'s dict): '
             "the output may also have the form of guided decoding, a bare list of calls or only the "
             "arguments.",
+            default="auto",
         ),
         Option(
             "tool_calls_in_reasoning",
-            None,
-            get_args(ToolCallsInReasoning),
             '"auto": hold back a call inside reasoning. It becomes text if the reasoning closes after '
             'it, and a call if the output ends or another call follows. "keep": it is text. "end": it is '
             "a call and ends the reasoning. None: the format decides.",
+            words=get_args(ToolCallsInReasoning),
         ),
         Option(
             "unmarked_calls",
-            False,
-            (),
             "True: a bare or fenced JSON object on a line of its own is also a call, if it names one of "
             "`tools` and matches its schema. For models that omit the markers. Such a call is emitted "
             "when it is complete.",
+            default=False,
         ),
         Option(
             "start_in",
-            "auto",
-            START_IN,
             'The region in which the output starts: "content", "reasoning", or "auto" to derive it from '
             "the prompt and the format.",
+            default="auto",
+            words=START_IN,
         ),
         Option(
             "reasoning_field",
-            "reasoning_content",
-            get_args(ReasoningField),
             "The field that holds reasoning in deltas and messages.",
+            default="reasoning_content",
+            words=get_args(ReasoningField),
         ),
         Option(
             "trust",
-            "id",
-            get_args(Trust),
             'How markers that are tokens are matched when ids are given: by "id", by "text", or "either".',
+            default="id",
+            words=get_args(Trust),
         ),
         Option(
             "strict_markers",
-            False,
-            (),
             "True: a marker that is not a token of the vocabulary counts only inside what a token has opened; "
             "anywhere else it is text. So is a call without a marker. Requires `tokenizer` and token ids.",
+            default=False,
         ),
     ),
     **CORE_OPTIONS,
@@ -123,26 +115,22 @@ PARSER_OPTIONS = {
 
 #: Further options of `TokenStreamer`: where deltas go, and what the first `put` is.
 DELIVERY_OPTIONS = _table(
-    Option("channel", None, (), "The channel that receives the deltas; `end` closes it."),
+    Option("channel", "The channel that receives the deltas; `end` closes it."),
     Option(
         "choice",
-        0,
-        (),
         "Which of the request's answers this is, from 0 (`Delta.choice`). With an `id_seed`, each "
         "answer has its own call ids, except in formats that number calls by the tool's name "
         '("functions.f:0"), as the model\'s template requires.',
+        default=0,
     ),
     Option(
         "closes_channel",
-        True,
-        (),
         "False: `end` leaves the channel open, so that several streamers, one for each choice, can "
         "share it. The caller closes it after the last one.",
+        default=True,
     ),
     Option(
         "skip_prompt",
-        None,
-        (),
         "Whether the first `put` is the prompt. None: yes if it is a two-dimensional tensor; a list "
         "of ids is never a prompt.",
     ),
