@@ -4,6 +4,7 @@ input."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from unspool._core import Delta
@@ -18,6 +19,7 @@ Input = Any
 Said = tuple[list[Delta], Any, Message]
 
 
+@dataclass
 class ForkLaw:
     """Checks forks and snapshots at several points of one output.
 
@@ -31,20 +33,12 @@ class ForkLaw:
         count: The number of continuations that were compared with a fresh stream's.
     """
 
-    def __init__(
-        self,
-        make: Callable[[], Parser],
-        put: Callable[[Parser, Input], list[Delta]],
-        output: Input,
-        other: Input,
-        finish_reason: str = "stop",
-    ) -> None:
-        self.make = make
-        self.put = put
-        self.output = output
-        self.other = other
-        self.finish_reason = finish_reason
-        self.count = 0
+    make: Callable[[], Parser]
+    put: Callable[[Parser, Input], list[Delta]]
+    output: Input
+    other: Input
+    finish_reason: str = "stop"
+    count: int = field(default=0, init=False)
 
     def check(self, places: Iterable[int]) -> None:
         """Fork at each place: one fork gets the other input, a fork of it the rest, and the stream
@@ -97,6 +91,7 @@ class ForkLaw:
         return deltas, held, stream.finish(self.finish_reason)
 
 
+@dataclass
 class RollbackLaw:
     """Checks rollbacks in one output.
 
@@ -110,20 +105,12 @@ class RollbackLaw:
         count: The number of rollbacks that were compared with a fresh stream.
     """
 
-    def __init__(
-        self,
-        make: Callable[[], Parser],
-        counts: Iterable[int],
-        ids: Sequence[int],
-        others: Sequence[int],
-        finish_reason: str = "stop",
-    ) -> None:
-        self.make = make
-        self.counts = tuple(counts)
-        self.ids = list(ids)
-        self.others = list(others)
-        self.finish_reason = finish_reason
-        self.count = 0
+    make: Callable[[], Parser]
+    counts: Sequence[int]
+    ids: list[int]
+    others: list[int]
+    finish_reason: str = "stop"
+    count: int = field(default=0, init=False)
 
     def check(self, sizes: Sequence[int]) -> None:
         """Undo ids after each put; the puts have these sizes, repeatedly."""
