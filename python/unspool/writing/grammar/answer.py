@@ -92,8 +92,7 @@ class Answer:
         if is_tag or not unit.opener:
             opened = self._opened(unit) if self._is_bound else self._beside_text(unit)
             return self.calls.repeated(opened, unit)
-        openers = [apart_from_text(self.lexicon, one.opener) for one in units]
-        opened = choice(*(sequence(opener, one.rest) for opener, one in zip(openers, units, strict=True)))
+        opened = choice(*map(self._apart, units))
         if not unit.is_single or not self.calls.parallel:
             return opened
         again = choice(*(sequence(self.lexicon.markup(one.opener.lstrip()), one.rest) for one in units))
@@ -103,8 +102,10 @@ class Answer:
         """The same before text: some calls are followed by more calls."""
         if units[0].opener != "\n" and not units[0].opener.endswith("("):
             return self._alone(units)
-        openers = [apart_from_text(self.lexicon, one.opener) for one in units]
-        return choice(*(sequence(opener, one.rest) for opener, one in zip(openers, units, strict=True)))
+        return choice(*map(self._apart, units))
+
+    def _apart(self, unit: Unit) -> Node:
+        return sequence(apart_from_text(self.lexicon, unit.opener), unit.rest)
 
     def _opened(self, unit: Unit) -> Node:
         return sequence(edge(self.lexicon, unit.opener, after=False), unit.rest)
@@ -150,11 +151,7 @@ class Answer:
         led = [self._led(_in_text(unit.opener), unit.rest, start) for unit in units]
         led += [self._led(unit.opener, unit.rest, start) for unit in in_lines]
         alone = [self._first_alone(self.calls.units(form)) for form in bare]
-        alone += [
-            sequence(apart_from_text(self.lexicon, unit.opener), unit.rest)
-            for unit in units
-            if _is_fence(unit.opener)
-        ]
+        alone += [self._apart(unit) for unit in units if _is_fence(unit.opener)]
         tail = optional(self.lexicon.text_without(self.markers.content, start, least=1))
         if not led and not texts:
             return choice(*alone, tail)
@@ -200,11 +197,8 @@ class Answer:
                     rest += [_NOTE, self.lexicon.markup(pattern.texts[3])]
                 made.append(self._led(pattern.texts[1].lstrip(), sequence(*rest), None))
             elif pattern.first.strip() and pattern.last.strip():
-                end = (
-                    optional(self._text_to(pattern.last))
-                    if self.lexicon.has_tokens
-                    else self._text_to(pattern.last)
-                )
+                end = self._text_to(pattern.last)
+                end = optional(end) if self.lexicon.has_tokens else end
                 opener = [_AUTHOR, self.lexicon.markup(pattern.texts[1])] if "_" in kinds else []
                 made.append(self._led(pattern.first.lstrip(), sequence(*opener, end), None))
         return made
@@ -218,14 +212,10 @@ class Answer:
         return bool(patterns.header) or any(one.startswith(turn) for one in openers for turn in patterns.turn)
 
     def _messages(self, forms: list[Form]) -> Node:
-        thoughts = (
-            []
-            if self.reasoning == "none"
-            else [(one.first, self._text_to(one.last)) for one in self.patterns.reasoning]
-        )
-        texts = (
-            [] if self._is_bound else [(one.first, self._message_text(one)) for one in self.patterns.content]
-        )
+        reasoning = () if self.reasoning == "none" else self.patterns.reasoning
+        content = () if self._is_bound else self.patterns.content
+        thoughts = [(one.first, self._text_to(one.last)) for one in reasoning]
+        texts = [(one.first, self._message_text(one)) for one in content]
         spoken = [sequence(self._head(first), text) for first, text in (*thoughts, *texts)]
         begun = [sequence(self._head(self._first(first)), text) for first, text in (*thoughts, *texts)]
         units = [self._in_message(unit, form) for form in forms for unit in self.calls.units(form)]

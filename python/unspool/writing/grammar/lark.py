@@ -45,7 +45,9 @@ class _Printer:
         regexes = _Regexes()
         lines = [f"{name}: {self._rule(node, 0)}" for name, node in self._rules.items()]
         lines += [f"{name}: /{regexes.write(node)}/" for node, name in self._terminals.items()]
-        lines += [f"{name}: %json {_with_options(schema)}" for schema, name in self._values.items()]
+        for schema, name in self._values.items():
+            options = {**bound_numbers(json.loads(schema)), "x-guidance": _OPTIONS}
+            lines.append(f"{name}: %json {json.dumps(options, ensure_ascii=False)}")
         return "\n".join(lines) + "\n"
 
     def _rule(self, node: Node, depth: int) -> str:
@@ -99,10 +101,6 @@ def _count(node: Repeat) -> str:
     signs = {(0, 1): "?", (0, None): "*", (1, None): "+"}
     most = "" if node.most is None else str(node.most)
     return signs.get((node.least, node.most)) or f"{{{node.least},{most}}}"
-
-
-def _with_options(schema: str) -> str:
-    return json.dumps({**bound_numbers(json.loads(schema)), "x-guidance": _OPTIONS}, ensure_ascii=False)
 
 
 _PLAIN = frozenset(" <>=:;,'\"!#%@_`")

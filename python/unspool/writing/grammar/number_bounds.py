@@ -8,9 +8,6 @@ from typing import Any
 __all__ = ["bound_numbers"]
 
 _MOST = 10**18
-_LISTS = ("anyOf", "prefixItems")
-_TABLES = ("properties", "patternProperties")
-_ONES = ("items", "additionalProperties")
 
 
 def bound_numbers(schema: Any) -> dict[str, Any]:
@@ -42,13 +39,13 @@ class _Bounds:
         if not isinstance(schema, dict) or "enum" in schema or "const" in schema:
             return schema
         made = dict(schema)
-        for key in _LISTS:
+        for key in ("anyOf", "prefixItems"):
             if key in made:
                 made[key] = [self.of(one) for one in made[key]]
-        for key in _TABLES:
+        for key in ("properties", "patternProperties"):
             if key in made:
                 made[key] = {name: self.of(one) for name, one in made[key].items()}
-        for key in _ONES:
+        for key in ("items", "additionalProperties"):
             if key in made:
                 made[key] = self.of(made[key])
         return _bounded(made) if made.get("type") in ("number", "integer") else made

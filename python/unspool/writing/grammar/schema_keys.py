@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from unspool.writing.grammar.match_pattern import Matcher
@@ -91,7 +91,9 @@ class Keys:
             return
         for names in found:
             if names.has("enum"):
-                self._list(name for name in list_of(names, "enum") if isinstance(name, str))
+                allowed = dict.fromkeys(name for name in list_of(names, "enum") if isinstance(name, str))
+                known = allowed if self.listed is None else self.listed
+                self.listed = {name: None for name in known if name in allowed}
             if names.has("pattern"):
                 self._names.append((part, names.get("pattern")))
             left = {"const", "minLength", "maxLength", "format", "anyOf", "oneOf", "not"}
@@ -99,9 +101,3 @@ class Keys:
                 self._merger.parts.drop(
                     part, "propertyNames", "matchers read a pattern or a list of keys only"
                 )
-
-    def _list(self, names: Iterable[str]) -> None:
-        allowed = dict.fromkeys(names)
-        self.listed = (
-            allowed if self.listed is None else {name: None for name in self.listed if name in allowed}
-        )

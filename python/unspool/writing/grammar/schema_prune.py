@@ -120,16 +120,14 @@ def _has_value(node: Any, known: set[str]) -> bool:
     if node.get("type") == "object":
         named = node.get("properties", {})
         return all(_has_value(named[key], known) for key in node.get("required", ())) and (
-            not node.get("minProperties") or any(_has_value(value, known) for value in _map_values(node))
+            not node.get("minProperties")
+            or any(_has_value(value, known) for value in node.get("patternProperties", {}).values())
+            or _has_value(node["additionalProperties"], known)
         )
     least, prefix = node.get("minItems", 0), node.get("prefixItems", [])
     return all(_has_value(item, known) for item in prefix[:least]) and (
         least <= len(prefix) or _has_value(node.get("items", {}), known)
     )
-
-
-def _map_values(node: dict[str, Any]) -> list[Any]:
-    return [*node.get("patternProperties", {}).values(), node["additionalProperties"]]
 
 
 def _without(node: Any, known: set[str]) -> Any:
