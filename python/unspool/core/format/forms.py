@@ -8,7 +8,10 @@ from typing import Any
 
 from unspool._core import Pattern, Patterns
 
-__all__ = ["Form", "forms_of", "is_structural", "recipient_of"]
+__all__ = ["OBJECT", "Form", "forms_of", "is_structural", "recipient_of"]
+
+#: The object of a call in a format whose file does not say it.
+OBJECT = Pattern.parse('{"name": ${name}, "arguments": ${arguments}}')
 
 _SIGNS = re.compile(r"[<>\[\]{}|`◁]|: ?$")
 

@@ -51,10 +51,8 @@ class Labels:
     """The label of each token: its region, its call, and the path of the value that it belongs to.
 
     A token has the label of its first byte. A marker is markup. It belongs to the call that it opens or
-    closes, if
-    the call has an opener of its own. Arrays are NumPy arrays, or `array.array` if NumPy is not installed. Do
-    not
-    modify them; NumPy's are read-only.
+    closes, if the call has an opener of its own. Arrays are NumPy arrays, or `array.array` if NumPy is not
+    installed. Do not modify them; NumPy's are read-only.
 
     Attributes:
         regions: uint8, one entry per token: an index into `REGIONS`.

@@ -44,9 +44,8 @@ def loss_mask(
     for region in weights or {}:
         if region not in train:
             raise ArgumentError(f"weights has '{region}', which is not trained on; add it to train")
-    left_out = {i for i, is_complete in enumerate(labels.complete_calls) if not is_complete}
-    if calls == "all":
-        left_out = set()
+    broken = {i for i, is_complete in enumerate(labels.complete_calls) if not is_complete}
+    left_out = broken if calls == "complete" else set()
     factors = [weights.get(name, 1.0) if weights else 1 for name in REGIONS]
     values = [factor if name in train else 0 for name, factor in zip(REGIONS, factors, strict=True)]
     return _mask(labels, prompt, values, left_out, is_weighted=weights is not None)

@@ -7,12 +7,11 @@ from typing import Any
 
 from unspool._core import Detokenizer, Vocabulary
 from unspool.core.format.registry import sources
-from unspool.core.vocabulary.tokenizer_json import compile_chain
+from unspool.core.vocabulary.tokenizer_json import SPACE, compile_chain
 from unspool.errors import VocabularyError
 
 __all__ = ["from_openvino", "marker_tokens"]
 
-_SPACE = "\u2581"  # SentencePiece's and Metaspace's visible space
 _IDS_PER_DECODE = 8192
 
 
@@ -57,11 +56,11 @@ def _compile(
     plain: Mapping[bytes, int], added: list[tuple[int, str, str, bool]], texts: Mapping[int, str]
 ) -> Vocabulary:
     words = {id: _text(token) for token, id in plain.items()}
-    spaced = [id for id, word in words.items() if len(word) > 1 and word[0] == _SPACE != word[1]]
-    if not spaced or any(_SPACE in texts[id] for id in spaced):
+    spaced = [id for id, word in words.items() if len(word) > 1 and word[0] == SPACE != word[1]]
+    if not spaced or any(SPACE in texts[id] for id in spaced):
         return Vocabulary(dict(plain), added, is_bytes=True)
     steps: list[dict[str, Any]] = [
-        {"type": "Replace", "pattern": {"String": _SPACE}, "content": " "},
+        {"type": "Replace", "pattern": {"String": SPACE}, "content": " "},
         {"type": "ByteFallback"},
         {"type": "Fuse"},
     ]

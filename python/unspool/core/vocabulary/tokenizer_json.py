@@ -10,8 +10,9 @@ from typing import Any
 from unspool._core import Vocabulary
 from unspool.errors import VocabularyError
 
-__all__ = ["compile_chain", "foreign", "from_description", "normalized"]
+__all__ = ["SPACE", "compile_chain", "foreign", "from_description", "normalized"]
 
+SPACE = "\u2581"  # SentencePiece's and Metaspace's visible space
 _MAX_DEPTH = 32  # of nested decoder sequences
 _ABSENT: Any = object()
 

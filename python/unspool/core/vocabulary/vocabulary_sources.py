@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 
 from unspool._core import Vocabulary
 from unspool.core.fork_safety import in_child
-from unspool.core.vocabulary.tokenizer_json import compile_chain, foreign, from_description, normalized
+from unspool.core.vocabulary.tokenizer_json import SPACE, compile_chain, foreign, from_description, normalized
 from unspool.errors import VocabularyError
 
 __all__ = ["from_file", "from_tiktoken", "from_tokenizer"]
-
-_SPACE = "\u2581"  # SentencePiece's and Metaspace's visible space
 
 
 def from_file(path: str | os.PathLike[str]) -> Vocabulary:
@@ -244,13 +242,13 @@ def _from_sentencepiece(model: Any) -> Vocabulary:
         else:
             tokens[piece] = id
     steps: list[dict[str, Any]] = [
-        {"kind": "replace", "content": _SPACE, "replacement": " "},
+        {"kind": "replace", "content": SPACE, "replacement": " "},
         {"kind": "byte_fallback"},
         {"kind": "fuse"},
     ]
     # The spelling of a word at the start of a text shows whether the model has a dummy prefix.
     pieces = model.encode("a", out_type=str)
-    if pieces and pieces[0].startswith(_SPACE):
+    if pieces and pieces[0].startswith(SPACE):
         steps.append({"kind": "strip", "content": " ", "start": 1})
     return Vocabulary(
         tokens, added, steps, refuses_unknown=True, special_breaks_text=True, is_sentencepiece=True

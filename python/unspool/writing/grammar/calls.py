@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unspool._core import Pattern
-from unspool.core.format.forms import Form
+from unspool.core.format.forms import OBJECT, Form
 from unspool.errors import ArgumentError, FormatError
 from unspool.writing.grammar.arguments import Arguments, in_order
 from unspool.writing.grammar.lexicon import closing, edge, split_end
@@ -165,7 +165,7 @@ class Calls:
 
     # ${object}: in a list, with a separator, or each between its own markers
     def _objects(self, call: Pattern) -> Unit:
-        shapes = self.arguments.patterns.object or (None,)
+        shapes = self.arguments.patterns.object or (OBJECT,)
         one = choice(*(self._object(call, tool, shape) for tool in self.tools for shape in shapes))
         place = call.index("object")
         first, before, last = call.first, call.texts[place], call.last
@@ -181,7 +181,7 @@ class Calls:
         opener, space = split_end(before)
         return Unit(opener, sequence(space, rest), not call.has("..."))
 
-    def _object(self, call: Pattern, tool: Tool, shape: Pattern | None) -> Node:
+    def _object(self, call: Pattern, tool: Tool, shape: Pattern) -> Node:
         schema = object_schema(tool, shape)
         if "python" not in call.options("object"):
             return JsonValue.of(schema)

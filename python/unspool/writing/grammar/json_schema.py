@@ -32,14 +32,6 @@ class NormalisedSchema:
     """Plain data for `json.dumps`; definitions are in "$defs" of the root."""
     dropped: tuple[Dropped, ...]
 
-    def resolve(self, node: Any) -> Any:
-        """The node, or the definition that it refers to."""
-        name = name_of(node)
-        while name is not None:
-            node = self.schema["$defs"][name]
-            name = name_of(node)
-        return node
-
 
 def normalise(
     schema: Schema, *, target: Target = "llguidance", strict: bool = False, more_keys: bool = False
@@ -63,18 +55,13 @@ def normalise(
     return _normalise(Merger(schema, target, more_keys=more_keys))
 
 
-def normalise_arguments(
-    parameters: Schema, *, target: Target = "llguidance", strict: bool = False, more_keys: bool = False
-) -> NormalisedSchema:
+def normalise_arguments(parameters: Schema, *, target: Target = "llguidance") -> NormalisedSchema:
     """Normalise a tool's `parameters`: an object schema; None or {} means any object.
 
     Raises:
         ArgumentError: As in `normalise`.
     """
-    if strict:
-        require_strict(parameters or {"type": "object"})
-    merger = Merger(True if parameters is None else parameters, target, more_keys=more_keys)
-    return _normalise(merger, {"type": "object"})
+    return _normalise(Merger(True if parameters is None else parameters, target), {"type": "object"})
 
 
 def _normalise(merger: Merger, *beside: Mapping[str, Any]) -> NormalisedSchema:

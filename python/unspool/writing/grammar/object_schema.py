@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from unspool._core import Pattern
@@ -13,7 +12,7 @@ from unspool.writing.grammar.tools import Tool
 __all__ = ["object_schema"]
 
 
-def object_schema(tool: Tool, shape: Pattern | None) -> dict[str, Any]:
+def object_schema(tool: Tool, shape: Pattern) -> dict[str, Any]:
     """The schema of the whole object. The tool's schema is nested in it, so its references get longer
     paths."""
     definitions: dict[str, Any] = {}
@@ -21,27 +20,17 @@ def object_schema(tool: Tool, shape: Pattern | None) -> dict[str, Any]:
     if '"$ref"' in json.dumps(arguments):
         definitions = {"arguments": _moved(arguments, "#/$defs/arguments")}
         arguments = {"$ref": "#/$defs/arguments"}
-    if shape is not None and shape.first.strip() == "{":  # the key is the name
+    if shape.first.strip() == "{":  # the key is the name
         members: dict[str, Any] = {tool.name: arguments}
     else:
-        members = dict(_members(tool, arguments, shape))
+        id = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,40}$"}
+        kinds = {"name": {"const": tool.name}, "arguments": arguments, "id": id}
+        pairs = zip(shape.holes, shape.texts, strict=False)
+        members = {re.findall(r'"([^"]*)"', text)[-1]: kinds[hole.kind] for hole, text in pairs}
     made = {
         "type": "object", "properties": members, "required": list(members), "additionalProperties": False,
     }  # fmt: skip
     return {**made, "$defs": definitions} if definitions else made
-
-
-def _members(tool: Tool, arguments: Any, shape: Pattern | None) -> Iterator[tuple[str, Any]]:
-    if shape is None:
-        yield from (("name", {"const": tool.name}), ("arguments", arguments))
-        return
-    kinds = {
-        "name": {"const": tool.name},
-        "arguments": arguments,
-        "id": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,40}$"},
-    }
-    for hole, text in zip(shape.holes, shape.texts, strict=False):
-        yield re.findall(r'"([^"]*)"', text)[-1], kinds[hole.kind]
 
 
 def _moved(schema: Any, root: str) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unspool._core import Pattern, Patterns
-from unspool.core.format.forms import Form, recipient_of
+from unspool.core.format.forms import OBJECT, Form, recipient_of
 from unspool.writing.render.answer import AnswerCall
 from unspool.writing.render.call_ids import id_of
 from unspool.writing.render.parameters import write_parameters
@@ -14,8 +14,6 @@ from unspool.writing.render.pieces import Written, as_text, fill, join, without_
 from unspool.writing.render.values import json_text, literal
 
 __all__ = ["CallsWriter"]
-
-_OBJECT = Pattern.parse('{"name": ${name}, "arguments": ${arguments}}')
 
 
 @dataclass(frozen=True)
@@ -45,11 +43,14 @@ class CallsWriter:
 
         A call is announced with its id before its arguments, so the parser ignores an id after them.
         """
-        shape = self.patterns.object[0] if self.patterns.object else _OBJECT
-        pattern = shape if self.form.call.has("object") else self.form.call
+        pattern = self._shape if self.form.call.has("object") else self.form.call
         kinds = [hole.kind for hole in pattern.holes]
         is_read = "id" in kinds and not {"arguments", "parameters"} & set(kinds[: kinds.index("id")])
         return [id_of(call, index, self.patterns.id) if is_read else "" for index, call in enumerate(calls)]
+
+    @property
+    def _shape(self) -> Pattern:
+        return self.patterns.object[0] if self.patterns.object else OBJECT
 
     def _body(self, calls: Sequence[AnswerCall]) -> Written:
         call, between = self._without_separator()
@@ -114,9 +115,8 @@ class CallsWriter:
         is_python = "python" in pattern.options("object")
         write = repr if is_python else json_text
         arguments = as_text(repr(call.arguments) if is_python else call.text)
-        shape = self.patterns.object[0] if self.patterns.object else _OBJECT
         id = as_text(write(id_of(call, index, self.patterns.id)))
-        return fill(shape, {"name": as_text(write(call.name)), "arguments": arguments, "id": id})
+        return fill(self._shape, {"name": as_text(write(call.name)), "arguments": arguments, "id": id})
 
 
 def _python_call(pattern: Pattern, call: AnswerCall) -> Written:
