@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, get_args
 
 from unspool._core import _stream_options
+from unspool.core.format.compile_format import Trust
 
 __all__ = [
     "CORE_OPTIONS", "DELIVERY_OPTIONS", "PARSER_OPTIONS", "START_IN", "IncompleteCalls", "Option", "ReasoningField",
@@ -21,7 +22,6 @@ ReasoningField = Literal["reasoning_content", "reasoning"]
 StartIn = Literal["auto", "content", "reasoning"]
 StopIn = Literal["content", "everywhere"]
 ToolCallsInReasoning = Literal["auto", "keep", "end"]
-Trust = Literal["id", "text", "either"]
 UnknownTools = Literal["forward", "content", "drop-with-report"]
 WhiteSpace = Literal["keep", "trim"]
 START_IN = get_args(StartIn)
