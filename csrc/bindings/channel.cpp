@@ -343,7 +343,8 @@ void register_channel(py::module_& module) {
       .def(
           "aget",
           [](const py::object& self, const py::object& timeout) {
-            return py::module_::import("unspool.core.stream.channel_async").attr("get")(self, timeout);
+            return py::module_::import("unspool.core.stream.channel_async")
+                .attr("get")(self, timeout);
           },
           py::arg("timeout") = py::none())
       .def("__iter__", [](py::object self) { return self; })

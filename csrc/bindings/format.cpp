@@ -34,7 +34,8 @@ std::shared_ptr<const Format> compile(const FormatSource& source, const Tokens& 
   return Format::compile(for_tools(std::move(program), tools), marker_tokens, how);
 }
 
-// Names, and the parameters' schemas as JSON texts, already checked by unspool.core.stream.tool_schemas.
+// Names, and the parameters' schemas as JSON texts, already checked by
+// unspool.core.stream.tool_schemas.
 std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std::string>& tools) {
   auto schemas = std::make_shared<ToolSchemas>();
   SchemaReader reader;

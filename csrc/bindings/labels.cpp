@@ -58,8 +58,9 @@ py::list make_paths(const CallPaths& paths) {
 py::object labels_type() {
   PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
   return storage
-      .call_once_and_store_result(
-          [] { return py::object(py::module_::import("unspool.core.stream.labels").attr("Labels")); })
+      .call_once_and_store_result([] {
+        return py::object(py::module_::import("unspool.core.stream.labels").attr("Labels"));
+      })
       .get_stored();
 }
 

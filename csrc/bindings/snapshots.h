@@ -1,5 +1,5 @@
-// Snapshots of native classes; python/unspool/core/stream/snapshots.py adds the authentication tag to the
-// state.
+// Snapshots of native classes; python/unspool/core/stream/snapshots.py adds the authentication tag
+// to the state.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace unspool::bindings {
 
 /// `kind`: the class; `key`: bytes, empty for none.
 inline py::bytes seal_snapshot(const char* kind, const std::string& state, const py::object& key) {
-  return py::module_::import("unspool.core.stream.snapshots").attr("seal")(kind, py::bytes(state), key);
+  return py::module_::import("unspool.core.stream.snapshots")
+      .attr("seal")(kind, py::bytes(state), key);
 }
 
 /// The state in a snapshot; throws ArgumentError if it is damaged or of another class.

@@ -126,6 +126,11 @@ void JsonCall::take_text(std::string& into) {
   while (!text.empty()) {
     const JsonStringDecoder::Piece piece = decoder_.next(text);
     const std::string_view decoded = piece.decoded;
+    // The reader wrote valid JSON, so this is the state of a false snapshot.
+    if (piece.is_invalid) {
+      problem_ = "a name or key has an escape that is not JSON";
+      return;
+    }
     if (into.size() >= kMaxNameBytes && !decoded.empty() && !is_utf8_continuation(decoded[0])) {
       problem_ = "a name or key is longer than 1,024 bytes";
       return;

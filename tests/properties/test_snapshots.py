@@ -80,6 +80,28 @@ def test_false_bytes_do_no_harm(format: str, thorough: bool) -> None:
     assert refused > 0
 
 
+@pytest.mark.parametrize("format", ["hermes", "hyperclovax", "qwen3_coder", "pythonic"])
+def test_no_false_byte_makes_an_endless_loop(format: str) -> None:
+    """Each byte of a state within a call is another small number, one at a time: it may be a choice's."""
+    case, other = pairs(format)[0]
+    law = law_of_bytes(case, other)
+    for cut in (2 * len(law.output) // 3, len(law.output) - 30):
+        stream = law.make()
+        law.put(stream, law.output[:cut])
+        state = stream._state()
+        for at in range(len(state)):
+            for value in {0, 1, 2} - {state[at]}:
+                changed = bytearray(state)
+                changed[at] = value
+                try:
+                    copy = law.make()
+                    copy._restore_state(bytes(changed))
+                    law.put(copy, law.other)
+                    copy.finish(law.finish_reason)
+                except (ValueError, RuntimeError, IndexError, MemoryError):
+                    continue
+
+
 def damaged(state: bytes, rng: random.Random) -> bytes:
     changed = bytearray(state)
     for _ in range(rng.choice((1, 1, 2, 5))):
