@@ -7,8 +7,8 @@
 #include <exception>
 
 #include "families.h"
-#include "format/response_template.h"
 #include "fuzz.h"
+#include "template/response_template.h"
 #include "unspool.h"
 
 using namespace unspool;
@@ -23,7 +23,7 @@ std::vector<Family> with_templates() {
   const auto templates = parse_json(text);
   expect(templates.has_value(), "templates.json is JSON");
   for (const JsonValue& one : templates->items) {
-    const auto format = Format::from_template(ResponseTemplate::compile(one), "template", {});
+    const auto format = make_format(ResponseTemplate::compile(one), "template", {});
     all.push_back({{}, make_vocabulary({}), format, format});
   }
   return all;

@@ -5,9 +5,9 @@
 // then the output.
 #include <memory>
 
-#include "format/response_template.h"
 #include "fuzz.h"
 #include "stream/chunk_parser.h"
+#include "template/response_template.h"
 #include "text/error.h"
 
 using namespace unspool;
@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!is_valid_utf8(prompt)) return -1;
   std::shared_ptr<const Format> format;
   try {
-    format = Format::from_template(ResponseTemplate::compile(*spec), "t", {});
+    format = make_format(ResponseTemplate::compile(*spec), "t", {});
   } catch (const FormatError&) {
     return 0;
   }

@@ -21,6 +21,8 @@ LAYERS = [
     "format",
     "body",
     "parser",
+    "filter",
+    "template",
     "delta",
     "channel",
     "stream",

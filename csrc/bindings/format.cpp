@@ -7,12 +7,12 @@
 
 #include "bindings/native_class.h"
 #include "bindings/python_types.h"
+#include "format/for_request.h"
 #include "format/format_source.h"
 #include "format/named_values.h"
-#include "format/read_format.h"
 #include "format/tool_schemas.h"
 #include "format/turn.h"
-#include "parser/event_parser.h"
+#include "template/make_event_parser.h"
 #include "text/error.h"
 
 namespace unspool::bindings {

@@ -1,5 +1,5 @@
 // Response templates: converts a checked template to a Format; also searches their patterns.
-#include "format/response_template.h"
+#include "template/response_template.h"
 
 #include <pybind11/stl.h>
 
@@ -38,9 +38,9 @@ py::object find_pattern(const std::string& pattern, const std::vector<std::strin
 using Tokens = std::vector<std::pair<TokenId, std::string>>;
 
 std::vector<MarkerToken> marker_tokens(const Tokens& tokens) {
-  std::vector<MarkerToken> made;
-  for (const auto& [id, text] : tokens) made.push_back({id, text});
-  return made;
+  std::vector<MarkerToken> markers;
+  for (const auto& [id, text] : tokens) markers.push_back({id, text});
+  return markers;
 }
 
 }  // namespace
@@ -57,13 +57,13 @@ void register_response_template(py::module_& module) {
         const auto spec = parse_json(json);
         if (!spec) throw FormatError("the response template is not JSON");
         return std::const_pointer_cast<Format>(
-            Format::from_template(ResponseTemplate::compile(*spec), name, marker_tokens(tokens)));
+            make_format(ResponseTemplate::compile(*spec), name, marker_tokens(tokens)));
       },
       py::arg("json"), py::arg("name"), py::arg("tokens"));
   module.def(
       "_bind_template",
       [](const std::shared_ptr<Format>& format, const Tokens& tokens) {
-        return std::const_pointer_cast<Format>(Format::from_template(
+        return std::const_pointer_cast<Format>(make_format(
             format->response_template(), format->program().name, marker_tokens(tokens)));
       },
       py::arg("format"), py::arg("tokens"));

@@ -5,7 +5,6 @@
 
 #include "format/check_program.h"
 #include "format/marker_adder.h"
-#include "format/response_template.h"
 #include "text/archive.h"
 #include "text/error.h"
 #include "text/white_space.h"
@@ -149,13 +148,13 @@ Format::Tables Format::build_tables(MarkerTrust trust, bool adds_slips) const {
   return tables;
 }
 
-std::shared_ptr<const Format> Format::from_template(std::shared_ptr<const ResponseTemplate> made,
-                                                    std::string name,
-                                                    const std::vector<MarkerToken>& tokens) {
+std::shared_ptr<const Format> Format::from_template(
+    std::shared_ptr<const ResponseTemplate> response_template, std::uint64_t fingerprint,
+    std::string name, const std::vector<MarkerToken>& tokens) {
   std::shared_ptr<Format> format(new Format());
   format->program_.name = std::move(name);
-  format->program_.fingerprint = made->fingerprint;
-  format->response_template_ = std::move(made);
+  format->program_.fingerprint = fingerprint;
+  format->response_template_ = std::move(response_template);
   // Any of them may be matched by a pattern: hosts must not strip them.
   format->set_symbols(tokens, "the vocabulary has more added tokens than a format can hold");
   return format;

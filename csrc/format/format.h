@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@
 
 namespace unspool {
 
-struct ResponseTemplate;
+struct ResponseTemplate;  // in template/
 
 class Format {
  public:
@@ -28,10 +29,10 @@ class Format {
                                                const std::vector<MarkerToken>& tokens = {},
                                                MarkerTrust trust = MarkerTrust::by_id);
 
-  /// A format for a response template. `tokens`: the vocabulary's added tokens.
-  static std::shared_ptr<const Format> from_template(std::shared_ptr<const ResponseTemplate> made,
-                                                     std::string name,
-                                                     const std::vector<MarkerToken>& tokens);
+  /// For `make_format` of a response template: no program and no markers.
+  static std::shared_ptr<const Format> from_template(
+      std::shared_ptr<const ResponseTemplate> response_template, std::uint64_t fingerprint,
+      std::string name, const std::vector<MarkerToken>& tokens);
 
   /// The response template; null for a format with markers of its own.
   const std::shared_ptr<const ResponseTemplate>& response_template() const {

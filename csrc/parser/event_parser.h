@@ -108,14 +108,6 @@ class EventParser {
   virtual void visit(Archive& archive) = 0;
 };
 
-/// Creates the parser for a format: with markers, or a response template.
-std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> format,
-                                               ParserOptions options);
-
-/// Whether output after a prompt starts inside reasoning; nullopt: unknown.
-bool starts_in_reasoning(std::shared_ptr<const Format> format,
-                         const std::optional<std::string_view>& prompt);
-
 /// Identifies the class that wrote a state.
 enum EventParserClass : std::uint8_t {
   kParser,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "template/make_event_parser.h"
 #include "text/error.h"
 #include "text/scratch.h"
 

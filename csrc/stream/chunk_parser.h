@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "delta/message.h"
-#include "parser/content_stop.h"
+#include "filter/content_stop.h"
 #include "parser/event_parser.h"
 #include "stream/labelled_parser.h"
 #include "stream/text_aligner.h"

@@ -7,6 +7,7 @@
 
 #include "parser/event_parser.h"
 #include "stream/token_labels.h"
+#include "template/make_event_parser.h"
 #include "text/archive.h"
 #include "text/cloned_ptr.h"
 

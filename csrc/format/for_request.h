@@ -1,14 +1,10 @@
-// Compiles the format for a request, from a format file or the output of `unspool export-format`.
+// Adapts a format's program to a request: its tools, and the reasoning that is read.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "format/format.h"
-#include "vocabulary/vocabulary.h"
+#include "format/program.h"
 
 namespace unspool {
 
@@ -28,21 +24,8 @@ struct ReasoningUse {
       {};  // handling of calls inside it; nullopt: the format decides
 };
 
-struct FormatOptions {
-  std::shared_ptr<const Vocabulary> vocabulary;  // of the token ids; null: the input is text only
-  ToolUse tools = {};
-  MarkerTrust trust = MarkerTrust::by_id;  // strict: not for a response template
-};
-
 /// Adapts a format to a request's tools and reasoning.
 Program for_tools(Program program, const ToolUse& tools);
 Program with_reasoning(Program program, const ReasoningUse& reasoning);
-
-/// Reads a format file (TOML) or the output of `unspool export-format` (JSON). Throws FormatError
-/// if it is neither, has another version, or cannot be compiled.
-std::shared_ptr<const Format> read_format(std::string_view text, const FormatOptions& options = {});
-
-/// The vocabulary's tokens that may be markers.
-std::vector<MarkerToken> marker_tokens(const Vocabulary& vocabulary);
 
 }  // namespace unspool

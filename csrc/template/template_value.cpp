@@ -1,4 +1,4 @@
-#include "body/template_value.h"
+#include "template/template_value.h"
 
 #include <algorithm>
 

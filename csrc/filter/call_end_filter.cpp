@@ -1,4 +1,4 @@
-#include "parser/call_end_filter.h"
+#include "filter/call_end_filter.h"
 
 namespace unspool {
 

@@ -1,4 +1,4 @@
-#include "parser/content_stop.h"
+#include "filter/content_stop.h"
 
 #include <algorithm>
 #include <utility>

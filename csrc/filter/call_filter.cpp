@@ -1,4 +1,4 @@
-#include "parser/call_filter.h"
+#include "filter/call_filter.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "parser/reasoning_splitter.h"
+#include "filter/reasoning_splitter.h"
 
 namespace unspool {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "parser/parser_filter.h"
+#include "filter/parser_filter.h"
 #include "text/archive.h"
 
 namespace unspool {

@@ -1,12 +1,14 @@
+#include "template/make_event_parser.h"
+
 #include <limits>
 #include <utility>
 
-#include "parser/call_end_filter.h"
-#include "parser/call_filter.h"
+#include "filter/call_end_filter.h"
+#include "filter/call_filter.h"
+#include "filter/reasoning_splitter.h"
+#include "filter/text_trim.h"
 #include "parser/parser.h"
-#include "parser/reasoning_splitter.h"
-#include "parser/template_parser.h"
-#include "parser/text_trim.h"
+#include "template/template_parser.h"
 
 namespace unspool {
 

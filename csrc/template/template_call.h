@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "body/body.h"
-#include "body/template_value.h"
+#include "template/template_value.h"
 #include "text/archive.h"
 
 namespace unspool {

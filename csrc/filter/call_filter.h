@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "filter/parser_filter.h"
 #include "format/tool_schemas.h"
 #include "parser/call_ids.h"
 #include "parser/call_tally.h"
-#include "parser/parser_filter.h"
 #include "text/archive.h"
 
 namespace unspool {

@@ -1,4 +1,4 @@
-#include "parser/text_trim.h"
+#include "filter/text_trim.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "body/template_call.h"
+#include "template/template_call.h"
 
 #include <algorithm>
 #include <utility>

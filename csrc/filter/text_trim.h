@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "parser/parser_filter.h"
-#include "parser/text_edges.h"
+#include "filter/parser_filter.h"
+#include "filter/text_edges.h"
 #include "text/archive.h"
 
 namespace unspool {

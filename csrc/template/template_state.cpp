@@ -1,5 +1,5 @@
 // Serializes the template parser's state with an Archive.
-#include "parser/template_parser.h"
+#include "template/template_parser.h"
 
 namespace unspool {
 

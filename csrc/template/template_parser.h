@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "body/template_call.h"
-#include "format/response_template.h"
 #include "parser/call_writer.h"
 #include "parser/event_parser.h"
+#include "template/response_template.h"
+#include "template/template_call.h"
 #include "text/archive.h"
 #include "text/cloned_ptr.h"
 

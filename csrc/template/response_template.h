@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/format.h"
 #include "text/json_value.h"
 #include "text/regex.h"
 
@@ -82,6 +83,10 @@ struct ResponseTemplate {
   /// Throws FormatError with the field and the remedy.
   static std::shared_ptr<const ResponseTemplate> compile(const JsonValue& spec);
 };
+
+/// The format that parses with a template. `tokens`: the vocabulary's added tokens.
+std::shared_ptr<const Format> make_format(std::shared_ptr<const ResponseTemplate> response_template,
+                                          std::string name, const std::vector<MarkerToken>& tokens);
 
 /// The part of a message that a field of this name fills.
 TemplateField::Channel channel_of(std::string_view name);

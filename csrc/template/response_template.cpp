@@ -1,4 +1,4 @@
-#include "format/response_template.h"
+#include "template/response_template.h"
 
 #include <algorithm>
 
@@ -304,6 +304,13 @@ std::shared_ptr<const ResponseTemplate> ResponseTemplate::compile(const JsonValu
     made->defaults = defaults->members;
   }
   return made;
+}
+
+std::shared_ptr<const Format> make_format(std::shared_ptr<const ResponseTemplate> response_template,
+                                          std::string name,
+                                          const std::vector<MarkerToken>& tokens) {
+  const std::uint64_t fingerprint = response_template->fingerprint;
+  return Format::from_template(std::move(response_template), fingerprint, std::move(name), tokens);
 }
 
 }  // namespace unspool

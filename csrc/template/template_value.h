@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "body/value_reader.h"
-#include "format/response_template.h"
 #include "format/schema.h"
+#include "template/response_template.h"
 #include "text/archive.h"
 #include "text/json_value.h"
 

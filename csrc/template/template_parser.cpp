@@ -1,4 +1,4 @@
-#include "parser/template_parser.h"
+#include "template/template_parser.h"
 
 #include <algorithm>
 #include <tuple>

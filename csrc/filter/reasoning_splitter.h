@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "parser/parser_filter.h"
+#include "filter/parser_filter.h"
 #include "text/archive.h"
 
 namespace unspool {

@@ -1,7 +1,7 @@
 // The template parser inside a call and outside all fields, and its handling of malformed text.
 #include <utility>
 
-#include "parser/template_parser.h"
+#include "template/template_parser.h"
 #include "text/code_point.h"
 
 namespace unspool {
