@@ -92,6 +92,7 @@ class DeltaChannel {
                        Ready ready);
 
   const std::size_t maxsize_;
+  // Mutable for the const accessors, which also have to lock.
   mutable std::mutex mutex_;
   std::condition_variable not_empty_;
   std::condition_variable not_full_;

@@ -3,6 +3,15 @@
 //
 // A thinking block ends with an empty signature_delta: there is nothing to sign, and clients that
 // send their history back drop a thinking block that never got one.
+//
+//   message_start
+//   content_block_start  index 0 thinking    content_block_delta …  content_block_stop
+//   content_block_start  index 1 text        content_block_delta …  content_block_stop
+//   content_block_start  index 2 tool_use    content_block_delta …  content_block_stop
+//   message_delta        stop_reason, usage
+//   message_stop
+//
+// A block's type never changes, and no block is opened twice: reasoning after text is a new block.
 #include <utility>
 
 #include "delta/wire_protocols.h"
@@ -35,6 +44,7 @@ class AnthropicEvents final : public WireWriter {
 
   void do_begin(std::string& out) override {
     Usage usage;
+    // The protocol reports the input tokens in its first event, and the output tokens in its last.
     usage.prompt_tokens = options().prompt_token_count;
     framing().open("message_start", out);
     out += "{\"type\":\"message_start\",\"message\":";
@@ -48,6 +58,8 @@ class AnthropicEvents final : public WireWriter {
   void put(const Delta& delta, std::string& out) override {
     if (parts_.closes(delta)) {
       flush(out);
+      // The index of the events is that of the last part, so the block ends before another is
+      // opened.
       close_block(out);
       parts_.close(delta);
     }
@@ -115,6 +127,7 @@ class AnthropicEvents final : public WireWriter {
   }
 
   void do_keep_alive(std::string& out) const override {
+    // A ping is an event with a type, which a list of JSON objects does not have.
     if (!framing().is_sse()) return;
     framing().open("ping", out);
     out += "{\"type\":\"ping\"}";
@@ -215,6 +228,8 @@ class AnthropicEvents final : public WireWriter {
   // Calls that are to be run come before a stop string that ended the text after them.
   void append_stop(const Ending& ending, std::string& out) const {
     std::string_view reason = "max_tokens";
+    // `tool_use` makes clients run the calls; every reason of ours that is no success is
+    // `max_tokens`, after which they do not run an unfinished call.
     if (finish_reason(0) == FinishReason::tool_calls) reason = "tool_use";
     if (finish_reason(0) == FinishReason::stop)
       reason = ending.stop_sequence.empty() ? "end_turn" : "stop_sequence";

@@ -31,6 +31,7 @@ bool is_plain(std::string_view key) {
 }
 
 void append_quoted(std::string_view key, std::string& out) {
+  // Single quotes, as RFC 9535 writes normalized paths.
   out += "['";
   std::string escaped;
   append_json_escaped(key, escaped);
@@ -71,6 +72,7 @@ std::string to_json_pointer(const ArgumentPath* path) {
     }
     for (const char byte : step->key) {
       if (byte == '~') {
+        // RFC 6901: `~` is written first as `~0`, so that `~1` can mean `/`.
         out += "~0";
       } else if (byte == '/') {
         out += "~1";

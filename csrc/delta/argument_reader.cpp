@@ -8,6 +8,7 @@ namespace {
 
 ArgumentKind kind_of(char first) {
   switch (first) {
+    // Deltas carry JSON, or the beginning of JSON, so a value's first byte decides its kind.
     case '{': return ArgumentKind::object;
     case '[': return ArgumentKind::array;
     case '"': return ArgumentKind::string;
@@ -50,8 +51,10 @@ void ArgumentReader::begin_call(std::int32_t call) {
 void ArgumentReader::read(std::string_view text) {
   text_ = text;
   taken_ = 0;
+  // The reader reports positions in this fragment; `offset_` makes them positions in the arguments.
   reader_.check(text, this);
   if (part_ != Part::none) take(text.size());
+  // A string is shown as it grows. A number or a word is not: `1` may become `12`.
   if (part_ == Part::string && !taken_text_.empty()) {
     emit(ArgumentKind::string, path_, begin_, offset_ + text.size(), false);
     begin_ = offset_ + text.size();
@@ -61,6 +64,8 @@ void ArgumentReader::read(std::string_view text) {
 
 // The arguments are final when the call is complete.
 void ArgumentReader::end_call() {
+  // One frame is the arguments' own object. More are open only if the call was cut off, and then it
+  // is not complete.
   if (frames_.size() == 1) {
     emit(frames_.back().kind, nullptr, frames_.back().begin, offset_, true);
   }
@@ -80,6 +85,7 @@ ArgumentReader::Answer ArgumentReader::on_value(std::size_t, char first, std::si
   kind_ = kind;
   path_ = path;
   const bool is_string = kind == ArgumentKind::string;
+  // A string's opening quote is not part of its text.
   begin_part(is_string ? Part::string : Part::word, at + (is_string ? 1 : 0));
   begin_ = offset_ + at;
   return Answer::proceed;
@@ -90,6 +96,8 @@ ArgumentReader::Answer ArgumentReader::on_value_end(std::size_t, std::size_t end
     take(end);
     emit(kind_, path_, begin_, offset_ + end, true);
     part_ = Part::none;
+    // The outermost object waits for `end_call`: after its brace the call may still turn out
+    // malformed.
   } else if (frames_.size() > 1) {
     const Frame frame = std::move(frames_.back());
     frames_.pop_back();
@@ -105,12 +113,14 @@ ArgumentReader::Answer ArgumentReader::on_key(std::size_t, std::size_t at) {
 
 ArgumentReader::Answer ArgumentReader::on_key_end(std::size_t, std::size_t at) {
   take(at + 1);
+  // Decoded: `"a\u0062"` and `"ab"` are the same member.
   key_ = std::exchange(taken_text_, {});
   part_ = Part::none;
   return Answer::proceed;
 }
 
 ArgumentReader::Answer ArgumentReader::on_comma(std::size_t, std::size_t) {
+  // Counted in objects too, where it is not used; asking for the kind would cost the same.
   if (!frames_.empty()) ++frames_.back().index;
   return Answer::proceed;
 }
@@ -141,6 +151,7 @@ void ArgumentReader::take(std::size_t end) {
   while (!text.empty()) {
     const JsonStringDecoder::Piece piece = decoder_.next(text);
     taken_text_ += piece.decoded;
+    // An escape may be cut by the fragment's end. The decoder has kept its beginning.
     if (piece.is_invalid || piece.consumed == 0) return;
     text.remove_prefix(piece.consumed);
   }

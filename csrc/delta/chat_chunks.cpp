@@ -1,5 +1,15 @@
 // OpenAI chat completions: a role chunk per answer, chunks of one region each, one finish chunk per
 // answer, the usage chunk if requested, [DONE].
+//
+// The bytes of a stream of one answer (heads shortened):
+//
+//   data: {…,"choices":[{"index":0,"delta":{"role":"assistant","content":""},…}]}
+//   data: {…,"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}
+//   data: {…,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+//   data: [DONE]
+//
+// Two chunks of one region differ only in their text. So the bytes before the text are kept
+// (`opening_`), and the next chunk of the same kind is three appends.
 #include <utility>
 
 #include "delta/openai_chunks.h"
@@ -29,6 +39,8 @@ class ChatChunks final : public OpenaiChunks {
  protected:
   void do_begin(std::string& out) override {
     for (std::int32_t choice = 0; choice < options().n; ++choice) {
+      // A role chunk for each choice before anything else: without it, some clients lose the second
+      // choice.
       open_chunk(choice, out);
       out += "{\"role\":\"assistant\",\"content\":\"\"}";
       close_chunk({}, out);
@@ -37,11 +49,15 @@ class ChatChunks final : public OpenaiChunks {
 
   void put(const Delta& delta, std::string& out) override {
     const Chunk wanted = chunk_of(delta);
+    // Ends of calls and reports have no form in this protocol.
     if (wanted == Chunk::none) return;  // its tokens go with the next chunk
+    // A chunk has one region. Clients read `content` and `tool_calls` of one chunk in an order of
+    // their own, so text and a call in one chunk would change places.
     if (open_ != wanted || choice_ != delta.choice) {
       flush(out);
       open_ = wanted;
       index_ = -1;
+      // The chunk that was just flushed may have been of the same kind.
       if (open_again(delta, out)) return;
       const std::size_t begin = out.size();
       open_chunk(delta.choice, out);
@@ -49,11 +65,13 @@ class ChatChunks final : public OpenaiChunks {
       if (wanted == Chunk::reasoning) out.append("{\"").append(reasoning_name_).append("\":\"");
       if (wanted == Chunk::calls) out += "{\"tool_calls\":[";
       if (wanted == Chunk::calls) open_entry(delta, out);
+      // Only up to the text: the text itself and the closing are appended each time.
       keep_opening(delta, std::string_view(out).substr(begin));
     } else if (wanted == Chunk::calls) {
       open_entry(delta, out);
     }
     span_end_ = delta.span.end;
+    // A finish chunk closes at once; its `delta` must be empty.
     if (wanted == Chunk::finish) {
       out += "{}";
       open_ = Chunk::none;
@@ -64,6 +82,7 @@ class ChatChunks final : public OpenaiChunks {
   }
 
   bool put_next(const TextFragment& fragment, std::string& out) override {
+    // Log-probabilities stand between the text and the end, so such a chunk takes the long path.
     if (!closes_in_one_piece()) return false;
     out += opening_;  // of the last one
     append_json_line_escaped(fragment.text, out);
@@ -92,6 +111,7 @@ class ChatChunks final : public OpenaiChunks {
       out += ",\"message\":";
       append_chat_message(parts(choice), options().reasoning_field, out);
       out += ",\"logprobs\":";
+      // `null` means that none were requested. An empty list would be a promise of entries.
       if (logprobs(choice).is_used()) {
         append_chat_logprobs(take_logprobs(choice), out);
       } else {
@@ -148,6 +168,7 @@ class ChatChunks final : public OpenaiChunks {
   }
 
   void keep_opening(const Delta& delta, std::string_view opening) {
+    // Only what repeats: a call's head has its id, and a finish comes once.
     if (delta.kind == EventKind::tool_call_begin || delta.kind == EventKind::finish) return;
     opening_kind_ = delta.kind;
     opening_choice_ = delta.choice;
@@ -165,7 +186,9 @@ class ChatChunks final : public OpenaiChunks {
 
   // Each call has one entry per chunk: its head, if it begins here, and all its fragments.
   void open_entry(const Delta& delta, std::string& out) {
+    // Clients take one entry per index and chunk; a second one would replace the first.
     if (index_ == delta.index) return;
+    // Another call's entry is open in this chunk: two calls may be ready together.
     if (index_ >= 0) out += "\"}},";
     index_ = delta.index;
     out += "{\"index\":";
@@ -184,6 +207,8 @@ class ChatChunks final : public OpenaiChunks {
     LogprobQueue& queue = logprobs(choice_);
     if (queue.is_used()) {
       taken_.clear();
+      // A finish chunk has the rest: tokens of markers and of the end, which no text chunk has
+      // shown.
       queue.take(finish_reason.empty() ? span_end_ : ~std::uint64_t{0}, taken_);
       out += ",\"logprobs\":";
       if (taken_.empty()) {

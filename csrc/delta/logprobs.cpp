@@ -39,6 +39,7 @@ void append_members(const Logprob& entry, std::string& out) {
   out += "\"token\":";
   append_json_line_string(text_of(entry.token), out);
   out += ",\"bytes\":";
+  // `bytes` lets a client join characters that are split over tokens, which `token` cannot show.
   append_list(entry.token, out, [&](char byte) {
     append_number(std::int64_t{static_cast<unsigned char>(byte)}, out);
   });
@@ -48,6 +49,7 @@ void append_members(const Logprob& entry, std::string& out) {
 
 std::uint64_t count_characters(std::string_view text) {
   return static_cast<std::uint64_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    // Bytes that continue a character do not count.
     return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
   }));
 }
@@ -60,6 +62,7 @@ void LogprobQueue::add(TokenLogprob entry) {
 }
 
 void LogprobQueue::take(std::uint64_t end, std::vector<TokenLogprob>& taken) {
+  // Entries may be fewer than tokens: a host may add them late, or only for some positions.
   for (; next_ < end && entries_ && !entries_->empty(); ++next_) {
     taken.push_back(std::move(entries_->front()));
     entries_->pop_front();
@@ -114,6 +117,7 @@ void append_completion_logprobs(const std::vector<TokenLogprob>& entries, TextOf
     };
     out += '{';
     for (const Logprob& rival : entry.top) append_entry(rival);
+    // OpenAI's k most likely tokens may lack the sampled one, but this older list always has it.
     append_entry(entry);
     out += '}';
   });

@@ -12,6 +12,7 @@ void MessageBuilder::add(Events& events) {
       add(event, text, events);
     } else if (event.kind == EventKind::content || event.kind == EventKind::reasoning ||
                event.kind == EventKind::tool_call_arguments) {
+      // The kind is needed even so: whether a following malformed text continues an earlier one.
       last_ = event.kind;  // nothing else of it is kept
     } else {
       add(event, {}, events);
@@ -23,6 +24,7 @@ MessageBuilder::Mark MessageBuilder::mark() const {
   Mark mark{message_.content.size(), message_.reasoning.size(), message_.tool_calls.size(),
             message_.malformed.size(), message_.dropped.size()};
   if (mark.calls > 0) {
+    // Only the last entry of each list can still grow, so one size per list is enough.
     const ToolCall& call = message_.tool_calls.back();
     mark.arguments = call.arguments.size();
     mark.status = call.status;
@@ -70,6 +72,7 @@ void MessageBuilder::add(const Event& event, std::string_view text, const Events
       break;
     case EventKind::malformed: add_malformed(event, text, before == event.kind); break;
     case EventKind::dropped:
+      // A dropped text may arrive in several events; consecutive ones are one call.
       if (before != event.kind) message_.dropped.push_back({-1, {}, event.reason});
       message_.dropped.back().text += text;
       break;
@@ -90,6 +93,7 @@ ToolCall& MessageBuilder::last_call() {
 
 void MessageBuilder::add_malformed(const Event& event, std::string_view text, bool goes_on) {
   if (event.index < 0) message_.content += text;  // nothing is lost
+  // Fragments of one problem are one entry, however the output was split (promise 1).
   const bool is_same = goes_on && message_.malformed.back().index == event.index &&
                        message_.malformed.back().reason == event.reason;
   if (!is_same) message_.malformed.push_back({event.index, {}, event.reason});

@@ -3,6 +3,13 @@
 // text; the parameters say which answer, what kind of step, and on an answer's last one how it
 // ended. The last of all comes with `end`, and has the usage if it was asked for. There is no
 // end mark.
+//
+// A response of a stream, shortened:
+//
+//   {"model_name":"m","id":"1","parameters":{"event":"content","index":0},
+//    "outputs":[{"name":"output",…,"data":["Hi"]},{"name":"delta",…,"data":["{\"content\":\"Hi\"}"]
+//
+// A step of text is held in `pending_` until `flush`, because `output` and `delta` both repeat it.
 #include <utility>
 
 #include "delta/wire_protocols.h"
@@ -46,6 +53,7 @@ class OipResponses final : public WireWriter {
   void put(const Delta& delta, std::string& out) override {
     if (delta.kind == EventKind::finish) {
       flush(out);
+      // The last finish waits for `end`, because the usage belongs to it and is not known yet.
       if (++finished_count_ == options().n) {
         last_ = delta.choice;
       } else {
@@ -54,6 +62,7 @@ class OipResponses final : public WireWriter {
       return;
     }
     if (event_of(delta).empty()) return;
+    // Fragments after a call's head join it: one response has the head and the first arguments.
     const bool goes_on = !event_.empty() && event_of(delta) == event_ && choice_ == delta.choice &&
                          delta.kind != EventKind::tool_call_begin;
     if (!goes_on) {

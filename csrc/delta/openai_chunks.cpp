@@ -9,6 +9,7 @@ namespace unspool {
 OpenaiChunks::OpenaiChunks(WireOptions options, std::string_view id_prefix, std::string_view object)
     : WireWriter(std::move(options), id_prefix,
                  {"id", "object", "created", "model", "choices", "usage"}) {
+  // Written once: it is the same in every chunk of the response.
   append_head(object, chunk_head_);
 }
 
@@ -24,6 +25,7 @@ void OpenaiChunks::append_head(std::string_view object, std::string& out) const 
 void OpenaiChunks::do_end(const Ending& ending, std::string& out) {
   if (options().include_usage) {
     framing().open({}, out);
+    // It belongs to no choice: a chunk of a choice after its finish would be joined to the answer.
     out.append(chunk_head_).append(",\"choices\":[],\"usage\":");
     append_openai_usage(ending.usage, out);
     out += '}';

@@ -30,6 +30,8 @@ bool Parts::closes(const Delta& delta) const {
     case EventKind::dropped:
     case EventKind::finish: return true;
     case EventKind::tool_call_arguments: return false;
+    // Text closes a call or a text of the other kind. Reports about a call (malformed, with an
+    // index) are no text and close nothing.
     default: return is_text(delta) && !delta.text.empty() && kind_of(delta) != list_.back().kind;
   }
 }
@@ -37,6 +39,8 @@ bool Parts::closes(const Delta& delta) const {
 void Parts::close(const Delta& delta) {
   Part& part = list_.back();
   part.is_open = false;
+  // A call's status comes with its end. If the call is closed by anything else, it stays
+  // incomplete.
   if (delta.kind == EventKind::tool_call_end) {
     part.status = delta.status;
   } else if (part.kind != PartKind::call) {
@@ -48,6 +52,7 @@ void Parts::close(const Delta& delta) {
 
 bool Parts::opens(const Delta& delta) const {
   if (delta.kind == EventKind::tool_call_begin) return true;
+  // An empty text would open a part that stays without content.
   return is_text(delta) && !delta.text.empty() && !has_open();
 }
 
@@ -86,6 +91,7 @@ void Parts::put(const Delta& delta) {
 void Parts::take_logprobs(const Delta& delta, LogprobQueue& queue) {
   if (!queue.is_used()) return;
   const bool is_shown = !text_of(delta).empty() && has_open() && last().kind == PartKind::text;
+  // Tokens of markup and of other regions have no place in the parts of this protocol.
   queue.drop(is_shown ? delta.span.begin : delta.span.end);
   if (is_shown) queue.take(delta.span.end, last().logprobs);
 }

@@ -56,6 +56,7 @@ class Parts {
   /// and those of other deltas.
   void take_logprobs(const Delta& delta, LogprobQueue& queue);
 
+  // In the order of the output, also while the last one is open.
   const std::vector<Part>& list() const { return list_; }
   Part& last();
   std::size_t count() const { return list_.size(); }

@@ -5,6 +5,18 @@
 //
 // A call that was cut off has no `function_call_arguments.done` (they are not), and its item is
 // done as incomplete.
+//
+// The events of one item, here a text:
+//
+//   response.output_item.added     output_index 0
+//   response.content_part.added    content_index 0
+//   response.output_text.delta     "Let me "
+//   response.output_text.delta     "look."
+//   response.output_text.done      the whole text
+//   response.content_part.done     the whole part
+//   response.output_item.done      the whole item
+//
+// Three kinds of items differ only in names, which stand in the table `Words`; a call has no part.
 #include <utility>
 
 #include "delta/wire_protocols.h"
@@ -47,6 +59,8 @@ class ResponsesEvents final : public WireWriter {
     if (options().n != 1) throw ArgumentError("n is above 1; responses has one answer");
     const std::string& id = options().id;
     const std::size_t mark = id.find('_');
+    // `resp_1` gives `msg_1_0`, `rs_1_1`, `fc_1_2`: ids that are unique in a conversation, without
+    // another random number, and the same after a restore.
     item_suffix_ = (mark == std::string::npos ? id : id.substr(mark + 1)) + "_";
     // Members that the protocol requires and a request may omit.
     tail_ = extra();
@@ -67,10 +81,12 @@ class ResponsesEvents final : public WireWriter {
     archive.scratch(type_, delta_is_open_);
     archive(parts_, sequence_number_, logprobs_written_);
     const bool has_text = parts_.count() > 0 && logprobs_written_ <= parts_.last().logprobs.size();
+    // Otherwise a forged state would let `flush` read beyond the list.
     archive.expect(logprobs_written_ == 0 || has_text);
   }
 
   void do_begin(std::string& out) override {
+    // The protocol has both; here nothing happens between them.
     for (const std::string_view event : {"response.created", "response.in_progress"}) {
       open_event(event, out);
       out += ",\"response\":";
@@ -80,6 +96,8 @@ class ResponsesEvents final : public WireWriter {
   }
 
   void put(const Delta& delta, std::string& out) override {
+    // The open delta event belongs to the old item, so it is flushed before the item's state
+    // changes.
     if (parts_.closes(delta)) {
       flush(out);
       parts_.close(delta);
@@ -95,6 +113,7 @@ class ResponsesEvents final : public WireWriter {
       parts_.add(text);
       append_json_line_escaped(text, out);
     }
+    // After the text has been added: the part that receives them must be open.
     parts_.take_logprobs(delta, logprobs(0));
   }
 
@@ -104,6 +123,7 @@ class ResponsesEvents final : public WireWriter {
     out += '"';
     if (parts_.last().kind == PartKind::text) {
       const std::vector<TokenLogprob>& all = parts_.last().logprobs;
+      // Only the new ones: the events `done` repeat all of them.
       out += ",\"logprobs\":";
       append_logprob_list({all.begin() + static_cast<std::ptrdiff_t>(logprobs_written_), all.end()},
                           out);
@@ -123,6 +143,7 @@ class ResponsesEvents final : public WireWriter {
 
   // Both events, because clients differ in which one they know.
   void do_fail(const WireError& error, std::string& out) override {
+    // An error before the first delta still needs a response that failed.
     if (sequence_number_ == 0) do_begin(out);
     open_event("error", out);
     append_field("code", code_of(error), out);
@@ -155,6 +176,7 @@ class ResponsesEvents final : public WireWriter {
       case FinishReason::stop:
       case FinishReason::tool_calls: return "completed";
       case FinishReason::error: return "failed";
+      // `length` and `cancelled`: both leave an answer that is cut off.
       default: return "incomplete";
     }
   }
@@ -165,6 +187,7 @@ class ResponsesEvents final : public WireWriter {
   }
 
   static std::string_view code_of(const WireError& error) {
+    // The protocol has one field for both.
     return error.code.empty() ? std::string_view(error.type) : std::string_view(error.code);
   }
 
@@ -217,6 +240,8 @@ class ResponsesEvents final : public WireWriter {
   void append_item(const Part& part, std::size_t index, bool is_added, std::string& out) const {
     out += "{\"id\":";
     append_item_id(part, index, out);
+    // The last event repeats an item that never ended as incomplete, and not as in progress: no
+    // event for it follows.
     const std::string_view status = part.is_open && is_added              ? "in_progress"
                                     : part.status == CallStatus::complete ? "completed"
                                                                           : "incomplete";
@@ -274,6 +299,8 @@ class ResponsesEvents final : public WireWriter {
   void write_done(std::string& out) {
     const Part& part = parts_.last();
     const Words& words = words_of(part.kind);
+    // Clients run a call when its arguments are done. A call that was cut off therefore has no such
+    // event.
     if (part.kind != PartKind::call || part.status == CallStatus::complete) {
       open_event(words.delta_event, ".done", out);
       append_address(out);
@@ -314,6 +341,7 @@ class ResponsesEvents final : public WireWriter {
     } else {
       out += ",\"error\":null";
     }
+    // The only other reason of the protocol is a content filter, which is not ours.
     out += status == "incomplete" ? ",\"incomplete_details\":{\"reason\":\"max_output_tokens\"}"
                                   : ",\"incomplete_details\":null";
     append_field("model", options().model, out);

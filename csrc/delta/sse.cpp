@@ -13,6 +13,7 @@ void Framing::done(std::string& out) const {
 }
 
 void Framing::comment(std::string& out) const {
+  // A list of JSON objects has no comments.
   if (sse_) out += ": keep-alive\n\n";
 }
 

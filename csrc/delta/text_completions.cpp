@@ -34,7 +34,10 @@ class TextCompletions final : public OpenaiChunks {
 
   void put(const Delta& delta, std::string& out) override {
     const bool ends = delta.kind == EventKind::finish;
+    // Reasoning and calls have no place in this protocol. Their log-probabilities go with the next
+    // text.
     if (!ends && (!is_wire_content(delta) || delta.text.empty())) return;
+    // The finish has a chunk of its own, with an empty text, as OpenAI sends it.
     if (ends || (is_open_ && choice_ != delta.choice)) flush(out);
     if (!is_open_) {
       is_open_ = true;
@@ -107,6 +110,7 @@ class TextCompletions final : public OpenaiChunks {
   bool is_open_ = false;
   std::int32_t choice_ = 0;
   std::uint64_t span_end_ = 0;
+  // `text_offset` counts characters over the whole answer, so it is kept from chunk to chunk.
   std::vector<TextOffset> offsets_;
   std::vector<TokenLogprob> taken_;
 };

@@ -28,8 +28,11 @@ void WholeCalls::put(Delta delta, std::vector<Delta>& out) {
     case EventKind::tool_call_end: {
       const bool is_complete = delta.status == CallStatus::complete;
       hold(std::move(delta));
+      // Its tokens are kept: the next delta's span covers them, so that no token id is without a
+      // delta.
       if (!is_complete) return leave_out();
       for (Delta& part : held_) {
+        // Calls that were left out leave no gap in the numbers.
         part.index = sent_;
         send(std::move(part), out);
       }
@@ -38,15 +41,18 @@ void WholeCalls::put(Delta delta, std::vector<Delta>& out) {
       return;
     }
     case EventKind::malformed:
+      // A report about the held call shares the call's fate.
       if (delta.index >= 0) return hold(std::move(delta));
       break;
     default: break;
   }
+  // The call is open and something else comes: it has no end, and can no longer become complete.
   leave_out();
   send(std::move(delta), out);
 }
 
 void WholeCalls::hold(Delta delta) {
+  // Joined, because a client of this mode sees the arguments at once in any case.
   const bool goes_on = !held_.empty() && held_.back().kind == EventKind::tool_call_arguments &&
                        delta.kind == EventKind::tool_call_arguments;
   if (!goes_on) return held_.push_back(std::move(delta));
@@ -67,6 +73,7 @@ void WholeCalls::leave_out() {
 
 void WholeCalls::send(Delta delta, std::vector<Delta>& out) {
   if (has_left_out_) {
+    // The spans of the deltas that are sent have no gaps between them.
     delta.span.begin = left_out_begin_;
     delta.token_ids.insert(delta.token_ids.begin(), left_out_.begin(), left_out_.end());
     left_out_.clear();

@@ -17,6 +17,7 @@ void append_number(std::int64_t number, std::string& out) {
 
 void append_number(double number, std::string& out) {
   std::array<char, 32> text;
+  // JSON has no infinity, and a probability of 0 has one as its logarithm.
   if (!std::isfinite(number)) number = -9999.0;
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc()) out.append(text.data(), end);

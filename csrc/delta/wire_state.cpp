@@ -29,12 +29,14 @@ std::uint64_t fingerprint_of(const WireOptions& options) {
 
 void WireWriter::visit(Archive& archive) {
   archive.given(options_, framing_, extra_, extra_names_);
+  // Nothing of a half write is saved: between two writes no frame is open.
   archive.scratch(next_orders_, whole_, last_);  // the first write is a whole one
   archive.choice(state_, State::ended);
   const std::size_t count = answers_.size();
   archive(orders_, answers_);
   archive.expect(orders_.size() == count && answers_.size() == count);
   for (const Order& order : orders_) {
+    // A forged count would overflow at the next call.
     archive.expect(order.call_count >= 0 && order.call_count < (1 << 30));
   }
   visit_own(archive);
@@ -43,6 +45,7 @@ void WireWriter::visit(Archive& archive) {
 std::string WireWriter::snapshot() const {
   std::string state;
   Archive archive(state);
+  // First, and readable without the writer: the id is needed to create it.
   std::string id = options_.id;
   std::int64_t created = options_.created;
   archive(id, created);

@@ -1,3 +1,20 @@
+// How a response is written: everything that the five protocols share.
+//
+//   write(delta) ─► check ─► withhold? ─► fill bare call ─► put ─► flush ─► bytes
+//                   order    WholeCalls   take              (protocol)
+//
+// - check: a whole batch is checked against a copy of the order before a byte is written, so a
+// delta that breaks the order leaves no half response behind. - withhold: with
+// `IncompleteCalls::withhold`, a call's deltas wait for its end. - take: a call whose arguments
+// never came gets `{}` or `{` first (see the contract in the header). - put: the protocol appends
+// to the open frame, or closes it and opens another. Deltas that arrive together and belong to one
+// region so share a frame: `Hel`, `lo` becomes one chunk with `Hello`. - flush: no frame stays open
+// between two writes, since `keep_alive` and another answer's bytes may come next.
+//
+// A single fragment of text, which is most of a stream, skips all of this (`write_next`).
+//
+// States: fresh ─ begin ─► begun ─ end, body or fail ─► ended. With `stream` false, `take` collects
+// the parts of each answer and writes nothing; `body` writes them at once.
 #include "delta/wire_writer.h"
 
 #include <algorithm>
@@ -20,6 +37,7 @@ namespace {
 constexpr double kRoundedUp = 1e-2;
 
 std::string random_id(std::string_view prefix) {
+  // The generator of the calls' ids, so that both kinds are equally hard to guess.
   CallIds ids(CallIdStyle::random, 0, 0);
   const std::string id = ids.id_of({}, {}, 0);
   return std::string(prefix).append(id.substr(std::string_view("call_").size()));
@@ -27,6 +45,7 @@ std::string random_id(std::string_view prefix) {
 
 std::int64_t now_s() {
   using std::chrono::seconds;
+  // Wall time and not steady time: the protocols send it as `created`.
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<seconds>(now).count();
 }
@@ -39,12 +58,14 @@ bool ends_call(const Delta& delta) {
     case EventKind::dropped:
     case EventKind::finish: return true;
     case EventKind::tool_call_arguments: return false;
+    // Text between two calls ends the first one. An empty delta writes nothing, so it ends nothing.
     default: return delta.index < 0 && !delta.text.empty();
   }
 }
 
 /// Whether the delta consists only of its text, which is not empty.
 bool is_fragment(const Delta& delta) {
+  // Malformed text is not among them: it may carry a reason, and it is rare.
   const bool is_text = delta.kind == EventKind::content || delta.kind == EventKind::reasoning ||
                        delta.kind == EventKind::tool_call_arguments;
   return is_text && !delta.text.empty();
@@ -68,6 +89,7 @@ WireWriter::WireWriter(WireOptions options, std::string_view id_prefix,
     : options_(std::move(options)), framing_(options_.sse) {
   if (options_.n < 1) throw ArgumentError("n is below 1; a response has at least one answer");
   if (options_.id.empty()) options_.id = random_id(id_prefix);
+  // Set once, here: all chunks of a response must have the same id and time, also after a restore.
   if (options_.created == 0) options_.created = now_s();
   if (!options_.extra.empty()) read_extra(reserved);
   orders_.resize(static_cast<std::size_t>(options_.n));
@@ -87,6 +109,8 @@ void WireWriter::read_extra(std::initializer_list<std::string_view> reserved) {
     extra_ += ',';
     append_json_line_string(name, extra_);
     extra_ += ':';
+    // Written again from the parsed value: the host's JSON may contain line breaks, which would cut
+    // an event in two.
     std::string written;
     append_json(member, written);
     append_json_as_line(written, extra_);
@@ -106,6 +130,7 @@ void WireWriter::check_open() const {
 
 // Rejects deltas that are out of order; otherwise advances the order.
 void WireWriter::check(const Delta& delta, std::vector<Order>& orders) {
+  // Before the table of orders is indexed with it: deltas come from the host.
   if (delta.choice < 0 || static_cast<std::size_t>(delta.choice) >= orders.size()) {
     throw ArgumentError("a delta is of choice " + std::to_string(delta.choice) + ", and n is " +
                         std::to_string(orders.size()) + "; pass n=" +
@@ -118,6 +143,7 @@ void WireWriter::check(const Delta& delta, std::vector<Order>& orders) {
   }
   switch (delta.kind) {
     case EventKind::tool_call_begin:
+      // Clients collect calls in a list by this index. A gap makes them raise or merge two calls.
       if (delta.index != order.call_count) {
         throw ArgumentError("call " + std::to_string(delta.index) + " of choice " +
                             std::to_string(delta.choice) + " begins, and the next is " +
@@ -129,12 +155,14 @@ void WireWriter::check(const Delta& delta, std::vector<Order>& orders) {
       return;
     case EventKind::tool_call_arguments:
     case EventKind::tool_call_end:
+      // Only the last call can be open: several protocols have no way to return to an earlier one.
       if (!order.call_is_open || delta.index != order.call_count - 1) {
         throw ArgumentError("a delta is of call " + std::to_string(delta.index) + " of choice " +
                             std::to_string(delta.choice) +
                             ", which is not open; calls come one after the other");
       }
       break;
+    // A second finish would be joined with the first one by some clients ("stopstop").
     case EventKind::finish: order.is_finished = true; break;
     default: break;
   }
@@ -158,12 +186,16 @@ void WireWriter::take(const Delta& delta, std::string& out) {
     first_fragment.kind = EventKind::tool_call_arguments;
     first_fragment.index = answer.bare_call;
     first_fragment.choice = delta.choice;
+    // Clients treat empty arguments as `{}`. For a call that was cut off that would be wrong, and
+    // they would run it; a single brace is no JSON, so they cannot.
     first_fragment.text = is_complete ? "{}" : "{";
+    // It has no tokens of its own; log-probabilities stay with the delta that follows.
     first_fragment.span = {delta.span.begin, delta.span.begin};
     take_checked(first_fragment, answer, out);
   }
   if (delta.kind == EventKind::tool_call_begin) {
     answer.bare_call = delta.index;
+    // An empty fragment leaves the call bare: the arguments are still to come, or to be filled in.
   } else if (ends_call(delta) || !Parts::text_of(delta).empty()) {
     answer.bare_call = -1;
   }
@@ -172,6 +204,7 @@ void WireWriter::take(const Delta& delta, std::string& out) {
 
 void WireWriter::take_whole(const Delta& delta, std::string& out) {
   WholeCalls& whole_calls = answers_[static_cast<std::size_t>(delta.choice)].whole_calls;
+  // Most deltas are text outside of calls. They are not copied.
   if (whole_calls.passes(delta)) return take(delta, out);
   whole_.clear();
   whole_calls.put(delta, whole_);
@@ -179,12 +212,15 @@ void WireWriter::take_whole(const Delta& delta, std::string& out) {
 }
 
 void WireWriter::take_checked(const Delta& delta, Answer& answer, std::string& out) {
+  // The counts come from the spans, in case the host does not count tokens itself.
   answer.token_count = std::max(answer.token_count, delta.span.end);
   if (delta.kind == EventKind::finish) answer.finish_reason = delta.finish_reason;
   if (options_.stream) {
     put(delta, out);
   } else {
     answer.parts.put(delta);
+    // At each delta and not at the end: the queue knows positions only, not which part they belong
+    // to.
     if (keeps_logprobs_by_part()) answer.parts.take_logprobs(delta, answer.logprobs);
   }
 }
@@ -200,6 +236,8 @@ void WireWriter::write_all(const Deltas& deltas, std::string& out) {
   };
   check_open();
   if (deltas.empty()) return;
+  // One delta, the usual case, changes the order only if it passes. Several need a copy: the third
+  // may be wrong after two were right.
   if (deltas.size() == 1) {
     check(delta_of(deltas.front()), orders_);
   } else {
@@ -215,10 +253,13 @@ void WireWriter::write_all(const Deltas& deltas, std::string& out) {
   flush(out);
   const Delta& last = delta_of(deltas.back());
   const bool is_one = deltas.size() == 1 && !withholds && is_fragment(last);
+  // `write_next` may continue only what a lone fragment wrote: then the next frame differs in
+  // nothing but its text.
   last_ = {is_one, last.kind, last.index, last.choice};
 }
 
 bool WireWriter::write_next(const TextFragment& fragment, std::string& out) {
+  // Any doubt leads to the long path, which writes the same bytes.
   if (!last_.is_one || fragment.kind != last_.kind || fragment.index != last_.index ||
       fragment.choice != last_.choice || fragment.text.empty() || state_ != State::begun ||
       !put_next(fragment, out)) {
@@ -253,6 +294,7 @@ WireWriter::Ending WireWriter::finish(const Usage& usage, std::string_view stop_
   if (!ending.usage.prompt_tokens) ending.usage.prompt_tokens = options_.prompt_token_count;
   if (!ending.usage.completion_tokens) {
     std::uint64_t count = 0;
+    // `usage` is of the whole response: the tokens of all its answers.
     for (const Answer& answer : answers_) count += answer.token_count;
     ending.usage.completion_tokens = count;
   }
@@ -263,6 +305,7 @@ void WireWriter::end(const Usage& usage, std::string_view stop_sequence, std::st
   check_open();
   if (!options_.stream) throw StreamError("this response is not streamed; call body, not end");
   const Ending ending = finish(usage, stop_sequence);
+  // Before the bytes are written: if memory runs out halfway, the response cannot be ended again.
   state_ = State::ended;
   do_end(ending, out);
 }
@@ -279,6 +322,7 @@ void WireWriter::body(const Usage& usage, std::string_view stop_sequence, std::s
 void WireWriter::fail(const WireError& error, std::string& out) {
   check_open();
   WireError whole = error;
+  // Never empty on the wire: clients choose between a retry and an exception by the type.
   if (whole.type.empty()) whole.type = default_error_type();
   state_ = State::ended;
   if (options_.stream) {
@@ -313,12 +357,14 @@ void WireWriter::add_logprobs(std::int32_t choice, std::vector<TokenLogprob> ent
       throw ArgumentError("a log-probability is NaN or above 0; pass natural logarithms");
     }
   }
+  // After the checks: the same entries are refused for every protocol.
   if (!has_logprobs()) return;
   for (TokenLogprob& entry : entries) logprobs(choice).add(std::move(entry));
 }
 
 std::vector<TokenLogprob> WireWriter::take_logprobs(std::int32_t choice) {
   std::vector<TokenLogprob> taken;
+  // Including tokens after the last text, such as the end token.
   logprobs(choice).take(~std::uint64_t{0}, taken);
   return taken;
 }
