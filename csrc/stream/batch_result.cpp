@@ -12,6 +12,7 @@ void BatchResult::restart(std::span<const Slot> slots, unsigned part_count) {
   entries_.assign(slots.size(), Entry{});
   parts_.resize(part_count);
   for (Part& part : parts_) {
+    // Only what the last step used, so that a small step after a large one is fast.
     for (std::size_t i = 0; i < part.used_count; ++i) {
       Delta& delta = part.deltas[i];
       delta.text.clear();
@@ -29,6 +30,7 @@ void BatchResult::restart(std::span<const Slot> slots, unsigned part_count) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const auto slot = static_cast<std::size_t>(slots[i]);
     if (slot >= places_.size()) places_.resize(slot + 1);
+    // Not cleared between steps. `place_of` compares with the slot, so a stale place is recognised.
     places_[slot] = static_cast<std::uint32_t>(i);
   }
 }
@@ -49,6 +51,8 @@ void BatchResult::join() {
     const Entry& first = entries_[i];
     std::size_t end = first.bytes_end;
     for (++i; i < entries_.size(); ++i) {
+      // Slots that share a writer are in the first share, wherever they stand, so a run may break
+      // anywhere.
       if (entries_[i].part != first.part || entries_[i].bytes_begin != end) break;
       end = entries_[i].bytes_end;
     }

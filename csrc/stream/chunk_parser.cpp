@@ -1,3 +1,21 @@
+// How the input of one answer reaches its parser. The first chunk decides for the whole answer:
+//
+//   input      path of a chunk
+//   text       Utf8Stream ─► parser: characters that are split over chunks are joined
+//   ids        Detokenizer ─► parser; a marker's token goes past the detokenizer, as a symbol
+//   both       the ids predict the text, TextAligner finds each token's place in the host's text
+//   ids, but no vocabulary: they are only counted, and the answer has no text
+//
+// A token goes through four questions, in this order: Is the answer over (a stop string)? Is the id
+// a marker of the format (`marker_of`)? Is it a special token that the text omits? Else it is text.
+//
+//   <think> Hm </think> Hi <|im_end|>      ids, with the format hermes
+//   symbol  text symbol text special
+//
+// Where the parser reads special tokens (headers, names, arguments), they wait in `special_` until
+// text follows: those at the end of the output only end the turn, and are not part of a value.
+//
+// After the parser come, if requested, the content's stop strings, the message, the labels.
 #include "stream/chunk_parser.h"
 
 #include <algorithm>
@@ -44,6 +62,7 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
       start_is_given_(options.parser.starts_in_reasoning.has_value()),
       kept_reasoning_(start_is_given_ ? nullptr : std::move(options.kept_reasoning)),
       builder_(options.keeps_message) {
+  // A label is of a token, and without a vocabulary no byte is known to be of one.
   if (options.labels && !vocabulary_)
     throw ArgumentError("labels are of token ids; pass tokenizer=");
   make_parser(std::move(format), std::move(options.parser), options.labels);
@@ -51,6 +70,8 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
   DetokenizerOptions& detokenizer = options.detokenizer;
   if (stop_in_ == StopIn::content && !detokenizer.stop.empty()) {
     content_stop_ = std::make_unique<ContentStop>(detokenizer.stop, detokenizer.include_stop);
+    // Moved to the filter after the parser. The detokenizer matches text before it is parsed, so it
+    // would also find a stop string in reasoning, arguments and markup.
     detokenizer.stop.clear();
   }
   if (vocabulary_) detokenizer_.emplace(vocabulary_, std::move(detokenizer));
@@ -60,6 +81,7 @@ void ChunkParser::put_prompt(std::span<const TokenId> ids) {
   begin(Input::none);
   if (!vocabulary_) throw ArgumentError("a prompt of token ids needs a tokenizer; pass tokenizer=");
   if (has_begun()) throw StreamError("the prompt comes before the output; this stream has begun");
+  // The prompt's special tokens are its markers (`<|im_start|>`), so they are not skipped here.
   DetokenizerOptions plain;
   plain.skip_special_tokens = false;
   Detokenizer whole(vocabulary_, plain);
@@ -67,12 +89,15 @@ void ChunkParser::put_prompt(std::span<const TokenId> ids) {
   whole.put(ids, prompt);
   whole.end(prompt);
   put_prompt(std::string_view(prompt));
+  // A tokenizer may strip the space of a text's first token. After a prompt, the output's first
+  // token is not the first.
   detokenizer_->read_context(ids);
 }
 
 void ChunkParser::put_prompt(std::string_view text) {
   if (has_begun()) throw StreamError("the prompt comes before the output; this stream has begun");
   has_prompt_ = true;
+  // Where the output starts is not up to the prompt then. `has_prompt_` is set even so.
   if (start_is_given_) return;
   parser_->put_prompt(text);
   if (kept_reasoning_) repeats_tag_ = starts_in_reasoning(kept_reasoning_, text);
@@ -81,6 +106,8 @@ void ChunkParser::put_prompt(std::string_view text) {
 // Where the parser's events go.
 Events& ChunkParser::parsed_or(Events& out) {
   Events& events = content_stop_ ? content_stop_->input() : out;
+  // Before the first event, whatever it is. The prompt has written `<think>`, so the output does
+  // not contain it, and content that keeps its reasoning would have only the closing tag.
   if (std::exchange(repeats_tag_, false)) {
     const std::string& tag = kept_reasoning_->program().reasoning->open.texts.front();
     events.add_text(EventKind::content, -1, tag, 0);
@@ -92,9 +119,11 @@ Events& ChunkParser::parsed_or(Events& out) {
 void ChunkParser::begin(Input input) {
   if (is_finished_)
     throw StreamError("this stream has ended; create a new Parser for the next response");
+  // Text has no token ids, so no marker could count: an error instead of an answer without calls.
   if (input == Input::text && input_ == Input::none && format_->is_strict())
     throw ArgumentError(strict_text_message());
   forget_told();
+  // An empty chunk does not decide: hosts send one before the first token.
   if (input_ == Input::none && input != Input::none) {
     input_ = input;
     if (input != Input::text && vocabulary_) parser_->expect_ids();
@@ -106,6 +135,7 @@ void ChunkParser::forget_told() {
   const std::uint64_t told = std::max(told_, ids_begin_) - ids_begin_;
   std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(told, ids_.size()));
   const std::size_t untold = ids_.size() - count;
+  // Twice the limit, so that the ids are moved once per 65,536 tokens and not at each of them.
   if (untold > 2 * kMaxUntoldIds) count += untold - kMaxUntoldIds;
   if (count == ids_.size()) {  // as in most steps
     ids_.clear();
@@ -118,6 +148,7 @@ void ChunkParser::forget_told() {
 
 void ChunkParser::end_put(Events& out, bool stopped) {
   if (content_stop_) content_stop_->pass(out, is_finished_);
+  // Events come in order, so the last one ends where the reported ids end.
   if (!out.is_empty()) told_ = out.list().back().span.end;
   builder_.add(out);
   if (labels_) label(out, stopped);
@@ -129,11 +160,14 @@ void ChunkParser::label(Events& out, bool stopped) {
   if (is_finished_) {
     labels_->finish(token_count_, stopped);
   } else {
+    // With ids only, a token has no more bytes once the detokenizer holds nothing. In the other
+    // modes the next text may still belong to it.
     labels_->settle(input_ == Input::ids && detokenizer_->is_idle());
   }
 }
 
 void ChunkParser::check_ids(std::span<const TokenId> ids) const {
+  // Before any state changes, for the whole chunk: put_ids would throw halfway.
   if (!vocabulary_ || vocabulary_->unknown() == UnknownId::ignored) return;
   for (const TokenId id : ids) {
     if (!vocabulary_->is_known(id)) throw ArgumentError(unknown_id_message(id, *vocabulary_));
@@ -146,6 +180,7 @@ void ChunkParser::put_text(std::string_view bytes, Events& out) {
     return;
   }
   begin(Input::text);
+  // The host has sent ids before, so this text may be theirs.
   if (input_ == Input::both) return put_text_and_ids(bytes, {}, out);
   put_slices(bytes, out);
   end_put(out);
@@ -153,6 +188,7 @@ void ChunkParser::put_text(std::string_view bytes, Events& out) {
 
 void ChunkParser::put_slices(std::string_view bytes, Events& out) {
   for_each_slice(bytes, [&](std::string_view slice) {
+    // Slice by slice: a text of many MB would otherwise need as much again for its valid form.
     text_.clear();
     utf8_.put(slice, text_);
     if (!is_stopped()) parser_->put_text(text_, token_count_, parsed_or(out));
@@ -168,6 +204,7 @@ void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
     for (const TokenId id : ids) expect_id(id);
     aligner().put({}, sink);
   } else if (!vocabulary_) {
+    // Ids without text cannot change the region.
     const Region region = parser_->region();
     for (const TokenId id : ids) {
       ids_.push_back(id);
@@ -209,14 +246,18 @@ TextAligner& ChunkParser::aligner() {
 }
 
 std::optional<Symbol> ChunkParser::marker_of(TokenId id) const {
+  // Markers are added tokens, and nine in ten ids are not: one bit decides before the search.
   return vocabulary_->is_added(id) ? format_->symbol(id) : std::nullopt;
 }
 
 void ChunkParser::put_id(TokenId id, Events& out) {
   if (is_stopped()) {
+    // The host may feed tokens after a stop string. They are not part of the answer, but have a
+    // label.
     if (labels_) labels_->skip_token(false);
     return;
   }
+  // Two copies of the function, so that streams without labels do not even ask.
   labels_ ? read_id<true>(id, parsed_or(out)) : read_id<false>(id, parsed_or(out));
   if (content_stop_) content_stop_->pass(out, false);
 }
@@ -227,9 +268,13 @@ void ChunkParser::read_id(TokenId id, Events& out) {
   const Region before = parser_->region();
   const std::optional<Symbol> symbol = marker_of(id);
   const bool is_skipped = !symbol && skip_special_tokens_ && vocabulary_->is_skipped(id);
+  // A special token that a marker contains, with trust by text: it must stay in the text, or the
+  // marker would never be complete.
   const bool is_spelled = is_skipped && format_->is_spelled(id);
   const bool is_special = is_skipped && !is_spelled;
   text_.clear();
+  // A token ends the text before it: bytes of an unfinished character cannot be completed by it,
+  // and are emitted first, so that their order stays.
   if (symbol || (is_special && parser_->reads_special())) {
     detokenizer_->break_text(text_);
     if constexpr (kLabels) labels_->read(text_.size());
@@ -241,6 +286,7 @@ void ChunkParser::read_id(TokenId id, Events& out) {
   } else {
     if constexpr (kLabels) begin_label(is_special);
     if (is_spelled) {
+      // Past the option skip_special_tokens.
       detokenizer_->put_read(id, text_);
     } else {
       detokenizer_->put(id, text_);
@@ -276,6 +322,7 @@ void ChunkParser::begin_label(bool is_special) {
 // Special tokens at the end of the output end the turn: no call uses them.
 void ChunkParser::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
   if (labels_ && !leaves_out_special()) labels_->read(text.size());
+  // In content, the parser itself decides at once.
   if (!parser_->reads_special()) return parser_->put_special(text, token_end, out);
   special_ += text;
   special_end_ = token_end;
@@ -292,6 +339,7 @@ void ChunkParser::end_special(Events& out) {
 void ChunkParser::expect_id(TokenId id) {
   text_.clear();
   const std::optional<Symbol> symbol = marker_of(id);
+  // Hosts differ in what they write of such a token, so the aligner gets it as optional text.
   const bool is_token = symbol || vocabulary_->is_special(id);
   if (is_token) {
     detokenizer_->break_text(text_);
@@ -314,6 +362,7 @@ void ChunkParser::expect_id(TokenId id) {
 // The host may have sent the text already.
 void ChunkParser::expect_text() {
   const std::size_t ahead = aligner().ahead_bytes();
+  // Text that has been passed on already is matched here, and is no longer ahead.
   aligner().expect_text(text_, token_count_);
   if (labels_ && aligner().ahead_bytes() < ahead) labels_->begin_tokens(token_count_, false, ahead);
 }
@@ -326,6 +375,7 @@ void ChunkParser::read_for(std::uint64_t token_end, std::size_t bytes, bool is_s
 
 TextAligner::Sink ChunkParser::sink_to(Events& out) {
   const auto count_to = [this](std::uint64_t token_end, Region before) {
+    // A token counts once, however many pieces its text comes in.
     for (; counted_ < token_end; ++counted_) count(before);
   };
   return {[this, &out, count_to](std::string_view text, std::uint64_t token_end) {
@@ -352,6 +402,8 @@ TextAligner::Sink ChunkParser::sink_to(Events& out) {
 
 // A token counts towards its region; a marker towards the region that it opens or closes.
 void ChunkParser::count(Region before, std::uint64_t count) {
+  // An opener without a name yet: its tokens are those of a call or of content, which is known
+  // later.
   if (parser_->is_undecided()) {
     undecided_ += count;
     return;
@@ -360,6 +412,8 @@ void ChunkParser::count(Region before, std::uint64_t count) {
   const bool has_called = calls != std::exchange(calls_seen_, calls);
   (has_called ? counts_.tool_calls : counts_.content) += std::exchange(undecided_, 0);
   const Region after = has_called ? Region::tool_call : parser_->region();
+  // From content, a marker counts for what it opens; from elsewhere for what it closes. So
+  // `<think>` and `</think>` both count as reasoning.
   switch (before == Region::content ? after : before) {
     case Region::content: counts_.content += count; break;
     case Region::reasoning: counts_.reasoning += count; break;
@@ -377,8 +431,10 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
     aligner().end(sink);
   } else {
     utf8_.end(text_);
+    // Bytes of an unfinished character become U+FFFD: nothing is lost.
     if (detokenizer_ && input_ == Input::ids) detokenizer_->end(text_);
     Events& target = parsed_or(out);
+    // Special tokens before a late text were not the last ones.
     if (!text_.empty() && !(content_stop_ && content_stop_->is_stopped())) {
       end_special(target);
       if (labels_) labels_->read(text_.size());
@@ -386,6 +442,7 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
     }
   }
   end_parser(reason, out);
+  // No call came of them.
   counts_.content += std::exchange(undecided_, 0);
   is_finished_ = true;
   end_put(out, ended_itself(reason));
@@ -393,6 +450,7 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
 
 void ChunkParser::end_parser(FinishReason reason, Events& out) {
   Events& events = parsed_or(out);
+  // The filter reports the reason itself.
   if (content_stop_) return parser_->finish(reason, token_count_, events);
   const bool is_cut = is_stopped() && parser_->region() == Region::tool_call;
   if (!is_cut || !ended_itself(reason)) {
@@ -401,6 +459,7 @@ void ChunkParser::end_parser(FinishReason reason, Events& out) {
   // The stop string cut the call off: its missing parts are not assumed.
   Events cut;
   parser_->finish(FinishReason::length, token_count_, cut);
+  // Copied one by one: only the finish event differs.
   for (Event event : cut.list()) {
     if (event.kind == EventKind::finish) event.finish_reason = FinishReason::stop;
     out.add(event, cut);
@@ -413,6 +472,7 @@ void ChunkParser::end_parser(FinishReason reason, Events& out) {
 Held ChunkParser::held() const {
   Held held;
   if (!is_finished_) parser_->add_held(held);
+  // In the order of the input: what the parser holds is older than what has not reached it.
   held.add(HeldReason::ids, special_);
   if (aligner_) held.add(HeldReason::ids, aligner_->held());
   held.add(HeldReason::character, utf8_.held());
@@ -420,6 +480,7 @@ Held ChunkParser::held() const {
 }
 
 std::span<const TokenId> ChunkParser::ids_of(const TokenSpan& span) const {
+  // A span may begin before the remembered ids, and a restored state may be forged.
   if (span.begin < ids_begin_ || span.end < span.begin || span.end - ids_begin_ > ids_.size())
     return {};
   return {ids_.data() + (span.begin - ids_begin_), static_cast<std::size_t>(span.end - span.begin)};

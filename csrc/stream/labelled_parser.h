@@ -17,6 +17,7 @@ namespace unspool {
 class LabelledParser {
  public:
   LabelledParser(const LabelledParser& other) : labels_(other.labels_), parser_(other.parser_) {
+    // The copied members still point to the original's paths, and the parser writes to them.
     if (labels_) share(std::make_shared<CallPaths>(labels_->paths()));
   }
   LabelledParser(LabelledParser&&) noexcept = default;
@@ -42,6 +43,8 @@ class LabelledParser {
     archive(has_labels);
     archive.expect(has_labels == (labels_ != nullptr));
     if (labels_) {
+      // Before the labels: they contain indices into the paths, which are checked while they are
+      // read.
       auto paths = std::make_shared<CallPaths>(labels_->paths());
       archive(*paths);
       if (archive.is_reading()) share(paths);

@@ -20,6 +20,7 @@ constexpr std::size_t kBlock = 32;
 
 ParsedOutput parse_output(const StreamRecipe& recipe, const Output& output, Events& events) {
   events.restart();
+  // One per output: no state of an answer can reach the next one.
   ChunkParser parser(recipe.format, recipe.options.stream);
   put_prompt(recipe, parser);
   if (output.has_ids && recipe.options.stream.parser.audit) {
@@ -47,6 +48,7 @@ void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs) {
     if (!outputs[i].has_ids)
       throw ArgumentError("outputs[" + std::to_string(i) + "]: " + strict_text_message());
   }
+  // Then every id is readable.
   if (vocabulary && vocabulary->unknown() == UnknownId::ignored) return;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!vocabulary && !outputs[i].ids.empty()) {
@@ -78,6 +80,7 @@ std::vector<ParsedOutput> parse_batch(const StreamRecipe& recipe, std::span<cons
         }
       }
     } catch (...) {
+      // Any of several failures will do: they are all out of memory.
       const std::lock_guard lock(failure_mutex);
       failure = std::current_exception();
     }

@@ -15,6 +15,7 @@ constexpr std::size_t kRunBytes = std::size_t{1} << 12;
 }  // namespace
 
 void ChunkParser::put_output(std::span<const TokenId> ids, Events& out) {
+  // Labels need each token by itself. So does a stop string, after which nothing is read.
   if (!vocabulary_ || labels_ || content_stop_) return put_ids(ids, out);
   begin(ids.empty() ? Input::none : Input::ids);
   const std::array<bool, 256>& quiet = format_->quiet_bytes();
@@ -39,14 +40,18 @@ void ChunkParser::put_output(std::span<const TokenId> ids, Events& out) {
       continue;
     }
     const std::size_t size = run.size();
+    // Into the run itself, so that a token's text is not copied.
     detokenizer_->put(id, run);
     ids_.push_back(id);
     const std::string_view text = std::string_view(run).substr(size);
+    // Nothing is held, and these bytes can neither begin a marker nor close anything: the region
+    // cannot change, so counting the tokens together gives the same numbers.
     if (is_settled && size < kRunBytes && is_quiet(text)) {
       ++count;
       continue;
     }
     if (count > 0) put_run(std::string_view(run).substr(0, size), count, out);
+    // The token that ends a run is read alone, since it may open or close a region.
     is_settled = put_run(text, 1, out);
     run.clear();
     count = 0;

@@ -1,3 +1,14 @@
+// A step of an engine brings one id for each running request. The streams are independent, so a
+// step is a loop; all that is here beyond the loop saves time or keeps a step whole:
+//
+//   check       all slots and ids, before any stream changes: a step happens or it does not
+//   run         in the caller's thread, or in shares of adjacent slots among a pool of threads
+//   run_share   each share writes its own bytes and deltas, so threads share no memory
+//   deliver     a lone fragment goes to the writer without a Delta
+//   join        the bytes of all shares in the order of the slots
+//
+// A writer with several answers is one response: its slots are all fed by the caller's thread,
+// after the others.
 #include "stream/stream_batch.h"
 
 #include <algorithm>
@@ -18,6 +29,7 @@ std::string named(Slot slot) { return "slot " + std::to_string(slot); }
 
 /// The tokens that end an answer: the format's, and the caller's.
 std::vector<TokenId> end_ids(const Format& format, std::vector<TokenId> ids) {
+  // Only as tokens: a text that spells an end token does not end the answer.
   const std::vector<std::string>& ends = format.program().ends;
   for (const MarkerToken& token : format.symbols()) {
     if (std::find(ends.begin(), ends.end(), token.text) != ends.end()) ids.push_back(token.id);
@@ -49,6 +61,7 @@ void StreamBatch::Step::check_shape() const {
                         std::to_string(ids.size()) +
                         " ids; pass an id for each slot, or offsets too");
   }
+  // Before they are used: the arrays come from the host as they are.
   if (offsets->size() != slots.size() + 1) {
     throw ArgumentError("there are " + std::to_string(slots.size()) + " slots and " +
                         std::to_string(offsets->size()) +
@@ -91,6 +104,7 @@ void StreamBatch::check_writer(const SlotOptions& options) const {
   }
   for (const auto& stream : streams_) {
     if (!stream || stream->writer != options.writer) continue;
+    // Two slots of one choice would write their deltas into one answer.
     if (stream->streamer.choice() != options.choice) continue;
     throw ArgumentError("another slot has this writer and choice " +
                         std::to_string(options.choice) + "; give each answer a choice of its own");
@@ -109,6 +123,7 @@ Slot StreamBatch::add(const StreamRecipe& recipe, SlotOptions options) {
   streamer_options.stream.parser.choice = options.choice;
   options.end_ids = end_ids(*recipe.format, std::move(options.end_ids));
   TokenStreamer streamer(recipe.format, std::move(streamer_options));
+  // Before a slot is taken: it throws for a prompt that cannot be read.
   put_prompt(recipe, streamer);
   return place(std::move(streamer), std::move(options));
 }
@@ -129,6 +144,7 @@ Slot StreamBatch::place(TokenStreamer streamer, SlotOptions options) {
     made->shares_writer = true;
     ++shared_count_;
   }
+  // The lowest one, so that slots stay as dense as the requests.
   auto free = std::find(streams_.begin(), streams_.end(), nullptr);
   if (free == streams_.end()) free = streams_.emplace(free);
   *free = std::move(made);
@@ -155,6 +171,7 @@ void StreamBatch::check(const Step& step) {
   for (std::size_t i = 0; i < step.slots.size(); ++i) {
     const Slot slot = step.slots[i];
     Stream& stream = at(slot);
+    // A number per step finds a slot that is named twice, without a set.
     if (std::exchange(stream.last_step, step_count_) == step_count_) {
       throw ArgumentError(named(slot) +
                           " is in this step twice; pass its ids together, with offsets");
@@ -171,6 +188,8 @@ void StreamBatch::check(const Step& step) {
 std::shared_ptr<BatchResult> StreamBatch::new_result() {
   std::shared_ptr<BatchResult>* place = &results_.back();  // any other holder keeps it
   for (std::shared_ptr<BatchResult>& result : results_) {
+    // A host reads the result of a step while the next one runs, so two are enough, and no step
+    // allocates.
     if (!result || result.use_count() == 1) place = &result;
   }
   if (!*place || place->use_count() > 1) *place = std::make_shared<BatchResult>();
@@ -219,12 +238,14 @@ std::shared_ptr<BatchResult> StreamBatch::rollback(Slot slot, std::size_t count)
 }
 
 void StreamBatch::run(const Step& step, BatchResult& result) {
+  // By ids and not by slots: a step of speculative decoding may have many ids per slot.
   const std::size_t wanted = std::min<std::size_t>(thread_count_, step.ids.size() / kIdsOfShare);
   if (wanted < 2) {
     result.restart(step.slots, 1);
     run_share(step, 0, 1, result);
   } else {
     if (pool_ && !pool_->is_alive()) WorkerPool::abandon(std::move(pool_));
+    // At the first step that is large enough; most batches never need it.
     if (!pool_) pool_ = std::make_unique<WorkerPool>(thread_count_ - 1);
     const unsigned share_count =
         static_cast<unsigned>(std::min<std::size_t>(wanted, pool_->share_count()));
@@ -235,6 +256,7 @@ void StreamBatch::run(const Step& step, BatchResult& result) {
     pool_->run(std::ref(work));  // does not copy it
   }
   for (const BatchResult::Part& part : result.parts_) {
+    // After all shares are done: they still use the result.
     if (part.failure) std::rethrow_exception(part.failure);
   }
 }
@@ -257,6 +279,7 @@ void StreamBatch::run_share(const Step& step, unsigned share, unsigned share_cou
     for (std::size_t i = from; i < to; ++i) {
       Stream& stream = *streams_[static_cast<std::size_t>(step.slots[i])];
       if (i + 1 < to) prefetch(*streams_[static_cast<std::size_t>(step.slots[i + 1])]);
+      // The first pass leaves out the slots that share a writer, the second one all others.
       if (share_count > 1 && stream.shares_writer != shared) continue;
       result.entries_[i].part = share;
       feed(stream, step.ids_of(i), part, result.entries_[i]);
@@ -266,6 +289,7 @@ void StreamBatch::run_share(const Step& step, unsigned share, unsigned share_cou
     run_those(begin, end, false);
     if (share == 0 && share_count > 1 && shared_count_ > 0) run_those(0, step.slots.size(), true);
   } catch (...) {
+    // An exception that leaves a worker's function would end the process.
     part.failure = std::current_exception();
   }
 }
@@ -275,6 +299,8 @@ void StreamBatch::feed(Stream& stream, std::span<const TokenId> ids, BatchResult
   stream.streamer.read_put(ids, false);
   deliver(stream, part, entry);
   entry.has_ended =
+      // Ids after an end token have been read like any others: the host decides what becomes of the
+      // slot.
       stream.streamer.stream().is_stopped() || std::any_of(ids.begin(), ids.end(), [&](TokenId id) {
         return std::binary_search(stream.end_ids.begin(), stream.end_ids.end(), id);
       });
@@ -283,6 +309,7 @@ void StreamBatch::feed(Stream& stream, std::span<const TokenId> ids, BatchResult
 void StreamBatch::deliver(Stream& stream, BatchResult::Part& part, BatchResult::Entry& entry) {
   const std::size_t first = part.delta_count;
   entry.bytes_begin = part.bytes.size();
+  // The path of nearly every token: no Delta, no token ids, and one append of the kept opening.
   if (!stream.keeps_deltas) {
     const std::optional<TextFragment> fragment = stream.streamer.only_fragment();
     if (fragment && stream.writer->write_next(*fragment, part.bytes)) {
@@ -291,6 +318,7 @@ void StreamBatch::deliver(Stream& stream, BatchResult::Part& part, BatchResult::
     }
   }
   const std::size_t count = stream.streamer.delta_count();
+  // Never smaller: the entries keep the memory of their texts for the next step.
   if (part.deltas.size() < first + count) part.deltas.resize(first + count);
   part.used_count = std::max(part.used_count, first + count);
   const std::span<Delta> deltas = std::span(part.deltas).subspan(first, count);
@@ -299,6 +327,7 @@ void StreamBatch::deliver(Stream& stream, BatchResult::Part& part, BatchResult::
   if (stream.writer) stream.writer->write_many(std::span<const Delta>(deltas), part.bytes);
   entry.bytes_end = part.bytes.size();
   entry.deltas_begin = first;
+  // Deltas that only the writer needed are overwritten by the next slot's.
   entry.deltas_end = stream.keeps_deltas ? first + count : first;
   part.delta_count = entry.deltas_end;
   stream.streamer.release();

@@ -1,3 +1,6 @@
+// A row holds all that is said of an option anywhere: its name, default, choices, bounds and
+// meaning. Python's signatures, docstrings and the documentation are compared with it by tests, so
+// an option cannot mean two things.
 #include "stream/stream_options.h"
 
 #include <algorithm>
@@ -29,6 +32,7 @@ StreamOption plain(std::string_view name, At at, std::string_view meaning) {
   const auto set = [at](Options& options, OptionValue value) {
     at(options) = std::get<PlaceOf<At>>(std::move(value));
   };
+  // The default is read from a new options object, so it stands in one place only.
   return {name, meaning, initial_of(at), set};
 }
 
@@ -46,6 +50,7 @@ template <typename At>
 StreamOption choice(std::string_view name, At at, const std::vector<std::string_view>& words,
                     std::string_view meaning) {
   const auto set = [at, words](Options& options, OptionValue value) {
+    // `check` has refused every other word.
     const auto found = std::find(words.begin(), words.end(), std::get<std::string>(value));
     at(options) = static_cast<PlaceOf<At>>(found - words.begin());
   };
@@ -53,6 +58,7 @@ StreamOption choice(std::string_view name, At at, const std::vector<std::string_
   return {name, meaning, std::string(words[initial]), set, words};
 }
 
+// Well below 2^31: sizes and counts of calls are 32 bits in several records.
 constexpr std::uint64_t kHighestLimit = std::uint64_t{1} << 30;
 
 // Handling of calls and reasoning.
@@ -192,6 +198,7 @@ void check(const StreamOption& option, const OptionValue& value) {
 }  // namespace
 
 const std::vector<StreamOption>& stream_options() {
+  // Made at the first use and never changed, so threads need no lock.
   static const std::vector<StreamOption> options = make_options();
   return options;
 }

@@ -1,3 +1,10 @@
+// The ids' texts are a queue of items; the host's text is matched against them, character by
+// character at worst.
+//
+//   host's text   "Hi<tool_call>"         items   "Hi", <tool_call> (optional)
+//   host's text   "Hi"                    the token counts even if its text is omitted
+//   host's text   " Hi" for "Hi"          a space more or less is tolerated
+//   host's text   "Ho" for "Hi"           the host's text counts, the token keeps its place
 #include "stream/text_aligner.h"
 
 #include <algorithm>
@@ -35,8 +42,10 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
 
 void TextAligner::expect_text(std::string_view text, std::uint64_t token_end) {
   token_end_ = token_end;
+  // If items wait, the text ahead is older than they are, and cannot be this token's.
   const std::size_t known = items_.empty() ? common_prefix(ahead_, text) : 0;
   ahead_.erase(0, known);
+  // Either all of it is matched, or the host's text differs: then it is of no further use.
   if (known < text.size()) ahead_.clear();
   text.remove_prefix(known);
   if (text.empty()) return;
@@ -68,10 +77,12 @@ void TextAligner::put(std::string_view text, const Sink& sink) {
   text_ += text;
   while (advance(sink)) {
   }
+  // A deque keeps its blocks; a chunk with all ids of an answer would leave them with the stream.
   if (has_many && items_.empty()) items_.shrink_to_fit();
   if (!items_.empty() || text_.empty()) return;
   sink.text(text_, token_end_);  // the ids arrive later
   ahead_ += text_;
+  // The newest part: ids that arrive late are usually those of the last text.
   if (ahead_.size() > kMaxAheadBytes) ahead_.erase(0, ahead_.size() - kMaxAheadBytes);
   text_.clear();
   shrink_scratch<kKeptInStream>(text_);
@@ -91,6 +102,7 @@ void TextAligner::announce(Item& item, const Sink& sink) {
 bool TextAligner::match_optional(std::size_t same, const Sink& sink) {
   const Item& item = items_.front();
   if (same == item.text.size()) {
+    // Otherwise `announce` has passed the token on, and its text must not appear twice.
     if (item.is_text) sink.text(item.text, item.token_end);
     text_.erase(0, same);
   } else if (same == text_.size()) {
@@ -102,12 +114,14 @@ bool TextAligner::match_optional(std::size_t same, const Sink& sink) {
 
 // The host's text differs. It may have dropped or added a space; otherwise the host's text counts.
 void TextAligner::match_other(Item& item, const Sink& sink) {
+  // A tokenizer's leading space, which a host may strip from the first text.
   if (is_space(item.text[0]) && !is_space(text_[0])) {
     item.text.erase(0, 1);
     return;
   }
   const std::size_t size = character(text_);
   sink.text(std::string_view(text_).substr(0, size), item.token_end);
+  // A space that the host has added does not stand for a character of the token.
   if (!is_space(text_[0])) item.text.erase(0, character(item.text));
   text_.erase(0, size);
 }
@@ -116,6 +130,8 @@ void TextAligner::match_other(Item& item, const Sink& sink) {
 bool TextAligner::advance(const Sink& sink) {
   if (items_.empty()) return false;
   Item& item = items_.front();
+  // A marker counts when its turn comes, without waiting for the host's text, which may never have
+  // it.
   if (item.is_optional && !item.is_text && !item.is_told) announce(item, sink);
   if (item.text.empty()) {
     items_.pop_front();

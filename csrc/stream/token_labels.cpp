@@ -1,3 +1,15 @@
+// Two counts run beside each other. The way in counts the bytes that tokens bring; the way out
+// counts the bytes whose fate the audit has told. A token's label is that of its first byte, as
+// soon as all its bytes have a fate:
+//
+//   tokens   <tool_call> | \n | {"name": " | get | _weather | ", "arguments": …
+//   begin    0             11   12           22    25         33
+//   fates    markup ──────────────────────►   name ─────────►   markup
+//   labels   markup        markup markup      name  name        markup
+//
+// A token may end inside a region, so its later bytes may have another label: it is `mixed`, and
+// `runs_` has the exact borders. Special tokens at the end wait: only the end of the output tells
+// whether one of them ended the answer or was left out.
 #include "stream/token_labels.h"
 
 #include <algorithm>
@@ -31,12 +43,14 @@ LabelRegion region_of(const ByteLabel& label) {
 void TokenLabels::begin_tokens(std::uint64_t count, bool is_special, std::size_t ahead) {
   while (regions_.size() + pending_.size() < count) {
     const bool is_last = regions_.size() + pending_.size() + 1 == count;
+    // Text that arrived before its ids has been counted already.
     add({read_ - ahead, false, is_special && is_last});
   }
 }
 
 void TokenLabels::put(const ByteLabel& byte, std::size_t bytes) {
   const TokenLabel label{region_of(byte), byte.call, byte.path};
+  // One stretch per change, not per byte: a long argument is one entry.
   if (fates_.empty() || fates_.back().label != label) fates_.push_back({fated_, label});
   fated_ += bytes;
 }
@@ -45,6 +59,7 @@ void TokenLabels::settle(bool is_whole) {
   while (plain_count_ > 0) {  // special tokens at the end may end the answer
     const Token& token = pending_.front();
     const bool is_last = pending_.size() == 1;
+    // The text that follows may be its own: its end is not known.
     if (is_last && !is_whole && !token.is_skipped) return;
     const std::uint64_t end = is_last ? read_ : pending_[1].begin;
     // A token without bytes of its own belongs to the following character or text.
@@ -60,6 +75,7 @@ void TokenLabels::finish(std::uint64_t count, bool stopped) {
   settle(false);
   for (std::size_t i = 0; i < pending_.size(); ++i) finish_token(i, stopped);
   pending_.clear();
+  // Every token has a label, also those that never reached the parser.
   while (regions_.size() < count) add_token({read_, true, false}, read_);
   is_final_ = true;
 }
@@ -72,6 +88,7 @@ void TokenLabels::finish_token(std::size_t i, bool stopped) {
   has_ended_ |= is_first;
   const bool is_end =
       stopped && is_first && (regions_.empty() || regions_.back() != LabelRegion::end);
+  // Its text was held to the end and dropped, so there is no fate.
   token.is_skipped |= token.begin >= fated_;
   add_token(token, i + 1 < pending_.size() ? pending_[i + 1].begin : read_,
             is_end ? LabelRegion::end : LabelRegion::skipped);
@@ -82,9 +99,11 @@ void TokenLabels::add_token(const Token& token, std::uint64_t end, LabelRegion l
   bool is_mixed = false;
   TokenLabel first;
   if (!token.is_skipped) {
+    // Tokens come in order, so stretches before this one are not needed again: memory stays flat.
     while (fates_.size() > 1 && fates_[1].begin <= token.begin) fates_.pop_front();
     first = fates_.front().label;
   }
+  // The end token is part of the audit as text that was left out.
   if (first.region == LabelRegion::skipped) first.region = left_out;
   add_run(first, false);
   if (!token.is_skipped) {
@@ -116,6 +135,7 @@ void TokenLabels::visit(Archive& archive) {
   if (!archive.is_reading()) return;
   const auto plain = std::count_if(pending_.begin(), pending_.end(),
                                    [](const Token& token) { return !token.is_special; });
+  // `settle` and `add_token` rely on both: a forged state would read from an empty queue.
   archive.expect(std::cmp_equal(plain, plain_count_) && (fated_ == 0 || !fates_.empty()));
   for (const Run& run : runs_) archive.expect(run.token <= count);
 }

@@ -1,3 +1,12 @@
+// The ways through a stream, from simple to particular:
+//
+//   put, parse_chunk, end       read, then deliver: into the channel, or as deltas
+//   read, take, release         for hosts that build their own objects, such as the bindings
+//   read, only_fragment         for a batch with a writer: no Delta is made at all
+//
+// `makes_deltas_` decides between two shapes of the result. If deltas must outlive the read (a
+// channel that may be full, a filter that holds calls), they are made at once. Otherwise the events
+// stay, and each Delta is filled when it is taken, in memory that is used again.
 #include "stream/token_streamer.h"
 
 #include "text/error.h"
@@ -12,11 +21,13 @@ TokenStreamer::TokenStreamer(std::shared_ptr<const Format> format, TokenStreamer
       closes_channel_(options.closes_channel),
       audits_(options.stream.parser.audit),
       keeps_audit_(options.stream.keeps_message),
+      // Unsent deltas wait for the channel, and withheld ones for the end of their call.
       makes_deltas_(channel_ || options.incomplete_calls == IncompleteCalls::withhold),
       parser_(std::move(format), std::move(options.stream)) {
   if (options.incomplete_calls == IncompleteCalls::withhold)
     whole_calls_ = std::make_unique<WholeCalls>();
   if (options.rollback_window == 0) return;
+  // The consumer may have taken a delta at any time, so it cannot be undone.
   if (channel_) throw ArgumentError(RollbackWindow::kNoChannel);
   window_ = std::make_unique<RollbackWindow>(options.rollback_window);
 }
@@ -30,6 +41,7 @@ std::span<const Delta> TokenStreamer::put(std::span<const TokenId> ids) {
 std::span<const Delta> TokenStreamer::parse_chunk(std::optional<std::string_view> text,
                                                   std::optional<std::span<const TokenId>> ids,
                                                   std::optional<FinishReason> finish_reason) {
+  // The host calls again after a timeout. The parser has ended, so there is nothing to read.
   const bool only_sends = has_unsent_end() && !text && !ids;
   if (has_unsent()) send();
   if (only_sends) return {};
@@ -54,6 +66,7 @@ std::span<const Delta> TokenStreamer::deliver() {
     send();  // a reader that has gone is no error: see `wants_more`
     return {};
   }
+  // The result is a span of deltas, which the caller reads after `release` has dropped the events.
   if (!makes_deltas_) make_deltas();
   release();
   return deltas_;
@@ -62,12 +75,14 @@ std::span<const Delta> TokenStreamer::deliver() {
 void TokenStreamer::read(std::optional<std::string_view> text,
                          std::optional<std::span<const TokenId>> ids,
                          std::optional<FinishReason> finish_reason) {
+  // First of all, so that a rejected id changes nothing, not even the window.
   if (ids) parser_.check_ids(*ids);
   if (window_) [[unlikely]] {
     keep_in_window(text && (ids || !text->empty()), ids.value_or(std::span<const TokenId>()));
   }
   events_.clear();
   if (makes_deltas_) drop_unsent();
+  // Streams are many and mostly idle: memory of one long chunk must not stay with each of them.
   was_long_ = (text ? text->size() : 0) + (ids ? ids->size_bytes() : 0) > kKeptBytes;
   if (text && ids) {
     parser_.put_text_and_ids(*text, *ids, events_);
@@ -105,9 +120,11 @@ void TokenStreamer::fill(Delta& delta, const Event& event, bool with_ids) const 
     delta.id = events_.id(event);
     delta.name = events_.name(event);
   } else {
+    // Cleared and not left: the memory may hold an earlier delta.
     delta.id.clear();
     delta.name.clear();
   }
+  // A comparison with an empty text would construct a string at each token.
   if (*event.reason != '\0') {
     delta.reason = event.reason;
   } else {
@@ -152,8 +169,11 @@ DeltaChannel::Put TokenStreamer::send(const DeltaChannel::Deadline& deadline) {
   using Put = DeltaChannel::Put;
   for (; sent_count_ < deltas_.size(); ++sent_count_) {
     Delta& delta = deltas_[sent_count_];
+    // With its end, in one step, so that the consumer does not wait for an end that is already
+    // certain.
     const bool is_last = closes_channel_ && delta.kind == EventKind::finish;
     const Put put = is_last ? channel_->put_final(delta, deadline) : channel_->put(delta, deadline);
+    // The position stays: the next `send` continues with this delta.
     if (put == Put::timed_out) return put;
     if (put == Put::accepted) continue;
     drop_unsent();

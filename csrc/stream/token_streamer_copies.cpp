@@ -9,6 +9,7 @@ namespace unspool {
 
 TokenStreamer TokenStreamer::fork(std::shared_ptr<DeltaChannel> channel,
                                   std::optional<std::int32_t> choice) const {
+  // Otherwise the fork's deltas would be returned to nobody, or mix with this stream's.
   if (channel_ && !channel) {
     throw ArgumentError(
         "the deltas of this stream go into a channel; pass channel= for the fork's");
@@ -27,6 +28,7 @@ void TokenStreamer::keep_in_window(bool has_text, std::span<const TokenId> ids) 
   if (has_text)
     throw ArgumentError("a stream with a rollback_window reads token ids alone; pass no text");
   if (ids.empty() || parser_.is_finished()) return;
+  // Before the put that is to be undone, so the checkpoint is from before its ids.
   if (window_->wants_checkpoint()) window_->add(checkpoint());
   window_->put(ids);
 }
@@ -34,6 +36,8 @@ void TokenStreamer::keep_in_window(bool has_text, std::span<const TokenId> ids) 
 // The answer so far is set aside while the stream is copied.
 Checkpoint TokenStreamer::checkpoint() {
   Checkpoint made{nullptr, parser_.message_builder().mark(), AuditMark(audit_)};
+  // The message and the audit only grow. Copying them at each checkpoint would cost time that grows
+  // with the answer; a position in them is enough.
   MessageBuilder message = std::exchange(parser_.message_builder(), MessageBuilder());
   std::vector<Events::Audited> audit;
   if (keeps_audit_) audit.swap(audit_);
@@ -54,6 +58,7 @@ void TokenStreamer::return_to(const Checkpoint& checkpoint) {
     earlier.audit_ = std::move(audit_);
     checkpoint.audit.go_back(earlier.audit_);
   }
+  // A rollback undoes ids, not the fact that the prompt has been read.
   earlier.first_put_ = first_put_;
   earlier.events_.clear();
   earlier.drop_unsent();
@@ -76,6 +81,8 @@ void TokenStreamer::read_rollback(std::size_t count) {
   return_to(*way.from);
   for (const std::span<const TokenId> ids : way.puts) read(std::nullopt, ids, std::nullopt);
   window_ = std::move(window);
+  // The last put is only partly undone: the deltas of its remaining ids are the result. Otherwise
+  // the deltas of the ids read again were delivered before.
   if (way.cuts_last) return;
   events_.clear();
   drop_unsent();

@@ -1,3 +1,7 @@
+// A round is a number that counts up. `run` sets the work and the count of busy threads, then
+// counts up and wakes all; each thread does its share and counts busy down; the caller does share 0
+// and waits for zero. The waits are those of std::atomic, which usually spin for a moment before
+// they sleep, so a short step does not pay for two system calls per thread.
 #include "stream/worker_pool.h"
 
 #include <memory>
@@ -41,6 +45,7 @@ WorkerPool::~WorkerPool() {
 
 void WorkerPool::run(const std::function<void(unsigned)>& work) {
   work_ = &work;
+  // Before the round: a thread may finish before `notify_all` returns.
   busy_count_ = static_cast<std::uint32_t>(threads_.size());
   ++round_;
   round_.notify_all();
@@ -53,6 +58,7 @@ void WorkerPool::serve(unsigned share) {
   for (;;) {
     round_.wait(seen);
     seen = round_;  // no round begins before all threads have finished this one
+    // After the wait and not before it: the destructor counts the round up to be seen.
     if (is_over_) return;
     (*work_)(share);
     if (--busy_count_ == 0) busy_count_.notify_one();
@@ -61,6 +67,7 @@ void WorkerPool::serve(unsigned share) {
 
 bool WorkerPool::is_alive() const { return process_ == process_id(); }
 
+// The destructor would join threads that only the parent process has, and wait for ever.
 void WorkerPool::abandon(std::unique_ptr<WorkerPool> pool) { static_cast<void>(pool.release()); }
 
 }  // namespace unspool

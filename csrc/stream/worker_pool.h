@@ -38,6 +38,7 @@ class WorkerPool {
   std::atomic<std::uint32_t> round_{0};
   std::atomic<std::uint32_t> busy_count_{0};
   std::atomic<bool> is_over_{false};
+  // The process that made the threads; a fork copies the pool but not the threads.
   std::int64_t process_;
   std::vector<std::thread> threads_;
 };
