@@ -206,12 +206,12 @@ class MarkerCursor {
     if (!text.empty()) release(text);
   }
 
-  /// `sets`: the sets that it may point into.
+  /// `sets`: the sets that it may point into. It has been reset to one of them.
   void visit(Archive& archive, std::span<const MarkerSet* const> sets) {
     std::size_t set =
         static_cast<std::size_t>(std::find(sets.begin(), sets.end(), set_) - sets.begin());
-    archive.index(set, sets.size() + 1);
-    set_ = set < sets.size() ? sets[set] : nullptr;
+    archive.index(set, sets.size());
+    set_ = sets[set];
     visit(archive);
   }
   /// The same where its set is given.

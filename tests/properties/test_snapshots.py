@@ -5,6 +5,7 @@ In deltas, ids, message, audit and labels; and its own snapshot is the same byte
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterable
 
@@ -100,6 +101,24 @@ def test_no_false_byte_makes_an_endless_loop(format: str) -> None:
                     copy.finish(law.finish_reason)
                 except (ValueError, RuntimeError, IndexError, MemoryError):
                     continue
+
+
+@pytest.mark.parametrize("format", ["hermes", "hy_v3", "openai"])
+def test_no_small_number_in_a_state_does_harm(format: str) -> None:
+    """Each byte of a state before any call is each number below 40, one at a time: it may be an index."""
+    case, other = pairs(format)[0]
+    law = law_of_bytes(case, other)
+    stream = law.make()
+    law.put(stream, law.output[:1])
+    state = stream._state()
+    for at, value in itertools.product(range(len(state)), range(40)):
+        copy = law.make()
+        try:
+            copy._restore_state(state[:at] + bytes([value]) + state[at + 1 :])
+            law.put(copy, law.other)
+            copy.finish(law.finish_reason)
+        except (ValueError, RuntimeError, IndexError, MemoryError):
+            continue
 
 
 def damaged(state: bytes, rng: random.Random) -> bytes:
