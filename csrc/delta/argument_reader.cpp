@@ -96,9 +96,9 @@ ArgumentReader::Answer ArgumentReader::on_value_end(std::size_t, std::size_t end
     take(end);
     emit(kind_, path_, begin_, offset_ + end, true);
     part_ = Part::none;
+  } else if (frames_.size() > 1) {
     // The outermost object waits for `end_call`: after its brace the call may still turn out
     // malformed.
-  } else if (frames_.size() > 1) {
     const Frame frame = std::move(frames_.back());
     frames_.pop_back();
     emit(frame.kind, frame.path, frame.begin, offset_ + end, true);

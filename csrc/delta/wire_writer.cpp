@@ -3,13 +3,16 @@
 //   write(delta) ─► check ─► withhold? ─► fill bare call ─► put ─► flush ─► bytes
 //                   order    WholeCalls   take              (protocol)
 //
-// - check: a whole batch is checked against a copy of the order before a byte is written, so a
-// delta that breaks the order leaves no half response behind. - withhold: with
-// `IncompleteCalls::withhold`, a call's deltas wait for its end. - take: a call whose arguments
-// never came gets `{}` or `{` first (see the contract in the header). - put: the protocol appends
-// to the open frame, or closes it and opens another. Deltas that arrive together and belong to one
-// region so share a frame: `Hel`, `lo` becomes one chunk with `Hello`. - flush: no frame stays open
-// between two writes, since `keep_alive` and another answer's bytes may come next.
+// - check: all deltas of a write are checked before a byte is written, so a delta that breaks
+//   the order leaves no half response behind.
+// - withhold: with `IncompleteCalls::withhold`, a call's deltas wait for its end.
+// - take: a call whose arguments never came gets `{}` or `{` first (see the contract in the
+//   header).
+// - put: the protocol appends to the open frame, or closes it and opens another. So deltas that
+//   arrive together and belong to one region share a frame: `Hel`, `lo` becomes one chunk with
+//   `Hello`.
+// - flush: no frame stays open between two writes, since `keep_alive` and another answer's bytes
+//   may come next.
 //
 // A single fragment of text, which is most of a stream, skips all of this (`write_next`).
 //
@@ -195,8 +198,8 @@ void WireWriter::take(const Delta& delta, std::string& out) {
   }
   if (delta.kind == EventKind::tool_call_begin) {
     answer.bare_call = delta.index;
-    // An empty fragment leaves the call bare: the arguments are still to come, or to be filled in.
   } else if (ends_call(delta) || !Parts::text_of(delta).empty()) {
+    // An empty fragment leaves the call bare: the arguments are still to come, or to be filled in.
     answer.bare_call = -1;
   }
   take_checked(delta, answer, out);

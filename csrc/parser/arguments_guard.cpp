@@ -1,3 +1,16 @@
+// The last look at a call's arguments before they are emitted. Whatever wrote them (a JSON body,
+// tags, a Python call, a repair, a response template), they pass here, so a complete call has valid
+// JSON.
+//
+//   checked                              otherwise
+//   one object, nothing after it         clients raise, or run a part of it
+//   no name twice in the outermost one   clients run one of the two, and differ in which
+//   numbers that a double can hold       JavaScript reads infinity
+//   depth and size                       a client's parser fails at some depth
+//
+// Fragments that pass are emitted as they are. Only with `repairs` does the output differ (`out_`):
+// a second member of one name is dropped, and `"5"` becomes `5` if the schema asks for a number.
+// For both, a member is held until it is certain.
 #include "parser/arguments_guard.h"
 
 #include <algorithm>
@@ -13,6 +26,7 @@ namespace unspool {
 namespace {
 
 // Bounds the kept keys of one call, and the search among them.
+// Above the number of parameters of any real tool.
 constexpr std::size_t kMaxKeys = 1024;
 
 constexpr std::uint64_t kHashBegin = 0xcbf29ce484222325;
@@ -38,6 +52,7 @@ void NumberRange::put(char byte) {
   } else if (byte >= '0' && byte <= '9') {
     const auto digit = static_cast<std::uint64_t>(byte - '0');
     if (is_exponent_) {
+      // An exponent may have a million digits. It only has to stay beyond every limit.
       exponent_ = std::min(exponent_ * 10 + static_cast<std::int64_t>(digit), kBeyondAll);
       return;
     }
@@ -47,11 +62,13 @@ void NumberRange::put(char byte) {
       ++digit_count_;
     }
     if (is_significant && !is_fraction_) ++scale_;
+    // `0.001` has its first digit in the third place after the point.
     if (!is_significant && is_fraction_) --scale_;
   }
 }
 
 bool NumberRange::is_finite() const {
+  // Zero, whatever its exponent.
   if (digit_count_ == 0) return true;
   const std::int64_t scale = scale_ + (is_negative_ ? -exponent_ : exponent_);
   if (scale != kMaxScale) return scale < kMaxScale;
@@ -99,6 +116,7 @@ bool is_sound(std::string_view value, std::size_t max_depth) {
 }  // namespace
 
 ArgumentsGuard::Passed ArgumentsGuard::put_any(std::string_view fragment) {
+  // After a fault everything is reported, and nothing is emitted.
   if (has_failed()) return {{}, fragment};
   out_.clear();
   const std::string_view text = fragment.substr(0, room_in(fragment));
@@ -107,9 +125,11 @@ ArgumentsGuard::Passed ArgumentsGuard::put_any(std::string_view fragment) {
   if (!has_failed() && read < fragment.size()) {
     fail("the arguments are longer than max_argument_bytes");
   }
+  // Views of the fragment: without repairs nothing is copied.
   if (!repairs_) return {fragment.substr(0, read), fragment.substr(read)};
   const std::size_t passed = out_.size();
   if (has_failed()) {
+    // What was held was read but not emitted; it is reported in the order of the output.
     out_ += held_;
     out_ += typed_;
     out_ += fragment.substr(read);
@@ -134,6 +154,7 @@ void ArgumentsGuard::write(std::string_view fragment, std::int32_t index, std::u
 std::size_t ArgumentsGuard::room_in(std::string_view text) const {
   std::size_t room = max_bytes_ - std::min(bytes_, max_bytes_);
   if (text.size() <= room) return text.size();
+  // A fragment never ends amid a character.
   while (room < text.size() && is_utf8_continuation(text[room])) ++room;
   return room;
 }
@@ -160,12 +181,14 @@ class ArgumentsGuard::Listener final : public ValueListener {
       guard_.number_.reset();
       number_ = at;
     } else if ((first == '{' || first == '[') && depth >= guard_.max_depth_) {
+      // Before the reader enters it: its own stack is bounded by the same number.
       return refuse("the arguments are nested deeper than max_depth");
     }
     return Answer::proceed;
   }
 
   Answer on_value_end(std::size_t, std::size_t end) override {
+    // A number ends at the byte after it, which may be in a later fragment.
     if (!guard_.in_number_) return Answer::proceed;
     read_number(end);
     guard_.in_number_ = false;
@@ -174,6 +197,7 @@ class ArgumentsGuard::Listener final : public ValueListener {
   }
 
   Answer on_key(std::size_t depth, std::size_t at) override {
+    // Only the arguments themselves: names within their values are the tool's business.
     if (depth > 1) return Answer::proceed;
     guard_.in_key_ = true;
     guard_.key_.reset();
@@ -191,6 +215,7 @@ class ArgumentsGuard::Listener final : public ValueListener {
     if (guard_.schema_ != nullptr && !guard_.is_dropped_) {
       pass_to(at + 1);
       const TypeSet* types = guard_.schema_->types_of(guard_.key_text_);
+      // If the schema allows a string, a string is right as it is.
       if (types != nullptr && !types->has(TypeSet::string)) guard_.types_ = types;
     }
     return Answer::proceed;
@@ -200,6 +225,7 @@ class ArgumentsGuard::Listener final : public ValueListener {
     if (depth > 1 || !guard_.repairs_) return Answer::proceed;
     pass_to(at);
     guard_.end_typed();
+    // From the comma on: if the next member is dropped, its comma goes with it.
     guard_.is_held_ = true;
     guard_.is_dropped_ = false;
     return Answer::proceed;
@@ -221,6 +247,7 @@ class ArgumentsGuard::Listener final : public ValueListener {
 // Returns how much of the text was read: less than all of it if the arguments fail.
 std::size_t ArgumentsGuard::scan(std::string_view text) {
   std::size_t begin = 0;
+  // White space too: a client that streams the arguments would get it as part of them.
   if (is_done_ && !text.empty()) fail("text follows the end of the arguments");
   if (!is_object_) {
     begin = std::min(text.find_first_not_of(kSpace), text.size());
@@ -237,6 +264,7 @@ std::size_t ArgumentsGuard::scan(std::string_view text) {
   if (in_key_) listener.read_key(result.consumed);
   is_done_ = result.status == ScanStatus::done;
   if (is_done_) {
+    // Up to the closing brace, which comes after a converted value.
     listener.pass_to(result.consumed - 1);
     end_typed();
     is_dropped_ = false;
@@ -252,6 +280,8 @@ void ArgumentsGuard::put_key(std::string_view text) {
   while (!text.empty()) {
     const JsonStringDecoder::Piece piece = key_.next(text);
     for (const char byte : piece.decoded) {
+      // A hash per name keeps memory flat. Two names with one hash of 64 bits do not happen by
+      // accident.
       key_hash_ = (key_hash_ ^ static_cast<unsigned char>(byte)) * kHashPrime;
     }
     if (schema_ != nullptr) key_text_ += piece.decoded;
@@ -289,6 +319,7 @@ void ArgumentsGuard::end_typed() {
   if (const auto quoted = parse_json(trim(string))) {
     append_typed_literal(quoted->text, types, value);
   }
+  // The text is not of the wanted type, or would not pass as a value: it stays a string.
   if (value.empty() || value[0] == '"' || !is_sound(value, max_depth_ - 1)) {
     out_ += typed_;
   } else {
@@ -302,6 +333,7 @@ void ArgumentsGuard::pass(std::string_view text) {
   if (types_ != nullptr) {
     typed_ += text;
     const std::size_t begin = typed_.find_first_not_of(": \t\r\n");
+    // Held while it may be a string. Anything else is not converted, and streams.
     if (begin == std::string::npos || typed_[begin] == '"') return;
     types_ = nullptr;
     out_ += typed_;

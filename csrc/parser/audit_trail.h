@@ -13,6 +13,9 @@
 
 namespace unspool {
 
+// An example: `{"name": "f<|im_end|>"}`, where the token ends the turn amid a name. The name's
+// bytes wait until the call is certain, but the token's fate is known at once. It waits at its
+// place (`ignored_`), so that the audit is in the order of the output.
 class AuditTrail {
  public:
   /// The number of bytes whose fate is known.

@@ -36,9 +36,11 @@ CallIds::CallIds(CallIdStyle style, std::uint64_t seed, std::int32_t choice)
     : style_(style), state_(seed != 0 ? seed_of_choice(seed, choice) : fresh_seed()) {}
 
 std::string CallIds::id_of(std::string_view own, std::string_view name, std::int32_t index) {
+  // The model's own id: its template may write it again in the next turn.
   if (!own.empty()) return std::string(own);
   switch (style_) {
     case CallIdStyle::random: return random("call_", 24);
+    // Mistral's templates accept exactly nine letters and digits.
     case CallIdStyle::nine: return random({}, 9);
     case CallIdStyle::functions: break;
   }

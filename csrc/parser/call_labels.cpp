@@ -1,3 +1,10 @@
+// A call's text is split by marks, which the body's reader sets while it reads: here begins a key,
+// here ends a value. The text comes later than its marks, because the end of a call may be held
+// back, so the marks wait in a queue.
+//
+//   text    {"name": "f", "arguments": {"days": [1, 2]}}
+//   part              ─  name          ────────────────   arguments
+//   path                                         ─  ─     $.days[0], $.days[1]
 #include "parser/call_labels.h"
 
 #include <algorithm>
@@ -12,6 +19,7 @@ namespace {
 // The key in this text: in quotes, in quotes within a string, or bare.
 std::string key_of(std::string_view text) {
   text = trim(text);
+  // Arguments as a string that holds JSON: the quotes of the key are escaped.
   if (text.starts_with("\\\"")) {
     if (const auto read = parse_json('"' + std::string(text) + '"')) return key_of(read->text);
   }
@@ -40,6 +48,7 @@ void CallLabels::begin() {
 // How much of the text precedes the next mark.
 std::size_t CallLabels::next_size(std::string_view text) {
   const CallMark* mark = marks_.next();
+  // Several marks may be at one byte, such as the end of a value and of its object.
   for (; mark != nullptr && mark->at <= place_; mark = marks_.next()) {
     const CallMark passed = *mark;
     marks_.pop();
@@ -54,6 +63,7 @@ std::size_t CallLabels::lead_of(std::string_view piece) {
   if (!is_at_start_) return 0;
   if (trim_ == ValueTrim::space) {
     const std::size_t size = std::min(piece.find_first_not_of(kSpace), piece.size());
+    // Only white space so far: the rest may come with the next piece.
     is_at_start_ = size == piece.size();
     return size;
   }
@@ -70,6 +80,7 @@ std::size_t CallLabels::tail_of(std::string_view piece) const {
   const std::size_t end = piece.find_last_not_of(kSpace) + 1;
   if (mark->trim == ValueTrim::space) return piece.size() - end;
   std::size_t begin = piece.rfind('\n');
+  // Only one line break, and what follows it, is markup; an earlier one is part of the value.
   if (begin == std::string_view::npos || begin < end) return 0;
   if (begin > 0 && piece[begin - 1] == '\r') --begin;
   return piece.size() - begin;
@@ -126,6 +137,7 @@ void CallLabels::begin_value(bool is_list) {
     path_ =
         frame.is_list ? paths_->element(frame.path, frame.index) : paths_->member(frame.path, key_);
   }
+  // Scalars too: each `value_end` pops one.
   frames_.push_back({path_, is_list});
 }
 
@@ -143,6 +155,7 @@ void CallLabels::visit(Archive& archive) {
   archive.index(path_, archive.path_end);
   archive.expect(path_ >= 0);
   for (const Frame& frame : frames_) {
+    // Paths are indices into a list that was read before.
     archive.expect(frame.path >= 0 && std::cmp_less(frame.path, archive.path_end));
   }
 }

@@ -27,6 +27,7 @@ std::string_view without_number(std::string_view name) {
 // Shortens `name.name` to `name`.
 void halve(std::string& name) {
   const std::size_t half = name.size() / 2;
+  // Some models write the tool's name as its own namespace.
   const bool is_twice =
       name.size() % 2 == 1 && name[half] == '.' && name.substr(0, half) == name.substr(half + 1);
   if (is_twice) name.resize(half);
@@ -57,6 +58,7 @@ std::string_view cut_id(const CallRegion& call, std::string_view name, std::stri
 }  // namespace
 
 std::string_view without_prefix(const CallRegion& call, std::string_view name) {
+  // `functions.f`, but also `ions.f`: the prompt may have written the beginning.
   for (std::string_view prefix = call.name.prefix; !prefix.empty(); prefix.remove_prefix(1)) {
     if (name.starts_with(prefix)) return name.substr(prefix.size());
   }
@@ -68,6 +70,7 @@ CallName read_call_name(const CallRegion& call, std::string_view written,
   CallName read;
   std::string_view attributes;
   std::string_view name = unquote(cut_id(call, trim(written), read.id), attributes);
+  // `functions.get_weather:0` is the call's id and contains the name.
   if (call.name.is_id) read.id = name;
   name = without_prefix(call, name);
   read.name = call.name.is_id ? without_number(name) : name;
@@ -79,6 +82,7 @@ CallName read_call_name(const CallRegion& call, std::string_view written,
   const auto has = [&](const char* bytes) {
     return read.name.find_first_of(bytes) != read.name.npos;
   };
+  // A tool may have any name; only for unknown ones do spaces and braces show that it is prose.
   const bool is_offered = tools != nullptr && tools->find(read.name) != nullptr;
   read.is_name = !read.name.empty() && !has_control(read.name) && (is_offered || !has(" {}")) &&
                  !has("<>`") && attributes.find_first_of("{<") == std::string_view::npos;

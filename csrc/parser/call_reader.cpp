@@ -1,4 +1,9 @@
 // The beginning of a call and its content; call_reader_end.cpp handles its ends.
+//
+// One order holds everywhere: what the body says during a put (name, arguments, end) comes through
+// CallSink while the put runs; the text of the put is accounted for after it, in `on_body`. So
+// `is_announced_` remembers whether a call was open at any time of the put: only then is its text
+// the call's.
 #include "parser/call_reader.h"
 
 #include <algorithm>
@@ -27,9 +32,12 @@ int choose_call(const Format& format, std::size_t opener, char first, std::optio
   int choice = kNoCall;
   for (const std::uint8_t candidate : format.openers()[opener]) {
     const CallStart& start = format.program().calls[candidate].start;
+    // Several kinds may share an opener: after `<tool_call>`, qwen3_coder writes `<`, hermes `{`.
     if (!start.letters.empty() && start.letters.find(first) == std::string::npos) continue;
+    // `[{` and `[f` begin different kinds; the bracket alone decides nothing.
     if (!start.second.empty() && !second) return kUnsure;
     if (!start.second.empty() && start.second.find(*second) == std::string::npos) continue;
+    // A kind that names its letters is surer than one that accepts any.
     if (choice == kNoCall || !start.letters.empty()) choice = candidate;
     if (!start.second.empty()) break;
   }
@@ -42,10 +50,12 @@ void CallReader::begin_at_opener(const MarkerCursor::Found& found) {
   // Not announced yet: if the call fails, the opener is part of the raw text.
   core_.raw = core_.drop_skipped(found.text);
   if (core_.labels) core_.labels->begin();
+  // Misspelled markers before the call count as repairs of it.
   repairs_ = core_.take_slip();
   at_.skip_is_reasonings = false;
   opener_bytes_ = core_.raw.size();
   opener_ = found.marker->value;
+  // A first guess, for questions about the call before its kind is known.
   at_.call = core_.format().openers()[opener_].front();
   at_.closer_pending = false;
   at_.may_chain = false;
@@ -58,6 +68,7 @@ void CallReader::begin_bare(std::uint8_t kind, bool has_closer) {
   at_.call = kind;
   if (core_.labels) core_.labels->begin();
   const CallRegion& call = core_.call();
+  // Accepted with repair only, and reported: the call should have been the whole message.
   const bool is_misplaced = call.start.place == BarePlace::start && at_.line == Line::begin;
   repairs_ = core_.take_slip();
   if (call.start.is_slip || is_misplaced) repairs_ |= kMarkup;
@@ -68,6 +79,7 @@ void CallReader::begin_bare(std::uint8_t kind, bool has_closer) {
   name_.clear();
   make_call_body(call.name.fixed, false);
   core_.enter(State::body);
+  // The output of guided decoding has only arguments, and the request has named the tool.
   if (!call.name.fixed.empty()) begin_call(call.name.fixed, {});
 }
 
@@ -79,6 +91,7 @@ void CallReader::begin_headed(int kind, std::string_view tool) {
   has_closer_ = !core_.call().close.is_empty();
   at_.skip = {};
   at_.boundary = Boundary::none;
+  // The header only announces calls; the name is in the body.
   if (tool.empty()) {
     make_call_body({}, false);
     return core_.enter(State::body);
@@ -90,6 +103,8 @@ void CallReader::begin_headed(int kind, std::string_view tool) {
 
 std::size_t CallReader::read_opening(char byte) {
   std::string& raw = core_.raw;
+  // The cursor looks for another opener. Its text is in `raw` as well, so what it releases is
+  // ignored.
   const MarkerCursor::Found found =
       core_.cursor.put(std::string_view(&byte, 1), [](std::string_view) {});
   if (found.marker != nullptr) {
@@ -101,6 +116,7 @@ std::size_t CallReader::read_opening(char byte) {
     raw += byte;
     return 1;
   }
+  // White space between the opener and the call is free.
   const std::size_t first_at = raw.find_first_not_of(kSpace, opener_bytes_);
   const bool has_first = first_at != std::string::npos;
   const std::size_t read = has_first ? raw.size() - first_at : 0;
@@ -119,6 +135,7 @@ std::size_t CallReader::read_opening(char byte) {
     return 1;
   }
   if (choice == kNoCall) {
+    // `0` bytes are read: the byte is text, or part of the malformed rest, and is read there.
     on_failure("what follows the opener is not a call", {});
   } else {
     begin_chosen(choice, first_at);
@@ -139,6 +156,7 @@ void CallReader::begin_chosen(int kind, std::size_t first_at) {
     core_.enter(State::body);
   }
   if (first_at == std::string::npos) return;
+  // The letters that showed the kind belong to the name or body, so its reader gets them.
   const std::string held = core_.raw.substr(first_at);
   core_.raw.resize(first_at);
   read_again(held);
@@ -159,6 +177,7 @@ bool CallReader::on_opener_again(const MarkerCursor::Found& found) {
     core_.trial.outcome = Outcome::empty;
     return true;
   }
+  // The first opener becomes plain markup; the second one opens the call.
   core_.audit(Fate::marker, std::string_view(core_.raw).substr(0, at));
   begin_at_opener(found);
   return true;
@@ -170,6 +189,7 @@ bool CallReader::read_token_after_opener(Symbol symbol, std::string_view literal
   core_.raw += literal;
   if (found.marker != nullptr && on_opener_again(found)) return true;
   core_.raw.resize(core_.raw.size() - literal.size());
+  // A token is no prose: what follows the opener was meant as a call, even if it is none.
   core_.trial.has_call_markup = true;
   on_failure("what follows the opener is not a call", {});
   return core_.trial.outcome != Outcome::open;
@@ -188,11 +208,13 @@ void CallReader::build_body(std::string_view name, bool in_parameter) {
 
 // Reads a name up to a marker, or up to a byte that ends it if no marker continues there.
 std::size_t CallReader::read_name(std::string_view text) {
+  // A bound on what is held. Not amid a character, so that no piece of text is invalid.
   if (name_.size() > kMaxNameBytes && !is_utf8_continuation(text[0])) {
     on_failure("no tool name follows the opener", {});
     return 0;
   }
   const std::size_t stop = name_stop(text.substr(0, kMaxNameBytes + 1));
+  // The byte ends the name and belongs to the body, unless a marker begins with it.
   if (stop == 0 && !core_.cursor.would_continue(static_cast<unsigned char>(text[0]))) {
     flush_cursor();
     if (name_call()) core_.enter(State::body);
@@ -212,6 +234,7 @@ std::size_t CallReader::name_stop(std::string_view text) const {
   const CallRegion& call = core_.call();
   const std::size_t stop = std::min(text.find_first_of(call.name.stops), text.size());
   if (!call.is(BodyKind::json_arguments)) return stop;
+  // `get_weather{"city": …}`: some models leave out the marker between name and arguments.
   const std::size_t brace = std::min(text.find('{'), stop);
   return brace > 0 || !is_blank(name_) ? brace : std::min(text.find('{', 1), stop);
 }
@@ -220,13 +243,16 @@ void CallReader::on_name_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
   if (found.marker->is_slip) repairs_ |= kMarkup;
+  // `<function=get_weather>` is call markup; `<function=the name of a function>` is prose.
   core_.trial.has_call_markup = role == Role::name_close && !has_space(trim(name_));
   const auto* parameters = core_.call().body_as<ParametersSlot>();
+  // One marker both ends the name and opens the first parameter: `get_weather<arg_key>`.
   in_parameter_ = parameters != nullptr && parameters->open.has(found.text);
   if (role != Role::name_close) {
     core_.raw.resize(core_.raw.size() - found.text.size());  // the closer is not the call's
   }
   if (role != Role::name_close && !closes) return on_name_cut(found);
+  // An opener and its closer without a name: an empty block, not a broken call.
   if (closes && core_.trial.is_on() && without_prefix(core_.call(), trim(name_)).empty()) {
     core_.trial.outcome = Outcome::empty;
     return;
@@ -236,6 +262,7 @@ void CallReader::on_name_end(const MarkerCursor::Found& found) {
     return;
   }
   if (role == Role::name_close) return core_.enter(State::body);
+  // The closer follows the name directly: a call without arguments.
   put_arguments("{}");
   end_call();
   body_.reset();
@@ -249,6 +276,7 @@ void CallReader::on_name_cut(const MarkerCursor::Found& found) {
   if (core_.trial.outcome != Outcome::open) return;
   if (at_.state != State::malformed) return parser_.on_marker(found);
   const bool ends_reasoning = static_cast<Role>(found.marker->role) == Role::reasoning_close;
+  // A closing reasoning tag has nothing to close here, so it is part of the malformed text.
   ends_reasoning ? put_malformed(found.text) : on_malformed_end(found);
 }
 
@@ -259,6 +287,7 @@ bool CallReader::name_call() {
     on_failure("no tool name follows the opener", {});
     return false;
   }
+  // First: it resets what `begin_call` sets.
   make_call_body(read.name, std::exchange(in_parameter_, false));
   if (!begin_call(read.name, read.id)) {
     on_failure("the tool is not one of the request's", {});
@@ -271,6 +300,7 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   const KnownTools known = core_.call().start.known_tools;
   const ToolSchemas* const offered = core_.tools();
   const ToolSchema* schema = offered != nullptr ? offered->find(name) : nullptr;
+  // A bare object looks like a call by chance; only a known name makes it one.
   const bool must_know =
       known == KnownTools::required || (known == KnownTools::if_given && offered != nullptr);
   // A list that has begun with a call is a list of calls.
@@ -278,14 +308,18 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   has_called_ = is_announced_ = true;
   core_.drop_space();
   at_.boundary = Boundary::none;
+  // The name proves that the opener was no mention. In reasoning that may go on, it does not yet.
   if (!core_.is_rehearsing()) core_.settle_trial();
+  // Before the text: events of a call come after its announcement.
   core_.calls.begin(name, id, schema, core_.token_end, core_.events());
   core_.put_call_text(Fate::marker, std::string_view(core_.raw).substr(0, opener_bytes_));
   if (core_.options.repair && opener_bytes_ > 0) {
     pending_text_.clear();
+    // Only with repair: a repeated body is dropped, which changes the output.
     core_.echo.begin();
   }
   label_name(name);
+  // The bytes that were held until the name was certain.
   put_text(after_opener());
   at_.closer_is_calls = opener_bytes_ > 0;
   core_.raw.clear();
@@ -297,6 +331,7 @@ std::size_t CallReader::read_body(std::string_view text) {
   is_announced_ = core_.calls.is_open();
   if (!is_announced_) {
     const std::size_t limit = core_.options.limits.max_held_bytes;
+    // An unannounced call holds all its bytes, so its length has to be bounded.
     std::size_t room = limit - std::min(core_.raw.size(), limit);
     while (room < text.size() && is_utf8_continuation(text[room])) ++room;
     text = text.substr(0, room);
@@ -305,6 +340,7 @@ std::size_t CallReader::read_body(std::string_view text) {
       return 0;
     }
   }
+  // The body marks places relative to this put.
   if (core_.labels) core_.labels->marks().begin_put(body_bytes());
   const BodyResult result = body_->put(text, *this);
   on_body(result, text);
@@ -316,6 +352,7 @@ bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
   if (core_.labels) core_.labels->marks().begin_put(body_bytes());
   const BodyResult result = body_->put_token(symbol, literal, *this);
   on_body(result, literal);
+  // If the trial is decided, the token is read again with the rest.
   return result.consumed > 0 || core_.trial.outcome != Outcome::open;
 }
 
@@ -334,6 +371,7 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
     unread.put(result.unread);
   }
   if (is_announced_) {
+    // Text that the body gives back is not the call's; it is read again in the region that follows.
     if (keeps_text) put_body_text(result, read, unread.size());
     core_.raw.clear();
     opener_bytes_ = 0;
@@ -343,6 +381,7 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
   }
   if (result.status == ScanStatus::failed) return on_failure(body_->problem(), unread);
   if (result.status == ScanStatus::more) return;
+  // The region changes first, so that the unread text is read in the new one.
   end_body(result);
   parser_.read_again(unread);
 }
@@ -360,6 +399,8 @@ void CallReader::label_name(std::string_view name) {
   if (!core_.labels) return;
   const BodyKind kind = core_.call().kind();
   if (kind == BodyKind::json_call || kind == BodyKind::pythonic || name.empty()) return;
+  // The name as the tool is called. A name with entities or quotes may not be found, and has no
+  // label.
   const std::size_t begin = after_opener().find(name);
   if (begin == std::string_view::npos) return;
   CallMarks& marks = core_.labels->marks();
@@ -378,6 +419,7 @@ void CallReader::put_body_text(const BodyResult& result, std::string_view read,
                                std::size_t unread) {
   pending_text_ += read;
   std::size_t open = body_->undecided_bytes();
+  // The closer is a marker of the call, and what follows it is not the call's.
   if (result.status == ScanStatus::done) open = result.closer.size() + unread;
   if (result.status == ScanStatus::failed) open = unread;
   const std::size_t sure = pending_text_.size() - std::min(open, pending_text_.size());
@@ -396,6 +438,7 @@ void CallReader::add_held(Held& out, bool as_text) const {
   if (!core_.calls.is_open()) {
     return out.add(core_.call().is_tentative() ? HeldReason::call : HeldReason::name, core_.raw);
   }
+  // For a call that a filter turns into text: its arguments are not held as such.
   if (as_text) return out.add(HeldReason::closing_tag, pending_text_);
   core_.calls.add_held(out);
   body_->add_held(out);

@@ -1,5 +1,21 @@
 // Reads a call from its opener to its end: the name, the body, and the handling of calls that
 // cannot be parsed.
+//
+// The path of a call, and what is kept of it on the way:
+//
+//   opening    after `<tool_call>`: which kind of call do the first letters show?
+//   header     the name, if it stands before the body: `get_weather<arg_key>`
+//   body       a Body reads the arguments; it may contain the name: `{"name": …}`
+//   malformed  the rest of a call that cannot be read
+//
+//   core_.raw      opener, name and body until the call is announced; it is the text to emit if no
+//                  call comes of it
+//   name_          the name so far, if it is outside the body
+//   pending_text_  text of an announced call that may not be the call's, such as half a closer
+//
+// A call is announced once its name is certain and known. From then on nothing can take it back,
+// and its arguments stream. A fault before that makes the text content or malformed; a fault after
+// it ends the call as malformed.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,11 @@
 // The end of a call: complete, malformed, or cut off.
+//
+// A call ends in one of these ways:
+//
+//   its closer                         complete, if its arguments are whole
+//   another call, section or the end   complete if they are whole, else cut off: incomplete
+//   a byte that cannot be there        malformed; the text up to the next marker is reported
+//   the same before its name           the text is content, or malformed if a marker opened it
 #include "body/pythonic.h"
 #include "parser/call_reader.h"
 #include "text/scratch.h"
@@ -17,6 +24,7 @@ void CallReader::end_body(const BodyResult& result) {
   const CallRegion& call = core_.call();
   if (result.closer.empty()) {
     at_.closer_pending = has_closer_;
+    // `{"name": …}; {"name": …}`: the next call may follow without an opener.
     at_.may_chain = has_closer_ || call.is_bare() || !call.separators.empty();
     core_.after_markup({});
     at_.line = Line::inside;
@@ -26,12 +34,14 @@ void CallReader::end_body(const BodyResult& result) {
   const SectionRegion& section = core_.program().section;
   at_.closer_pending = !at_.in_section && !section.close.is_empty();
   if (result.closed_section) at_.in_section = at_.closer_pending = false;
+  // The closer may be the section's, which ends the call too.
   core_.after_markup(result.closed_section ? section.close.after : call.close.after);
 }
 
 // The call is malformed. Text that no marker identified as a call is content; the rest is reported.
 void CallReader::on_failure(const char* problem, const Letters& unread) {
   if (was_mention()) {
+    // The trial's input is read again with the opener as text, so nothing else is done here.
     core_.trial.outcome = Outcome::mention;
     return;
   }
@@ -39,11 +49,13 @@ void CallReader::on_failure(const char* problem, const Letters& unread) {
   if (!core_.calls.is_open() && core_.call().is_tentative() && !has_called_ &&
       at_.state != State::malformed) {
     body_.reset();
+    // No marker said that this is a call: it is content, to the letter.
     core_.release_raw();
     return;
   }
   problem_ = problem;
   malformed_is_empty_ = true;
+  // After the state has changed, the raw text goes out as the beginning of the malformed text.
   const std::string raw = std::exchange(core_.raw, {});
   core_.enter(State::malformed);
   if (!raw.empty()) put_malformed(raw);
@@ -56,11 +68,14 @@ void CallReader::on_failure(const char* problem, const Letters& unread) {
 bool CallReader::was_mention() const {
   const Trial& trial = core_.trial;
   if (!trial.is_on() || at_.state == State::malformed) return false;
+  // Reasoning may mention whatever it likes; only an announced call is more.
   if (core_.is_rehearsing()) return !core_.calls.is_open();
   if (core_.call().is_tentative()) return true;
+  // Parts of a call follow the opener, so it was not prose about one.
   if (has_called_ || trial.has_call_markup) return false;
   if (trial.start().place.state != State::reasoning && !trial.is_amid_line) return false;
   const std::string_view after = trim(after_opener());
+  // After the opener comes a word: prose. A brace or a tag would be a broken call.
   return at_.state != State::body || after.empty() || begins_python_name(after[0]);
 }
 
@@ -78,6 +93,7 @@ void CallReader::put_malformed(std::string_view text) {
   }
   core_.drop_space();
   malformed_is_empty_ = false;
+  // A marker after it may be quoted, which the byte before it shows.
   if (!text.empty()) at_.last_byte = text.back();
   if (core_.calls.is_open()) {
     core_.calls.put_malformed(text, problem_, core_.token_end, core_.events());
@@ -90,9 +106,11 @@ void CallReader::on_malformed_end(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
   if (core_.calls.is_open()) {
+    // The body failed at the closer itself, with nothing wrong before it.
     if (closes && malformed_is_empty_ && body_ && body_->may_end_here(*this)) {
       end_call();
     } else {
+      // An event without text: a malformed call has a reason in any case.
       if (malformed_is_empty_) put_malformed({});
       end_call(CallStatus::malformed);
     }
@@ -104,6 +122,7 @@ void CallReader::on_malformed_end(const MarkerCursor::Found& found) {
   body_.reset();
   at_.closer_is_calls = false;
   at_.state = State::content;
+  // The state is content by now: the marker is read as after any call.
   if (closes) return parser_.on_closer(role, found);
   if (role == Role::markup_open) return parser_.on_markup(found);
   at_.boundary = Boundary::none;
@@ -130,6 +149,7 @@ void CallReader::finish(FinishReason reason) {
 // The output ends within the name of a call.
 void CallReader::finish_name() {
   if (core_.call().is_tentative()) return core_.release_raw();
+  // Reported and not dropped: the model meant a call, and the host should know.
   problem_ = "the output ends before the tool's name";
   put_malformed(std::exchange(core_.raw, {}));
 }
@@ -139,11 +159,15 @@ void CallReader::finish_body(FinishReason reason) {
   bool ends = false;
   if (core_.options.repair && core_.calls.is_open()) {
     ends = stopped && body_->may_end_here(*this);
+    // `complete` closes strings and brackets that the cut left open. A body that may end here needs
+    // none.
     ends ? body_->end(*this) : body_->complete(*this);
   } else {
+    // A body holds bytes that more input would have decided, such as the last digits of a number.
     body_->end(*this);
     ends = core_.calls.is_open() && stopped && body_->may_end_here(*this);
   }
+  // Half a closer is part of the call's text, not of its arguments.
   put_text(pending_text_);
   if (!core_.calls.is_open()) return finish_unannounced();
   ends ? end_call() : end_call(CallStatus::incomplete);

@@ -16,6 +16,8 @@ class CallTally {
   /// `tool_calls` if the model ended the answer, a call is complete, and none is cut off.
   FinishReason reason(FinishReason ended) const {
     if (!ended_itself(ended)) return ended;
+    // `tool_calls` makes clients run the calls, so one that is cut off must prevent it. A malformed
+    // one does not: it is reported, and the complete ones were meant.
     return has_complete_ && !has_incomplete_ ? FinishReason::tool_calls : FinishReason::stop;
   }
 

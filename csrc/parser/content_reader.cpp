@@ -1,3 +1,10 @@
+// Most formats have no calls without an opener; for them content is one search for markers. Formats
+// that have some look at each place where one may begin:
+//
+//   Line::start   of the message, white space before it included       {"name": "f", …}
+//   Line::begin   of a line                                            text, then {"name": …}
+//   a fence       ```json, a line end, then the call, then ```
+//   in a section  between its markers
 #include "parser/content_reader.h"
 
 #include <algorithm>
@@ -10,6 +17,8 @@ namespace unspool {
 
 namespace {
 
+// Bounds of what is searched or held at one place, so that no input makes a byte cost more than
+// another.
 constexpr std::size_t kMaxLineBytes = 1024;
 constexpr std::size_t kMaxFenceBytes = 32;
 constexpr std::size_t kMaxFenceSpaceBytes = 64;
@@ -36,11 +45,13 @@ bool chains_at(const CallRegion& call, bool closer_pending, char byte) {
 
 std::size_t ContentReader::read(std::string_view text) {
   if (echo_.is_on()) {
+    // An echo is compared letter by letter.
     text = text.substr(0, 1);
     if (echo_.read({text})) return 1;
     if (!echo_.is_on()) return 0;
   }
   if (at_.may_chain) {
+    // A marker has precedence: `<` may begin a closer, and then no call is chained.
     const bool is_open = !core_.cursor.would_continue(static_cast<unsigned char>(text[0])) &&
                          trim(core_.cursor.held()).empty();
     if (is_open && chains_at(core_.call(), at_.closer_pending, text[0])) {
@@ -48,6 +59,7 @@ std::size_t ContentReader::read(std::string_view text) {
       call_.begin_bare(at_.call, at_.closer_pending);
       return 0;
     }
+    // Byte by byte until the chance has passed.
     text = text.substr(0, 1);
   }
   return has_bare_calls_ && !core_.needs_token() ? read_bare(text) : put(text);
@@ -65,24 +77,29 @@ std::size_t ContentReader::read_bare(std::string_view text) {
   const char byte = text[0];
   if (at_.bare_candidate >= 0) return read_candidate(text);
   const bool in_gap = at_.in_section && at_.boundary == Boundary::after_markup;
+  // Amid a possible marker nothing can begin.
   if ((at_.line != Line::inside || in_gap) && is_blank(core_.cursor.held())) {
     if (begins_candidate(byte)) return read_candidate(text);
     if (begins_bare(byte)) return 0;
   }
   const bool is_in_line = !in_gap && (at_.line == Line::inside || !is_space(byte));
+  // Within a line a bare call cannot begin, so the rest of the line is read at once.
   return put(is_in_line ? line_of(text) : text.substr(0, 1));
 }
 
 // White space at the start of the message does not change the position.
 void ContentReader::follow_lines(std::string_view read) {
   if (at_.line == Line::start && read.size() == 1 && is_space(read[0])) return;
+  // The last byte alone decides where the next one stands.
   at_.line = read.back() == '\n' ? Line::begin : Line::inside;
 }
 
 // Whether a call, the opening line of a fenced block, or its end begins with this byte.
 bool ContentReader::begins_bare(char byte) {
+  // `begins_candidate` has seen to such a byte.
   if (core_.cursor.would_continue(static_cast<unsigned char>(byte))) return false;
   const auto& calls = core_.program().calls;
+  // In a block only its first line can be a call.
   const int call = at_.in_fence ? -1 : bare_call_at(byte);
   const bool is_fence = byte == '`' && at_.line != Line::inside &&
                         std::any_of(calls.begin(), calls.end(),
@@ -117,6 +134,7 @@ std::size_t ContentReader::read_candidate(std::string_view text) {
     at_.bare_candidate = -1;
     parser_.on_marker(found);
   } else if (!released.empty()) {
+    // It was no marker. What the cursor held is the beginning of the call.
     core_.cursor.flush([&](std::string_view piece) { released += piece; });
     core_.raw.clear();
     call_.begin_bare(static_cast<std::uint8_t>(at_.bare_candidate), false);
@@ -138,6 +156,7 @@ int ContentReader::bare_call_at(char byte) const {
 bool ContentReader::may_begin(const CallRegion& call) const {
   // A call that is repaired may have text before it.
   const bool mends = core_.options.repair && core_.tools() != nullptr;
+  // A call in another dialect than the format's is a repair.
   if (call.start.is_slip && !mends) return false;
   switch (call.start.place) {
     case BarePlace::nowhere: return false;
@@ -153,6 +172,7 @@ bool ContentReader::may_begin(const CallRegion& call) const {
 bool ContentReader::fence_goes_on(char byte) const {
   const std::string& fence = core_.raw;
   if (fence.size() < 3) return byte == '`';
+  // The end of a block is three backticks and nothing else.
   if (at_.in_fence) return false;
   const std::size_t line_end = fence.find('\n');
   if (line_end != std::string::npos)
@@ -166,12 +186,15 @@ std::size_t ContentReader::read_fence(char byte) {
     core_.raw += byte;
     return 1;
   }
+  // One or two backticks quote a word.
   if (core_.raw.size() < 3) {
     core_.release_raw();
     return 0;
   }
   at_.in_fence = !at_.in_fence;
+  // The backticks and the opening line become part of the call, so they are not emitted.
   if (at_.in_fence && begin_fenced(byte)) return 0;
+  // Read before the text is released.
   const bool at_line_begin = core_.raw.back() == '\n';
   core_.release_raw();
   at_.line = at_line_begin ? Line::begin : Line::inside;

@@ -15,6 +15,9 @@
 
 namespace unspool {
 
+// An example: `{"name": "f"}</tool_call>{"name": "f"}</tool_call>`. The second body has no opener,
+// so it would be content, with a stray closer. Only an exact repetition counts: anything else may
+// be text that the model means.
 class Echo {
  public:
   /// A call's body begins.
@@ -25,6 +28,7 @@ class Echo {
   bool records() const { return state_ == State::records; }
   void add(std::string_view text) {
     std::string& whole = kept_->text;
+    // White space before the body is not compared.
     if (whole.empty()) text = text.substr(std::min(text.find_first_not_of(kSpace), text.size()));
     if (whole.size() + text.size() > kMaxBytes) {
       stop();
@@ -45,6 +49,7 @@ class Echo {
   bool fits(const Letter& letter) const {
     const std::string_view rest = std::string_view(kept_->text).substr(kept_->held.size());
     const bool is_last = rest.size() == letter.text.size();
+    // A closer that was a token is repeated as a token; its spelling would be text.
     return rest.starts_with(letter.text) && (!is_last || ends_with_token_ == (letter.symbol != 0));
   }
   void put(const Letter& letter) { kept_->held.put(letter); }

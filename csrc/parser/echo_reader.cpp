@@ -8,11 +8,13 @@ namespace unspool {
 
 bool EchoReader::read(const Letter& letter) {
   Echo& echo = core_.echo;
+  // It may stand between the call and its echo.
   if (!echo.is_begun() && is_blank(letter.text)) return false;
   if (!echo.fits(letter) || !(echo.is_begun() || may_begin())) {
     give_up();
     return false;
   }
+  // The cursor holds only white space, which comes before the echo.
   if (!echo.is_begun()) flush_cursor();
   echo.put(letter);
   if (echo.is_whole()) drop();
@@ -30,6 +32,7 @@ void EchoReader::drop() {
   core_.put_call_text(Fate::tool_call, core_.echo.held());
   core_.echo.accept();
   if (!core_.calls.is_over()) {
+    // A second end of the same call, which adds a repair; CallEndFilter joins the two.
     core_.events().add_end(core_.calls.index(), CallStatus::complete, core_.token_end,
                            std::uint16_t{kMarkup});
   }

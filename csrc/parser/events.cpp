@@ -29,6 +29,7 @@ std::string_view to_string(Fate fate) {
 }
 
 std::pair<std::uint32_t, std::uint32_t> Events::store(std::string_view text) {
+  // 32 bits keep an event small, and one put is far below 4 GiB.
   const auto begin = static_cast<std::uint32_t>(buffer_.size());
   buffer_ += text;
   return {begin, static_cast<std::uint32_t>(buffer_.size())};
@@ -53,6 +54,7 @@ void Events::add_text(EventKind kind, std::int32_t index, std::string_view text,
                       std::uint64_t token_end, const char* reason) {
   if (!list_.empty()) {
     Event& last = list_.back();
+    // Nothing may have been stored since: the texts must be neighbours in the buffer.
     if (last.kind == kind && last.index == index && is_same(last.reason, reason) &&
         last.text_end == buffer_.size()) {
       buffer_ += text;
@@ -130,6 +132,7 @@ void Events::add_audit(const ByteLabel& label, std::string_view text) {
 void append_audit(const std::vector<Events::Audited>& audit, std::vector<Events::Audited>& to) {
   const std::size_t begin = to.size();
   for (const Events::Audited& piece : audit) {
+    // Special tokens that are skipped are in the audit only for the labels.
     if (piece.part == LabelPart::left_out && piece.fate == Fate::marker) continue;
     const ByteLabel label{.fate = piece.fate, .of_reasoning = piece.of_reasoning};
     if (to.size() > begin && to.back() == label) {
@@ -144,6 +147,7 @@ void Events::clear() {
   buffer_.clear();
   list_.clear();
   shrink_scratch<kKeptInStream>(buffer_, list_);
+  // Most streams have no audit, and then nothing here needs to be reset.
   if (audit_.capacity() > 0) {
     audit_.clear();
     shrink_scratch<kKeptInStream>(audit_);
@@ -170,6 +174,7 @@ void Events::visit(Archive& archive) {
   archive(buffer_, list_, audit_, seen_events_, seen_fates_, seen_fate_bytes_, seen_text_);
   visit_place(archive);
   archive.expect(seen_events_ <= list_.size() && seen_fates_ <= audit_.size());
+  // A forged place would make the views below point outside the buffer.
   archive.expect(seen_text_ <= buffer_.size());
   const auto check = [&](std::uint32_t begin, std::uint32_t end) {
     archive.expect(begin <= end && end <= buffer_.size());

@@ -11,6 +11,7 @@ namespace {
 // Whether `text` contains `word` as a whole word.
 bool has_word(std::string_view text, std::string_view word) {
   const auto is_edge = [&](std::size_t at) {
+    // `analysis` in `<|channel|>analysis<|message|>`, but not in `analysis_tool`.
     return at >= text.size() || is_space(text[at]) || text[at] == '<' || text[at] == '>';
   };
   for (std::size_t at = text.find(word); at != std::string_view::npos;
@@ -27,11 +28,13 @@ bool Header::fits(std::string_view text, bool is_whole) {
   if (!pattern || text.empty()) return true;
   if (!search_) search_ = std::make_unique<RegexSearch>(pattern, 0, 0, false);
   search_->advance({text, 0, is_whole});
+  // A pattern must match from the header's first byte on.
   return search_->is_decided() ? search_->match().begin == 0 : search_->earliest() == 0;
 }
 
 bool Header::opens_another(std::string_view text, bool is_whole) const {
   const std::vector<std::string>& openers = markup().open.texts;
+  // A name that equals the opener's text is a name.
   return !markup().names_tool &&
          std::any_of(openers.begin(), openers.end(), [&](const std::string& open) {
            return is_whole ? open == trim(text) : open.starts_with(trim(text));
@@ -41,7 +44,10 @@ bool Header::opens_another(std::string_view text, bool is_whole) const {
 bool Header::names_stranger(std::string_view text, const ToolSchemas* tools, bool has_calls) const {
   if (!markup().names_tool) return false;
   const std::string_view name = recipient(text);
+  // Nobody is named, and the header has nothing else to say.
   if (name.empty()) return true;
+  // After a first call, further names are taken as they are: a wrong tool is then a fault of a call
+  // and not a text.
   return tools != nullptr && !has_calls && tools->find(name) == nullptr &&
          !contains(markup().not_tools, name);
 }
@@ -61,6 +67,7 @@ std::string_view Header::recipient(std::string_view text) const {
   const std::size_t at = markup().recipient.empty() ? text.npos : text.find(markup().recipient);
   if (at == text.npos) return {};
   const std::string_view name = text.substr(at + markup().recipient.size());
+  // The recipient is one word; other words of the header follow in any order.
   return name.substr(0, name.find_first_of(" \t\r\n<"));
 }
 
@@ -92,6 +99,7 @@ void Header::visit(Archive& archive) {
   if (archive.is_reading()) search_.reset();
   if (!has_search) return;
   archive.expect(markup_ < count && format_.header(markup_) != nullptr);
+  // The search is restored with its threads, which refer to the pattern.
   if (!search_) search_ = std::make_unique<RegexSearch>(format_.header(markup_), 0, 0, false);
   archive(*search_);
 }

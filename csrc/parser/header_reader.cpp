@@ -30,6 +30,7 @@ void HeaderReader::go_on(std::size_t markup, std::string text) {
 
 void HeaderReader::put(std::string_view text) {
   core_.raw += text;
+  // The turn's header is over before it was read: the output writes one of its own.
   if (opens_another(true)) core_.trial.outcome = Outcome::mention;
 }
 
@@ -49,6 +50,7 @@ bool HeaderReader::is_prose() const {
 // On trial, each byte may prove that it is not a header.
 std::size_t HeaderReader::read(std::string_view text) {
   const std::size_t known = core_.raw.size() + core_.cursor.held().size();
+  // One byte more than the limit, so that a header of just this length passes.
   const std::size_t room = kMaxHeaderBytes + 1 - std::min(known, kMaxHeaderBytes);
   const MarkerCursor::Found found =
       core_.cursor.put(text.substr(0, core_.trial.is_on() ? 1 : room),
@@ -56,6 +58,7 @@ std::size_t HeaderReader::read(std::string_view text) {
   if (found.marker != nullptr) {
     parser_.on_marker(found);
   } else if (core_.raw.size() + core_.cursor.held().size() > kMaxHeaderBytes) {
+    // With a trial the input is read again, and nothing needs to be undone here.
     core_.trial.is_on() ? void(core_.trial.outcome = Outcome::mention) : release_endless();
   } else if (core_.trial.is_on() && is_prose() && !opens_another(false) && !fits(core_.raw)) {
     core_.trial.outcome = Outcome::mention;
@@ -68,6 +71,7 @@ void HeaderReader::release_endless() {
   flush_cursor();
   audit_header({});
   at_.boundary = Boundary::none;
+  // Only inline markup returns to the region around it.
   if (!header_.markup().is_inline) at_.markup_return = State::content;
   const std::string raw = std::exchange(core_.raw, {});
   at_.line = Line::inside;
@@ -86,6 +90,7 @@ void HeaderReader::on_markup(const MarkerCursor::Found& found) {
 void HeaderReader::on_inline_markup(const MarkerCursor::Found& found) {
   const bool has_header = core_.program().markup[found.marker->value].has_header();
   if (has_header && !found.marker->has_token) {
+    // The trial has shown that this one is text.
     if (core_.trial.is_read_again(found)) return parser_.release(found.text);
     if (!core_.trial.is_on()) core_.begin_trial(found);
   }
@@ -94,6 +99,7 @@ void HeaderReader::on_inline_markup(const MarkerCursor::Found& found) {
   if (!held.empty()) {
     at_.state == State::content ? core_.emit_content(held) : core_.emit_reasoning(held);
   }
+  // The held white space was emitted before: within text it is text.
   core_.audit(Fate::marker, found.text, at_.state == State::reasoning);
   at_.skip = {};
   if (!has_header) return core_.reset_cursor();
@@ -105,6 +111,7 @@ void HeaderReader::on_inline_markup(const MarkerCursor::Found& found) {
 void HeaderReader::give_up(std::string_view header, std::size_t of_turn) {
   const std::string_view written = header.substr(of_turn);
   audit_header({});
+  // An empty header is markup without a meaning, not a fault.
   if (is_blank(written)) return core_.audit(Fate::marker, written);
   core_.put_malformed(written, header_.fits(header, true) ? "nothing ends the header"
                                                           : "the header says something else");
@@ -125,6 +132,7 @@ void HeaderReader::on_cut(const MarkerCursor::Found& found, std::string_view hea
   const Role role = static_cast<Role>(found.marker->role);
   const bool ends_message =
       role == Role::ignore || role == Role::markup_open || header_.markup().is_inline;
+  // A header that a call cuts is whole if its text is one: models leave out the closer.
   const bool is_header = is_blank(header) || (fits && !ends_message);
   const bool calls = core_.trial.is_of_turn() && !header_.tool(header).empty();
   if (!is_header && core_.trial.is_on() && !calls) {  // its opener was a mention
@@ -133,6 +141,7 @@ void HeaderReader::on_cut(const MarkerCursor::Found& found, std::string_view hea
   }
   core_.settle_trial();
   is_header ? audit_header(header.substr(of_turn)) : give_up(header, of_turn);
+  // The opener of a call, where calls are off: content, with its header as markup.
   if (role == Role::call_text) {
     core_.enter(State::content);
     return parser_.release(found.text);
@@ -144,6 +153,7 @@ void HeaderReader::on_cut(const MarkerCursor::Found& found, std::string_view hea
 void HeaderReader::on_close(const MarkerCursor::Found& found, std::string_view header,
                             std::size_t of_turn, bool fits) {
   const MarkupRegion& markup = header_.markup();
+  // At the start of a line, a header with a wrong text was still meant as a header.
   const bool may_be_text = core_.trial.is_amid_line || markup.is_inline || markup.names_tool;
   if (core_.trial.is_on() && !fits && may_be_text) {
     core_.trial.outcome = Outcome::mention;
@@ -151,6 +161,7 @@ void HeaderReader::on_close(const MarkerCursor::Found& found, std::string_view h
   }
   core_.settle_trial();
   if (fits) {
+    // What the call's text begins with, if the header calls a tool.
     core_.raw = header.substr(of_turn);
   } else {
     give_up(header, of_turn);
@@ -163,6 +174,7 @@ void HeaderReader::on_close(const MarkerCursor::Found& found, std::string_view h
   }
   core_.drop_space();
   if (begin_call(header)) return;
+  // The turn may have written a part of the word, or a header of its own before it.
   const bool is_reasoning =
       header_.announces_reasoning(header) || header_.announces_reasoning(header.substr(of_turn));
   audit_header(std::exchange(core_.raw, {}), is_reasoning);
@@ -191,6 +203,7 @@ void HeaderReader::finish(bool is_cut) {
   const bool is_header = fits(core_.raw);
   flush_cursor();
   const std::string raw = std::exchange(core_.raw, {});
+  // The answer was cut off inside a header: it would have been one.
   if (is_cut && is_header) {
     audit_header(raw);
   } else {

@@ -1,4 +1,19 @@
 // Reads markup around text: headers that decide what follows them.
+//
+// Some families announce each text in a header. It decides what follows:
+//
+//   <|channel|>analysis<|message|>                             reasoning
+//   <|channel|>final<|message|>                                content
+//   <|channel|>commentary to=functions.f<|message|>{…}         a call to `f`
+//
+// States: none, then `State::markup` while the header is read, then the region that it announces. A
+// header is whole at its closer; another marker in that place cuts it, and a message may end inside
+// of it. Until then its text is `core_.raw`.
+//
+// Two things make a header text again. Its opener may be a mention (trial: the text before it, or a
+// text that no header can have, shows it). Or nothing ends it within 1,024 bytes. The prompt's turn
+// may have opened the header, as in `<|start|>assistant`: `of_turn_` says how many bytes are the
+// turn's, since these are neither emitted nor audited.
 #pragma once
 
 #include <cstddef>

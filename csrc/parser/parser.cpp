@@ -1,3 +1,15 @@
+// How a marker in text is judged, in this order (`on_marker_in_text`):
+//
+// 1. A mention? Known to be text at this position, such as a second `<think>` within reasoning.
+// 2. Does it decide about an earlier marker that is on trial?
+// 3. Idle? It changes nothing here: `<|im_end|>` between texts, `</tool_call>` with no open call.
+// 4. Markup within a text, such as a citation: the region around it stays.
+// 5. The closer of a call that had an opener: part of the call's text.
+// 6. Else it opens or closes a region (`cross`), perhaps on trial.
+//
+//   The tag <tool_call> starts a call.      on trial, then text: no call follows
+//   <tool_call>{"name": "f"}</tool_call>    on trial until the name, then a call
+//   </tool_call></tool_call>                the second one is idle
 #include "parser/parser.h"
 
 #include <algorithm>
@@ -17,6 +29,7 @@ bool belongs_to_reasoning(const ParserCore& core, const MarkerCursor::Found& fou
   const Role role = static_cast<Role>(found.marker->role);
   if (role == Role::reasoning_open || role == Role::reasoning_close) return true;
   const Program& program = core.program();
+  // After content or a call, the same tag is a stray one and belongs to nothing.
   const bool is_first = !core.at.has_content && core.calls.index() < 0;
   if (role != Role::markup_open || !is_first) return false;
   return program.reasoning && !program.has_reasoning_headers() &&
@@ -38,6 +51,7 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
       header_(core_, *this, call_),
       trial_(core_, *this, header_, call_),
       turn_(core_, *this, header_, call_, trial_) {
+  // Without a prompt the format says how a turn begins, for example inside reasoning.
   turn_.begin();
 }
 
@@ -59,10 +73,13 @@ Parser::Parser(const Parser& other)
 void Parser::expect_ids() {
   core_.options.by_id = true;
   call_.expect_ids();
+  // The markers are others from here on: those that are tokens are no longer matched by their
+  // spelling.
   core_.reset_cursor();
 }
 
 Region Parser::region() const {
+  // The call on trial may be a rehearsal. Until that is known, a host still shows reasoning.
   if (core_.is_rehearsing()) return Region::reasoning;
   switch (core_.at.state) {
     case State::content:
@@ -73,6 +90,7 @@ Region Parser::region() const {
     case State::header: return Region::tool_call;
     case State::body:
     case State::malformed:
+      // A bare `{` may turn out to be content. An opener with a token may not.
       return core_.calls.is_open() || !core_.call().is_tentative() ? Region::tool_call
                                                                    : Region::content;
   }
@@ -81,6 +99,7 @@ Region Parser::region() const {
 
 bool Parser::reads_special() const {
   const State state = core_.at.state;
+  // Names, headers and arguments read special tokens: leaving one out would change what they say.
   return state != State::content && state != State::reasoning && state != State::fence;
 }
 
@@ -92,16 +111,19 @@ bool Parser::is_undecided() const {
 
 std::uint32_t Parser::call_count() const {
   const Trial& trial = core_.trial;
+  // A call on trial is not announced yet.
   return trial.is_on() ? core_.calls.count_to(trial.start().calls.index) : core_.calls.count();
 }
 
 void Parser::add_held(Held& out, bool as_text) const {
+  // A trial holds everything since its marker, whichever reader is reading it.
   if (core_.trial.is_on()) return trial_.add_held(out);
   const Place& at = core_.at;
   if (at.label_read != std::string::npos) {
     const std::string_view label = core_.program().reasoning->label;
     out.add(HeldReason::marker, label.substr(0, at.label_read));
   }
+  // In the order of the input: idle markers, white space, then what the open region holds.
   out.add(HeldReason::marker, at.idle);
   out.add(HeldReason::space, at.space);
   header_.add_held(out);
@@ -128,6 +150,7 @@ void Parser::put_text(std::string_view text, std::uint64_t token_end, Events& ou
 void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
   core_.write_to(out, token_end);
   const std::string_view literal = core_.format().symbol_text(symbol);
+  // Without ids, a token is what it spells.
   core_.options.by_id ? read_token(symbol, literal) : read_text(literal);
 }
 
@@ -143,6 +166,7 @@ void Parser::read_text(std::string_view text) {
 // Reads some of the text, and acts on the result of the current trial.
 void Parser::read_step(std::string_view& text, Symbol kind) {
   const std::uint64_t trial = core_.trial.number();
+  // Only as much as one region takes: a marker in it may change who reads the rest.
   const std::size_t read = read_some(text);
   trial_.after_reading(trial, text.substr(0, read), kind);
   text.remove_prefix(read);
@@ -158,6 +182,7 @@ void Parser::read_token(Symbol symbol, std::string_view literal) {
 void Parser::read_again(const Letters& letters) {
   const std::uint64_t first = core_.trial.number();
   std::size_t i = 0;
+  // Once a trial is decided, its own input is read again, and these letters are part of it.
   while (i < letters.size() && core_.trial.outcome == Trial::Outcome::open) {
     const Letter letter = letters.at(i);
     const std::uint64_t trial = core_.trial.number();
@@ -177,6 +202,7 @@ void Parser::read_again(const Letters& letters) {
 
 void Parser::read_letter(Symbol symbol, std::string_view literal) {
   Place& at = core_.at;
+  // First: a repeated body is compared as it comes, before anybody takes it for a new call.
   if (echo_.is_on() && echo_.read({literal, symbol})) return;
   // The end of a turn given by id is never text, not even inside a string.
   const bool is_inside = at.is_in_call() || at.state == State::fence;
@@ -184,14 +210,17 @@ void Parser::read_letter(Symbol symbol, std::string_view literal) {
     return core_.ignore(literal, 0, call_.pending_bytes());
   }
   if (at.state == State::body && call_.read_token_in_body(symbol, literal)) return;
+  // A token is never part of a fence, so the backticks were text.
   if (at.state == State::fence) core_.release_raw();
   if (at.state == State::opening && call_.read_token_after_opener(symbol, literal)) return;
+  // A bare call begins with text, so a token ends the chance for one.
   if (at.state == State::content) {
     at.line = Place::Line::inside;
     at.bare_candidate = -1;
   }
   const MarkerCursor::Found found =
       core_.cursor.put_token(symbol, literal, [this](std::string_view text) { release(text); });
+  // If no name comes of it, the raw text is emitted as it was written.
   if (at.state == State::header) core_.raw += literal;
   if (found.marker != nullptr) on_marker(found);
 }
@@ -202,13 +231,16 @@ void Parser::read_special(std::string_view text) {
   if (!reads_special()) {
     // It separates the text before and after it, and is part of neither.
     if (at.state == State::fence) core_.release_raw();
+    // White space stays held: it may still be markup, and the special token does not decide that.
     if (!is_blank(core_.cursor.held())) {
       at.bare_candidate = -1;
       core_.cursor.flush([this](std::string_view held) { release(held); });
     }
     return leave_out(text);
   }
+  // If the text becomes content, its special tokens are left out of it again.
   if (call_.may_be_content()) core_.specials.emplace_back(core_.raw.size(), text.size());
+  // The region may end within the token, at a fault; the rest is left out as usual.
   while (!text.empty() && reads_special()) read_step(text, Trial::kSpecial);
   if (!text.empty()) leave_out(text);
 }
@@ -271,11 +303,14 @@ void Parser::on_marker(const MarkerCursor::Found& found) {
 // A marker in content or reasoning, or the end of a turn after a malformed call.
 void Parser::on_marker_in_text(const MarkerCursor::Found& found) {
   if (trial_.is_mention(found)) return release(found.text);
+  // Only in content: within a call on trial, its own readers decide.
   if (core_.trial.is_on() && core_.at.state == State::content && trial_.decides(found)) return;
   if (read_idle(found)) return;
   const MarkupRegion* markup = core_.markup_of(found);
   if (markup != nullptr && markup->is_inline) return header_.on_inline_markup(found);
   const bool closes_call = static_cast<Role>(found.marker->role) == Role::call_close;
+  // If the opener is part of the call's text, so is the closer: a filter that emits the text of a
+  // call needs both.
   if (closes_call && core_.at.closer_is_calls) return on_own_closer(found);
   trial_.try_marker(found);
   cross(found);
@@ -288,10 +323,12 @@ bool Parser::read_idle(const MarkerCursor::Found& found) {
   const bool closes = role == Role::call_close || role == Role::section_close;
   const bool closes_nothing = closes && !core_.closes_something();
   const bool is_amid_text = core_.is_amid_text();
+  // `Use </tool_call> at the end.` mentions a closer.
   if (closes_nothing && is_amid_text) {
     release(found.text);
     return true;
   }
+  // Held and not dropped: if text follows, it was text; if markup follows, it is markup.
   if (is_amid_text && !found.marker->has_token && changes_nothing(core_.markup_of(found), role)) {
     core_.hold_idle(found.text);
     return true;
@@ -311,6 +348,7 @@ void Parser::cross(const MarkerCursor::Found& found) {
   at.has_slip |= found.marker->is_slip;
   core_.drop_space(is_reasonings);
   if (role == Role::call_open) return call_.begin_at_opener(found);  // its audit waits for its name
+  // Whether the header's marker belongs to the reasoning depends on what the header says.
   if (core_.options.only_reasoning && markup != nullptr && markup->has_header()) {
     header_.hold_opener(found.text);
   } else {
@@ -321,6 +359,7 @@ void Parser::cross(const MarkerCursor::Found& found) {
     case Role::reasoning_open:
     case Role::reasoning_close: return on_reasoning(role);
     case Role::section_open:
+      // Inside a section, calls may follow each other without openers of their own.
       at.in_section = true;
       at.may_chain = false;
       return core_.after_markup(core_.program().section.open.after);
@@ -335,6 +374,7 @@ void Parser::on_reasoning(Role role) {
   Place& at = core_.at;
   const ReasoningRegion& reasoning = *core_.program().reasoning;
   if (role == Role::reasoning_close) {
+    // After reasoning the message begins: a bare call may stand here.
     if (!at.has_content) at.line = Place::Line::start;
     return core_.after_markup(reasoning.close.after);
   }
@@ -348,9 +388,11 @@ void Parser::on_reasoning(Role role) {
 // The closer of a call with its own opener: both are part of the call's text.
 void Parser::on_own_closer(const MarkerCursor::Found& found) {
   Place& at = core_.at;
+  // Before the closer, in the order of the output.
   core_.audit_idle();
   core_.put_call_text(Fate::whitespace, std::exchange(at.space, {}));
   core_.put_call_text(Fate::marker, found.text);
+  // The closer is part of what the model may repeat.
   core_.expect_echo(found.text);
   at.skip_is_reasonings = false;
   on_closer(Role::call_close, found);
@@ -374,6 +416,7 @@ void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
 void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   core_.write_to(out, token_end);
   echo_.give_up();
+  // Text that is read again may start a trial of its own.
   while (core_.trial.is_on()) trial_.finish(reason);
   switch (core_.at.state) {
     case State::fence: core_.release_raw(); break;
@@ -386,6 +429,7 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
     case State::reasoning: break;
   }
   finish_text();
+  // Last, when the status of every call is known.
   out.add_finish(core_.calls.reason(reason), token_end);
 }
 
@@ -397,6 +441,7 @@ void Parser::finish_text() {
     core_.cursor.flush([this](std::string_view text) { release(text); });
     if (at.state == State::reasoning) core_.end_label();
   }
+  // White space is markup next to markers. Without any marker it is all that the model wrote.
   if (at.boundary == Place::Boundary::start && !at.space.empty() && at.idle.empty()) {
     core_.emit_content(at.space);  // the message is only white space
   } else {

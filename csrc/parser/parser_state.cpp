@@ -8,6 +8,8 @@ namespace unspool {
 
 namespace {
 
+// A cursor points into one of the format's automata. A state has its number in this list, whose
+// order therefore must not change within a version.
 std::vector<const MarkerSet*> sets_of(const MarkerTable& table) {
   std::vector<const MarkerSet*> sets = {&table.content,    &table.inside,
                                         &table.after_call, &table.reasoning,
@@ -19,6 +21,7 @@ std::vector<const MarkerSet*> sets_of(const MarkerTable& table) {
 }
 
 std::uint64_t fingerprint_of(const ValueSchema& value, std::uint64_t made) {
+  // Every step depends on the one before it, so that two schemas with swapped parts differ.
   made = unspool::fingerprint_of({}, made + value.types.bits());
   for (const ValueSchema& item : value.items) made = fingerprint_of(item, made + 1);
   for (const auto& [name, inner] : value.properties)
@@ -39,6 +42,8 @@ bool is_sound(const Place& at, const Program& program) {
   const bool needs_call = at.is_in_call() || at.may_chain || at.closer_pending ||
                           at.state == Place::State::fence || at.bare_candidate >= 0;
   const bool has_label = at.label_read != std::string::npos;
+  // Without a call, the index may be the one after the last: formats without calls have no valid
+  // one.
   if (needs_call ? at.call >= calls : at.call > calls) return false;
   if (at.bare_candidate < -1 || !std::cmp_less(at.bare_candidate, calls)) return false;
   if (at.state == Place::State::markup ? at.markup >= program.markup.size()
@@ -53,6 +58,7 @@ bool is_sound(const Place& at, const Program& program) {
 
 void know_tools(Archive& archive, const ToolSchemas* tools) {
   archive.known.clear();
+  // Pointers to schemas are written as numbers of this list.
   archive.same("list of tools", tools != nullptr);
   if (tools == nullptr) return;
   std::uint64_t made = 0;
@@ -94,6 +100,7 @@ void Trial::Kept::visit(Archive& archive) {
 
 void ParserCore::visit(Archive& archive) {
   archive.given(format_, program_);
+  // Set at the beginning of every put.
   archive.scratch(events_, callers_, token_end, reads_turn);
   archive(options.by_id, at, trial);
   archive.expect(is_sound(at, program_));
@@ -110,6 +117,7 @@ void CallReader::visit(Archive& archive) {
   archive.literal(problem_);
   const std::size_t openers = core_.format().openers().size();
   archive.expect(opener_ < std::max<std::size_t>(openers, 1));
+  // After an opener, its calls are looked up without another check.
   archive.expect(at_.state != State::opening || opener_ < openers);
   bool has_body = body_ != nullptr;
   archive(has_body);
@@ -118,6 +126,7 @@ void CallReader::visit(Archive& archive) {
     body_.reset();
     if (has_body) {
       archive.expect(body_call_ < core_.program().calls.size());
+      // The body of this kind of call, into which its state is read.
       build_body({}, false);
     }
   }

@@ -32,6 +32,7 @@ struct Place {
     return state == State::opening || state == State::header || state == State::body;
   }
 
+  // All of it is plain data, since a trial copies it and a snapshot writes it.
   State state = State::content;
   State markup_return = State::content;  // the region around inline markup
   Boundary boundary = Boundary::start;

@@ -39,6 +39,7 @@ class RegionReader {
   using Outcome = Trial::Outcome;
 
   RegionReader(ParserCore& core, Dispatcher& parser) : core_(core), parser_(parser), at_(core.at) {}
+  // A copy would refer to the other parser's core.
   RegionReader(const RegionReader&) = delete;
   RegionReader& operator=(const RegionReader&) = delete;
   ~RegionReader() = default;

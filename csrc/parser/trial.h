@@ -78,6 +78,8 @@ class Trial {
 
   /// Keeps input that was read while `trial` was the latest trial. The trial's marker is not part
   /// of it. Returns false if there is no trial.
+  // By the trial's number: the input may have begun another trial, which must not keep the text
+  // before its own marker.
   bool keep(std::uint64_t trial, std::string_view text, Symbol symbol, std::uint64_t token_end) {
     replay_left -= std::min(replay_left, text.size());
     if (is_on_ && number_ == trial) add(text, symbol, token_end);
@@ -121,6 +123,7 @@ class Trial {
   void add(std::string_view text, Symbol symbol, std::uint64_t token_end) {
     std::string& input = kept_->input;
     std::vector<Piece>& pieces = kept_->pieces;
+    // One piece per token: each keeps the position that its events need.
     const bool goes_on = symbol == kText && !pieces.empty() && pieces.back().symbol == kText &&
                          pieces.back().token_end == token_end;
     if (!goes_on) pieces.push_back({input.size(), input.size(), symbol, token_end});

@@ -1,3 +1,14 @@
+// A trial has one of five results:
+//
+//   The tag <tool_call> starts a call.          mention    the marker is text
+//   <tool_call></tool_call>                     empty      both are markup
+//   <think>I write <tool_call>{…}</tool_call>   rehearsal  the reasoning goes on: all is text
+//       and then I answer.</think>
+//   <tool_call>{"name": "get_weather"           settled    the events count (ParserCore)
+//   the end of the output                       decided from what has been read
+//
+// To read again costs the trial's input once more. It happens at most once per marker: openers
+// inside the input are text too (`replay_left`), so the cost stays linear.
 #include "parser/trial_reader.h"
 
 #include <algorithm>
@@ -22,6 +33,7 @@ bool TrialReader::is_tried(const MarkerCursor::Found& found) const {
   const Role role = static_cast<Role>(found.marker->role);
   const MarkupRegion* markup = core_.markup_of(found);
   const bool has_header = markup != nullptr && markup->has_header();
+  // A header's marker that is a token is never a mention.
   return role == Role::call_open || role == Role::section_open ||
          (has_header && !found.marker->has_token);
 }
@@ -39,11 +51,13 @@ bool TrialReader::is_mention(const MarkerCursor::Found& found) const {
   const bool is_amid_reasoning = at_.state == State::reasoning && !at_.reasoning_is_empty;
   if (role == Role::reasoning_open) {
     if (at_.state == State::reasoning) return is_amid_reasoning;  // no nesting
+    // `Models write "<think>" first.` quotes the tag.
     return !found.marker->has_token && is_quote(at_.last_byte) && at_.boundary == Boundary::none;
   }
   // A marker around content ends the reasoning only if there is none yet.
   const MarkupRegion* markup = core_.markup_of(found);
   const bool is_plain = markup != nullptr && !markup->says_what_follows() && !markup->is_inline;
+  // Models write tags such as `<answer>` within their reasoning.
   return is_plain && is_amid_reasoning;
 }
 
@@ -53,21 +67,25 @@ bool TrialReader::decides(const MarkerCursor::Found& found) {
   const bool has_header = markup != nullptr && markup->has_header();
   if (core_.has_rehearsed()) {
     if (role == Role::reasoning_close || has_header) {
+      // Kept, because it is read after the trial's text has become reasoning.
       core_.trial.closer() = found;
       core_.trial.outcome = Outcome::rehearsal;
       return true;
     }
     const bool calls_again = role == Role::call_open && !at_.in_section;
+    // Two calls in a row are not a rehearsal.
     if (calls_again || role == Role::section_open) core_.settle_trial();
     return false;
   }
   const bool closes = role == Role::section_close || role == Role::call_close;
   if (!closes && role != Role::ignore && role != Role::reasoning_open && !has_header) return false;
+  // Nothing but white space and this marker has come since the opener.
   core_.trial.outcome = closes ? Outcome::empty : Outcome::mention;
   return true;
 }
 
 void TrialReader::act() {
+  // Reset first: reading again may end another trial.
   act_on(std::exchange(core_.trial.outcome, Outcome::open));
   core_.trial.forget();
 }
@@ -81,6 +99,7 @@ void TrialReader::act_on(Outcome outcome) {
   const MarkerCursor::Found closer = std::exchange(core_.trial.closer(), {});
   const std::string held(core_.cursor.held());
   read_as_rehearsal(closer.marker != nullptr ? closer.text : held);
+  // It closes the reasoning that has just become text.
   if (closer.marker != nullptr) return parser_.on_marker(closer);
   parser_.read_text(held);
 }
@@ -95,6 +114,7 @@ void TrialReader::drop() {
 // they are text too; one at the end of the input begins its own trial.
 void TrialReader::read_as_mention() {
   Trial& trial = core_.trial;
+  // Copies, because `drop` frees them, and a new trial may begin in the text.
   const std::string input(trial.input());
   const std::vector<Trial::Piece> pieces = trial.pieces();
   const std::uint64_t token_end = core_.token_end;
@@ -102,6 +122,7 @@ void TrialReader::read_as_mention() {
   if (!trial.is_of_turn()) {
     at_.line = Line::inside;
     if (trial.is_word) {
+      // A word within the text needs no white space decision; other markers may still be idle.
       parser_.release(trial.marker());
     } else {
       core_.hold_idle(core_.drop_skipped(trial.marker()));
@@ -111,6 +132,7 @@ void TrialReader::read_as_mention() {
   for (const Trial::Piece& piece : pieces) {
     const std::string_view text =
         std::string_view(input).substr(piece.begin, piece.end - piece.begin);
+    // Events of text that is read again have the spans of the first reading.
     core_.token_end = piece.token_end;
     if (piece.symbol == Trial::kText) {
       parser_.read_text(text);
@@ -131,6 +153,7 @@ void TrialReader::read_as_empty() {
   const bool is_token = core_.trial.is_token();
   drop();
   const std::string block(core_.drop_skipped(text));
+  // `Write <tool_call></tool_call> around it.` stays text if text follows.
   if (core_.is_amid_text() && !is_token) return core_.hold_idle(block);
   core_.drop_space();
   core_.audit(Fate::marker, block);
@@ -140,6 +163,7 @@ void TrialReader::read_as_empty() {
 // The reasoning continued after a call: the trial's input except `rest` is reasoning.
 void TrialReader::read_as_rehearsal(std::string_view rest) {
   std::string text = core_.trial.text();
+  // The closer, or what the cursor holds, is read after it.
   text.resize(text.size() - rest.size());
   drop();
   core_.release_reasoning(core_.drop_skipped(text));
@@ -153,12 +177,15 @@ void TrialReader::finish(FinishReason reason) {
 void TrialReader::decide(FinishReason reason) {
   const bool stopped = ended_itself(reason);
   if (at_.state == State::content) {
+    // The beginning of a marker that will not come is text, and may decide.
     flush_cursor();
     if (core_.trial.outcome != Outcome::open) return act();
     if (!core_.trial.is_on()) return;  // the held text has decided it
   }
   if (core_.has_rehearsed()) {
     // A cut does not show how the reasoning would have continued.
+    // Nothing followed the call, or the model stopped without closing the reasoning: the call
+    // counts.
     if (core_.trial.rehearsed_bytes == 0 || stopped) return core_.settle_trial();
     return read_as_rehearsal({});
   }
@@ -169,11 +196,13 @@ void TrialReader::decide(FinishReason reason) {
 bool TrialReader::ends_as_mention(bool stopped) {
   const bool is_in_reasoning = core_.trial.start().place.state == State::reasoning;
   if (is_in_reasoning && (stopped || core_.is_rehearsing())) return true;
+  // An output that stops inside a header has not written one.
   const bool ends_header = stopped || core_.trial.is_of_turn();
   if (at_.state == State::markup && (ends_header || !header_.fits(core_.raw))) return true;
   if (at_.state == State::header && call_.reads_as_prose(stopped)) return true;
   const std::string_view after =
       at_.state == State::opening ? call_.after_opener() : core_.trial.input();
+  // An opener at the very end: a call that was cut off, or a mention if the model stopped there.
   return is_blank(after) && (stopped || at_.state == State::content);
 }
 

@@ -298,9 +298,9 @@ void StreamBatch::feed(Stream& stream, std::span<const TokenId> ids, BatchResult
                        BatchResult::Entry& entry) {
   stream.streamer.read_put(ids, false);
   deliver(stream, part, entry);
+  // Ids after an end token have been read like any others: the host decides what becomes of the
+  // slot.
   entry.has_ended =
-      // Ids after an end token have been read like any others: the host decides what becomes of the
-      // slot.
       stream.streamer.stream().is_stopped() || std::any_of(ids.begin(), ids.end(), [&](TokenId id) {
         return std::binary_search(stream.end_ids.begin(), stream.end_ids.end(), id);
       });
