@@ -8,6 +8,7 @@ void CallEndFilter::pass(const Events& in, std::uint64_t, Events& out) {
 }
 
 void CallEndFilter::pass_event(const Event& event, const Events& in, Events& out) {
+  // The text of the repetition belongs to the call, and may come before its second end.
   if (event.kind == EventKind::call_text) return out.add(event, in);
   if (event.kind != EventKind::tool_call_end) {
     release(out);

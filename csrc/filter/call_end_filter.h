@@ -1,4 +1,9 @@
 // Holds a call's end until the next event, because the text after the call may add repairs.
+//
+//   <tool_call>{"name": "f"}</tool_call>     an end: complete
+//   {"name": "f"}</tool_call>                the same again: a second end, which adds a repair
+//
+// A host gets one end per call, so the first one waits for the event after it.
 #pragma once
 
 #include <memory>

@@ -1,3 +1,15 @@
+// The parser parses every call and announces it; the filter decides at the announcement, since a
+// call's name never changes after it. A call that is not sent leaves its text (`call_text`, with
+// all markers), so nothing is lost:
+//
+//   outlet      events of the call      its text
+//   sent        passed on, renumbered   dropped, the events say it all
+//   content     dropped                 content
+//   dropped     dropped                 in `Message::dropped`, with the reason
+//   malformed   dropped                 malformed: more calls than max_calls
+//
+// Parsing does not depend on it: the text after a call reads the same whether the call is sent or
+// not.
 #include "filter/call_filter.h"
 
 #include <utility>
@@ -22,7 +34,9 @@ CallFilter::Verdict CallFilter::judge(std::string_view name) const {
     return {unknown_tools_ == UnknownTools::content ? Outlet::content : Outlet::dropped,
             "the tool is not one of the request's"};
   }
+  // Of those that are sent: a call to an unknown tool is not the request's one call.
   if (!parallel_calls_ && sent_ > 0) return {Outlet::dropped, "the request wants one call at most"};
+  // Counted here and not in the parser, whose calls may be dropped.
   if (sent_ >= max_calls_) return {Outlet::malformed, kTooManyCalls};
   return {};
 }
@@ -40,10 +54,13 @@ void CallFilter::pass_event(const Event& event, const Events& in, Events& out) {
     case EventKind::call_text: return emit_text(in.text(event), token_end, out);
     case EventKind::tool_call_end:
       if (!is_sent) return;
+      // Only calls that are sent: a response whose calls were all dropped must not end with
+      // `tool_calls`.
       tally_.put(event.status);
       return out.add_end(sent_ - 1, event.status, token_end, event.repairs);
     case EventKind::tool_call_arguments:
     case EventKind::malformed:
+      // Malformed text outside of calls is not affected.
       if (event.index < 0) break;
       if (is_sent) out.add_text(event.kind, sent_ - 1, in.text(event), token_end, event.reason);
       return;
@@ -55,8 +72,10 @@ void CallFilter::pass_event(const Event& event, const Events& in, Events& out) {
 
 void CallFilter::begin(const Event& event, const Events& in, Events& out) {
   verdict_ = judge(in.name(event));
+  // The audit comes after the events of the put, and may still speak of an earlier call.
   outlets_.push_back({verdict_.outlet, sent_});
   if (verdict_.outlet != Outlet::sent) return;
+  // By the new number: ids such as `functions.f:0` contain it.
   const std::string id = ids_.id_of(in.id(event), in.name(event), sent_);
   out.add_begin(sent_++, in.name(event), id, event.span.end);
 }
@@ -77,6 +96,8 @@ ByteLabel CallFilter::label_of(const ByteLabel& label, Outlet outlet, std::int32
   switch (outlet) {
     case Outlet::sent: {
       ByteLabel sent = label;
+      // The parser audits calls by number whenever a filter follows; the host sees numbers only in
+      // labels.
       sent.call = labels_ ? index : -1;
       return sent;
     }
@@ -97,6 +118,7 @@ void CallFilter::pass_audit(const Events& in, Events& out) {
     const Sent& sent = outlets_.at(static_cast<std::size_t>(piece.call - first_outlet_));
     out.add_audit(label_of(piece, sent.outlet, sent.index), piece.text);
   }
+  // The last call may have more text in the next put.
   if (outlets_.size() > 1) {
     first_outlet_ += static_cast<std::int32_t>(outlets_.size()) - 1;
     outlets_.erase(outlets_.begin(), outlets_.end() - 1);
@@ -104,6 +126,7 @@ void CallFilter::pass_audit(const Events& in, Events& out) {
 }
 
 void CallFilter::add_held(Held& out) const {
+  // What is held of a call that becomes text is its text, not its arguments.
   verdict_.outlet == Outlet::sent ? inner().add_held(out) : inner().add_held_text(out);
 }
 

@@ -1,3 +1,11 @@
+// An example with the stop string `END`:
+//
+//   content    "The E"      "The " is emitted, "E" is held
+//   content    "ND. More"   matched: the answer ends after "The "
+//   call       …            not sent: it follows the stop string
+//
+// The parser is not told. What it has read of the same put is dropped, and only the finish passes.
+// Calls that were sent before the match decide the finish reason.
 #include "filter/content_stop.h"
 
 #include <algorithm>
@@ -8,6 +16,7 @@ namespace unspool {
 void ContentStop::pass(Events& out, bool ends) {
   for (const Event& event : in_.list()) {
     const bool is_content = event.kind == EventKind::content;
+    // Text of one put after the match is still in the list.
     if (!stops_.is_stopped()) {
       if (is_content) {
         stops_.put(in_.text(event), sure_);
@@ -22,6 +31,7 @@ void ContentStop::pass(Events& out, bool ends) {
     if (event.kind == EventKind::finish) {
       out.add_finish(reason_of(event.finish_reason), event.span.end);
     } else if (!is_content && !stops_.is_stopped()) {
+      // After the held content, which `flush` has released: events keep their order.
       out.add(event, in_);
     }
   }
@@ -53,6 +63,7 @@ void ContentStop::pass_audit(Events& out, bool ends) {
       audit_.pop_front();
       continue;
     }
+    // A piece of the audit may be longer than what has been emitted of it.
     const std::size_t size = std::min(content_bytes_, next.text.size());
     out.add_audit(next, std::string_view(next.text).substr(0, size));
     content_bytes_ -= size;
@@ -60,6 +71,7 @@ void ContentStop::pass_audit(Events& out, bool ends) {
     if (!next.text.empty()) break;
     audit_.pop_front();
   }
+  // Text after the stop string is no part of the answer, so it has no fate.
   if (ends || stops_.is_stopped()) audit_.clear();
   if (audit_.empty()) content_bytes_ = 0;
 }

@@ -12,6 +12,8 @@
 
 namespace unspool {
 
+// Each filter is a parser itself, so that filters can follow each other and a stream needs to know
+// only one interface. A request without filters has none of their cost.
 class ParserFilter : public EventParser {
  public:
   explicit ParserFilter(std::unique_ptr<EventParser> inner) : inner_(std::move(inner)) {}

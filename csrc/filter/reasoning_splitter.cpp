@@ -1,10 +1,18 @@
+// It works on the audit and not on the events, because everything else must come out byte for byte,
+// markers included, and only the audit has every byte. `lead_` holds markup between the reasoning
+// and whatever follows it:
+//
+//   <think>Hm.</think><tool_call>{…}         the opener waits; the call begins: all is content
+//   <|channel|>analysis… <|channel|>final    the second header waits: it may open more reasoning
 #include "filter/reasoning_splitter.h"
 
 namespace unspool {
 
 void ReasoningSplitter::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   ParserFilter::finish(reason, token_end, out);
+  // At the end nothing follows the markup, so it belongs to the answer.
   put_lead(token_end, out);
+  // The calls are text here; the second parser finds them and their reason.
   out.add_finish(reason == FinishReason::tool_calls ? FinishReason::stop : reason, token_end);
 }
 
@@ -13,10 +21,12 @@ void ReasoningSplitter::pass(const Events& in, std::uint64_t token_end, Events& 
     if (audits_) out.add_audit(piece, piece.text);
     if (piece.of_reasoning || piece.fate == Fate::reasoning) {
       if (!piece.of_reasoning) out.add_text(EventKind::reasoning, -1, piece.text, token_end);
+      // Markup before reasoning introduces it, and the second parser must not see it.
       lead_.clear();
       has_begun_ = false;
       continue;
     }
+    // Only text or a call shows that the reasoning is over.
     has_begun_ |= piece.fate != Fate::marker && piece.fate != Fate::whitespace;
     lead_ += piece.text;
     if (has_begun_) put_lead(token_end, out);

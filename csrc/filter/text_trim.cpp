@@ -1,3 +1,11 @@
+// The events and the audit are trimmed apart, by two sets of edges, because they come in different
+// pieces: an event is text that was emitted, the audit has markers between.
+//
+//   content     "\n\nHi "   "you"   "\n"
+//   emitted     "Hi"        " you"  -         the last "\n" waits, and is dropped at the end
+//
+// Held white space holds back the audit after it too, since the audit is in the order of the
+// output.
 #include "filter/text_trim.h"
 
 #include <utility>
@@ -36,6 +44,7 @@ TextTrim::Text* TextTrim::text_of(Fate fate) {
 
 void TextTrim::pass(const Events& in, std::uint64_t, Events& out) {
   for (const Event& event : in.list()) {
+    // Clients see malformed text as content, so white space before it stands between two texts.
     if (event.kind == EventKind::malformed && event.index < 0) release_content(event, out);
     if (Text* text = text_of(event.kind)) {
       put(*text, in.text(event), event.span.end, out);
@@ -45,6 +54,7 @@ void TextTrim::pass(const Events& in, std::uint64_t, Events& out) {
   }
   for (const Events::Audited& piece : in.audit()) {
     if (piece.fate == Fate::malformed) {
+      // The same for the audit.
       settle(texts_.front(), Fate::content);
       texts_.front().audit_edges.pass_text();
     }
@@ -54,6 +64,7 @@ void TextTrim::pass(const Events& in, std::uint64_t, Events& out) {
       audit_.push_back({piece, std::nullopt});
     }
   }
+  // Now no text can follow.
   if (has_finish(in)) {
     for (const Text& text : texts_) settle(text, Fate::whitespace);
   }
@@ -70,6 +81,7 @@ void TextTrim::release_content(const Event& malformed, Events& out) {
 
 void TextTrim::put(Text& to, std::string_view text, std::uint64_t token_end, Events& out) {
   to.edges.put(text, [&](TextEdges::Part part, std::string_view piece) {
+    // Only dropped from the events; the audit has it as white space.
     if (part == TextEdges::Part::before) return;
     if (part == TextEdges::Part::open) {
       to.open += piece;
@@ -95,6 +107,7 @@ void TextTrim::put_audit(Text& to, const Events::Audited& piece) {
 // certain.
 void TextTrim::settle(const Text& text, Fate fate) {
   for (auto waiting = audit_.rbegin(); waiting != audit_.rend(); ++waiting) {
+    // Everything before it was settled when it was put.
     if (!waiting->open && waiting->piece.fate == text.fate) return;
     if (waiting->open != text.kind) continue;
     waiting->piece.fate = fate;

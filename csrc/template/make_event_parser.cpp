@@ -17,9 +17,11 @@ std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> for
   const CallIdStyle style = format->program().call_ids;
   const ParserOptions wanted = options;
   const bool filters = CallFilter::is_needed(wanted);
+  // ReasoningSplitter works on the audit.
   options.audit |= wanted.only_reasoning;
   if (filters) {
     options.call_text = true;
+    // The filter counts: calls that it drops are not among the request's.
     options.limits.max_calls = std::numeric_limits<std::size_t>::max();
   }
   std::unique_ptr<EventParser> parser;
@@ -29,6 +31,8 @@ std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> for
     parser = std::make_unique<Parser>(std::move(format), std::move(options));
     if (wanted.repair) parser = std::make_unique<CallEndFilter>(std::move(parser));
   }
+  // The order matters. Ends are joined before calls are dropped; the splitter needs the text of
+  // dropped calls; white space is trimmed last, when it is certain what is content.
   if (filters) parser = std::make_unique<CallFilter>(std::move(parser), style, wanted);
   if (wanted.only_reasoning) {
     parser = std::make_unique<ReasoningSplitter>(std::move(parser), wanted.audit);

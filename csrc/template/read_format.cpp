@@ -59,6 +59,7 @@ std::shared_ptr<const Format> read_format(std::string_view text, const FormatOpt
     if (options.trust == MarkerTrust::strict)
       throw ArgumentError(
           "a response template's markers are patterns over text: it cannot be strict");
+    // Tools and reasoning do not change it: a template says itself what is a call.
     return make_format(ResponseTemplate::compile(*made), "response_template", tokens);
   }
   const JsonValue* patterns = file->find("format");

@@ -1,3 +1,13 @@
+// The description of a template comes from a checkpoint, so each key is checked before any output,
+// and an error names the field and the remedy:
+//
+//   "content": {}                                       text outside of the other fields
+//   "thinking": {"open": "<think>", "close": "</think>"}
+//   "tool_calls": {"open_pattern": "<f=(?P<name>\\w+)>", "content": "json",
+//                  "transform": {"name": "{name}", "arguments": "{content}"}}
+//
+// Openers and closers are literals or patterns; both become a Regex. A transform builds the value
+// of a region from the opener's groups and from the content.
 #include "template/response_template.h"
 
 #include <algorithm>
@@ -32,6 +42,7 @@ bool read_flag(const JsonValue& table, std::string_view key, bool otherwise,
                const std::string& scope) {
   const JsonValue* value = table.find(key);
   if (value == nullptr || value->is(Kind::null)) return otherwise;
+  // A number is a flag in Python, for which templates are written.
   if (value->is(Kind::number)) return value->text != "0";
   if (!value->is(Kind::boolean)) fail(scope, std::string(key) + " is not true or false");
   return value->is_true;
@@ -57,6 +68,7 @@ std::shared_ptr<const Regex> read_marker(const JsonValue& table, const std::stri
                                          const std::string& scope) {
   const JsonValue* literal = table.find(key);
   const JsonValue* pattern = table.find(key + "_pattern");
+  // Which of the two counts would be a guess.
   if (literal != nullptr && pattern != nullptr)
     fail(scope, "both '" + key + "' and '" + key + "_pattern'; keep one");
   if (pattern != nullptr) {
@@ -105,6 +117,7 @@ void read_tag(const JsonValue& args, ContentSpec& spec, const std::string& scope
   spec.tag = compile_pattern(tag->text, scope);
   spec.key_group = spec.tag->group("key");
   spec.value_group = spec.tag->group("value");
+  // Without a key there is nothing to put a value under. A tag without a value is null.
   if (spec.key_group < 0) fail(scope, "tag_pattern has no group named 'key'");
 }
 
@@ -113,6 +126,7 @@ ContentSpec read_content(std::string_view name, const JsonValue& args, const std
   ContentSpec spec;
   spec.kind = content_kind(name, scope);
   if (!args.is(Kind::object)) fail(scope, "content_args is not an object");
+  // A description may nest without end; the reader of values follows it by recursion.
   if (depth > 16) fail(scope, "value parsers are nested too deep");
   spec.strips = read_flag(args, "strip", true, scope);
   spec.unquoted_keys = read_flag(args, "unquoted_keys", false, scope);
@@ -155,6 +169,7 @@ void check_transform(const JsonValue& transform, const std::string& scope) {
 
 TemplatePath path_in(const JsonValue& value) {
   TemplatePath path;
+  // `{content.name}` is a path; any other text is a literal.
   if (const auto keys = read_placeholder(value.text)) {
     path.keys = *keys;
   } else {
@@ -185,8 +200,10 @@ std::optional<CallShape> read_call_shape(const TemplateField& field) {
   const bool is_object = field.content.kind == ContentSpec::Kind::json ||
                          field.content.kind == ContentSpec::Kind::xml_inline;
   if (!is_object || field.transforms_each || !field.transform) return std::nullopt;
+  // An id may stand anywhere in the content, and a call is announced with its id.
   if (field.transform->find("id") != nullptr) return std::nullopt;
   const JsonValue* inner = field.transform->find("function");
+  // `"function": "{content}"`: the region itself is the object with name and arguments.
   if (inner != nullptr && inner->is(Kind::string)) return shape_of_object(*inner);
   const JsonValue& function = inner == nullptr ? *field.transform : *inner;
   const JsonValue* name = function.find("name");
@@ -228,6 +245,7 @@ TemplateField read_field(const std::string& name, const JsonValue& spec) {
     if (field.transforms_each) fail(scope, "transform_each without a transform");
     const bool has_groups = (field.open != nullptr && !field.open->groups().empty()) ||
                             (field.close != nullptr && !field.close->groups().empty());
+    // The text that they match would be lost.
     if (has_groups) fail(scope, "named groups without a transform that uses them; add one");
   }
   return field;
@@ -266,6 +284,7 @@ std::optional<std::vector<std::string>> read_placeholder(std::string_view text) 
 std::string_view ResponseTemplate::message_part(std::string_view prompt) const {
   std::uint64_t from = 0;
   std::uint64_t end = 0;
+  // An anchor that matches the empty text would otherwise match at the same place for ever.
   for (bool forbids_empty = false;; forbids_empty = true) {
     RegexSearch search(start_anchor, from, last_code_point(prompt.substr(0, from)).value,
                        forbids_empty);
@@ -291,6 +310,7 @@ std::shared_ptr<const ResponseTemplate> ResponseTemplate::compile(const JsonValu
   made->fingerprint = fingerprint_of(json);
   for (const auto& [name, field] : fields->members) {
     made->fields.push_back(read_field(name, field));
+    // A field without an opener takes the text outside of all others.
     if (made->fields.back().open != nullptr) continue;
     if (made->implicit >= 0)
       fail(scope, "more than one field has neither 'open' nor 'open_pattern'");

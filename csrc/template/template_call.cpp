@@ -1,3 +1,14 @@
+// A region is converted when it ends. For a call that would mean: no arguments before the last
+// brace. So, where the template allows it, two readers emit a call while its region is open:
+//
+//   JSON   {"name": "f", "arguments": {"a": 1}}    the name comes first, then the arguments stream
+//   tags   <f=f><p=a>1</p></f>                      the name is in the opener; a tag at a time
+//
+// They emit the same text as the conversion at the end: `read_call_shape` says where a transform
+// takes name and arguments from. If the name comes after the arguments, or a value is no object,
+// nothing is emitted early (`can_stream_`), and the region is converted at its end.
+//
+// A string that the tool's schema may turn into another type (`"5"` into 5) waits for its end.
 #include "template/template_call.h"
 
 #include <algorithm>
@@ -26,16 +37,20 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
 
   std::unique_ptr<TemplateCall> clone() const override {
     auto copy = std::make_unique<JsonTemplateCall>(*this);
+    // The copied reader would report to the original.
     copy->reader_.set_listener(copy.get());
     return copy;
   }
 
   bool put(std::string_view text, CallSink& sink, std::string& unread) override {
+    // The text is kept by the parser, for the conversion at the end.
     if (!can_stream_) return true;
     const ScanResult result = reader_.put_whole(text, out_);
     const bool has_failed = result.status == ScanStatus::failed;
+    // Once per put and not at each value, so that a put makes one fragment.
     if (is_begun_) emit(sink);
     if (!is_announced_) {
+      // A fault before the announcement: nothing has been promised, and the end decides.
       can_stream_ = can_stream_ && !has_failed;
       return true;
     }
@@ -48,7 +63,9 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
 
   void cut(CallSink& sink) override {
     if (place_ == Place::emitted || !is_announced_) return;
+    // A value that was held for a conversion goes out as it is: its end will not come.
     held_ = key_ = kNowhere;
+    // A word without quotes was held, since it might have become a literal.
     if (!reader_.word().empty()) out_.append("\"").append(reader_.word());
     out_ += reader_.delimiter();
     emit(sink);
@@ -96,9 +113,11 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
   Answer on_key_end(std::size_t depth, std::size_t) override {
     const std::size_t begin = std::exchange(key_, kNowhere);
     if (depth > kMaxPath || begin == kNowhere) return Answer::proceed;
+    // The reader writes the closing quote after this call.
     const std::string key = out_.substr(begin) + '"';
     keys_.resize(depth);
     const auto value = parse_json(key);
+    // Decoded, because the template names keys by their text.
     keys_[depth - 1] = value ? value->text : key;
     return Answer::proceed;
   }
@@ -117,17 +136,20 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
     if (place_ == Place::before && is_at(depth, shape_->arguments)) {
       begin_arguments(first);
     } else if (name_.empty() && !name_path_.empty() && is_at(depth, name_path_)) {
+      // Only a string is a name; anything else is for the conversion to reject.
       first == '"' ? void(name_begin_ = out_.size()) : void(can_stream_ = false);
     } else if (may_be_cast(depth, first)) {
       held_ = out_.size();
     }
     if (first == '[') {
       keys_.resize(depth + 1);
+      // No key of a path equals it, so nothing within the list is taken for a name or arguments.
       keys_[depth].assign(1, kInList);
     }
   }
 
   void begin_arguments(char first) {
+    // The arguments come before the name, or are no object.
     if (first != '{' || name_.empty()) can_stream_ = false;
     if (!can_stream_) return;
     is_begun_ = true;
@@ -150,6 +172,7 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
     if (name_begin_ != kNowhere && depth == name_path_.size()) {
       const auto name = parse_json(std::string_view(out_).substr(name_begin_));
       name_begin_ = kNowhere;
+      // The schema is known from here on.
       set_name(name ? name->text : std::string());
     }
     if (place_ != Place::inside) return;
@@ -172,10 +195,12 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
       is_announced_ = true;
       sink.begin_call(name_, {});
     }
+    // What follows the arguments is read for its validity, and not emitted.
     if (place_ == Place::emitted) {
       key_ = kNowhere;
       return out_.clear();
     }
+    // Neither a held value nor half a key may go out.
     const std::size_t end = std::min({place_ == Place::after ? end_ : out_.size(), held_, key_});
     if (end > sent_) sink.put_arguments(std::string_view(out_).substr(sent_, end - sent_));
     out_.erase(0, end);
@@ -223,6 +248,7 @@ class TagTemplateCall final : public TemplateCall {
     is_announced_ = true;
     text_ += text;
     if (read({text_, begin_, false}, sink)) return true;
+    // From the beginning of the tag that cannot be read.
     unread = held();
     return false;
   }
@@ -262,6 +288,7 @@ class TagTemplateCall final : public TemplateCall {
       sink.put_arguments(member);
     }
     const std::size_t done = tags_.earliest() - begin_;
+    // Half at a time, so that a byte is moved once on average.
     if (done > text_.size() / 2) {
       text_.erase(0, done);
       begin_ += done;
@@ -290,11 +317,13 @@ std::unique_ptr<TemplateCall> make_template_call(const TemplateField& field,
   if (!path.keys.empty() && !is_inside) {
     const auto it = std::find_if(captures.begin(), captures.end(),
                                  [&](const auto& item) { return item.first == path.keys[0]; });
+    // A group that did not match, or a path within a text: the conversion reports it.
     if (it == captures.end() || path.keys.size() > 1) return nullptr;
     name = it->second;
   }
   if (field.content.kind == ContentSpec::Kind::json)
     return std::make_unique<JsonTemplateCall>(field, std::move(name), tools);
+  // Tags that are merged change an earlier value, and arguments within a tag are no members.
   if (is_inside || name.empty() || field.content.merges || !field.call->arguments.empty())
     return nullptr;
   return std::make_unique<TagTemplateCall>(field, std::move(name), tools);

@@ -14,7 +14,9 @@ void TemplateParser::put_call(std::string_view text) {
   }
   if (!has_tried_) {
     has_tried_ = true;
+    // At the region's first text, when the opener's groups are known. A call too many is only text.
     if (!calls_.is_full()) call_ = make_template_call(field(), captures_, tools_.get());
+    // What the prompt has written of the call: it is part of it.
     const std::string before = std::exchange(body_, {});
     read_call(before);
   }
@@ -25,12 +27,14 @@ void TemplateParser::read_call(std::string_view text) {
   if (has_failed_) return emit_malformed(text, problem_);
   std::string unread;
   const bool is_read = call_ == nullptr || call_->put(text, *this, unread);
+  // Kept whole, for the conversion at the end, or for the report that it is no call.
   if (call_ == nullptr || !call_->is_announced()) {
     body_ += text;
     return;
   }
   if (keeps_call_text()) {  // except what may not belong to it
     body_ += text;
+    // The prompt's part is not the output's text.
     body_.erase(0, std::exchange(muted_body_, 0));
     const std::size_t open = is_read ? call_->held().size() : unread.size();
     const std::size_t sure = body_.size() - std::min(open, body_.size());
@@ -49,9 +53,11 @@ void TemplateParser::read_call(std::string_view text) {
 // Ends a call whose beginning has been announced; `at_end`: nothing closed it.
 void TemplateParser::close_announced_call(bool at_end) {
   if (at_end && !has_failed_) {
+    // The model stopped after a whole call and left out the closer.
     if (ended_itself(reason_) && call_->is_whole()) return end_call();
     call_->cut(*this);
     body_.clear();
+    // Text that will not become a value any more, since its end is missing.
     if (!strip(call_->held()).empty())
       emit_malformed(call_->held(), "the output ends inside a parameter");
     else
@@ -75,6 +81,7 @@ void TemplateParser::close_call(std::string_view marker, bool at_end) {
     close_announced_call(at_end);
     return put_call_text(Fate::marker, marker);
   }
+  // As the limit says for any call: its text is malformed.
   if (calls_.is_full()) return emit_raw(marker, kTooManyCalls);
   const auto value = read_region(field(), body_, captures_);
   std::vector<CallValue> calls;
@@ -88,6 +95,7 @@ void TemplateParser::close_call(std::string_view marker, bool at_end) {
     end_call();
     return put_call_text(Fate::marker, marker);
   }
+  // Several calls share one text, so it cannot be labelled as one call's.
   audit(Fate::marker, std::exchange(opener_, {}));
   audit(Fate::tool_call, body_);
   put_calls(calls);
@@ -108,6 +116,7 @@ void TemplateParser::put_calls(const std::vector<CallValue>& calls) {
   for (const CallValue& call : calls) {
     const std::string arguments = arguments_of(call);
     begin_call(call.name, call.id);
+    // A filter may need a text for a call that it does not send; this is the best there is.
     calls_.put_text(call.name + arguments, token_end_, *out_);
     put_arguments(arguments);
     end_call();
@@ -115,6 +124,7 @@ void TemplateParser::put_calls(const std::vector<CallValue>& calls) {
 }
 
 bool TemplateParser::begin_call(std::string_view name, std::string_view id) {
+  // Without a schema: the arguments have been converted here, by the template's rules.
   calls_.begin(name, id, nullptr, token_end_, *out_);
   put_call_text(Fate::marker, opener_);
   return true;
@@ -165,6 +175,7 @@ void TemplateParser::put_outside(std::string_view text, bool is_end) {
     outside_begin_ = to;
   };
   for (;;) {
+    // A model may write the beginning of a message itself, again and again.
     if (!anchor_) anchor_.emplace(template_->start_anchor, outside_begin_, 0, true);
     anchor_->advance({outside_, outside_begin_, is_end});
     const RegexMatch match = anchor_->match();
@@ -177,6 +188,7 @@ void TemplateParser::put_outside(std::string_view text, bool is_end) {
     anchor_.reset();
     if (match.end == match.begin) break;
   }
+  // What may begin an anchor stays held.
   take(is_end || !anchor_ ? outside_begin_ + outside_.size() : anchor_->earliest());
   if (!is_end) return;
   end_outside();
@@ -184,6 +196,7 @@ void TemplateParser::put_outside(std::string_view text, bool is_end) {
 }
 
 void TemplateParser::emit_outside(std::string_view text) {
+  // White space around text is markup, as around the values of fields.
   if (!has_outside_) {
     const std::size_t lead = leading_space(text);
     audit(Fate::whitespace, text.substr(0, lead));

@@ -1,3 +1,19 @@
+// The rules are those of transformers, which parses a whole text. Here the text arrives in pieces,
+// and the result must be the same. So a match counts only when no other can come before it:
+//
+//   each put   every watch (an opener or a closer) advances over the new text
+//   pick       the best match that is decided and has no rival that may still match earlier
+//   commit     text before it belongs to the open region; the marker opens or closes one
+//   release    without a match: text that no rival can claim belongs to the open region
+//
+// Positions are those of the whole output. `text_` begins at `begin_`; text before `place_` is
+// decided and may be dropped.
+//
+//   text_      ……… decided ………|……… may be part of a marker ………
+//              begin_         place_                          end()
+//
+// States: no region (`current_` < 0 or not open), or one of a field. A field without an opener is
+// the region between all others.
 #include "template/template_parser.h"
 
 #include <algorithm>
@@ -27,9 +43,12 @@ TemplateParser::TemplateParser(std::shared_ptr<const Format> format, ParserOptio
       counts_(template_->fields.size()),
       calls_(format_->program().call_ids, unrepaired(options)) {
   for (const auto& [name, value] : template_->defaults) {
+    // The role is the API's, not the model's. Other defaults are emitted at the end, if still
+    // missing.
     if (channel_of(name) == Channel::extra && name != "role") extra_.set(name, value);
   }
   reset();
+  // The first reasoning field is opened, as if its opener had been read.
   if (!options.starts_in_reasoning.value_or(false)) return;
   for (std::size_t i = 0; i < template_->fields.size(); ++i) {
     if (template_->fields[i].channel != Channel::reasoning) continue;
@@ -61,6 +80,7 @@ Region TemplateParser::region() const {
 }
 
 void TemplateParser::add_held(Held& out, bool as_text) const {
+  // In the order of the input.
   out.add(HeldReason::space, outside_space_);
   out.add(HeldReason::header, outside_);
   out.add(HeldReason::space, space_);
@@ -79,7 +99,9 @@ void TemplateParser::add_held(Held& out, bool as_text) const {
 void TemplateParser::put_prompt(std::string_view prompt) {
   Events unused;
   out_ = &unused;
+  // All text is the prompt's until this is set to its end.
   prompt_end_ = kNoPlace;
+  // Earlier messages may contain openers that nothing closes.
   text_ += template_->message_part(prompt);
   process(false);
   prompt_end_ = end();
@@ -94,11 +116,13 @@ void TemplateParser::put_text(std::string_view text, std::uint64_t token_end, Ev
 
 void TemplateParser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
   const std::string_view literal = format_->symbol_text(symbol);
+  // Text outside of all fields is malformed, but a special token there is markup.
   if (by_id_ && template_->implicit < 0) tokens_.emplace_back(end(), end() + literal.size());
   put_text(literal, token_end, out);
 }
 
 void TemplateParser::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
+  // Elsewhere a special token that is skipped is no text of a field.
   if (reads_special()) put_text(text, token_end, out);
 }
 
@@ -107,9 +131,11 @@ void TemplateParser::finish(FinishReason reason, std::uint64_t token_end, Events
   token_end_ = token_end;
   reason_ = reason;
   process(true);
+  // No field takes the text outside of fields, so what is held of it is reported now.
   if (template_->implicit < 0) put_outside({}, true);
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     if (!template_->fields[i].is_optional && counts_[i] == 0)
+      // transformers raises. Bad output of a model is no exception here.
       emit_malformed({}, "a field that the template requires is missing");
   }
   emit_defaults();
@@ -120,6 +146,7 @@ void TemplateParser::watch() {
   watches_.clear();
   const int implicit = template_->implicit;
   const bool is_inside = current_ >= 0 && current_ != implicit;
+  // An empty match at one place counts once, or it would match there for ever.
   const bool forbids_empty = !is_inside && place_ == empty_at_;
   const auto add = [&](int index, bool opens, const std::shared_ptr<const Regex>& marker) {
     if (marker != nullptr)
@@ -141,6 +168,7 @@ void TemplateParser::process(bool is_end) {
     if (!is_watching_) watch();
     const TextWindow window{text_, begin_, is_end};
     for (Watch& watch : watches_) watch.search.advance(window);
+    // Every undecided watch lowers it.
     std::uint64_t sure = end();
     const Watch* best = pick(sure);
     if (best == nullptr) {
@@ -152,7 +180,9 @@ void TemplateParser::process(bool is_end) {
   if (is_end) close({}, true);
   // Decided text is dropped, in large pieces.
   const auto done = static_cast<std::size_t>(place_ - begin_);
+  // Half at a time, so that a byte is moved once on average.
   if (done > text_.size() / 2) {
+    // `\b` needs the letter before the place.
     before_ = last_code_point(std::string_view(text_).substr(0, done)).value;
     text_.erase(0, done);
     begin_ = place_;
@@ -164,6 +194,7 @@ void TemplateParser::process(bool is_end) {
 const TemplateParser::Watch* TemplateParser::pick(std::uint64_t& sure) const {
   const auto key = [this](const Watch& watch) {
     const RegexMatch& match = watch.search.match();
+    // The order of transformers: earliest, longest, openers before closers, then by name.
     return std::tuple(
         match.begin, ~(match.end - match.begin), !watch.opens,
         std::string_view(template_->fields[static_cast<std::size_t>(watch.field)].name));
@@ -181,6 +212,7 @@ const TemplateParser::Watch* TemplateParser::pick(std::uint64_t& sure) const {
   const bool is_rivalled = std::any_of(watches_.begin(), watches_.end(), [&](const Watch& watch) {
     return !watch.search.is_decided() && watch.search.earliest() <= best->search.match().begin;
   });
+  // A rival that began earlier may still match, and would win.
   if (!is_rivalled) return best;
   sure = std::min(sure, best->search.match().begin);
   return nullptr;
@@ -190,6 +222,7 @@ void TemplateParser::commit(const Watch& watch) {
   const RegexMatch match = watch.search.match();
   const int index = watch.field;
   const bool opens = watch.opens;
+  // Before the region changes: the text belongs to the open one.
   release(match.begin);
   const std::string_view marker = slice(match.begin, match.end);
   if (opens) {
@@ -197,6 +230,7 @@ void TemplateParser::commit(const Watch& watch) {
     Captures captures;
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const std::uint64_t to = match.slots[2 * i + 1];
+      // A group that did not take part has no value, which a transform reports.
       if (to != kNoPlace) captures.emplace_back(groups[i], slice(match.slots[2 * i], to));
     }
     close({}, false);
@@ -217,6 +251,7 @@ void TemplateParser::release(std::uint64_t to) {
   while (place_ < to) {
     std::uint64_t cut = to;
     is_muted_ = place_ < prompt_end_;
+    // A region may begin in the prompt and go on in the output; only the output's part is emitted.
     if (is_muted_) cut = std::min(cut, prompt_end_);
     if (current_ < 0 && !tokens_.empty()) {
       if (tokens_.front().second <= place_) {
@@ -244,6 +279,7 @@ void TemplateParser::route(std::string_view text) {
     if (!is_muted_) put_outside(text, false);
     return;
   }
+  // The field without an opener begins with its first text.
   if (!is_open_) begin_region();
   if (is_emitted_at_once()) return put_plain(text);
   if (field().channel == Channel::tool_calls) return put_call(text);
@@ -255,11 +291,14 @@ void TemplateParser::open(int index, std::string_view marker) {
   if (template_->implicit < 0) put_outside({}, true);
   current_ = index;
   begin_region();
+  // Markers of a plain region are certain at once. Those of other regions wait, since a region that
+  // cannot be read is reported with its markers.
   if (is_emitted_at_once()) {
     audit(Fate::marker, marker);
   } else if (!is_prompt()) {
     opener_ = marker;
   }
+  // The name may be in the opener: then the call is announced before its first argument.
   if (field().channel == Channel::tool_calls && !is_prompt()) put_call({});
 }
 
@@ -274,6 +313,7 @@ void TemplateParser::begin_region() {
                                [&](const auto& item) { return item.first == field().name; });
   const bool has_default = it != defaults.end() && it->second.is(JsonValue::Kind::string);
   if (count == 1 && has_default) emit_added(field().channel, it->second.text);
+  // The text between two regions, which the model has not written.
   if (count > 1 || has_default) emit_added(field().channel, *field().join);
 }
 
@@ -295,6 +335,7 @@ void TemplateParser::close(std::string_view marker, bool at_end) {
 }
 
 void TemplateParser::put_plain(std::string_view text) {
+  // Then white space at the ends is part of the value.
   if (!field().content.strips) return emit(field().channel, text);
   if (!has_text_) {
     const std::size_t lead = leading_space(text);
@@ -310,6 +351,7 @@ void TemplateParser::put_plain(std::string_view text) {
     space_.clear();
     emit(field().channel, core);
   }
+  // White space after text waits: if the region ends, it is not part of the value.
   if (!is_muted_) space_ += text.substr(core.size());
 }
 
@@ -320,6 +362,7 @@ void TemplateParser::close_value(std::string_view marker) {
     return emit_raw(marker, "the region cannot be read as its field says");
   }
   audit(Fate::marker, opener_);
+  // The audit has the text as written, the event its value.
   audit(field().channel == Channel::reasoning ? Fate::reasoning : Fate::content, body_);
   audit(Fate::marker, marker);
   if (field().channel == Channel::extra) return keep_extra(std::move(*value));
@@ -336,6 +379,7 @@ void TemplateParser::close_value(std::string_view marker) {
 void TemplateParser::keep_extra(JsonValue value) {
   JsonValue* old = extra_.find(field().name);
   if (field().join) {
+    // The first region has nothing before it to join with.
     if (old != nullptr && old->is(JsonValue::Kind::string))
       value.text = old->text + *field().join + value.text;
   } else if (field().repeats) {
@@ -354,6 +398,7 @@ std::string TemplateParser::extra() const {
     const auto& defaults = template_->defaults;
     const bool is_default = std::any_of(defaults.begin(), defaults.end(),
                                         [&](const auto& item) { return item.first == name; });
+    // transformers drops empty values, but not those that a default names.
     if (is_default || !value.is_empty()) kept.set(name, value);
   }
   std::string text;

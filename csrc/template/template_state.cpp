@@ -15,6 +15,7 @@ void TemplateParser::visit(Archive& archive) {
   archive(has_tried_, has_failed_, outside_, outside_begin_, outside_space_, has_outside_, tokens_);
   archive(counts_, extra_, calls_);
   archive.expect(current_ >= -1 && current_ < fields && counts_.size() == template_->fields.size());
+  // All slices of the text rely on it.
   archive.expect(place_ >= begin_ && place_ <= end() && muted_body_ <= body_.size());
   visit_watches(archive);
   visit_anchor(archive);
@@ -25,6 +26,7 @@ void TemplateParser::visit(Archive& archive) {
 void TemplateParser::visit_watches(Archive& archive) {
   std::size_t count = watches_.size();
   archive(count);
+  // An opener and a closer per field; more would be forged.
   archive.expect(count <= 2 * template_->fields.size());
   if (archive.is_reading()) watches_.clear();
   for (std::size_t i = 0; i < count; ++i) {
@@ -37,6 +39,7 @@ void TemplateParser::visit_watches(Archive& archive) {
       const TemplateField& watched = template_->fields[static_cast<std::size_t>(field)];
       const auto& marker = opens ? watched.open : watched.close;
       archive.expect(marker != nullptr);
+      // Made anew, because a search refers to its pattern; its threads are read into it.
       watches_.push_back({field, opens, RegexSearch(marker, 0, 0, false)});
     }
     archive(watches_[i].search);
@@ -59,6 +62,8 @@ void TemplateParser::visit_call(Archive& archive) {
   archive(has_call);
   if (archive.is_reading()) {
     call_.reset();
+    // The same class as before: it follows from the field and the captures, which were read
+    // already.
     if (has_call && current_ >= 0) call_ = make_template_call(field(), captures_, tools_.get());
     archive.expect(has_call == (call_ != nullptr) &&
                    (has_call || has_failed_ || !calls_.is_open()));

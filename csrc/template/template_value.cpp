@@ -1,3 +1,13 @@
+// Values as transformers reads them, with Python's rules for numbers (`1_000`), truth and white
+// space. Each function answers nullopt for a text that is not of its shape; the region is then
+// reported as malformed.
+//
+//   content      text                       value
+//   json         {"a": 1}                   the object, in the notation of content_args
+//   xml-inline   <p=a>1</p><p=b>x</p>       {"a": "1", "b": "x"}, by the groups of tag_pattern
+//   kv-lines     a: 1 / b: x                {"a": "1", "b": "x"}, by two separators
+//
+// A transform is a value with placeholders: `{"name": "{name}"}` with the opener's group `name`.
 #include "template/template_value.h"
 
 #include <algorithm>
@@ -26,6 +36,7 @@ std::string without_separators(std::string_view text) {
   text = strip(text);
   std::string made;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    // Python accepts an underscore only between two digits.
     const bool is_separator = text[i] == '_' && i > 0 && is_digit(text[i - 1]) &&
                               i + 1 < text.size() && is_digit(text[i + 1]);
     if (!is_separator) made += text[i];
@@ -52,8 +63,10 @@ std::optional<std::string> whole_text(const Decimal& number) {
   std::string digits(number.whole);
   std::string fraction(number.fraction);
   const std::string power(exponent_of(number));
+  // No double has such an exponent, and the loops below count it out.
   if (power.size() > 5) return std::nullopt;
   int exponent = power.empty() ? 0 : std::stoi(power);
+  // `1e3` is written as 1000, since many readers of JSON take an exponent for a float.
   for (; exponent > 0 && digits.size() < 320; --exponent) {
     digits += fraction.empty() ? '0' : fraction[0];
     if (!fraction.empty()) fraction.erase(0, 1);
@@ -81,6 +94,7 @@ std::optional<JsonValue> read_json(const ContentSpec& spec, std::string_view tex
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
   });
   if (is_whole && is_exact) {
+    // The reader accepts looser JSON and writes strict JSON; this is read once more as a value.
     if (auto value = parse_json(strict)) return value;
   }
   if (!spec.allows_other) return std::nullopt;
@@ -99,6 +113,7 @@ std::optional<JsonValue> read_tags(const ContentSpec& spec, std::string_view tex
   while ((tag = reader.next({text, 0, true}))) {
     if (!tag->is_readable) return std::nullopt;
     JsonValue* old = spec.merges ? made.find(tag->key) : nullptr;
+    // Without `merge_duplicates`, the last one counts, as in a Python dict.
     if (old == nullptr) {
       made.set(tag->key, std::move(tag->value));
       continue;
@@ -123,6 +138,7 @@ std::optional<JsonValue> read_lines(const ContentSpec& spec, std::string_view te
     const std::string_view line = tidy(text.substr(0, end));
     if (!is_last) text.remove_prefix(end + spec.line_separator.size());
     const std::size_t separator = line.find(spec.key_separator);
+    // Blank lines and lines without a separator are no members.
     if (separator == std::string_view::npos) continue;
     auto value = read_value(spec, tidy(line.substr(separator + spec.key_separator.size())));
     if (!value) return std::nullopt;
@@ -155,6 +171,7 @@ std::optional<JsonValue> fill(const JsonValue& transform, const JsonValue& scope
   const auto keys = read_placeholder(transform.text);
   if (!keys) return made;
   const JsonValue* found = descend(scope.find(keys->front()), *keys);
+  // A placeholder without a value: the call would lack a part.
   if (found == nullptr) return std::nullopt;
   return *found;
 }
@@ -164,6 +181,7 @@ std::optional<JsonValue> cast_number(std::string_view text, TypeSet types) {
   const auto number = read_decimal(plain);
   if (!number) return std::nullopt;
   const auto whole = whole_text(*number);
+  // As written, so that long numbers keep all their digits.
   if (types.has(TypeSet::integer) && is_integer(*number)) {
     return JsonValue::of_number(number_text(*number));
   }
@@ -178,6 +196,7 @@ std::optional<JsonValue> cast_string(std::string_view text, TypeSet types) {
   if (!word.empty()) return word == "null" ? JsonValue() : JsonValue::of(word == "true");
   if (!types.has(TypeSet::object) && !types.has(TypeSet::array)) return std::nullopt;
   auto value = parse_json(text);
+  // A string that holds JSON of another type stays a string.
   const bool fits = value && ((value->is(Kind::object) && types.has(TypeSet::object)) ||
                               (value->is(Kind::array) && types.has(TypeSet::array)));
   return fits ? value : std::nullopt;
@@ -193,6 +212,7 @@ std::optional<TagReader::Tag> TagReader::next(const TextWindow& window) {
   if (!search_) search_.emplace(spec_->tag, place_, before_, is_found_);
   search_->advance(window);
   const RegexMatch& match = search_->match();
+  // More text may make the match longer, or come before it.
   if (!search_->is_decided() || match.begin == kNoPlace) return std::nullopt;
   const auto group = [&](int index) -> std::optional<std::string_view> {
     if (index < 0) return std::string_view();
@@ -211,6 +231,7 @@ std::optional<TagReader::Tag> TagReader::next(const TextWindow& window) {
   if (key) tag->key = *key;
   if (value) tag->value = std::move(*value);
   place_ = match.end;
+  // The next search begins in the middle of the text, and `\b` looks at the letter before.
   before_ = last_code_point(window.text.substr(0, match.end - window.begin)).value;
   is_found_ = true;
   search_.reset();
@@ -267,6 +288,7 @@ std::optional<JsonValue> read_region(const TemplateField& field, std::string_vie
 }
 
 bool is_cast(const TypeSet* types) {
+  // A parameter that may be anything, or only a string, keeps its string.
   return types != nullptr && types->bits() != TypeSet::any().bits() &&
          !types->is_only(TypeSet::string) && !types->is_empty();
 }
@@ -275,6 +297,7 @@ void cast(JsonValue& value, TypeSet types) {
   if (value.is(Kind::string)) {
     if (auto made = cast_string(value.text, types)) value = std::move(*made);
   } else if (value.is(Kind::array) && !types.has(TypeSet::array)) {
+    // Merged tags make a list of a parameter that occurs twice.
     for (JsonValue& item : value.items) {
       auto made = item.is(Kind::string) ? cast_string(item.text, types) : std::nullopt;
       if (made) item = std::move(*made);
@@ -296,8 +319,10 @@ bool find_calls(const JsonValue& value, std::vector<CallValue>& calls) {
                        [&](const JsonValue& item) { return find_calls(item, calls); });
   }
   const JsonValue* function = value.find("function");
+  // With or without the wrapper `{"type": "function", "function": …}`.
   if (function == nullptr) function = &value;
   const JsonValue* name = function->find("name");
+  // One part that is no call makes the whole region none: nothing is emitted of it.
   if (name == nullptr || !name->is(Kind::string) || name->text.empty()) return false;
   CallValue call;
   call.name = name->text;
