@@ -1,3 +1,8 @@
+// The body is an object in one of three spellings, which its first byte shows:
+//
+//   {"city": "Paris"}              the value reader reads it, in the format's dialect
+//   "{\"city\": \"Paris\"}"        a string that holds it: JsonInString reads the decoded text
+//   (city="Paris")                 with repair only: a Python call, read as an object
 #include "body/arguments.h"
 
 #include "text/white_space.h"
@@ -9,6 +14,7 @@ void Arguments::link(CallMarks* marks) {
   if (marks == nullptr) return;
   if (!members_) members_.emplace();
   members_->link(*marks, reader_);
+  // Of an encoded object, the inner reader marks the members.
   if (!is_encoded_) reader_.set_listener(&*members_);
   inner_.link(marks);
 }
@@ -22,9 +28,11 @@ BodyResult Arguments::put(std::string_view text, CallSink& sink) {
   if (is_encoded_) return read_encoded(text, sink);
   if (reader_.has_begun()) return is_call_ ? read_call(text, sink) : read(text, sink);
   const std::size_t begin = text.find_first_not_of(kSpace);
+  // White space before the object is no part of the arguments.
   if (begin == std::string_view::npos) return {text.size(), ScanStatus::more};
   const char byte = text[begin];
   const bool is_quote = byte == '"' || (byte == '\'' && reader_.reads_single_quotes());
+  // In other dialects a quote cannot begin the arguments.
   is_encoded_ = is_json_ && is_quote;
   is_call_ = mends_ && byte == '(';
   if (byte != '{' && !is_encoded_ && !is_call_) return {begin, ScanStatus::failed};
@@ -53,11 +61,13 @@ BodyResult Arguments::read_call(std::string_view text, CallSink& sink) {
     if (!reader_.has_begun()) {
       byte = '{';
     } else if (byte == '=' && reader_.depth() == 1 && reader_.is_in_key()) {
+      // Only the call's own brackets and keys are translated; `f(a={"x": 1})` holds a dict.
       byte = ':';
     } else if (byte == ')' && reader_.depth() == 1 && !reader_.in_string()) {
       byte = '}';
     }
     if (members_) members_->begin(static_cast<std::int64_t>(offset_ + i));
+    // A byte at a time, since each may be another one than the model wrote.
     ScanResult result = reader_.put(std::string_view(&byte, 1), out_);
     if (result.status == ScanStatus::more && i + 1 < text.size()) continue;
     result.consumed += i;
@@ -71,6 +81,7 @@ BodyResult Arguments::read_encoded(std::string_view text, CallSink& sink) {
   std::size_t i = 0;
   while (i < text.size()) {
     const bool is_opening = !reader_.has_begun();
+    // The outer reader checks the string, and hands its text on piece by piece.
     const std::string_view run = reader_.text_run(text.substr(i));
     std::string piece;
     std::string out;
@@ -110,6 +121,7 @@ BodyResult Arguments::finish_put(const ScanResult& result, CallSink& sink) {
 }
 
 void Arguments::end(CallSink& sink) {
+  // Without the closing quote the object cannot be whole, so nothing more is certain.
   if (is_encoded_) return;
   reader_.end(out_);
   sink.put_written(out_);
@@ -117,6 +129,7 @@ void Arguments::end(CallSink& sink) {
 
 bool Arguments::may_end_here(CallSink& sink) {
   if (reader_.has_begun()) return false;
+  // The opener was followed by the closer: a call without arguments.
   sink.put_arguments("{}");
   return true;
 }
@@ -142,6 +155,7 @@ void Arguments::complete(CallSink& sink) {
 }
 
 std::uint16_t Arguments::repairs() const {
+  // In a dialect of its own, bare words are the notation and not a repair.
   const std::uint16_t counted = is_json_ ? 0xFFFF : kSingleQuotes | kMissingQuote;
   return repairs_ | (reader_.repairs() & counted);
 }
@@ -156,6 +170,7 @@ void Arguments::visit(Archive& archive) {
   archive.given(is_json_, mends_, marks_, members_);
   archive(is_call_, is_encoded_, reader_, offset_, inner_, out_, repairs_);
   if (members_) archive(*members_);
+  // `link` has set it, before it was known that the arguments are a string.
   if (archive.is_reading() && is_encoded_) reader_.set_listener(nullptr);
 }
 

@@ -17,6 +17,7 @@
 namespace unspool {
 
 /// Receives what a body reads.
+// Calls during a put: a body may announce a call, write its arguments and end it within one text.
 class CallSink {
  public:
   /// Called when the call's name is certain. False: the call is rejected, and the body fails.

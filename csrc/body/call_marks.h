@@ -87,6 +87,7 @@ class CallMarks {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(place, 0));
   }
   void add(CallMark mark) {
+    // A mark in text before this put may come late; the labels need them in order.
     if (!marks_.empty()) mark.at = std::max(mark.at, marks_.back().at);
     marks_.push_back(std::move(mark));
   }
@@ -97,6 +98,8 @@ class CallMarks {
 };
 
 /// Marks the members of objects and the elements of lists that a value reader reads.
+// The reader's text is not always the put's: a body may skip white space, or decode an escape. So
+// each position goes through `to_place`.
 class ValueMarks final : public ValueListener {
  public:
   /// Call before the first use, also of a copy: connects it with the reader that it listens to.
@@ -155,6 +158,7 @@ class ValueMarks final : public ValueListener {
   }
   // A bare word is reported at its end.
   std::int64_t begin_of(std::size_t at, bool may_be_word) const {
+    // A bare word was held until its end, so the reported place is behind it.
     const std::size_t read = may_be_word ? reader_->word().size() : 0;
     return to_place(at) - static_cast<std::int64_t>(read);
   }

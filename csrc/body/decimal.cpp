@@ -19,6 +19,7 @@ bool take_sign(std::string_view& text) {
 
 std::string_view without_leading_zeros(std::string_view digits) {
   if (digits.empty()) return digits;
+  // One zero stays: `000` is 0.
   return digits.substr(std::min(digits.find_first_not_of('0'), digits.size() - 1));
 }
 
@@ -32,6 +33,7 @@ std::optional<Decimal> read_decimal(std::string_view text) {
     made.exponent = text.substr(exponent);
     std::string_view digits = made.exponent.substr(1);
     take_sign(digits);
+    // `1e` may be the beginning of a number, but is none.
     if (digits.empty() || !has_only_digits(digits)) return std::nullopt;
     text = text.substr(0, exponent);
   }
@@ -39,6 +41,7 @@ std::optional<Decimal> read_decimal(std::string_view text) {
   made.has_point = point != std::string_view::npos;
   if (made.has_point) made.fraction = text.substr(point + 1);
   made.whole = without_leading_zeros(text.substr(0, point));
+  // A point alone is none.
   const bool is_number = !made.whole.empty() || !made.fraction.empty();
   if (!is_number || !has_only_digits(made.whole) || !has_only_digits(made.fraction)) {
     return std::nullopt;
@@ -49,6 +52,7 @@ std::optional<Decimal> read_decimal(std::string_view text) {
 std::string json_number(const Decimal& number, std::string_view exponent) {
   std::string text(number.is_negative ? "-" : "");
   text += number.whole.empty() ? std::string_view("0") : number.whole;
+  // `5.` is written 5: JSON needs a digit after the point.
   if (!number.fraction.empty()) text.append(".").append(number.fraction);
   return text.append(exponent);
 }

@@ -1,3 +1,14 @@
+// A dialect is a table: for each state and byte, the next state or an action of the reader. JSON's
+// table is made first; a looser dialect then overwrites the entries that differ. So all dialects
+// are read by one loop, and what a dialect accepts costs the others nothing:
+//
+//   state        byte    JSON           kNearlyJson
+//   value        '       fail           begin_string
+//   value        T       fail           begin_word      True
+//   after_value  ,       comma          hold_comma      [1, 2,]
+//   first_key    a       fail           begin_key_word  {a: 1}
+//
+// The tables are made by the compiler.
 #include "body/dialect.h"
 
 namespace unspool {
@@ -67,8 +78,10 @@ constexpr void add_scalars(Dialect& made) {
   set_step(made, S::nu_ll, "l", S::nul_l);
   set_step(made, S::nul_l, "l", A::end_literal);
   for (const S state : {S::zero, S::integer, S::fraction, S::exponent_digits}) {
+    // Whatever follows a number ends it, and is then read in the state after the value.
     row(made, state).fill(A::end_number);
   }
+  // A leading zero stands alone in JSON: `01` is rejected.
   set_step(made, S::minus, kDigits, S::integer);
   set_step(made, S::minus, "0", S::zero);
   set_step(made, S::integer, kDigits, S::integer);
@@ -85,6 +98,7 @@ constexpr void add_scalars(Dialect& made) {
 // Allows words for JSON's numbers and literals, unquoted keys, and extra commas.
 constexpr void loosen(Dialect& made) {
   for (const S state : {S::value, S::first_element, S::element}) {
+    // Any byte may begin a word; whether it is one is known at its end.
     row(made, state).fill(A::begin_word);
     set_step(made, state, kBlank, state);
     set_step(made, state, ",:)}]", A::fail);
@@ -92,6 +106,7 @@ constexpr void loosen(Dialect& made) {
     set_step(made, state, "\"", A::begin_string);
     if (made.rules.single_quotes) set_step(made, state, "'", A::begin_string);
   }
+  // `[1, 2, ]`: the comma before it was held, and is dropped.
   for (const S state : {S::first_element, S::element}) set_step(made, state, ")}]", A::close);
   for (const S state : {S::first_key, S::key}) {
     row(made, state).fill(A::begin_key_word);
@@ -102,11 +117,14 @@ constexpr void loosen(Dialect& made) {
   }
   if (made.rules.sets) {
     set_step(made, S::first_key, "{[(", A::open_in_set);
+    // A colon after the first element of a set: it was a dict's key.
     set_step(made, S::after_value, ":", A::colon_of_key);
   }
+  // White space after a held comma belongs to it.
   for (const S state : {S::element, S::key}) set_step(made, state, kBlank, A::hold_space);
   set_step(made, S::after_value, ",", A::hold_comma);
   set_step(made, S::after_value, ")", A::close);
+  // Whether a line break may stand here depends on the string's quotes.
   for (std::size_t byte = 0; byte < 0x20; ++byte) row(made, S::string)[byte] = A::step;
   set_step(made, S::string, "\"'\\", A::step);
   for (const S state : {S::escape, S::quote_open, S::code_point, S::maybe_close, S::triple_close,
@@ -120,6 +138,7 @@ constexpr void add_plain_keys(Dialect& made) {
     set_step(made, state, kPlainKey, A::begin_key_word);
     for (std::size_t byte = 0x80; byte < 256; ++byte) row(made, state)[byte] = A::begin_key_word;
   }
+  // Letters of any script: all their bytes are above 0x7F.
   for (std::size_t byte = 0x80; byte < 256; ++byte) row(made, S::key_word)[byte] = A::step;
   for (const std::string_view bytes : {kPlainKey, kBlank, std::string_view(":")}) {
     set_step(made, S::key_word, bytes, A::step);

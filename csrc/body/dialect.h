@@ -83,6 +83,7 @@ class ValueStep {
   constexpr ValueStep(ValueState state) : code_(static_cast<std::uint8_t>(state)) {}
   constexpr ValueStep(ValueAction action) : code_(static_cast<std::uint8_t>(action)) {}
 
+  // Actions are numbered after the states, so one byte holds either, and a table has one per entry.
   constexpr bool is_state() const { return code_ <= static_cast<std::uint8_t>(ValueState::done); }
   constexpr ValueState state() const { return static_cast<ValueState>(code_); }
   constexpr ValueAction action() const { return static_cast<ValueAction>(code_); }
@@ -119,6 +120,7 @@ struct Dialect {
       if (!step.is_state()) return step.action();
       state = step.state();
       ++i;
+      // The inside of a string is searched sixteen bytes at a time instead.
       if (state == ValueState::string) break;
     }
     return ValueAction::none;

@@ -16,6 +16,7 @@ constexpr std::size_t kMaxReference = 10;  // &#x10FFFF;
 bool may_go_on(std::string_view held, char byte) {
   const bool is_word =
       (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
+  // `a & b` and `x&y=1` are text: the reference must be one to its end, or it is given up.
   return held.size() < kMaxReference && (is_word || (byte == '#' && held.size() == 1));
 }
 
@@ -33,6 +34,7 @@ std::string decode(std::string_view reference) {
   std::uint32_t code = 0;
   const char* end = reference.data() + reference.size();
   const auto result = std::from_chars(reference.data(), end, code, is_hex ? 16 : 10);
+  // UTF-8 cannot encode these.
   const bool is_surrogate = code >= 0xD800 && code < 0xE000;
   if (result.ptr != end || reference.empty() || code == 0 || code > 0x10FFFF || is_surrogate) {
     return {};
@@ -56,6 +58,7 @@ void EntityDecoder::put(std::string_view text, std::string& out) {
     }
     if (byte == ';') {
       const std::string decoded = decode(std::string_view(held_).substr(1));
+      // An unknown name, such as `&nbsp;`, stays as it is.
       out += decoded.empty() ? held_ + ';' : decoded;
       held_.clear();
     } else if (may_go_on(held_, byte)) {

@@ -17,12 +17,14 @@ JsonInString::Result JsonInString::put(std::string_view text, std::size_t place,
     if (count < decoded.size()) {
       // A plain run is identical to its source; an escape is rejected as a whole.
       const bool is_plain = decoded.data() == text.data() + i;
+      // Up to the escape's last byte, since its first ones were read before.
       const std::size_t before = piece.consumed == 0 ? 0 : piece.consumed - 1;
       return {i + (is_plain ? count : before), false, "the arguments are not a JSON object"};
     }
     i += piece.consumed;
     if (!piece.is_end) continue;
     if (!reader_.has_begun()) {
+      // An empty string, or one of white space, is how some models write no arguments.
       out += "{}";
     } else if (!reader_.is_complete()) {
       return {i - 1, false, "the arguments are not whole JSON"};
@@ -33,6 +35,7 @@ JsonInString::Result JsonInString::put(std::string_view text, std::size_t place,
 }
 
 void JsonInString::begin_marks(std::size_t place, const JsonStringDecoder::Piece& piece) {
+  // A mark points into the source, where an escape is longer than what it stands for.
   const bool is_plain = escape_bytes_ == 0;
   const std::size_t begin = is_plain ? 0 : escape_bytes_;
   const std::size_t raw_size = is_plain ? piece.decoded.size() : begin + piece.consumed;
@@ -46,6 +49,7 @@ void JsonInString::begin_marks(std::size_t place, const JsonStringDecoder::Piece
 std::size_t JsonInString::read(std::string_view text, std::string& out) {
   if (reader_.has_begun()) return reader_.put_whole(text, out).consumed;
   const std::size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
+  // A list, or a string within the string, is no object of arguments.
   if (begin == text.size() || text[begin] != '{') return begin;
   if (members_) members_->skip(begin);
   return begin + reader_.put_whole(text.substr(begin), out).consumed;

@@ -33,12 +33,14 @@ JsonStringDecoder::Piece JsonStringDecoder::next(std::string_view text) {
     state_ = State::escape;
     return {1, {}, false, false};
   }
+  // The low half did not follow. Its escape comes out first; the text is read at the next call.
   if (high_ != 0) {
     put_high();
     return {0, buffer_, false, false};
   }
   if (byte == '"') return {1, {}, true, false};
   std::size_t run = 1;
+  // A run is a view of the text: a long string is not copied.
   while (run < text.size() && text[run] != '"' && text[run] != '\\') ++run;
   const bool is_end = run < text.size() && text[run] == '"';
   return {run + (is_end ? 1 : 0), text.substr(0, run), is_end, false};
@@ -67,6 +69,7 @@ JsonStringDecoder::Piece JsonStringDecoder::next_hex(char byte) {
   if (++count_ < 4) return {1, {}, false, false};
   const bool is_high = value_ >= 0xD800 && value_ <= 0xDBFF;
   const bool is_low = value_ >= 0xDC00 && value_ <= 0xDFFF;
+  // Two units make one character beyond U+FFFF: `\ud83d\ude00`.
   if (high_ != 0 && is_low) {
     append_utf8(0x10000U + ((high_ - 0xD800U) << 10) + (value_ - 0xDC00U), buffer_);
     high_ = 0;

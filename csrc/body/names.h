@@ -16,6 +16,7 @@ inline std::string_view unquote(std::string_view text, std::string_view& after) 
   after = {};
   if (text.size() < 2 || (text[0] != '"' && text[0] != '\'')) return text;
   const std::size_t end = text.find(text[0], 1);
+  // Half a quoted text stays as it is: the quote may belong to the name.
   if (end == std::string_view::npos) return text;
   after = text.substr(end + 1);
   return text.substr(1, end - 1);

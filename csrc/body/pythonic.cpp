@@ -9,6 +9,7 @@ namespace unspool {
 namespace {
 
 bool continues_name(char byte) {
+  // Names of tools may have dots and hyphens, which Python's have not.
   return begins_python_name(byte) || (byte >= '0' && byte <= '9') || byte == '.' || byte == '-';
 }
 
@@ -26,6 +27,7 @@ BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
       const ScanResult result = reader_.put(text.substr(i), out_);
       sink.put_written(out_);
       i += result.consumed;
+      // The value goes on in the next text.
       if (result.status == ScanStatus::more) break;
       at_ = i;
       if (result.status == ScanStatus::failed) {
@@ -40,6 +42,7 @@ BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
     switch (step(text[i], sink)) {
       case Step::next: ++i; break;
       case Step::again: break;
+      // The owner learns of each end, since another call of the list is another call of the answer.
       case Step::call_ended: return {i + 1, in_list_ ? ScanStatus::more : ScanStatus::done};
       case Step::failed: return {i, ScanStatus::failed, {}, false, unread()};
       case Step::done: return {i + 1, ScanStatus::done};
@@ -49,6 +52,7 @@ BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
 }
 
 BodyResult Pythonic::put_token(Symbol, std::string_view literal, CallSink& sink) {
+  // Within a string, even a marker's token is the model's text.
   if (state_ == State::value && reader_.in_string()) return put(literal, sink);
   problem_ = "a marker stands inside the call";
   return {0, ScanStatus::failed};
@@ -90,6 +94,7 @@ Pythonic::Step Pythonic::begin_element(char byte) {
     return Step::next;
   }
   if (byte == ']' && in_list_) {
+    // `[]` in content is a list; after a marker it is an empty list of calls.
     return is_tentative_ && name_.empty() ? fail("the list has no calls") : Step::done;
   }
   if (!begins_python_name(byte)) return fail("a call does not begin with a name");
@@ -106,6 +111,7 @@ Pythonic::Step Pythonic::read_name(char byte, std::string& name, State after) {
     state_ = after;
     return Step::again;
   }
+  // The name is held until its bracket, so its length is bounded.
   if (name.size() >= kMaxNameBytes && !is_utf8_continuation(byte)) {
     return fail("a name is longer than 1,024 bytes");
   }
@@ -116,6 +122,7 @@ Pythonic::Step Pythonic::read_name(char byte, std::string& name, State after) {
 Pythonic::Step Pythonic::open_arguments(char byte, CallSink& sink) {
   if (byte != '(') return fail("a name is not followed by a bracket");
   // If not even a bracket precedes the name, an argument must follow it.
+  // `[f(` with tools known: the name decides. Else the first argument's `=` does.
   const bool is_certain = !is_tentative_ || (in_list_ && sink.knows_tools());
   if (is_certain && !announce(sink)) return Step::failed;
   state_ = State::key_or_end;
@@ -124,6 +131,7 @@ Pythonic::Step Pythonic::open_arguments(char byte, CallSink& sink) {
 
 Pythonic::Step Pythonic::begin_key(char byte, CallSink& sink) {
   if (byte == ')') return end_call(sink);
+  // Positional arguments have no name in a JSON object.
   if (!begins_python_name(byte)) return fail("an argument has no name");
   mark(CallMark::Kind::arguments);
   key_.clear();
@@ -133,11 +141,13 @@ Pythonic::Step Pythonic::begin_key(char byte, CallSink& sink) {
 
 Pythonic::Step Pythonic::begin_value(char byte, CallSink& sink) {
   if (is_space(byte)) {
+    // Kept: if the call fails here, its text is reported as written.
     key_ += byte;
     return Step::next;
   }
   if (byte != '=') return fail("an argument has no name");
   if (!is_announced_ && !announce(sink)) return Step::failed;
+  // At the equals sign, when the key is whole.
   begin_member(trim(key_), !has_arguments_, out_);
   sink.put_written(out_);
   has_arguments_ = true;
@@ -176,6 +186,7 @@ bool Pythonic::announce(CallSink& sink) {
 Pythonic::Step Pythonic::end_call(CallSink& sink) {
   mark(CallMark::Kind::arguments_end);
   if (!is_announced_ && !announce(sink)) return Step::failed;
+  // Text such as `[f(a=1) and more]` is no list of calls, and shows it only after the bracket.
   state_ = State::after_call;
   if (in_list_) return Step::next;
   close_call(sink);
@@ -189,6 +200,7 @@ void Pythonic::close_call(CallSink& sink) {
 }
 
 bool Pythonic::may_end_here(CallSink& sink) {
+  // `[f(a=1)` may end here; so may `[f(a=1),`, whose call has ended already.
   if (state_ != State::after_call || !is_announced_) return state_ == State::element;
   sink.put_arguments(arguments_end());
   return true;

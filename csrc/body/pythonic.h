@@ -1,5 +1,16 @@
 // Calls in Python syntax: [get_weather(city="Paris", days=3), now()], or one after the other
 // without brackets.
+//
+//   [get_weather(city="Paris", days=3), now()]
+//   ││name       │key │value          └ after_call: the comma makes the end certain
+//   └ start
+//
+// Only values are JSON's business (ValueReader in the dialect kPython); the rest is ten states. The
+// call is written as JSON while it is read: `{"city": "Paris", "days": 3}`.
+//
+// Python's syntax is easily met by chance: `Use print(x) here.` So without a marker a call is
+// announced only at its first argument's `=`, at its closing bracket or, in a list, if the tools
+// are known.
 #pragma once
 
 #include <string>

@@ -1,3 +1,13 @@
+// A parameter's text has no quotes, so the schema decides what it is:
+//
+//   text      types               value
+//   02134     string              "02134"
+//   02134     integer             2134
+//   02134     string, integer     "02134": exact JSON only, and a number has no leading zero
+//   True      boolean             true
+//   True      string, boolean     "True"; with Python's words, true
+//
+// If a string is allowed, a text is something else only if it could not be meant as text.
 #include "body/scalar.h"
 
 #include <algorithm>
@@ -37,6 +47,7 @@ TypeSet types_that_begin_with(char byte) {
     default: break;
   }
   const bool is_number = byte == '-' || (byte >= '0' && byte <= '9');
+  // A string cannot begin with any of these bytes in JSON, so the first byte tells the type.
   return is_number ? TypeSet(TypeSet::integer | TypeSet::number) : TypeSet();
 }
 
@@ -54,6 +65,7 @@ bool append_json(std::string_view text, std::string& out) {
 bool append_strict(std::string_view text, TypeSet types, std::string& out) {
   TypeSet kinds = types_that_begin_with(text.empty() ? '\0' : text[0]);
   const bool is_fraction = text.find_first_of(".eE") != std::string_view::npos;
+  // `1.5` is no integer.
   if (kinds.has(TypeSet::number) && is_fraction) kinds = TypeSet(TypeSet::number);
   return have_common(kinds, types) && append_json(text, out);
 }
@@ -69,6 +81,7 @@ bool append_python_word(std::string_view text, TypeSet types, std::string& out) 
 bool append_lenient(std::string_view text, TypeSet types, std::string& out) {
   const auto number = read_decimal(text);
   std::string json = number ? typed_number(*number, types) : std::string();
+  // A number comes before a boolean: with both allowed, `1` is 1.
   if (json.empty()) json = typed_word(text, types);
   if (!json.empty()) {
     out += json;
@@ -84,6 +97,7 @@ bool append_lenient(std::string_view text, TypeSet types, std::string& out) {
 std::string_view typed_word(std::string_view text, TypeSet types) {
   if (types.has(TypeSet::null) && (text == "null" || text == "None")) return "null";
   if (!types.has(TypeSet::boolean)) return {};
+  // Models write `True`, `TRUE` and `1` for it.
   if (text == "1" || equals_ignoring_case(text, "true")) return "true";
   return text == "0" || equals_ignoring_case(text, "false") ? "false" : std::string_view();
 }
@@ -93,6 +107,7 @@ void append_typed(std::string_view text, TypeSet types, std::string& out, bool p
   if (python && append_python_word(value, types, out)) return;
   const bool is_typed = types.has(TypeSet::string) ? append_strict(value, types, out)
                                                    : append_lenient(value, types, out);
+  // The text itself, white space included: none of it was markup here.
   if (!is_typed) append_json_string(text, out);
 }
 
@@ -101,6 +116,7 @@ void append_typed_literal(std::string_view text, TypeSet types, std::string& out
   std::string value;
   const ScanResult result = python.put(text, value);
   const bool is_container = value.starts_with('{') || value.starts_with('[');
+  // Only containers: `'text'` in quotes was quoted by the caller's notation, and is a text.
   if (is_container && result.status == ScanStatus::done && result.consumed == text.size()) {
     out += value;
   } else {
@@ -111,11 +127,13 @@ void append_typed_literal(std::string_view text, TypeSet types, std::string& out
 void append_typed_beginning(std::string_view text, TypeSet types, std::string& out) {
   std::string value;
   append_typed(text, types, value);
+  // The closing quote is not certain.
   if (value.starts_with('"')) value.pop_back();
   out += value;
 }
 
 bool TypedCandidate::put(char byte) {
+  // The first byte decides between the kinds.
   if (first_ == 0) {
     if (is_space(byte)) return true;
     first_ = byte;
@@ -125,6 +143,7 @@ bool TypedCandidate::put(char byte) {
     is_over_ = is_over_ || is_space(byte);
     return fits;
   }
+  // JSON's words begin with small letters, so nothing else can begin like this.
   const bool is_word = python_ && (first_ == 'N' || first_ == 'T' || first_ == 'F');
   return is_word ? put_word(byte) : put_strict(byte);
 }
@@ -143,6 +162,7 @@ bool TypedCandidate::put_strict(char byte) {
     const ScanResult result = reader_.check(std::string_view(&byte, 1));
     if (result.status == ScanStatus::failed) return false;
     is_over_ = result.status == ScanStatus::done;
+    // A number is ended by a byte that it does not consume: it must be white space.
     if (result.consumed == 1) return true;
   }
   return is_space(byte);

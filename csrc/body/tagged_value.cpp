@@ -28,6 +28,7 @@ void TaggedValue::begin(TypeSet types, std::string& out) {
   reader_.reset();
   clear_held();
   space_.clear();
+  // Most parameters: nothing waits.
   if (types_.is_only(TypeSet::string)) become_string(out);
 }
 
@@ -42,9 +43,11 @@ void TaggedValue::put(std::string_view text, std::string& out) {
     if (text[i] == slot_.value_open[opener_read_]) {
       if (++opener_read_ < slot_.value_open.size()) continue;
       opener_read_ = kNotLookedFor;  // complete: it is markup
+      // Within value_open and its end, as in CDATA, a reference is plain text.
       entities_.turn_off();
       return put_inside(text.substr(i + 1), out);
     }
+    // White space before the opener is markup; it is not before a value without one.
     if (opener_read_ == 0 && is_space(text[i]) && slot_.trim == ValueTrim::space) continue;
     give_up_opener(out);
     return put_inside(text.substr(i), out);
@@ -76,11 +79,13 @@ void TaggedValue::put_inside(std::string_view text, std::string& out) {
   is_empty_line_ = false;
   const std::size_t end = text.find_last_not_of(kSpace) + 1;  // 0 if all of it is white space
   if (end > 0) {
+    // More of the value follows, so the held white space is part of it.
     if (!space_.empty()) put_trimmed(space_, out);
     space_.clear();
     put_trimmed(text.substr(0, end), out);
     text.remove_prefix(end);
   }
+  // After a fault, nothing of the value may get lost.
   (has_failed() ? unread_ : space_) += text;
   if (trims_line_breaks(slot_.trim) && !space_.empty()) put_inner_space(out);
 }
@@ -94,6 +99,7 @@ std::size_t TaggedValue::read_start(std::string_view text) {
   }
   std::size_t size = 0;
   if (space_.empty() && text[0] == '\r') {
+    // `\r` alone is text; it is a line break only before `\n`, which may come later.
     space_.assign(1, '\r');
     if (++size == text.size()) return size;
   }
@@ -112,6 +118,7 @@ void TaggedValue::put_inner_space(std::string& out) {
   } else if (begin > 0 && space_[begin - 1] == '\r') {
     --begin;
   }
+  // Then all of it is text, so that a stream never holds more.
   if (space_.size() - begin > kMaxIndentation) begin = space_.size();
   if (begin == 0) return;
   put_trimmed(std::string_view(space_).substr(0, begin), out);
@@ -121,6 +128,7 @@ void TaggedValue::put_inner_space(std::string& out) {
 
 ValueTrim TaggedValue::trim_at_end(bool is_closed) const {
   const bool is_unpaired = slot_.trim == ValueTrim::newline_pair && !has_line_ && is_closed;
+  // `<p>a\n</p>`: without a line break at the beginning, the one at the end was meant.
   return is_unpaired ? ValueTrim::none : slot_.trim;
 }
 
@@ -133,6 +141,7 @@ void TaggedValue::put_trimmed(std::string_view text, std::string& out) {
     unread_ += text;
     return;
   }
+  // Most formats have no references, and then the text is passed on as a whole.
   if (!slot_.entities) return put_decoded(text, out);
   for (std::size_t i = 0; i < text.size(); ++i) {
     std::string unread(word());  // text that cannot be parsed is reported unchanged
@@ -164,6 +173,7 @@ bool TaggedValue::opens_container(char byte) const {
 
 bool TaggedValue::may_follow_opener(char byte) const {
   const bool is_object = held_[first_] == '{';
+  // `[see below]` and `{name}` are text, which the byte after the bracket shows.
   std::string_view bytes = is_object ? "\"}" : "]\"{[-0123456789tfn";
   if (is_loose_) bytes = is_object ? "\"'}0123456789" : "]\"'{[(-0123456789tfnTFN";
   return bytes.find(byte) != std::string_view::npos;
@@ -181,11 +191,13 @@ void TaggedValue::hold(char byte, std::string& out) {
   held_ += byte;
   const bool is_first = first_ == std::string::npos && !is_space(byte);
   if (is_first) first_ = held_.size() - 1;
+  // A scalar, or text: the candidate follows it byte by byte.
   if (first_ == std::string::npos || !opens_container(held_[first_])) {
     if (!candidate_.put(byte)) become_string(out);
   } else if (!is_first && !is_space(byte)) {
     if (!may_follow_opener(byte)) return become_string(out);
     mode_ = Mode::container;
+    // White space before the bracket is dropped.
     put_container(held_.substr(first_), out);
   }
 }
@@ -194,6 +206,7 @@ void TaggedValue::put_container(std::string_view text, std::string& out) {
   if (text.empty()) return;
   const ScanResult result = reader_.put_whole(text, out);
   if (result.status == ScanStatus::failed) {
+    // A bare word was read but not written.
     fail("a parameter's value is not valid JSON",
          std::string(word()).append(text.substr(result.consumed)));
   }
@@ -216,11 +229,13 @@ void TaggedValue::end(bool is_closed, std::string& out) {
   const ValueTrim trim = trim_at_end(is_closed);
   const bool is_lone_return = trims_line_breaks(trim) && space_ == "\r";  // not a line break
   if (trim == ValueTrim::none || is_lone_return) put_trimmed(space_, out);
+  // The value ends within a reference, so it was none: `AT&T` ends with `&T`.
   const std::string reference(entities_.held());
   entities_.turn_off();
   if (!reference.empty()) put_decoded(reference, out);
   switch (mode_) {
     case Mode::string: out += '"'; break;
+    // At the end the whole text is there, and decides.
     case Mode::undecided: append_typed(held_, types_, out, slot_.python_values); break;
     case Mode::container:
       if (!reader_.is_complete() && !has_failed()) {
@@ -243,6 +258,7 @@ void TaggedValue::cut_off(std::string& out) {
   if (mode_ != Mode::undecided || held_.empty()) return;
   // A number's digits and the beginning of a text stay unchanged.
   if (types_.has(TypeSet::string)) return become_string(out);
+  // `tru` of a boolean is a prefix of JSON, and says no more than the model wrote.
   if (begins_json(held_)) {
     out += held_;
     return;
@@ -254,6 +270,7 @@ void TaggedValue::cut_off(std::string& out) {
   if (beginning.starts_with('"')) {
     mode_ = Mode::string;
   } else {
+    // `close` completes it later, if the call is repaired.
     held_ = beginning;
   }
 }
@@ -278,6 +295,7 @@ void TaggedValue::visit(Archive& archive) {
   archive.literal(problem_);
   archive.expect(opener_read_ == 0 || opener_read_ == kNotLookedFor ||
                  opener_read_ < slot_.value_open.size());
+  // `hold` and `may_follow_opener` read the byte there.
   archive.expect(first_ == std::string::npos || first_ < held_.size());
 }
 

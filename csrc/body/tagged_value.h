@@ -2,6 +2,25 @@
 //
 // A string is written as it arrives, an object or list as soon as its first bytes identify it. Any
 // other scalar waits for its end.
+//
+// What it reads is the text between two tags, as in `<parameter=days>3</parameter>`. The reader of
+// the tags decides where the value ends; this class only converts. Its states (Mode):
+//
+//   undecided   the bytes are held, and could still be a number, a word or a container
+//   string      written as they arrive, escaped; so is any value whose type is only a string
+//   container   the value reader writes it: `{"a": 1}`, or `{'a': True}` where Python's are allowed
+//
+//   types               text      states
+//   string              3         string at once
+//   integer             3         undecided until the end: 3
+//   string, integer     3 apples  undecided, string at the a
+//   object              {"a"      undecided, container at the quote
+//   string, object      {"a"      undecided: it may be text to its end
+//
+// Two things come before the conversion: white space at the edges, as the format's `trim` says,
+// which is held in `space_` because only the closing tag shows that it is the end; and character
+// references such as `&lt;`. If the value cannot be read, `unread_` has its source text, so that
+// the call's report shows what the model wrote.
 #pragma once
 
 #include <string>

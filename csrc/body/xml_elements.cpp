@@ -1,3 +1,13 @@
+// Elements within a value are a tree (`XmlElement`), and the schema decides what it becomes:
+//
+//   <tags><item>a</item><item>b</item></tags>     ["a", "b"]
+//   <where><city>Paris</city></where>             {"city": "Paris"}
+//   <n><x>1</x><x>2</x></n>                       {"x": [1, 2]}, since the name repeats
+//
+// Tags are found by their brackets, in two steps: the cursor finds `<` and the call's own markers;
+// `State::tag` reads on to `>`. Everything that may turn out to be text again is kept as letters:
+// `tag_`, `held_`, and `maybe_closer_`, the call's closer within a value, which is text unless
+// another call or the section's end follows.
 #include "body/xml_elements.h"
 
 #include <algorithm>
@@ -16,6 +26,7 @@ namespace {
 constexpr std::size_t kMaxCloserSpace = 256;
 
 TypeSet types_of(const ValueSchema* schema) {
+  // A schema without types allows all of them.
   return schema == nullptr || schema->types.is_empty() ? TypeSet::any() : schema->types;
 }
 
@@ -70,6 +81,7 @@ void write_object(const XmlElement& element, const ValueSchema* schema, std::str
     }
   }
   if (!is_blank(element.text)) {
+    // Text beside elements has no name of its own; it must not get lost.
     begin_member("$text", false, out);
     append_json_string(trim(element.text), out);
   }
@@ -78,6 +90,7 @@ void write_object(const XmlElement& element, const ValueSchema* schema, std::str
 
 void write_element(const XmlElement& element, const ValueSchema* schema, std::string& out) {
   const TypeSet types = types_of(schema);
+  // An empty element is an empty string, if one is allowed, and else an empty container.
   const bool is_text = !is_blank(element.text) || types.has(TypeSet::string);
   if (!element.children.empty() && !is_list_of(element, types)) {
     write_object(element, schema, out);
@@ -132,6 +145,7 @@ void XmlElements::fail(const char* problem, const Letters& unread) {
 
 std::size_t XmlElements::read_some(std::string_view text) {
   if (state_ == State::text) return read_run({text});
+  // A tag is held until its `>`, so its length is bounded.
   const std::size_t room = opener_ + kMaxNameBytes - tag_.size();
   const std::string_view run = text.substr(0, std::min(text.find_first_of("<>"), room) + 1);
   tag_.put(run);
@@ -152,6 +166,7 @@ std::size_t XmlElements::read_run(const Letter& run) {
   const auto found = find_marker(run, [&](std::string_view piece) { read_text(piece); });
   pass(found.consumed);
   const Letter letter{run.text.substr(0, found.consumed), run.symbol};
+  // The cursor holds text without its tokens; this copy has them too.
   held_.follow(letter, found.marker != nullptr ? found.text : cursor_.held());
   if (has_failed()) {
     unread_.put(held_);
@@ -195,7 +210,9 @@ void XmlElements::on_tag_after_closer() {
     }
     return;
   }
+  // Which tags were text is unclear then, so the value is not certain.
   if (holds_tag_ || !open_[0].children.empty()) return fail("a parameter is not closed", tag_);
+  // White space after the closer, and the tag, belong to what follows the call.
   unread_ = maybe_closer_.from(closer_size_);
   unread_.put(tag_);
   closer_ = maybe_closer_.text().substr(0, closer_size_);
@@ -205,6 +222,7 @@ void XmlElements::on_tag_after_closer() {
 
 // The call's closer in a value is text, or has nothing to close.
 void XmlElements::take_closer_as_text() {
+  // A value that is a tree has no place for a tag without a meaning.
   if (!is_string_) return fail("a closing tag closes nothing", {});
   append_json_escaped(maybe_closer_.text(), value_out());
   maybe_closer_.clear();
@@ -213,6 +231,7 @@ void XmlElements::take_closer_as_text() {
 
 void XmlElements::read_text(std::string_view text) {
   if (!maybe_closer_.is_empty() && !has_failed()) {
+    // White space does not decide; the tag after it does.
     if (is_blank(text) && maybe_closer_.size() + text.size() <= closer_size_ + kMaxCloserSpace) {
       return maybe_closer_.put(text);
     }
@@ -222,6 +241,7 @@ void XmlElements::read_text(std::string_view text) {
     unread_.put(text);
   } else if (open_.empty()) {
     const std::size_t begin = text.find_first_not_of(kSpace);
+    // Between parameters white space is markup.
     if (begin == std::string_view::npos) return;
     fail("text stands between the parameters", {});
     unread_.put(text.substr(begin));
@@ -229,6 +249,7 @@ void XmlElements::read_text(std::string_view text) {
     append_json_escaped(text, value_out());
   } else {
     open_.back().text += text;
+    // The source, in case the value cannot be read: nothing of it has been written yet.
     raw_ += text;
   }
 }
@@ -242,12 +263,14 @@ void XmlElements::take_tag_as_text() {
 void XmlElements::open_element(const std::string& name) {
   if (name.empty() || open_.size() == kMaxDepth) return fail("a tag has no name", tag_);
   if (open_.empty() && opens_call()) {  // this call's closer is missing
+    // A call within a call: without a parameter there is none that could end here.
     if (given_.empty()) return fail("the call is not closed", tag_);
     unread_ = tag_;
     closer_.clear();
     return end_call();
   }
   if (open_.empty()) return begin_parameter(name);
+  // A string may contain HTML, or a call as an example.
   if (is_string_) return take_tag_as_text();
   raw_ += tag_.text();
   open_.push_back({name, {}, {}});
@@ -257,6 +280,7 @@ void XmlElements::begin_parameter(const std::string& name) {
   const bool is_first = given_.empty();
   if (!take_name(name)) return fail("a parameter is written twice", tag_);
   mark_parameter(name, tag_.text().substr(opener_), ValueTrim::none);
+  // A second parameter of one name may be dropped with repair; its value is read aside.
   if (!is_doubled_) begin_member(name, is_first, out_);
   is_string_ = types_of(schema_of(name)).is_only(TypeSet::string);
   holds_tag_ = false;
@@ -275,6 +299,7 @@ void XmlElements::close_element(std::string_view name) {
   }
   if (name != open_.back().name) {
     if (open_.size() == 1 && is_closer_of(call_.close)) {
+      // The parameter's own closer is missing, or the value mentions the call's.
       maybe_closer_ = tag_;
       closer_size_ = tag_.size();
       return;
@@ -295,6 +320,7 @@ void XmlElements::close_innermost() {
 // Ends a parameter, with all elements that are open in it.
 void XmlElements::end_value() {
   mark(CallMark::Kind::parameter_end, maybe_closer_.size() + tag_.size());
+  // Only if the call's closer ends them all.
   while (open_.size() > 1) close_innermost();
   if (is_string_) {
     value_out() += '"';
@@ -322,6 +348,7 @@ void XmlElements::write_open(std::size_t depth, const ValueSchema* schema) {
     if (!is_blank(element.text)) append_typed_beginning(element.text, types, out_);
     return;
   }
+  // The open element would be the next child, so it counts as one here.
   const bool may_be_list = inner == nullptr || !types.has(TypeSet::object) || inner->name == "item";
   const bool is_list = may_be_list && is_list_of(element, types);
   bool is_first = true;
@@ -352,6 +379,7 @@ void XmlElements::end(CallSink& sink) {
 }
 
 void XmlElements::complete(CallSink& sink) {
+  // The tag may have been the end of the value, so what completes it is not certain.
   if (holds_tag_ && !open_.empty()) return;
   if (!open_.empty()) end_value();
   end_call();
