@@ -15,6 +15,7 @@ constexpr std::size_t kMaxTexts = 256;
 }  // namespace
 
 std::uint64_t fingerprint_of(std::string_view text, std::uint64_t before) {
+  // With the size: `ab`, `c` and `a`, `bc` one after the other must differ.
   std::uint64_t hash = (before ^ text.size()) * 0x9E3779B97F4A7C15ULL + 0xcbf29ce484222325;
   for (const char byte : text) {
     hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
@@ -35,6 +36,7 @@ void Archive::refuse() const {
 }
 
 void Archive::put(std::uint64_t number) {
+  // Seven bits a byte: nearly all numbers of a state are small.
   for (; number >= 0x80; number >>= 7) *out_ += static_cast<char>(number | 0x80);
   *out_ += static_cast<char>(number);
 }
@@ -47,6 +49,7 @@ std::uint64_t Archive::get() {
     in_.remove_prefix(1);
     number |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
     if (byte < 0x80) {
+      // The tenth byte has room for one bit only.
       expect(shift < 63 || byte <= 1);
       return number;
     }
@@ -90,6 +93,7 @@ void Archive::item(std::string& text) {
 
 const std::string& Archive::keep(std::string text) {
   if (!texts_) texts_ = std::make_shared<Texts>();
+  // Few different reasons and markers occur, many times each.
   const auto same = std::find(texts_->begin(), texts_->end(), text);
   if (same != texts_->end()) return *same;
   expect(texts_->size() < kMaxTexts);
@@ -107,6 +111,7 @@ void Archive::literal(const char*& text) {
   std::string own;
   if (!is_reading()) own = text;
   item(own);
+  // The text is used as a C string.
   expect(own.find('\0') == std::string::npos);
   if (is_reading()) text = own.empty() ? "" : keep(own).c_str();
 }
@@ -115,6 +120,7 @@ void Archive::known_pointer(const void*& value) {
   std::size_t place = 0;  // one more than the index; 0: null
   if (!is_reading() && value != nullptr) {
     const auto at = std::find(known.begin(), known.end(), value);
+    // Only if the owner forgot to declare the tools.
     if (at == known.end()) throw StreamError("this stream refers to what a snapshot cannot hold");
     place = static_cast<std::size_t>(at - known.begin()) + 1;
   }

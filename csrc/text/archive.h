@@ -132,6 +132,7 @@ class Archive {
     if constexpr (std::is_integral_v<T>) {
       number(value);
     } else {
+      // A class may contain itself, such as an XmlElement, and the bytes may be forged.
       expect(++depth_ <= kMaxDepth);
       value.visit(*this);
       --depth_;

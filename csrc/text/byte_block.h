@@ -78,6 +78,7 @@ class Sse2Block {
 
   Sse2Block is(unsigned char byte) const { return {_mm_cmpeq_epi8(bytes_, all(byte))}; }
   Sse2Block is_below(unsigned char byte) const {
+    // SSE2 compares signed bytes only; the maximum works for unsigned ones.
     const __m128i most = all(static_cast<unsigned char>(byte - 1));
     return {_mm_cmpeq_epi8(_mm_max_epu8(bytes_, most), most)};
   }
@@ -85,6 +86,7 @@ class Sse2Block {
   Sse2Block operator|(const Sse2Block& other) const { return {_mm_or_si128(bytes_, other.bytes_)}; }
   std::size_t first() const {
     const auto found = static_cast<std::uint32_t>(_mm_movemask_epi8(bytes_));
+    // The extra bit is the index 16 if no byte is marked.
     return static_cast<std::size_t>(std::countr_zero(found | 0x10000U));
   }
 

@@ -239,6 +239,7 @@ bool is_pattern_space(char32_t value) {
 }
 
 bool is_strip_space(char32_t value) {
+  // Python strips the four separators of ASCII too, but `\s` of `regex` does not match them.
   return is_pattern_space(value) || (value >= 0x1C && value <= 0x1F);
 }
 

@@ -26,6 +26,7 @@ std::size_t find_in_short(std::string_view text, Match&& match) {
   const std::size_t size = text.size();
   if (size == 0) return 0;
   if (size >= 8) {
+    // Two loads that overlap in the middle cover any size from 8 to 16.
     const std::size_t second = size - 8;
     const std::size_t first =
         match(Block::join(load_word<std::uint64_t>(data), load_word<std::uint64_t>(data + second)))
@@ -41,6 +42,7 @@ std::size_t find_in_short(std::string_view text, Match&& match) {
     if (first == 16) return size;
     return first < 4 ? first : second + first - 4;
   }
+  // One to three bytes: first, middle and last are all of them.
   const std::array<std::size_t, 3> places = {0, size / 2, size - 1};
   std::array<char, 8> bytes;
   bytes.fill(data[0]);

@@ -11,6 +11,7 @@ namespace {
 void append_escape(unsigned char byte, std::string& out) {
   constexpr char kHex[] = "0123456789abcdef";
   switch (byte) {
+    // The short escapes, as Python's `json` writes them.
     case '"': out += "\\\""; return;
     case '\\': out += "\\\\"; return;
     case '\n': out += "\\n"; return;
@@ -49,6 +50,7 @@ std::string_view escaped_line_break(std::string_view text) {
 
 void append_json_escaped(std::string_view text, std::string& out) {
   std::size_t run = 0;
+  // Runs are appended as a whole; a byte by itself is rare.
   for (std::size_t i = find_json_special(text, 0); i < text.size();
        i = find_json_special(text, run)) {
     out.append(text, run, i - run);
@@ -78,6 +80,7 @@ void append_json_line_escaped(std::string_view text, std::string& out) {
       continue;
     }
     const std::string_view escaped = escaped_line_break(text.substr(i));
+    // Another character with the same first byte.
     if (escaped.empty()) continue;
     out.append(text, run, i - run).append(escaped);
     i += byte == 0xC2 ? 1 : 2;

@@ -46,6 +46,7 @@ class JsonReader {
   bool read(JsonValue& value) {
     skip();
     const char first = peek();
+    // The reader recurses. A schema may have such a value where nobody looks at it, in `default`.
     if (depth_ == kMaxJsonDepth && (first == '{' || first == '['))
       return deep_ == DeepJson::null && skip_nested();
     switch (first) {
@@ -73,6 +74,7 @@ class JsonReader {
           continue;
         case '}':
         case ']':
+          // Only the brackets are checked: the value is dropped, but its end must be found.
           if (open.back() != text_[at_]) return false;
           open.pop_back();
           break;
@@ -86,6 +88,7 @@ class JsonReader {
   bool read_number(JsonValue& value) {
     const std::size_t from = at_;
     take('-');
+    // No leading zero, as in RFC 8259.
     if (!take('0') && take_digits() == 0) return false;
     if (take('.') && take_digits() == 0) return false;
     if (take('e') || take('E')) {
@@ -118,6 +121,7 @@ class JsonReader {
   static void add(JsonValue& object, std::string key, JsonValue member, Places& places) {
     constexpr std::size_t kLarge = 32;
     const std::size_t count = object.members.size();
+    // Most objects are small, and a table would cost more than the search.
     if (count < kLarge) return object.set(key, std::move(member));
     if (places.empty()) {
       for (std::size_t i = 0; i < count; ++i) places.emplace(object.members[i].first, i);
@@ -180,12 +184,14 @@ class JsonReader {
     char32_t value = 0;
     if (letter != 'u' || !read_hex(value)) return false;
     const std::size_t here = at_;
+    // A pair of surrogates is one character; a lone one is kept, as Python keeps it.
     if (value >= 0xD800 && value < 0xDC00 && take_word("\\u")) {
       char32_t low = 0;
       if (!read_hex(low)) return false;
       if (low >= 0xDC00 && low < 0xE000) {
         value = 0x10000 + ((value - 0xD800) << 10) + (low - 0xDC00);
       } else {
+        // The second escape is a character of its own.
         at_ = here;
       }
     }
@@ -216,6 +222,7 @@ void append_string(std::string_view text, std::string& out) {
   out += '"';
   std::size_t run = 0;
   for (std::size_t i = 0; i + 2 < text.size(); ++i) {
+    // All surrogates begin with this byte.
     if (static_cast<unsigned char>(text[i]) != 0xED) continue;
     const CodePoint point = first_code_point(text.substr(i));
     if (point.value < 0xD800 || point.value >= 0xE000) continue;

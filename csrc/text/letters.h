@@ -51,6 +51,7 @@ class Letters {
 
   /// Follows a cursor: what it keeps after reading `letter` (or a run of text).
   void follow(const Letter& letter, std::string_view kept) {
+    // What the cursor keeps ends with this letter, so the earlier part is the end of this text.
     if (kept.size() > letter.text.size()) {
       *this = from(text_.size() - (kept.size() - letter.text.size()));
       put(letter);

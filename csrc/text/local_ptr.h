@@ -11,8 +11,10 @@ class LocalPtr {
  public:
   LocalPtr() = default;
   LocalPtr(T* part) : part_(part) {}
+  // Not the other's part: it belongs to another stream.
   LocalPtr(const LocalPtr&) {}
   LocalPtr& operator=(const LocalPtr& other) {
+    // An assignment to itself keeps the link.
     if (this != &other) part_ = nullptr;
     return *this;
   }

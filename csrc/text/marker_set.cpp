@@ -1,3 +1,13 @@
+// The set is first a tree of the patterns' letters. `compile` turns it into one table: for a state
+// and a letter, the next state, also if the letter leads away from the pattern. So a step is one
+// load.
+//
+//   markers <a>, <b>      states  0 ""   1 "<"   2 "<a"   3 "<a>"   4 "<b" …
+//   state 2, letter '<'   → 1: the "<a" is released, and the '<' may begin another marker
+//   state 2, letter 'x'   → 0: all is released
+//
+// Columns are classes of letters: letters that stand in no pattern share column 0. A format has few
+// tens of letters, so the table stays small enough for the cache.
 #include "text/marker_set.h"
 
 #include <algorithm>
@@ -44,6 +54,7 @@ void MarkerSet::add(const MarkerPattern& pattern, Marker marker) {
   for (std::size_t i = 0; i < pattern.symbols.size(); ++i) {
     const Symbol symbol = pattern.symbols[i];
     State target = child(state, symbol);
+    // A pattern that shares its beginning with another one shares the states.
     if (target == 0) {
       if (nodes_.size() >= kMaxNodes || text_bytes_ > kMaxTextBytes) {
         throw FormatError(
@@ -60,6 +71,7 @@ void MarkerSet::add(const MarkerPattern& pattern, Marker marker) {
     state = target;
   }
   Node& node = nodes_[state];
+  // The same text has a meaning already; the order of the patterns is the format's.
   if (node.has_match) return;
   node.marker = marker;
   node.marker.has_token = pattern.has_token();
@@ -78,6 +90,7 @@ void MarkerSet::find_few_starts() {
   for (std::size_t byte = 0; byte < starts_.size() && count <= few_starts_.bytes.size(); ++byte) {
     if (!starts_[byte]) continue;
     // If there are fewer, the last one is repeated.
+    // Then a comparison with four bytes is right for any smaller number.
     for (std::size_t i = count; i < few_starts_.bytes.size(); ++i)
       few_starts_.bytes[i] = static_cast<unsigned char>(byte);
     ++count;
@@ -101,6 +114,7 @@ void MarkerSet::compile() {
   }
   find_few_starts();
   table_.assign(nodes_.size() * class_count_, 0);
+  // In order of depth, since a state's row is made from that of its suffix, which is shorter.
   std::vector<State> queue{0};
   for (std::size_t head = 0; head < queue.size(); ++head) {
     const State state = queue[head];
@@ -119,6 +133,7 @@ void MarkerSet::compile() {
     }
     Node& node = nodes_[state];
     const Node& suffix = nodes_[fail];
+    // A shorter marker may end within a longer one that has not ended yet.
     if (!node.has_match && suffix.has_match) {
       node.has_match = true;
       node.marker = suffix.marker;

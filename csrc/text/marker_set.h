@@ -227,6 +227,7 @@ class MarkerCursor {
     state_ = set_->next(state_, symbol);
     const std::string_view after = set_->held(state_);
     const std::size_t released = before.size() + letter.size() - after.size();
+    // Everything is released, the new letter included: it is no part of a marker.
     if (released > before.size()) {
       if (!before.empty()) release(before);
       release(letter);
@@ -237,6 +238,7 @@ class MarkerCursor {
     const Marker* marker = set_->match(state_, length);
     if (marker == nullptr) return {};
     const std::size_t extra = after.size() - length;
+    // The match is a suffix of the path: what is before it was held for a longer marker.
     if (extra > 0) release(after.substr(0, extra));
     state_ = 0;
     return {marker, 0, after.substr(extra)};

@@ -1,3 +1,19 @@
+// The threads of a search stand in a list, the first one with the highest priority. For each
+// character the list is gone through in order: a thread that accepts it goes on, and all its
+// alternatives are added in their order. Two rules make the result that of a backtracking engine,
+// in linear time:
+//
+// - A step is entered once per position (`marks_`). A second thread there could only do what the
+// first one does, with lower priority.
+// - A thread that matches ends all threads behind it. Those before it go on: they may still win.
+//
+//   pattern a+?b|ab*, text "aab"
+//   after "a"     threads: a+?b wants b, a+?b wants a, ab* wants b; "a" has matched and is kept
+//   after "aa"    threads: a+?b wants b, a+?b wants a
+//   after "aab"   "aab" has matched, and no thread is before it: decided
+//
+// A condition on what follows (`$`, `\b`, a look-ahead) may be unknown at the end of a piece. The
+// thread then waits in the list, and the search goes no further until the next piece.
 #include "text/regex.h"
 
 #include <algorithm>
@@ -27,6 +43,7 @@ Truth truth(bool is_true) { return is_true ? Truth::yes : Truth::no; }
 Truth ends(const TextWindow& window) { return window.is_end ? Truth::yes : Truth::unknown; }
 
 Truth is_boundary(const TextWindow& window, std::string_view rest, bool was_word) {
+  // The next character decides, and has not arrived.
   if (rest.empty() && !window.is_end) return Truth::unknown;
   return truth(was_word != (!rest.empty() && is_word(first_code_point(rest).value)));
 }
@@ -38,6 +55,7 @@ Truth check_place(const RegexStep& step, const TextWindow& window, std::uint64_t
   switch (step.op) {
     case Op::begin: return truth(place == 0);
     case Op::end: return rest.empty() ? ends(window) : Truth::no;
+    // As in Python: before the last line break too.
     case Op::line_end: return rest.empty() || rest == "\n" ? ends(window) : Truth::no;
     case Op::boundary: {
       const Truth found = is_boundary(window, rest, place > 0 && is_word(before));
@@ -62,6 +80,7 @@ LookAhead::LookAhead(const RegexProgram& program, std::uint64_t begin, char32_t 
 LookAhead::Entry& LookAhead::root(std::uint64_t place) {
   const auto at = [this](std::uint64_t p) -> Entry& { return entries_[p - first_ + dropped_]; };
   std::uint64_t top = place;
+  // A union-find tree: positions with one fate are joined, and the path is shortened on the way.
   while (at(top).place != top) top = at(top).place;
   while (at(place).place != top) {
     const std::uint64_t up = at(place).place;
@@ -85,6 +104,7 @@ void LookAhead::drop_before(std::uint64_t place, char32_t before) {
   const std::size_t count = std::min<std::size_t>(place - first_, entries_.size() - dropped_);
   dropped_ += count;
   first_ += count;
+  // Half at a time, so that an entry is moved once on average.
   if (dropped_ > 256 && dropped_ > entries_.size() / 2) {
     entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(dropped_));
     dropped_ = 0;
@@ -94,6 +114,7 @@ void LookAhead::drop_before(std::uint64_t place, char32_t before) {
 // Follows a run to the steps that read a character. Returns true if it has matched.
 bool LookAhead::follow(Run& run, const TextWindow& window) {
   ++mark_;
+  // Order does not matter here, as no thread of a look-ahead has priority: one match is enough.
   stack_.assign(run.steps.rbegin(), run.steps.rend());
   run.steps.clear();
   while (!stack_.empty()) {
@@ -119,6 +140,7 @@ bool LookAhead::follow(Run& run, const TextWindow& window) {
 
 // Keeps a run, or merges it with one that waits in the same steps.
 void LookAhead::keep(Run run, std::vector<Run>& kept) {
+  // Sorted, so that two runs in the same steps are equal.
   std::sort(run.steps.begin(), run.steps.end());
   const auto same = std::find_if(kept.begin(), kept.end(),
                                  [&](const Run& other) { return other.steps == run.steps; });
@@ -136,6 +158,7 @@ void LookAhead::keep(Run run, std::vector<Run>& kept) {
 void LookAhead::settle(const TextWindow& window) {
   while (entries_.size() - dropped_ <= next_ - first_)
     entries_.push_back({first_ + entries_.size() - dropped_});
+  // A look-ahead may be asked about any position, so one run starts at each.
   runs_.push_back({{0}, next_});
   std::vector<Run> settled;
   for (Run& run : runs_) {
@@ -169,6 +192,7 @@ void LookAhead::advance(const TextWindow& window) {
     if (!is_settled_) {
       // A condition on the next characters waits for them: at most two, for $.
       const bool is_short = rest.empty() || (rest.size() == 1 && rest[0] == '\n');
+      // Its conditions are decided at once below, so the text for them must be there.
       if (program_->peeks && is_short && !window.is_end) return;
       settle(window);
     }
@@ -179,6 +203,7 @@ void LookAhead::advance(const TextWindow& window) {
   }
   if (!window.is_end) return;
   for (const Run& run : runs_) {
+    // The text has ended, and these runs wanted more.
     if (run.place >= first_) root(run.place).fate = Truth::no;
   }
   runs_.clear();
@@ -199,6 +224,7 @@ RegexSearch::RegexSearch(std::shared_ptr<const Regex> regex, std::uint64_t begin
 }
 
 std::uint64_t RegexSearch::earliest() const {
+  // Threads are seeded in order of position, so the first one began first.
   if (!now_.list.empty()) return now_.list.front().begin;
   return best_.begin != kNoPlace ? best_.begin : place_;
 }
@@ -214,6 +240,7 @@ bool RegexSearch::add(std::uint32_t first, std::uint64_t begin, const TextWindow
                       Threads& into) {
   constexpr std::uint32_t kRestore = 1U << 31;
   stack_.clear();
+  // An explicit stack: a pattern's depth must not become the machine's.
   stack_.emplace_back(first, 0);
   while (!stack_.empty()) {
     const auto [index, value] = stack_.back();
@@ -225,20 +252,24 @@ bool RegexSearch::add(std::uint32_t first, std::uint64_t begin, const TextWindow
     if (marks_[index] == mark_) continue;
     const RegexStep& step = program_->steps[index];
     if (step.op == Op::match) {
+      // An empty match here has been reported before.
       if (begin == place_ && place_ == forbidden_) continue;
       best_.begin = begin;
       best_.end = place_;
       best_.slots = slots_;
       return false;
     }
+    // After the match: a match that was forbidden must not bar the step for another thread.
     marks_[index] = mark_;
     switch (step.op) {
       case Op::split:
+        // The first alternative is on top, so it is followed to its end before the second.
         stack_.emplace_back(step.y, 0);
         stack_.emplace_back(step.x, 0);
         break;
       case Op::jump: stack_.emplace_back(step.x, 0); break;
       case Op::save:
+        // The slot is undone once everything behind this step is on the list.
         stack_.emplace_back(step.x | kRestore, slots_[step.x]);
         slots_[step.x] = place_;
         stack_.emplace_back(index + 1, 0);
@@ -269,6 +300,7 @@ bool RegexSearch::resolve(const TextWindow& window) {
     const RegexStep& step = program_->steps[thread.step];
     if (!consumes(step.op) && check(step, window) == Truth::unknown) return false;
   }
+  // Every thread is added again where it stands: some now have an answer and go on, in order.
   follow(0, window);
   return !has_pending_;
 }
@@ -286,6 +318,7 @@ void RegexSearch::follow(std::size_t size, const TextWindow& window) {
     const RegexStep& step = program_->steps[thread.step];
     if (size > 0 && !accepts(*program_, step, point.value)) continue;
     std::copy_n(now_.slots.begin() + static_cast<std::ptrdiff_t>(i * count), count, slots_.begin());
+    // A match: the threads after it have lower priority.
     if (!add(thread.step + (size > 0 ? 1 : 0), thread.begin, window, next_)) break;
   }
   std::swap(now_, next_);
@@ -306,6 +339,7 @@ void RegexSearch::advance(const TextWindow& window) {
   if (is_decided_) return;
   for (LookAhead& ahead : looks_) ahead.advance(window);
   for (;;) {
+    // Once there is a match, no thread that begins later can win.
     if (best_.begin == kNoPlace) {
       skip(window);
       for (LookAhead& ahead : looks_) ahead.drop_before(place_, before_);
@@ -318,6 +352,7 @@ void RegexSearch::advance(const TextWindow& window) {
       }
     }
     if (has_pending_ && !resolve(window)) return;
+    // No thread of higher priority is left.
     if (now_.list.empty() && best_.begin != kNoPlace) {
       is_decided_ = true;
       return;

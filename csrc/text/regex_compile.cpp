@@ -1,4 +1,16 @@
 // Compiles patterns in the syntax of Python's `regex` into steps.
+//
+// A recursive reader makes a tree, and a writer its steps. What an automaton without a stack cannot
+// do is refused with its name, and so is whatever would cost more than linear time.
+//
+//   a|b          split L1, L2   L1: a, jump L3   L2: b   L3:
+//   a*           L1: split L2, L3   L2: a, jump L1   L3:
+//   a*?          the same, with the branches of the split exchanged
+//   a{2,3}       a a split L1, L2   L1: a   L2:
+//   (?P<x>a)     save 0, a, save 1
+//
+// A pattern comes from a checkpoint's files, so its size is bounded everywhere: its text, its
+// depth, its steps, and the parts that repetitions write out.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -82,6 +94,7 @@ class RegexReader {
   }
 
   Node read_choice() {
+    // The reader recurses, and the text may be hostile.
     if (++depth_ > kMaxDepth) fail("groups are nested too deep");
     Node choice;
     choice.kind = Node::Kind::choice;
@@ -89,6 +102,7 @@ class RegexReader {
       choice.children.push_back(read_sequence());
     } while (take("|"));
     --depth_;
+    // One alternative is no choice, and needs no split.
     if (choice.children.size() > 1) return choice;
     return std::move(choice.children.front());
   }
@@ -109,6 +123,7 @@ class RegexReader {
     if (take(".")) return leaf(Op::any);
     if (take("^")) return leaf(Op::begin);
     if (take("$")) return leaf(Op::line_end);
+    // `regex` raises too. A brace is a letter unless it is a repetition.
     if (peek() == '*' || peek() == '+' || peek() == '?') fail("nothing to repeat");
     return leaf(Op::character, next());
   }
@@ -132,6 +147,7 @@ class RegexReader {
     }
     if (take("=")) return read_look(false);
     if (take("!")) return read_look(true);
+    // Before `<name>`, since a look-behind begins with `<` as well.
     refuse_groups();
     if (take("P<") || take("<")) return read_named();
     if (take("s)")) return std::nullopt;  // . is any character anyway
@@ -152,10 +168,12 @@ class RegexReader {
   }
 
   Node read_named() {
+    // A look-ahead runs over all positions at once and knows no position of its own groups.
     if (in_look_) refuse("a named group inside a look-ahead");
     std::string name;
     while (!at_end() && peek() != '>') append_utf8(next(), name);
     if (!take(">") || name.empty()) fail("a group without a name");
+    // `regex` allows one name for several groups: they share their slots.
     auto it = std::find(groups_.begin(), groups_.end(), name);
     if (it == groups_.end()) {
       if (groups_.size() == kMaxGroups) fail("more than 64 named groups");
@@ -177,6 +195,7 @@ class RegexReader {
       std::uint64_t value = 0;
       const std::size_t from = at_;
       while (!at_end() && peek() >= '0' && peek() <= '9') {
+        // Digits without end must not overflow.
         value = std::min<std::uint64_t>(value * 10 + static_cast<std::uint64_t>(peek() - '0'),
                                         kMaxRepeat + 1);
         ++at_;
@@ -198,6 +217,7 @@ class RegexReader {
       if (min > max) fail("a repetition whose minimum is above its maximum");
       return std::pair{min, max};
     }
+    // No repetition, so the brace is a letter: `{"name"`, as templates write it.
     at_ = begin;
     const std::string_view rest = pattern_.substr(at_);
     if (rest.size() > 2 && std::string_view("eisd").find(rest[1]) != std::string_view::npos &&
@@ -229,6 +249,7 @@ class RegexReader {
     node.is_lazy = take("?");
     if (!node.is_lazy && peek() == '+') refuse("a possessive quantifier");
     if (peek() == '*' || peek() == '+' || peek() == '?') fail("multiple repeat");
+    // Only looked at: a brace that is no repetition may follow a quantifier.
     const std::size_t here = at_;
     if (peek() == '{' && read_bounds()) {
       at_ = here;
@@ -259,6 +280,7 @@ class RegexReader {
     if (letter == 'x') return read_hex(2);
     if (letter == 'u') return read_hex(4);
     if (letter == 'U') return read_hex(8);
+    // Only letters of ASCII have meanings as escapes.
     if (letter >= 0x80) return letter;
     const char byte = static_cast<char>(letter);
     if (const std::size_t at = kLetters.find(byte); at != std::string_view::npos)
@@ -302,11 +324,13 @@ class RegexReader {
   Node read_class() {
     CharClass set;
     if (take("^")) set.negate();
+    // `[]a]` contains the bracket: as the first item it closes nothing.
     for (bool is_first = true; is_first || peek() != ']'; is_first = false) {
       if (at_end()) fail("a missing ]");
       if (pattern_.substr(at_).starts_with("[:")) refuse("a POSIX class");
       const std::optional<char32_t> first = read_class_item(set);
       if (!first) continue;
+      // A hyphen at the end is a letter.
       const bool is_range = peek() == '-' && at_ + 1 < pattern_.size() && pattern_[at_ + 1] != ']';
       if (!is_range) {
         set.add(*first, *first);
@@ -348,6 +372,7 @@ class Writer {
   /// Throws FormatError if the pattern would become too large.
   void finish(const Node& node) {
     write(node);
+    // One match step, at the end: every way through the pattern leads there.
     put({Op::match});
     find_first();
   }
@@ -398,6 +423,7 @@ class Writer {
   void write_choice(const Node& node) {
     std::vector<std::uint32_t> jumps;
     for (std::size_t i = 0; i + 1 < node.children.size(); ++i) {
+      // Written before its targets are known, and filled in after them.
       const std::uint32_t split = put_split();
       write(node.children[i]);
       jumps.push_back(put({Op::jump}));
@@ -409,6 +435,7 @@ class Writer {
 
   void write_repeat(const Node& node) {
     const Node& item = node.children.front();
+    // Repetitions are written out. So their number is bounded, and a pattern has no counters.
     for (std::uint32_t i = 0; i < node.min; ++i) write(item);
     if (node.max == kNoLimit) {
       const std::uint32_t split = put_split();
@@ -436,6 +463,7 @@ class Writer {
       seen[index] = true;
       const RegexStep& step = at(index);
       switch (step.op) {
+        // A match may be empty, so it may begin with any byte, or none.
         case Op::match: return;
         case Op::any: program_.first.set(); break;
         case Op::character: {
@@ -446,6 +474,8 @@ class Writer {
         }
         case Op::one_of:
           for (std::uint32_t byte = 0; byte < 256; ++byte) {
+            // The first byte of a longer character says little about the class; all of them are let
+            // through.
             if (byte >= 0xC2 || (byte < 0x80 && program_.classes[step.x].has(byte)))
               program_.first.set(byte);
           }
@@ -455,6 +485,7 @@ class Writer {
           open.push_back(step.y);
           break;
         case Op::jump: open.push_back(step.x); break;
+        // A condition may hold, so what follows it may be first.
         default: open.push_back(index + 1);
       }
     }
@@ -472,6 +503,7 @@ Node RegexReader::read_look(bool is_negative) {
   RegexReader reader(pattern_, ahead, groups_);
   reader.at_ = at_;
   reader.in_look_ = true;
+  // The depth counts on: a look-ahead is one more level.
   reader.depth_ = depth_;
   const Node node = reader.read_choice();
   at_ = reader.at_;
@@ -497,6 +529,7 @@ bool CharClass::find(char32_t value) const {
     }
     return false;
   };
+  // A class has few items, so they are searched one by one; ASCII has a table.
   const bool is_found =
       std::any_of(ranges_.begin(), ranges_.end(),
                   [&](const Range& r) { return value >= r.first && value <= r.last; }) ||
@@ -526,6 +559,7 @@ std::shared_ptr<const Regex> Regex::literals(const std::vector<std::string>& tex
   for (const std::string& text : texts) {
     const auto length =
         std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+    // The longest one first: alternatives are tried in order, and the longest match is wanted.
     order.emplace_back(-length, order.size());
   }
   std::sort(order.begin(), order.end());

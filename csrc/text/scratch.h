@@ -15,6 +15,7 @@ template <std::size_t kKept = kKeptBytes, typename... Buffers>
 void shrink_scratch(Buffers&... buffers) {
   const auto shrink = []<typename Buffer>(Buffer& buffer) {
     const std::size_t bytes = buffer.capacity() * sizeof(typename Buffer::value_type);
+    // Not while much of it is in use: it would be allocated again at once.
     if (bytes > kKept && buffer.capacity() > 4 * buffer.size()) buffer.shrink_to_fit();
   };
   (shrink(buffers), ...);

@@ -27,8 +27,10 @@ Lead classify_lead(unsigned char byte) {
 // Length of the complete well-formed character at the start of `text`, or 0.
 std::size_t whole_character(std::string_view text) {
   const Lead lead = classify_lead(static_cast<unsigned char>(text[0]));
+  // The slow path decides between an unfinished character and an invalid one.
   if (lead.needed == 0 || text.size() <= lead.needed) return 0;
   const auto second = static_cast<unsigned char>(text[1]);
+  // Only the second byte has a narrower range: it excludes overlong forms and surrogates.
   if (second < lead.lower || second > lead.upper) return 0;
   for (std::size_t i = 2; i <= lead.needed; ++i) {
     if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 0;
@@ -101,6 +103,7 @@ void Utf8Stream::put_slow(unsigned char byte, std::string& out) {
       }
       return;
     }
+    // The byte does not continue the character, but may begin another one.
     give_up(out);
   }
   if (byte < 0x80) {
@@ -120,6 +123,7 @@ void Utf8Stream::put_slow(unsigned char byte, std::string& out) {
 
 // The held bytes are not a character.
 void Utf8Stream::give_up(std::string& out) {
+  // The two libraries that detokenizers are compared with count differently.
   const int count = replacement_ == Replacement::per_byte ? held_count_ : (held_count_ > 0 ? 1 : 0);
   for (int i = 0; i < count; ++i) out += kReplacementCharacter;
   held_count_ = 0;

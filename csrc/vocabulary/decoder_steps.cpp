@@ -18,6 +18,8 @@ constexpr std::array<std::int16_t, 0x180> kByteOf = [] {
   for (std::int16_t byte = 0; byte < 256; ++byte) {
     const bool is_printable =
         (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+    // GPT-2 writes bytes as letters that are visible in a text file: a space is `Ġ`, a line break
+    // `Ċ`.
     table[static_cast<std::size_t>(is_printable ? byte : next++)] = byte;
   }
   return table;
@@ -48,6 +50,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   std::string made;
   std::size_t begin = 0;
   for (; at != std::string::npos; at = text.find(from, begin)) {
+    // A replacement may be longer than its pattern, step after step.
     if (made.size() + (at - begin) + to.size() > kMaxTokenBytes) {
       throw VocabularyError("the tokenizer's decoder makes a token longer than " +
                             std::to_string(kMaxTokenBytes) +
@@ -70,6 +73,7 @@ std::string byte_level_bytes(std::string_view token) {
       if (letter < 0xC2 || letter > 0xC5 || i + 1 == token.size()) return std::string(token);
       letter = ((letter & 0x1F) << 6) | (static_cast<unsigned char>(token[++i]) & 0x3F);
     }
+    // As the library does: a token with any other letter is text as it stands.
     if (letter >= kByteOf.size() || kByteOf[letter] < 0) return std::string(token);
     bytes += static_cast<char>(kByteOf[letter]);
   }

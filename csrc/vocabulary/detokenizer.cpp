@@ -1,3 +1,13 @@
+// The path of an id that is not plain; a plain one is appended as it is (`put` in the header):
+//
+//   put_raw    the token's text: as the first one, in the middle, or held as the last one
+//   utf8_      bytes of several tokens become characters; an unfinished one is held
+//   strip      characters at both ends of the whole text; those that may be the end are held
+//   cleanup_   spaces before punctuation, if the tokenizer's option asks for it
+//   stop_      a stop string ends the text
+//
+// `is_quiet_` says that none of them holds anything or has a rule for the next token. It is true
+// for nearly all tokens of nearly all models, and then a token costs a look-up and an append.
 #include "vocabulary/detokenizer.h"
 
 #include <algorithm>
@@ -14,6 +24,7 @@ constexpr std::size_t kContextTokens = 64;
 }  // namespace
 
 Detokenizer::Detokenizer(std::shared_ptr<const Vocabulary> vocabulary, DetokenizerOptions options)
+    // SentencePiece itself decodes a run of bytes eagerly.
     : vocabulary_(std::move(vocabulary)),
       skip_special_tokens_(options.skip_special_tokens),
       exact_(options.exact && !vocabulary_->is_sentencepiece_),
@@ -32,12 +43,14 @@ void Detokenizer::read_context(std::span<const TokenId> ids) {
   run_.clear();
   held_in_middle_ = held_at_end_ = {};
   strip_left_ = vocabulary_->strip_start_;
+  // A prompt may have 100,000 tokens. What is before these can no longer be at the beginning.
   const std::size_t from = ids.size() - std::min(ids.size(), kContextTokens);
   for (const TokenId id : ids.subspan(from)) {
     raw_.clear();
     put_raw(id, raw_);
     strip(raw_);
   }
+  // The first of them was treated as the first token, which it is not.
   if (from > 0) {
     is_first_ = false;
     strip_left_ = 0;
@@ -68,6 +81,7 @@ void Detokenizer::put_slow(TokenId id, std::string& out) {
 }
 
 void Detokenizer::put_read(TokenId id, std::string& out) {
+  // For this token alone.
   const bool skips = std::exchange(skip_special_tokens_, false);
   put_slow(id, out);
   skip_special_tokens_ = skips;
@@ -82,8 +96,10 @@ void Detokenizer::put_raw(TokenId id, std::string& out) {
   const Vocabulary::Entry& entry = vocabulary_->entries_[id];
   const bool breaks =
       vocabulary_->special_breaks_text_ && (entry.flags & Vocabulary::kSpecial) != 0;
+  // Some tokenizers decode the text between special tokens by itself.
   if (breaks) utf8_.end(out);
   if (skip_special_tokens_ && (entry.flags & Vocabulary::kSkipped) != 0) return;
+  // Another token follows, so the last one was not the last.
   if (!held_in_middle_.empty()) out += held_in_middle_;
   held_in_middle_ = held_at_end_ = {};
   const bool is_first = std::exchange(is_first_, false);
@@ -96,11 +112,13 @@ void Detokenizer::put_raw(TokenId id, std::string& out) {
     }
     return;
   }
+  // A token may be a part of a character, so it is never text by itself.
   if (vocabulary_->joins_bytes_) {
     utf8_.put(text, out);
     return;
   }
   end_run(out);
+  // A last token may lose a space, or a suffix such as `</w>`. Only what differs is held.
   const std::string_view last = vocabulary_->slice(entry.last);
   if (entry.last == entry.text) {
     out += text;
@@ -124,6 +142,7 @@ void Detokenizer::end_run(std::string& out) {
   if (is_valid_utf8(run_)) {
     out += run_;
   } else {
+    // As the library does: one invalid byte makes the whole run invalid.
     for (std::size_t i = 0; i < run_.size(); ++i) out += kReplacementCharacter;
   }
   run_.clear();
@@ -142,6 +161,7 @@ void Detokenizer::strip(std::string& text) {
     --strip_left_;
   }
   if (vocabulary_->strip_stop_ == 0 || text.empty()) return;
+  // The characters that were held come before the new text.
   text.insert(0, tail_);
   std::size_t count = 0;
   while (
@@ -193,6 +213,7 @@ void Detokenizer::break_text(std::string& out) {
   raw_ += held_in_middle_;
   held_in_middle_ = held_at_end_ = {};
   strip(raw_);
+  // A marker follows: this is not the end of the text.
   raw_ += tail_;
   tail_.clear();
   filter(raw_, out);
@@ -224,6 +245,7 @@ void Detokenizer::visit(Archive& archive) {
   if (!archive.is_reading()) return;
   const bool is_quiet = is_quiet_;
   update_quiet();
+  // A forged state could be quiet with text held, which would then never be emitted.
   archive.expect(is_quiet_ == is_quiet);
 }
 

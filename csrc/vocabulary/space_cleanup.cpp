@@ -1,3 +1,6 @@
+// The replacements are a chain: each stage reads the text of the one before, as it arrives. That
+// gives the same text as one replacement after the other on the whole, since a stage holds back
+// only what may become its pattern: " n" of " n't".
 #include "vocabulary/space_cleanup.h"
 
 #include <utility>
@@ -32,6 +35,7 @@ void SpaceCleanup::put_from(std::size_t stage, std::string_view text, std::strin
   std::string done;
   for (const char byte : text) {
     held += byte;
+    // The longest end of the held text that may still become the pattern stays.
     while (!pattern.starts_with(held)) {
       done += held[0];
       held.erase(0, 1);
@@ -46,6 +50,7 @@ void SpaceCleanup::put_from(std::size_t stage, std::string_view text, std::strin
 void SpaceCleanup::flush(std::string& out) {
   for (std::size_t stage = 0; stage < kCount; ++stage) {
     const std::string held = std::exchange(held_[stage], {});
+    // In order: what one stage releases may still be the beginning of a later stage's pattern.
     put_from(stage + 1, held, out);
   }
 }

@@ -1,3 +1,9 @@
+// A match is not final at once: with the stops `ab` and `abc`, the text `ab` waits for the next
+// byte.
+//
+//   held_   the text from the earliest possible match on
+//   match_  the best match in it; a longer one that begins at the same place replaces it
+//   begin   where a later match could begin; beyond `match_begin_`, the match is certain
 #include "vocabulary/stop_strings.h"
 
 #include "text/error.h"
@@ -30,6 +36,7 @@ void StopStrings::put(std::string_view text, std::string& out) {
     const MarkerSet::State next = set_->next(state_, static_cast<unsigned char>(text[i]));
     ++i;
     const std::size_t begin = held_.size() - set_->held(next).size();  // of a possible later match
+    // No match that begins as early can still grow.
     if (match_begin_ != std::string::npos && begin > match_begin_) {
       accept(out);
       return;
@@ -38,15 +45,18 @@ void StopStrings::put(std::string_view text, std::string& out) {
     std::size_t length = 0;
     if (set_->match(state_, length) != nullptr) {
       const std::size_t at = held_.size() - length;
+      // The one that begins first wins, and at the same place the longer one.
       if (match_begin_ == std::string::npos || at <= match_begin_) {
         match_begin_ = at;
         match_end_ = held_.size();
       }
     }
     if (match_begin_ != std::string::npos) {
+      // No stop string continues from here, so nothing is gained by waiting.
       if (begin == match_begin_ && set_->is_leaf(state_)) accept(out);
       continue;
     }
+    // Text before any possible match is certain.
     out.append(held_, 0, begin);
     held_.erase(0, begin);
   }
@@ -60,6 +70,7 @@ void StopStrings::accept(std::string& out) {
 }
 
 void StopStrings::flush(std::string& out) {
+  // A longer match will not come.
   if (match_begin_ != std::string::npos && !is_stopped_) return accept(out);
   out += held_;
   held_.clear();

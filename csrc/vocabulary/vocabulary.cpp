@@ -1,3 +1,14 @@
+// A tokenizer's decoder is a chain of steps over all tokens. Most steps look at one token at a
+// time, or at whether it is the first or last one. So each token is decoded three times here, and
+// the table has its text in the middle, at the beginning and at the end of a text:
+//
+//   token        middle    first    last
+//   ▁Hello       " Hello"  "Hello"  " Hello"    Metaspace
+//   wor</w>      "wor "    "wor "   "wor"       BPEDecoder
+//   <0x0A>       the byte 0A, in a run          ByteFallback
+//
+// Steps that look at the joined text (Fuse, then Strip) remain for the detokenizer. A chain that
+// fits neither is refused.
 #include "vocabulary/vocabulary.h"
 
 #include <algorithm>
@@ -17,6 +28,7 @@ Vocabulary::Vocabulary(VocabularySource source)
   for (const auto& [id, token] : source.tokens) size = std::max<std::size_t>(size, id + 1ULL);
   for (const AddedToken& token : source.added) size = std::max<std::size_t>(size, token.id + 1ULL);
   const std::size_t count = source.tokens.size() + source.added.size();
+  // The table has an entry per id, so one large id in a damaged file would cost gigabytes.
   if (const std::size_t bound = std::max(kMaxId, 4 * count); size > bound) {
     throw VocabularyError("the token id " + std::to_string(size - 1) + " is too large: with " +
                           std::to_string(count) + " tokens an id must be below " +
@@ -65,8 +77,10 @@ void Vocabulary::check(const VocabularySource& source) {
       is_joined = true;
       continue;
     }
+    // It would see across tokens, which a table of tokens cannot.
     if (is_joined) refuse("a step after the text is joined looks at the whole of it");
     if (has_bytes) refuse("a step after ByteFallback looks at the text that a run of bytes makes");
+    // Byte-level tokens are bytes: the text exists only once they are joined.
     if (step.kind == DecoderKind::byte_level) is_joined = joins_bytes_ = true;
     if (step.kind == DecoderKind::byte_fallback) has_bytes = true;
   }
@@ -102,6 +116,7 @@ std::string Vocabulary::decode(std::string token, const VocabularySource& source
                                bool is_last, bool& is_byte) {
   bool is_joined = false;
   for (const DecoderStep& step : source.steps) {
+    // Each step may make a token longer. The sum bounds the time that a hostile file takes.
     decoded_bytes_ += token.size() + 1;
     if (decoded_bytes_ > kMaxDecodedBytes) {
       throw VocabularyError("the tokenizer's decoder has " + std::to_string(source.steps.size()) +
@@ -140,6 +155,7 @@ void Vocabulary::add(TokenId id, const std::string& token, std::uint8_t flags,
   const std::string first = decode(token, source, true, false, is_byte);
   const std::string last = decode(token, source, false, true, is_byte);
   entry.text = store(text);
+  // Shared in most entries, so the table is hardly larger than the texts.
   entry.first = first == text ? entry.text : store(first);
   entry.last = last == text ? entry.text : store(last);
   set_flags(entry, static_cast<std::uint8_t>(flags | (is_byte ? kByte : 0)));
@@ -147,6 +163,7 @@ void Vocabulary::add(TokenId id, const std::string& token, std::uint8_t flags,
 
 // Derives from the rest whether a token is plain.
 void Vocabulary::set_flags(Entry& entry, std::uint8_t flags) const {
+  // An added token may be a marker or special, so it always takes the long path.
   const bool is_plain = (flags & (kByte | kAdded)) == 0 && entry.first == entry.text &&
                         entry.last == entry.text && is_valid_utf8(slice(entry.text));
   entry.flags = static_cast<std::uint8_t>((flags & ~kPlain) | (is_plain ? kPlain : 0));

@@ -133,6 +133,7 @@ std::shared_ptr<const Vocabulary> VocabularyFile::read(std::string_view bytes) {
     entry.text = entry.first = entry.last = read_text();
     if ((entry_flags & kHasFirst) != 0) entry.first = read_text();
     if ((entry_flags & kHasLast) != 0) entry.last = read_text();
+    // Whether a token is plain is derived and not believed: it decides what is checked later.
     made->set_flags(entry, static_cast<std::uint8_t>(entry_flags & ~(kHasFirst | kHasLast)));
   }
   const std::uint32_t added_count = reader.count();
@@ -142,6 +143,7 @@ std::shared_ptr<const Vocabulary> VocabularyFile::read(std::string_view bytes) {
     token.is_special = reader.u8() != 0;
     token.content = reader.utf8();
     token.decoded = reader.utf8();
+    // An id without an entry would be looked up outside the table.
     if (!made->is_added(token.id) || made->added_index_.contains(token.id))
       throw VocabularyError("the vocabulary file is damaged: an added token has no id of its own");
     made->list(std::move(token));
@@ -163,6 +165,7 @@ std::uint64_t Vocabulary::fingerprint() const {
   if (const std::uint64_t known = fingerprint_.load(); known != 0) return known;
   std::string bytes;
   write_vocabulary(*this, bytes);
+  // Never 0, which means that it is not known yet. Two threads may compute it: they agree.
   const std::uint64_t made = fingerprint_of(bytes) | 1;
   fingerprint_.store(made);
   return made;
