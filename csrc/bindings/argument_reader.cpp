@@ -44,6 +44,7 @@ void put_one(ArgumentReader& reader, const py::handle& object, std::vector<Argum
 std::vector<ArgumentEvent> put_deltas(PyArgumentReader& self, const py::object& deltas) {
   const StateGuard guard(self.lock);
   std::vector<ArgumentEvent> out;
+  // What is neither leads to `put_one` as well, for its error.
   if (as_delta(deltas.ptr()) != nullptr || !py::isinstance<py::iterable>(deltas)) {
     put_one(self.reader, deltas, out);
     return out;

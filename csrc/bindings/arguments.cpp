@@ -28,6 +28,7 @@ TokenId checked(long long id) {
 TokenId read_int(PyObject* object) {
   int overflow = 0;
   const long long id = PyLong_AsLongLongAndOverflow(object, &overflow);
+  // Any value outside the range gives the same error.
   if (overflow != 0) return checked(overflow < 0 ? -1 : std::numeric_limits<long long>::max());
   if (id == -1 && PyErr_Occurred()) throw py::error_already_set();
   return checked(id);
@@ -41,6 +42,7 @@ TokenId read_int(PyObject* object) {
 // An int, or an object with __index__ (a NumPy scalar); not a bool, not a float.
 TokenId read_item(PyObject* object) {
   if (PyLong_CheckExact(object)) return read_int(object);
+  // `True` and `1.0` are equal to an id, but not meant as one.
   if (PyBool_Check(object) || PyFloat_Check(object) || !PyIndex_Check(object))
     refuse(object, "a token id");
   const py::object index = to_index(object);
@@ -54,6 +56,7 @@ void read_sequence(PyObject* object, std::vector<TokenId>& ids) {
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
   PyObject** items = PySequence_Fast_ITEMS(object);
   Py_ssize_t i = 0;
+  // The items of most lists: no Python code can run here, so the list cannot change.
   for (; i < count && PyLong_CheckExact(items[i]); ++i) ids.push_back(read_int(items[i]));
   if (i == count) return;
   const auto copy = py::reinterpret_steal<py::object>(
@@ -65,6 +68,7 @@ void read_sequence(PyObject* object, std::vector<TokenId>& ids) {
 
 void check_one_row(const std::vector<long long>& shape) {
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) {
+    // A row of a batch of one, as tokenizers return it.
     if (shape[i] == 1) continue;
     std::string text;
     for (const long long size : shape) {
@@ -82,6 +86,7 @@ void read_items(const Py_buffer& view, std::vector<TokenId>& ids) {
   const char* item = static_cast<const char*>(view.buf);
   for (Py_ssize_t i = 0; i < count; ++i, item += stride) {
     T value;
+    // The items of a view need not be aligned.
     std::memcpy(&value, item, sizeof(T));
     if constexpr (std::is_signed_v<T>) {
       ids.push_back(checked(value));
@@ -124,6 +129,7 @@ void read_buffer(PyObject* object, std::vector<TokenId>& ids) {
   } release{&view};
   check_one_row(std::vector<long long>(view.shape, view.shape + view.ndim));
   for (int i = 0; i < view.ndim; ++i) {
+    // Such a buffer may have no data.
     if (view.shape[i] == 0) return;
   }
   read_row(view, ids);
@@ -135,6 +141,7 @@ void read_tensor(py::handle object, std::vector<TokenId>& ids) {
   for (const py::handle& size : object.attr("shape")) shape.push_back(size.cast<long long>());
   check_one_row(shape);
   py::object list = object.attr("tolist")();
+  // The shape allows dimensions of one around the row.
   while (PyList_Check(list.ptr()) && PyList_GET_SIZE(list.ptr()) == 1 &&
          PyList_Check(PyList_GET_ITEM(list.ptr(), 0))) {
     list = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(list.ptr(), 0));
@@ -168,6 +175,7 @@ py::object to_index(py::handle object) {
 py::object attribute_or_null(py::handle object, const char* name) {
   auto found = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object.ptr(), name));
   if (found) return found;
+  // A property may raise anything else, which the caller should see.
   if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw py::error_already_set();
   PyErr_Clear();
   return found;
@@ -175,6 +183,7 @@ py::object attribute_or_null(py::handle object, const char* name) {
 
 void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
   PyObject* object = handle.ptr();
+  // One id, as a streamer gets it for each token.
   if (PyLong_CheckExact(object)) {
     ids.push_back(read_int(object));
     return;
@@ -186,6 +195,7 @@ void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
     for (const py::handle& item : handle) ids.push_back(read_int(item.ptr()));
     return;
   }
+  // Before the buffers: bytes are a buffer of integers.
   if (is_no_id(object)) refuse(object, "ids");
   // NumPy's 1-element arrays also have __index__, so the shape is checked first.
   if (attribute_or_null(handle, "shape") && attribute_or_null(handle, "tolist")) {
@@ -237,6 +247,7 @@ TextArgument::TextArgument(PyObject* object) {
   } else if (PyBytes_Check(object)) {
     view_ = {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object))};
   } else if (PyByteArray_Check(object) || PyMemoryView_Check(object)) {
+    // A copy, because other code may change it while the GIL is released.
     const auto bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(object));
     if (!bytes) throw py::error_already_set();
     copy_ = std::string(bytes);
@@ -245,6 +256,7 @@ TextArgument::TextArgument(PyObject* object) {
     throw py::type_error(std::string("text is of type ") + Py_TYPE(object)->tp_name +
                          "; pass a str, or bytes of UTF-8");
   }
+  // Events count their text in 32 bits.
   if (view().size() > kMaxTextBytes)
     throw ArgumentError("text is longer than 1 GiB; pass it in chunks");
 }

@@ -1,3 +1,14 @@
+// DeltaChannel for Python: the native channel moves the deltas, this file waits and holds objects.
+//
+//   wait      `attempt` never waits. If there is nothing, `wait` runs without the GIL, for at most
+//             50 ms; then signals are handled, so that Ctrl-C ends a wait
+//   asyncio   an event loop cannot wait. It arms a callback, which is called once when get would
+//             return; `channel_async` does the rest in Python
+//   errors    the exception of `fail` stays here; the native channel has a placeholder for it
+//   fork      a child's copy of a channel has ended. Its locks may be held by threads that the
+//             child does not have, so nothing native is touched there
+//
+// Callbacks and destructors of Python objects may run any code, so none runs under `lock_`.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -35,6 +46,7 @@ std::atomic<unsigned> fork_count{0};
 
 void count_forks() {
 #ifndef _WIN32
+  // A process id would be a system call at every use, and may be that of an earlier process.
   static const int is_counted = pthread_atfork(nullptr, nullptr, [] { ++fork_count; });
   if (is_counted != 0) throw std::bad_alloc();  // its only error
 #endif
@@ -42,8 +54,10 @@ void count_forks() {
 
 Deadline deadline_of(const std::optional<double>& timeout) {
   if (!timeout) return std::nullopt;
+  // Written so that NaN is refused too.
   if (!(*timeout >= 0))
     throw ArgumentError("timeout is negative; pass seconds, or None to wait for ever");
+  // The clock's number overflows at about 292 years. Thirty are long enough.
   const double seconds = std::min(*timeout, 1e9);
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -56,8 +70,10 @@ template <typename Attempt, typename Wait, typename Result>
 Result wait_in_slices(Attempt&& attempt, Wait&& wait, const Deadline& deadline, Result timed_out) {
   for (;;) {
     const Result result = attempt();
+    // Most calls end here, with the GIL held: to hand it over and back costs more than the call.
     if (result != timed_out) return result;
     const Clock::time_point now = Clock::now();
+    // After an attempt in any case: a timeout of 0 asks once.
     if (deadline && *deadline <= now) return result;
     const Clock::time_point until = now + kSlice;
     {
@@ -80,6 +96,7 @@ Delta to_native(PyChannel& self, py::handle object) {
     throw py::type_error(std::string("a channel holds Delta objects, not ") +
                          Py_TYPE(object.ptr())->tp_name);
   }
+  // The native delta has no such field; the channel remembers it for what comes out.
   self.set_field(reasoning_field_of(object.ptr()));
   return *delta;
 }
@@ -126,6 +143,7 @@ py::object get_ready(PyChannel& self, bool cancelled_is_end) {
   Delta delta;
   const Got got = self.native().get(delta, kNow);
   if (got == Got::cancelled && cancelled_is_end) return py::none();
+  // None is the end, and a ChannelTimeoutError may be the error that the producer passed to fail.
   if (got == Got::timed_out) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
   return take(self, got, delta);
 }
@@ -133,6 +151,7 @@ py::object get_ready(PyChannel& self, bool cancelled_is_end) {
 py::object next(PyChannel& self) {
   Delta delta;
   const Got got = wait_for_delta(self, delta, std::nullopt);
+  // A `for` loop over a channel that was cancelled just ends.
   if (got == Got::finished || got == Got::cancelled) throw py::stop_iteration();
   return take(self, got, delta);
 }
@@ -216,6 +235,7 @@ void PyChannel::fail(py::object error) {
   if (channel == nullptr) return;
   const StateGuard guard(lock_);
   std::swap(failure_, error);  // before a consumer can read it
+  // Ended before: the earlier error stays, and the new one is destroyed after the lock.
   if (!channel->fail(std::make_exception_ptr(PythonFailure{}))) std::swap(failure_, error);
 }
 
@@ -238,7 +258,10 @@ std::uint64_t PyChannel::arm(py::object callback, std::uint64_t ticket) {
     wake();
   });
   if (!is_armed) return 0;
+  // A waiter that was woken in vain arms again with its old ticket, and keeps its place in the
+  // queue.
   if (ticket == 0) ticket = ++last_ticket_;
+  // What was there is destroyed with the argument, after the lock.
   std::swap(waiters_[ticket], callback);
   return ticket;
 }
@@ -248,6 +271,7 @@ void PyChannel::disarm(std::uint64_t ticket) {
   std::map<std::uint64_t, py::object>::node_type waiter;  // destroyed after the map is updated
   const StateGuard guard(lock_);
   waiter = waiters_.extract(ticket);
+  // The native waker serves all waiters.
   if (channel != nullptr && waiters_.empty()) channel->disarm();
 }
 
@@ -256,6 +280,7 @@ void PyChannel::wake() {
   std::map<std::uint64_t, py::object> waiters;
   {
     const StateGuard guard(lock_);
+    // Called without the lock: a callback may arm again at once.
     waiters.swap(waiters_);
   }
   for (const auto& [ticket, callback] : waiters) {
@@ -263,6 +288,7 @@ void PyChannel::wake() {
     try {
       callback();
     } catch (py::error_already_set& error) {
+      // The producer's thread called it, and has nothing to do with the error.
       error.discard_as_unraisable("an unspool channel's waker");
     }
   }
@@ -277,6 +303,7 @@ void drain_channel(PyChannel& self, std::vector<Delta>& deltas) {
 
 void send_deltas(TokenStreamer& streamer, PyChannel& self) {
   using Put = DeltaChannel::Put;
+  // Otherwise every later call would try to send them again, and fail again.
   if (self.native_or_null() == nullptr) streamer.drop_unsent();
   DeltaChannel& channel = self.native();
   const Put put = wait_in_slices([&] { return streamer.send(kNow); },

@@ -60,6 +60,7 @@ class PyChannel {
   void wake();
 
   unsigned fork_;  // identifies the process that created it
+  // Atomic, since producers and the consumer use it without the lock.
   std::atomic<ReasoningField> field_ = ReasoningField::reasoning_content;
   StateLock lock_;
   std::shared_ptr<DeltaChannel> channel_;

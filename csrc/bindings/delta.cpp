@@ -1,3 +1,6 @@
+// One object per token, so everything here is as CPython does it for its own types: one allocation
+// with the native delta inside, attributes that are made when they are asked for, interned words. A
+// pybind11 class would need a second allocation, and a look-up of the instance for each attribute.
 #include <array>
 #include <new>
 
@@ -35,6 +38,7 @@ PyObject* get_kind(PyObject* self, void*) {
 }
 PyObject* get_text(PyObject* self, void*) { return new_str(delta_of(self).text); }
 PyObject* get_index(PyObject* self, void*) {
+  // -1 natively; an index in Python that is a valid list index would be misread.
   if (delta_of(self).index < 0) Py_RETURN_NONE;
   return PyLong_FromLong(delta_of(self).index);
 }
@@ -117,10 +121,12 @@ PyObject* allocate(PyTypeObject* type) { return type->tp_alloc(type, 0); }
 void free_memory(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
+  // An instance of a heap type holds a reference to its type.
   Py_DECREF(type);
 }
 
 void dealloc(PyObject* self) {
+  // Python's allocator knows no destructors.
   reinterpret_cast<DeltaObject*>(self)->delta.~Delta();
   free_memory(self);
 }
@@ -133,6 +139,7 @@ PyObject* emplace_delta(ReasoningField field, Make&& make) {
   if (self == nullptr) return nullptr;
   reinterpret_cast<DeltaObject*>(self)->field = field;
   try {
+    // Into the object's memory, so that a text is moved once and not copied.
     new (&reinterpret_cast<DeltaObject*>(self)->delta) Delta(make());
   } catch (...) {
     free_memory(self);
@@ -180,6 +187,7 @@ PyObject* create(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     const bool is_call = delta.kind == EventKind::tool_call_begin ||
                          delta.kind == EventKind::tool_call_arguments ||
                          delta.kind == EventKind::tool_call_end;
+    // Every wire sends it.
     if (is_call && delta.index < 0) throw ArgumentError("a delta of a tool call needs its index");
     delta.id = read(id);
     delta.name = read(name);
@@ -231,6 +239,7 @@ PyObject* repr(PyObject* self) {
 }
 
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
+  // Python then asks the other object.
   if (as_delta(b) == nullptr || (operation != Py_EQ && operation != Py_NE))
     Py_RETURN_NOTIMPLEMENTED;
   return guarded([&] {
@@ -312,6 +321,7 @@ PyObject* take_delta(TokenStreamer& streamer, std::size_t i, ReasoningField fiel
 }
 
 const Delta* as_delta(PyObject* object) {
+  // The type cannot be subclassed, so one comparison is enough.
   return Py_TYPE(object) == delta_type ? &reinterpret_cast<DeltaObject*>(object)->delta : nullptr;
 }
 

@@ -14,6 +14,7 @@ void raise(const char* name, const char* what) {
 }  // namespace
 
 bool set_python_error(const std::exception_ptr& pointer) {
+  // Subclasses first: a ChannelClosedError is a StreamError too.
   try {
     std::rethrow_exception(pointer);
   } catch (const ChannelClosedError& error) {

@@ -30,6 +30,7 @@ PyObject* guarded(Body&& body) {
   try {
     return body();
   } catch (py::error_already_set& error) {
+    // The error came from Python, and goes back as it was.
     error.restore();
   } catch (const py::builtin_exception& error) {
     error.set_error();

@@ -1,3 +1,10 @@
+// Engines hold ids in NumPy arrays or tensors. Their memory is read in place if an item has the
+// width of T, the items are contiguous and every value fits; otherwise it is copied and checked:
+//
+//   source              way
+//   list, tuple, range  item by item
+//   buffer protocol     NumPy, memoryview, array
+//   __dlpack__          torch, without importing it; only on the CPU
 #include "bindings/int_column.h"
 
 #include <cstring>
@@ -51,6 +58,7 @@ void check_width(const char* name, int width) {
 Items items_of(const Py_buffer& buffer, const char* name) {
   if (buffer.ndim != 1) refuse(name, "has " + std::to_string(buffer.ndim) + " dimensions");
   const std::string_view format = buffer.format == nullptr ? "B" : buffer.format;
+  // `<i` is native on every machine that this runs on; `>i` has its bytes the other way round.
   const bool is_native = format.size() == 1 || (format.size() == 2 && format[0] != '>');
   const char letter = is_native ? format.back() : '\0';
   const bool is_signed = std::string_view("ilq").find(letter) != std::string_view::npos;
@@ -92,12 +100,14 @@ void copy_items(const Items& items, const char* name, std::vector<T>& out) {
 template <typename T>
 std::optional<std::span<const T>> view_of(const Items& items) {
   if (items.width != sizeof(T) || (items.stride != sizeof(T) && items.count > 1)) return {};
+  // A slice of bytes that is viewed as integers may begin anywhere.
   if (reinterpret_cast<std::uintptr_t>(items.data) % alignof(T) != 0) return {};
   const std::span view(reinterpret_cast<const T*>(items.data),
                        static_cast<std::size_t>(items.count));
   if (items.is_signed == std::is_signed_v<T>) return view;
   using Bits = std::make_unsigned_t<T>;
   Bits all = 0;
+  // One pass over all items, without a branch: only the highest bits matter.
   for (const T item : view) all |= static_cast<Bits>(item);
   if (all >> (sizeof(T) * 8 - 1) != 0) return {};
   return view;
@@ -105,6 +115,7 @@ std::optional<std::span<const T>> view_of(const Items& items) {
 
 template <typename T>
 std::span<const T> read_items(const Items& items, const char* name, std::vector<T>& scratch) {
+  // An empty tensor may have no data.
   if (items.count == 0) return {};
   if (const auto view = view_of<T>(items)) return *view;
   if (items.width == 4) {
@@ -123,6 +134,7 @@ void read_ints(py::handle object, const char* name, std::vector<T>& out) {
       py::reinterpret_steal<py::tuple>(call_python([&] { return PySequence_Tuple(object.ptr()); }));
   if (!items) throw py::error_already_set();
   for (const py::handle& item : items) {
+    // A float would be cut off, and a bool is no id.
     if (PyBool_Check(item.ptr()) || PyIndex_Check(item.ptr()) == 0) {
       refuse(name, std::string("has an item of type ") + Py_TYPE(item.ptr())->tp_name);
     }

@@ -13,6 +13,8 @@ namespace {
 
 template <typename Item>
 py::bytes column(std::span<const Item> items) {
+  // A column per attribute: a long answer has thousands of tokens, of which most are never looked
+  // at.
   return py::bytes(reinterpret_cast<const char*>(items.data()), items.size_bytes());
 }
 

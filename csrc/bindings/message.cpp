@@ -37,10 +37,12 @@ class Record {
   /// An instance with these values, in the order of the fields.
   py::object make(std::initializer_list<py::handle> values) const {
     auto* type = reinterpret_cast<PyTypeObject*>(type_.ptr());
+    // As `object.__new__`: the dataclass's `__init__` does not run.
     auto made = py::reinterpret_steal<py::object>(type->tp_new(type, empty_.ptr(), nullptr));
     if (!made) throw py::error_already_set();
     const py::handle* value = values.begin();
     for (const py::object& field : fields_) {
+      // Past the dataclass's own `__setattr__`, which refuses since it is frozen.
       if (PyObject_GenericSetAttr(made.ptr(), field.ptr(), (value++)->ptr()) != 0)
         throw py::error_already_set();
     }
@@ -91,6 +93,7 @@ py::object call_with(const py::object& function, const py::object& argument) {
 
 template <typename Item, typename Make>
 py::object to_tuple(const std::vector<Item>& items, Make&& make) {
+  // The one empty tuple, for most messages several times.
   if (items.empty()) return records().nothing;
   py::tuple tuple(items.size());
   for (std::size_t i = 0; i < items.size(); ++i)
@@ -112,6 +115,7 @@ py::object make_malformed(const Malformed& item) {
 }
 
 py::object make_counts(const TokenCounts& counts) {
+  // Text without ids has no counts; all such messages share one object.
   if (counts.content == 0 && counts.reasoning == 0 && counts.tool_calls == 0)
     return records().no_counts;
   return records().token_counts.make(
@@ -157,6 +161,7 @@ py::object make_message(const TokenStreamer& streamer, py::handle deltas,
                         py::handle reasoning_field) {
   const ChunkParser& stream = streamer.stream();
   const TokenCounts counts = stream.token_counts();
+  // Nothing below runs Python code, so no other thread can touch the stream, and nothing is copied.
   if (!kFreeThreaded && !needs_python(streamer)) {
     return make_message(streamer.message(), counts, stream.extra(), streamer.audit(), py::none(),
                         deltas, reasoning_field);

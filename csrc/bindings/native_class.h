@@ -38,6 +38,7 @@ const py::detail::type_info* type_info_of() {
 template <typename T>
 T* native_or_null(PyObject* self) {
   auto* instance = reinterpret_cast<py::detail::instance*>(self);
+  // The layout of all our classes: one base, one pointer.
   if (instance->simple_layout) return static_cast<T*>(instance->simple_value_holder[0]);
   return instance->get_value_and_holder(type_info_of<T>()).template value_ptr<T>();
 }
@@ -71,6 +72,7 @@ py::custom_type_setup is_collected() {
     PyTypeObject& type = heap_type->ht_type;
     type.tp_flags |= Py_TPFLAGS_HAVE_GC;
     type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) -> int {
+      // As every heap type must, from Python 3.9 on.
       Py_VISIT(Py_TYPE(self));
       T* object = native_or_null<T>(self);
       int result = 0;
@@ -82,6 +84,7 @@ py::custom_type_setup is_collected() {
     };
     type.tp_clear = [](PyObject* self) -> int {
       if (T* object = native_or_null<T>(self)) {
+        // Moved out first: its destructor may run code that looks at this object.
         object->for_each_object([](py::object& held) { const py::object gone = std::move(held); });
       }
       return 0;

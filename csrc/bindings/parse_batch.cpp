@@ -74,6 +74,7 @@ bool needs_python(const ParsedOutput& output) {
 class Outputs {
  public:
   Outputs(const py::tuple& objects, const py::object& finish_reasons) {
+    // All sizes first: the views below point into these lists.
     list_.resize(objects.size());
     places_.resize(objects.size());
     texts_.reserve(objects.size());
@@ -116,6 +117,7 @@ class Outputs {
       text_bytes_ += list_[i].text.size();
       return;
     }
+    // A single id would be read as an output of one token, which is never meant.
     if (PyLong_Check(object) || PyFloat_Check(object) || object == Py_None) {
       throw py::type_error(std::string("it is of type ") + Py_TYPE(object)->tp_name +
                            "; pass a text, or the token ids of a whole output");
@@ -169,6 +171,7 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
   {
     // The tuple keeps each str and bytes alive, and both are immutable.
     std::optional<GilRelease> release;
+    // Worker threads need no Python, but another thread of Python may want the GIL meanwhile.
     if (threads > 1 || read.work() >= kLongWork) release.emplace();
     parsed = parse_batch(recipe, read.list(), threads);
   }
@@ -179,6 +182,7 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
     const ParsedOutput output = std::move(item);  // frees it afterwards
     {
       std::optional<CollectorPause> pause;
+      // With Python code, the pause would be seen by it.
       if (!needs_python(output)) pause.emplace();
       const py::object labels = make_labels(output.labels.get(), output.message);
       messages.append(make_message(output.message, output.token_counts, output.extra, output.audit,

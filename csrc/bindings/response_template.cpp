@@ -17,6 +17,7 @@ namespace {
 py::object find_pattern(const std::string& pattern, const std::vector<std::string>& pieces) {
   const auto regex = Regex::compile(pattern);
   std::string text;
+  // For the tests, which compare it with Python's `regex` at every split.
   RegexSearch search(regex, 0, 0, false);
   for (const std::string& piece : pieces) {
     if (piece.empty()) continue;  // no new text

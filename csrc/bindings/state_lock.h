@@ -17,6 +17,7 @@ inline constexpr bool kFreeThreaded = false;
 class StateLock {
  public:
 #ifdef Py_GIL_DISABLED
+  // An `object()` of its own: a critical section needs a Python object to lock.
   StateLock() : object_(pybind11::handle(reinterpret_cast<PyObject*>(&PyBaseObject_Type))()) {}
   StateLock(const StateLock&) : StateLock() {}  // a copy of the state has its own lock
   StateLock& operator=(const StateLock&) { return *this; }

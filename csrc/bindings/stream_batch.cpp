@@ -1,4 +1,11 @@
 // StreamBatch and BatchResult: an engine's step in one call.
+//
+// A step is the call that an engine makes for every token of every request, so nothing here grows
+// with the number of slots but the native work: ids and slots are read in place from arrays, and
+// the result is a set of views of one buffer.
+//
+// A batch lends its writers (WriterLoan): between two steps Python may ask a writer for keep-alive
+// bytes, but only the batch writes deltas with it, until its slot is removed.
 #include "stream/stream_batch.h"
 
 #include <pybind11/stl.h>
@@ -54,6 +61,7 @@ struct Column {
 
 template <typename T>
 py::object view_of(const PyBatchResult& self, std::span<const T> items, const char* format) {
+  // An empty view still needs an address.
   static const T none{};
   const py::object column =
       py::cast(Column{self.result, items.empty() ? &none : items.data(),
@@ -81,6 +89,7 @@ std::shared_ptr<BatchResult> run_step(PyStreamBatch& self, PyObject* const* args
   std::optional<IntColumn<std::int64_t>> offsets;
   if (count == 3 && args[2] != Py_None) offsets.emplace(args[2], "offsets", self.offsets);
   const bool is_long = ids.view().size() >= kLongStep;
+  // While the GIL is released, other threads may write to the caller's arrays.
   if (is_long || kFreeThreaded) {
     slots.keep_in(self.slots);
     ids.keep_in(self.ids);
@@ -89,6 +98,7 @@ std::shared_ptr<BatchResult> run_step(PyStreamBatch& self, PyObject* const* args
   std::optional<std::span<const std::int64_t>> places;
   if (offsets) places = offsets->view();
   std::optional<GilRelease> release;
+  // After the arguments: reading them needs Python.
   if (is_long) release.emplace();
   return batch.step(slots.view(), ids.view(), places);
 }
@@ -122,6 +132,7 @@ Slot take_slot(PyStreamBatch& self, SlotOptions options, const py::object& write
   StreamBatch& batch = native_batch(self);
   if (lent != nullptr) {
     const auto loan = lent->loan.lock();
+    // Two batches could write into one response at the same time.
     if (loan && loan != self.loan)
       throw StreamError("another batch writes with this writer; create a new WireWriter");
     options.writer = lent->writer;
@@ -130,6 +141,7 @@ Slot take_slot(PyStreamBatch& self, SlotOptions options, const py::object& write
   if (static_cast<std::size_t>(slot) >= self.writers.size())
     self.writers.resize(static_cast<std::size_t>(slot) + 1);
   if (lent != nullptr) {
+    // The batch that had it is gone, with its slots.
     if (lent->loan.expired()) lent->slot_count = 0;
     self.writers[static_cast<std::size_t>(slot)] = writer;
     lent->loan = self.loan;
@@ -164,6 +176,7 @@ PyBatchResult roll_back_slot(PyStreamBatch& self, Slot slot, const py::object& c
 py::object remove_stream(PyStreamBatch& self, Slot slot) {
   const StateGuard guard(self.loan->lock);
   native_batch(self).remove(slot);
+  // Destroyed by the caller, without the batch's lock.
   return std::exchange(self.writers[static_cast<std::size_t>(slot)], {});
 }
 
@@ -172,6 +185,7 @@ void remove(PyStreamBatch& self, Slot slot) {
   if (!writer) return;
   auto* lent = py::cast<PyWireWriter*>(writer);
   const StateGuard guard(self.loan->lock, lent->lock);
+  // The host may end the response now, or use the writer for itself.
   if (--lent->slot_count == 0) lent->loan.reset();
 }
 

@@ -52,7 +52,9 @@ const std::vector<PyOption>& py_options() {  // created once
 
 /// Whether a value is the default, as most are.
 bool is_default(PyObject* value, const py::object& initial) {
+  // Defaults come as the same objects, so most options of a request end here.
   if (value == initial.ptr()) return true;
+  // `True == 1` in Python, but a flag is no number.
   if (Py_TYPE(value) != Py_TYPE(initial.ptr())) return false;
   if (!PyLong_CheckExact(value) && !PyUnicode_CheckExact(value)) return false;
   const int is_equal = PyObject_RichCompareBool(value, initial.ptr(), Py_EQ);
@@ -61,6 +63,7 @@ bool is_default(PyObject* value, const py::object& initial) {
 }
 
 std::uint64_t read_unsigned(const StreamOption& option, py::handle value) {
+  // A bool is an int in Python; here it is a mistake.
   if (PyBool_Check(value.ptr()) || PyIndex_Check(value.ptr()) == 0) refuse(option, value, "an int");
   const py::object number = to_index(value);
   const unsigned long long read = PyLong_AsUnsignedLongLong(number.ptr());
@@ -80,6 +83,7 @@ Value read_as(const StreamOption& option, py::handle value, const char* wanted) 
 }
 
 std::vector<std::string> read_texts(const StreamOption& option, py::handle value) {
+  // One stop string. As a sequence, a str would be a list of its letters.
   if (PyUnicode_Check(value.ptr())) return {std::string(read_text(value))};
   const auto list =
       py::reinterpret_steal<py::object>(call_python([&] { return PySequence_List(value.ptr()); }));
@@ -103,6 +107,7 @@ void read_options(const py::dict& given, TokenStreamerOptions& options) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     PyObject* value = PyDict_GetItemWithError(given.ptr(), known[i].name.ptr());
     if (value == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    // The default is in the options already.
     if (value == nullptr || is_default(value, known[i].initial)) continue;
     set_option(options, table[i], read_value(table[i], value));
   }
@@ -115,6 +120,7 @@ std::shared_ptr<StreamRecipe> make_recipe(const std::shared_ptr<Format>& format,
                                           const py::object& prompt,
                                           const std::optional<bool>& starts_in_reasoning,
                                           const std::shared_ptr<Format>& kept_reasoning) {
+  // Now, because an import may switch threads, which must not happen while a stream is read.
   import_message_types();
   auto recipe = std::make_shared<StreamRecipe>();
   recipe->format = format;

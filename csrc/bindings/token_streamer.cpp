@@ -1,4 +1,11 @@
 // TokenStreamer: the native base of unspool.Parser and unspool.TokenStreamer.
+//
+// Two states guard it, because a call may run the caller's code or release the GIL:
+//
+//   is_busy         a call is under way: another one that changes the stream is refused
+//   is_unattended   the call runs without the GIL: even looking at the stream is refused
+//
+// The methods of a token go past pybind11 (fast_method.h): its dispatch costs more than their work.
 #include "stream/token_streamer.h"
 
 #include <pybind11/stl.h>
@@ -69,6 +76,7 @@ class Look {
 
 // Deltas left unsent by Ctrl-C go first.
 void send(PyTokenStreamer& self) {
+  // An interrupted call has read its chunk already, so the host must not pass it again.
   if (self.channel && self.streamer.has_unsent())
     send_deltas(self.streamer, *native_or_null<PyChannel>(self.channel.ptr()));
 }
@@ -76,6 +84,8 @@ void send(PyTokenStreamer& self) {
 // Runs `read`; without the GIL if `size` bytes of input take long.
 template <typename Read>
 void read_chunk(PyTokenStreamer& self, std::size_t size, Read&& read) {
+  // To release the GIL and take it back costs up to a switch of threads, which a token is not
+  // worth.
   if (size < kLongBytes) {
     read();
   } else {
@@ -110,6 +120,7 @@ bool is_there(PyObject* argument) { return argument != nullptr && argument != Py
 PyObject* parse_arguments(PyTokenStreamer& self, PyObject* text, PyObject* tokens,
                           PyObject* finish_reason) {
   std::optional<TextArgument> argument;
+  // All arguments are read before the stream changes: reading them may raise, or run Python code.
   if (is_there(text)) argument.emplace(text);
   const bool only_sends = self.streamer.has_unsent_end() && !argument && !is_there(tokens);
   send(self);
@@ -135,9 +146,11 @@ void read_named(PyObject* const* args, PyObject* names, const char* takes,
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
     PyObject* name = PyTuple_GET_ITEM(names, i);
     const auto at = std::find_if(known.begin(), known.end(), [&](const char* option) {
+      // No str is made for the comparison.
       return PyUnicode_CompareWithASCIIString(name, option) == 0;
     });
     PyObject** value = at == known.end() ? nullptr : &values[at - known.begin()];
+    // Unknown, or given twice: by position and by name.
     if (value == nullptr || *value != nullptr) {
       throw py::type_error(takes + std::string(" once each, not '") + std::string(read_text(name)) +
                            "'");
@@ -166,6 +179,7 @@ PyObject* parse_chunk(PyObject* object, PyObject* const* args, Py_ssize_t count,
 // Whether it is a two-dimensional tensor; a list never is.
 bool is_row(PyObject* value) {
   if (PyLong_Check(value) || PyList_Check(value) || PyTuple_Check(value)) return false;
+  // Recognized without importing torch.
   const py::object dim = attribute_or_null(value, "dim");
   return dim && dim().cast<int>() >= 2;
 }
@@ -284,11 +298,13 @@ std::unique_ptr<PyTokenStreamer> make_streamer(const StreamRecipe& recipe,
   py::object held;
   if (channel != nullptr) {
     options.channel = channel->shared();
+    // The Python object, so that the channel lives as long as the streamer that puts into it.
     held = py::cast(channel, py::return_value_policy::reference);
   }
   std::unique_ptr<PyTokenStreamer> self(
       new PyTokenStreamer{TokenStreamer(recipe.format, std::move(options)),
                           parse_reasoning_field(reasoning_field), std::move(held)});
+  // Before the object exists for anyone else.
   put_prompt(recipe, self->streamer);
   return self;
 }

@@ -21,6 +21,7 @@ namespace {
 std::string show(const py::handle& value) {
   try {
     const std::string text = py::repr(value).cast<std::string>();
+    // An error message must not contain a whole file.
     if (text.size() <= 60) return text;
   } catch (const py::error_already_set&) {  // an integer of thousands of digits
   }
@@ -133,6 +134,7 @@ PyObject* put_ids(PyObject* object, PyObject* argument) {
     self.out.clear();
     if (self.ids.size() > 1 && self.vocabulary->unknown() == UnknownId::refused) {
       for (const TokenId id : self.ids) {  // refuse before any of them is read
+        // It throws, with the message for such an id.
         if (!self.vocabulary->is_known(id)) self.detokenizer.put(id, self.out);
       }
     }
@@ -205,6 +207,7 @@ std::unique_ptr<PyDetokenizer> make_detokenizer(const py::object& source, bool s
   options.include_stop = include_stop;
   options.exact = exact;
   options.clean_up_spaces = clean_up_tokenization_spaces;
+  // For `spans`; at most the last 4,096 pieces are kept.
   options.tracks_pieces = true;
   if (py::isinstance<py::str>(stop)) {
     options.stop.push_back(stop.cast<std::string>());
@@ -231,6 +234,7 @@ py::bytes snapshot(const PyDetokenizer& self, const py::object& key) {
 std::unique_ptr<PyDetokenizer> restore(const py::object& snapshot, const py::object& source,
                                        const py::object& key, const py::kwargs& options) {
   const std::string state = open_snapshot("Detokenizer", snapshot, key);
+  // By the class itself, so that the options are read by the same code as always.
   const py::object made = py::type::of<PyDetokenizer>()(source, **options);
   auto restored = std::make_unique<PyDetokenizer>(made.cast<PyDetokenizer&>());
   Archive archive{std::string_view(state)};
@@ -306,6 +310,7 @@ void register_vocabulary(py::module_& module) {
       .def("__repr__", [](const Vocabulary& self) {
         return "Vocabulary(" + std::to_string(self.size()) + " ids)";
       });
+  // Tokenizers are read in Python, but belong to this class for the user.
   for (const char* source : {"from_file", "from_tokenizer", "from_tiktoken"}) {
     vocabulary.def_static(source, [source](const py::args& args, const py::kwargs& kwargs) {
       return load(source, args, kwargs);

@@ -1,4 +1,7 @@
 // WireWriter: writes deltas as the bytes of a response.
+//
+// A writer has one buffer, `out`, which is used again for each call and emptied into a bytes
+// object. A batch may use the writer at the same time, so every method holds a WriterGuard.
 #include <pybind11/stl.h>
 
 #include <array>
@@ -18,6 +21,7 @@ namespace unspool::bindings {
 
 WireWriter& PyWireWriter::native() const {
   const auto lent = loan.lock();
+  // A step may have released the GIL, in another thread.
   if (lent && lent->is_stepping)
     throw StreamError("a step of a batch writes with this writer; use it before or after the step");
   return *writer;
@@ -36,7 +40,9 @@ WriterGuard::WriterGuard(const PyWireWriter& self) {
       guard_.emplace(self.lock);
       loan_ = self.loan.lock();
       if (!loan_) return;
+      // Both at once, as CPython's critical section for two objects cannot deadlock.
       guard_.emplace(self.lock, loan_->lock);
+      // It did not change hands in between.
       if (self.loan.lock() == loan_) return;
     }
   }
@@ -73,6 +79,7 @@ std::string text_of(const py::object& object) {
 }
 
 std::uint64_t read_count(py::handle object, const std::string& name) {
+  // A count that is a float or a bool is a mistake in the host, which the client would see.
   if (!PyLong_Check(object.ptr()) || PyBool_Check(object.ptr())) {
     throw py::type_error(name + " is of type " + Py_TYPE(object.ptr())->tp_name + "; pass an int");
   }
@@ -100,6 +107,8 @@ Usage read_usage(const py::object& object) {
     } else if (name == "reasoning_tokens") {
       usage.reasoning_tokens = count();
     } else if (name == "total_tokens" || name.find("_tokens") != std::string::npos) {
+      // The total is computed. Any other count of tokens has a place of its own in each protocol,
+      // or none.
       throw ArgumentError("usage has '" + name +
                           "'; pass prompt_tokens, completion_tokens, cached_tokens and "
                           "reasoning_tokens, and measures under other names");
@@ -112,6 +121,7 @@ Usage read_usage(const py::object& object) {
 
 Logprob read_logprob(py::handle token, py::handle logprob) {
   Logprob entry;
+  // A token may be half a character, which a str cannot hold.
   if (PyBytes_Check(token.ptr())) {
     entry.token = token.cast<std::string>();
   } else {
@@ -175,6 +185,7 @@ const Delta* read_delta(PyObject* object) {
 PyObject* write(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
     PyWireWriter& self = native<PyWireWriter>(object);
+    // One delta, by far the most common case: no list is made.
     if (const Delta* delta = as_delta(value)) {
       const WriterGuard guard(self);
       WireWriter& writer = self.native_for_deltas();
@@ -190,6 +201,7 @@ PyObject* write(PyObject* object, PyObject* value) {
     PyObject** items = PySequence_Fast_ITEMS(list.ptr());
     self.deltas.clear();
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
+      // All are checked before one is written.
       self.deltas.push_back(read_delta(items[i]));
     }
     WireWriter& writer = self.native_for_deltas();
@@ -276,6 +288,7 @@ py::bytes write_drained(PyWireWriter& self, PyChannel& channel) {
   const WriterGuard guard(self);
   WireWriter& writer = self.native_for_deltas();
   self.drained.clear();
+  // After the writer was found free: deltas that are taken out of a channel must be written.
   drain_channel(channel, self.drained);
   self.out.clear();
   writer.write_many(std::span<const Delta>(self.drained), self.out);

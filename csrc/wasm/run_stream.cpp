@@ -1,5 +1,13 @@
 // A C interface to one stream for WebAssembly. JSON in and out, so that JavaScript needs no layout
 // of structs. Every function leaves its answer in `unspool_answer`.
+//
+//   stream = unspool_begin(request)      0: unspool_answer has {"error": …}
+//   unspool_put(stream, bytes)           a step: deltas, what is held, and why
+//   unspool_finish(stream, reason)       the last step, with the message
+//   unspool_end(stream)
+//
+// One answer at a time is enough: JavaScript has one thread, and copies the answer before its next
+// call. The playground shows every byte's fate, so the audit is always on.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -38,6 +46,7 @@ struct Stream {
   std::vector<Events::Audited> audit;
 };
 
+// A global, since its memory must outlive the call; JavaScript reads it by address.
 std::string answer;
 
 /// Writes the members of a JSON object.
@@ -114,9 +123,11 @@ std::shared_ptr<const ToolSchemas> tools_of(const JsonValue& request) {
 ToolUse tool_use_of(const JsonValue& request, const ToolSchemas* tools) {
   ToolUse use;
   const std::string_view choice = text_of(request, "tool_choice");
+  // An empty list of tools means that there are none to call.
   use.is_on = choice != "none" && (tools == nullptr || !tools->tools.empty());
   use.is_required = choice == "required" || choice == "any";
   const bool is_word = choice.empty() || choice == "auto" || choice == "none";
+  // Any other word is the name of a tool.
   if (is_word || use.is_required) return use;
   use.name = choice;
   if (tools != nullptr && tools->find(use.name) == nullptr) {
@@ -131,6 +142,7 @@ std::unique_ptr<Stream> stream_of(const JsonValue& request) {
   ParserOptions& parser = options.parser;
   parser.tools = tools_of(request);
   parser.audit = true;
+  // The page shows the same ids every time.
   parser.id_seed = 1;
   parser.repair = flag_of(request, "repair", false);
   parser.parallel_calls = flag_of(request, "parallel_tool_calls", true);
@@ -331,10 +343,12 @@ __attribute__((export_name("unspool_begin"))) void* unspool_begin(const char* re
                                                                   std::size_t size) {
   std::unique_ptr<unspool::Stream> stream;
   unspool::answers([&] {
+    // A schema may be nested deeper than is read; that part then allows anything.
     const auto json = unspool::parse_json({request, size}, unspool::DeepJson::null);
     if (!json) throw unspool::ArgumentError("the request is not JSON");
     stream = unspool::stream_of(*json);
   });
+  // JavaScript owns it, up to unspool_end.
   return stream.release();
 }
 
